@@ -1,0 +1,294 @@
+"""GeoJSON (RFC 7946): read target shapes; the door to writing learned ones.
+
+RFC 7946 knows only longitude and latitude.  Grid coordinates are therefore mapped into a
+box of degrees on writing, and the map is kept in the foreign member ``geodp`` of the
+top-level object::
+
+    "geodp": {"frame": "lonlat" | "grid", "grid": d, "bounds": [west, south, east, north], ...}
+
+``frame`` says what the coordinates are; without it they are degrees.
+
+The reader trusts nothing: sizes, types, ranges and validity are checked, and every fault
+is one line that names the file, the feature and the place.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+from geometry.geojson_rings import (
+    Frame,
+    GeoJSONError,
+    ShapeReader,
+    check_lonlat,
+    checked_grid_size,
+    is_number,
+    short,
+)
+from geometry.geojson_write import feature_collection, unit_box_map, write_geojson
+from geometry.grid import Bounds, BoundsError, GridMap
+from geometry.halfplane import MAX_D
+from geometry.polygons import orient_valid
+
+#: Largest file that is read, in bytes.
+MAX_BYTES = 64 * 2**20
+#: Most positions that are read from one file.
+MAX_VERTICES = 1_000_000
+
+__all__ = [
+    "MAX_BYTES",
+    "MAX_VERTICES",
+    "GeoJSONError",
+    "TargetFile",
+    "check_lonlat",
+    "feature_collection",
+    "read_geojson",
+    "unit_box_map",
+    "write_geojson",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetFile:
+    """A target shape as read from a file.
+
+    Attributes
+    ----------
+    geometry : shapely.Polygon or shapely.MultiPolygon
+        The union of all polygons: valid, oriented, in the units of ``frame``.
+    frame : {"lonlat", "grid"}
+        Degrees, or grid units.
+    grid : int or None
+        Grid size d that the file names.
+    bounds : Bounds or None
+        Public bounds in degrees that the file names: where the grid lies.
+    name : str
+        The first feature's ``name``, else the collection's, else the file's stem.
+    properties : mapping
+        Properties of the first feature with polygons.
+    member : mapping
+        The whole foreign member ``geodp``; empty if there is none.
+    skipped : int
+        Geometries that are points, lines or null, and so were left out.
+    """
+
+    geometry: BaseGeometry
+    frame: Frame
+    grid: int | None
+    bounds: Bounds | None
+    name: str
+    properties: Mapping[str, Any]
+    member: Mapping[str, Any]
+    skipped: int
+
+    def on_grid(self, d: int, bounds: Bounds | None = None) -> BaseGeometry:
+        """The shape in units of a grid of size d; it may reach over the square's edges.
+
+        Parameters
+        ----------
+        d : int
+            Grid size.
+        bounds : Bounds, optional
+            Where that grid lies, for a shape in degrees; by default the file's own bounds.
+
+        Raises
+        ------
+        GeoJSONError
+            If the shape is in degrees and no bounds are known.
+        """
+        if self.frame == "grid":
+            scale = d / (self.grid or d)
+            return orient_valid(shapely.transform(self.geometry, lambda xy: xy * scale))
+        box = bounds or self.bounds
+        if box is None:
+            raise GeoJSONError(
+                f"{self.name}: the shape is in degrees; give bounds to place it on the grid"
+            )
+        return orient_valid(shapely.transform(self.geometry, GridMap(d, box).to_grid_float))
+
+
+def read_geojson(
+    path: str | os.PathLike[str],
+    *,
+    coordinates: Literal["lonlat", "grid", "auto"] = "auto",
+    allow_empty: bool = False,
+    max_bytes: int = MAX_BYTES,
+    max_vertices: int = MAX_VERTICES,
+) -> TargetFile:
+    """Read a target: Feature, FeatureCollection, or a bare polygonal geometry.
+
+    Parameters
+    ----------
+    path : path-like
+    coordinates : {"lonlat", "grid", "auto"}
+        What the coordinates are.  "auto" believes the file, and takes one that says nothing
+        as degrees.
+    allow_empty : bool
+        Accept a file without polygons (an empty learned shape) as an empty Polygon.
+    max_bytes, max_vertices : int
+        Limits on the file's size and on its number of positions.
+
+    Returns
+    -------
+    TargetFile
+        Altitudes are dropped; overlapping features are united.
+
+    Raises
+    ------
+    GeoJSONError
+        If the file is too large, not JSON, not GeoJSON, without polygons, or its polygons have
+        short, open or crossing rings, non-finite or out-of-range coordinates, or cross the
+        antimeridian; if it contradicts ``coordinates``.
+    OSError
+        If the file cannot be opened.
+    """
+    if coordinates not in ("lonlat", "grid", "auto"):
+        raise ValueError(f"coordinates = {coordinates!r}: use 'lonlat', 'grid' or 'auto'")
+    try:
+        document, odd_numbers = _load(path, max_bytes)
+        target = _read_document(document, coordinates, max_vertices, Path(path).stem)
+        if odd_numbers:
+            raise GeoJSONError(f"{odd_numbers[0]} is not a finite number")
+        if target.geometry.is_empty and not allow_empty:
+            raise GeoJSONError("no polygons in it")
+    except RecursionError:
+        raise GeoJSONError(_one_line(f"{os.fspath(path)}: nested too deeply")) from None
+    except GeoJSONError as error:
+        raise GeoJSONError(_one_line(f"{os.fspath(path)}: {error}")) from None
+    return target
+
+
+def _load(path: str | os.PathLike[str], max_bytes: int) -> tuple[dict[str, Any], list[str]]:
+    """The top-level object, and the numbers in the file that are not finite."""
+    with open(path, "rb") as file:
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise GeoJSONError(f"larger than {max_bytes:,} bytes")
+    odd: list[str] = []
+
+    def number(text: str) -> float:
+        value = float(text)
+        if not math.isfinite(value):
+            odd.append(text)
+        return value
+
+    try:
+        document = json.loads(data.decode("utf-8-sig"), parse_float=number, parse_constant=number)
+    except UnicodeDecodeError as error:
+        raise GeoJSONError(f"not UTF-8 text (byte {error.start})") from None
+    except ValueError as error:  # JSONDecodeError, or an integer of thousands of digits
+        raise GeoJSONError(f"not JSON: {error}") from None
+    if not isinstance(document, dict):
+        raise GeoJSONError(f"must be a JSON object, not {short(document)}")
+    return document, odd
+
+
+def _read_document(
+    document: dict[str, Any],
+    coordinates: Literal["lonlat", "grid", "auto"],
+    max_vertices: int,
+    stem: str,
+) -> TargetFile:
+    """Check the top level, collect the polygons of all features and unite them."""
+    member = document.get("geodp", {})
+    if not isinstance(member, dict):
+        raise GeoJSONError(f"member geodp must be an object, not {short(member)}")
+    frame = _frame(member, coordinates)
+    grid = member.get("grid")
+    if grid is not None or member.get("frame") == "grid":
+        grid = checked_grid_size(grid)
+    if frame == "lonlat":
+        _check_crs(document.get("crs"))
+    reader = ShapeReader(frame, float(grid or MAX_D), max_vertices)
+    shapes: list[BaseGeometry] = []
+    properties: dict[str, Any] | None = None
+    for where, geometry, own in _features(document):
+        found = list(reader.shapes(geometry, where))
+        if found and properties is None:
+            properties = own
+        shapes.extend(found)
+    properties = properties or {}
+    names = (properties.get("name"), document.get("name"), stem)
+    return TargetFile(
+        geometry=orient_valid(shapes[0] if len(shapes) == 1 else shapely.union_all(shapes)),
+        frame=frame,
+        grid=grid,
+        bounds=_bounds(member),
+        name=next(n for n in names if isinstance(n, str)),
+        properties=properties,
+        member=member,
+        skipped=reader.skipped,
+    )
+
+
+def _frame(member: dict[str, Any], coordinates: Literal["lonlat", "grid", "auto"]) -> Frame:
+    said = member.get("frame")
+    if said not in (None, "lonlat", "grid"):
+        raise GeoJSONError(f"geodp.frame must be 'lonlat' or 'grid', not {short(said)}")
+    if coordinates == "auto":
+        return cast(Frame, said or "lonlat")
+    if said not in (None, coordinates):
+        raise GeoJSONError(f"its coordinates are {said!r} by its own word, not {coordinates!r}")
+    return coordinates
+
+
+def _bounds(member: dict[str, Any]) -> Bounds | None:
+    box = member.get("bounds")
+    if box is None:
+        return None
+    if not isinstance(box, list) or len(box) != 4 or not all(is_number(v) for v in box):
+        raise GeoJSONError(f"geodp.bounds must be four numbers, not {short(box)}")
+    try:
+        return Bounds(*(float(v) for v in box))
+    except (BoundsError, OverflowError) as error:
+        raise GeoJSONError(f"geodp.bounds: {error}") from None
+
+
+def _check_crs(crs: Any) -> None:
+    """Refuse the old ``crs`` member unless it names longitude/latitude on WGS 84."""
+    if crs is None:
+        return
+    properties = crs.get("properties") if isinstance(crs, dict) else None
+    name = properties.get("name") if isinstance(properties, dict) else None
+    if not isinstance(name, str) or not re.search(r"(CRS84|EPSG:+(\d[\d.]*)?:?4326)$", name):
+        raise GeoJSONError(
+            f"crs {short(name or crs)} is not longitude/latitude (RFC 7946); reproject to WGS 84"
+        )
+
+
+def _features(document: dict[str, Any]) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """(where, geometry, properties) of each feature; a bare geometry counts as one."""
+    kind = document.get("type")
+    if kind == "FeatureCollection":
+        features = document.get("features")
+        if not isinstance(features, list):
+            raise GeoJSONError(f"features must be a list, not {short(features)}")
+        for i, feature in enumerate(features):
+            yield _feature(feature, f"features[{i}]")
+    elif kind == "Feature":
+        yield _feature(document, "the feature")
+    else:
+        yield "the geometry", document, {}
+
+
+def _feature(feature: Any, where: str) -> tuple[str, Any, dict[str, Any]]:
+    if not isinstance(feature, dict) or feature.get("type") != "Feature":
+        raise GeoJSONError(f"{where}: must be a Feature, not {short(feature)}")
+    properties = feature.get("properties") or {}
+    if not isinstance(properties, dict):
+        raise GeoJSONError(f"{where}: properties must be an object, not {short(properties)}")
+    return where, feature.get("geometry"), properties
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

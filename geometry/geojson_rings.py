@@ -1,0 +1,203 @@
+"""Checks of GeoJSON geometries: from untrusted JSON values to valid shapes.
+
+Every position, ring and polygon is checked for type, size, range and validity; a fault
+raises :class:`GeoJSONError` with one line that says where it is and what is wrong.
+:mod:`geometry.geojson` adds the file's name.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import reprlib
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+from shapely.geometry import MultiPolygon, Polygon
+from shapely.geometry.base import BaseGeometry
+
+from geometry.halfplane import MAX_D
+
+Frame = Literal["lonlat", "grid"]
+
+_OTHER_KINDS = ("Point", "MultiPoint", "LineString", "MultiLineString")
+
+
+class GeoJSONError(ValueError):
+    """A GeoJSON file or shape is unusable; the message is one line: file, feature, reason."""
+
+
+class ShapeReader:
+    """Turns geometry objects into checked shapes; counts positions and what it skips.
+
+    Parameters
+    ----------
+    frame : {"lonlat", "grid"}
+        What the coordinates are.
+    limit : float
+        Largest coordinate of the grid frame, in grid units; the least is 0.
+    max_vertices : int
+        Most positions over all geometries that are read.
+    """
+
+    def __init__(self, frame: Frame, limit: float, max_vertices: int) -> None:
+        self.frame, self.limit, self.max_vertices = frame, limit, max_vertices
+        self.vertices = self.skipped = 0
+
+    def shapes(self, geometry: Any, where: str) -> Iterator[BaseGeometry]:
+        """The valid non-empty polygons and multipolygons in one geometry object."""
+        if geometry is None:
+            self.skipped += 1
+            return
+        if not isinstance(geometry, dict):
+            raise GeoJSONError(f"{where}: a geometry must be an object, not {short(geometry)}")
+        kind = geometry.get("type")
+        if kind == "GeometryCollection":
+            for i, part in enumerate(_items(geometry.get("geometries"), where, "geometries")):
+                yield from self.shapes(part, f"{where}, geometries[{i}]")
+        elif kind in ("Polygon", "MultiPolygon"):
+            shape = self._areal(kind, geometry.get("coordinates"), where)
+            if shape.is_empty:
+                self.skipped += 1
+            else:
+                yield shape
+        elif kind in _OTHER_KINDS:
+            self.skipped += 1
+        else:
+            raise GeoJSONError(f"{where}: {short(kind)} is no GeoJSON type that holds polygons")
+
+    def _areal(self, kind: str, coordinates: Any, where: str) -> BaseGeometry:
+        if kind == "Polygon":
+            shape: BaseGeometry = self._polygon(coordinates, where)
+        else:
+            parts = enumerate(_items(coordinates, where, "coordinates"))
+            polygons = [self._polygon(part, f"{where}, polygon {i}") for i, part in parts]
+            shape = MultiPolygon([p for p in polygons if not p.is_empty])
+        if not shapely.is_valid(shape):
+            raise GeoJSONError(f"{where}: {_invalidity(shape)}")
+        return shape
+
+    def _polygon(self, rings: Any, where: str) -> Polygon:
+        numbered = enumerate(_items(rings, where, "coordinates"))
+        shells = [self._ring(ring, f"{where}, ring {i}") for i, ring in numbered]
+        return Polygon(shells[0], shells[1:]) if shells else Polygon()
+
+    def _ring(self, positions: Any, where: str) -> NDArray[np.float64]:
+        """A closed ring, shape (n, 2), n >= 4, within the frame's range."""
+        positions = _items(positions, where, "a ring")
+        if len(positions) < 4:
+            raise GeoJSONError(
+                f"{where}: a closed ring needs at least 4 positions, this one has {len(positions)}"
+            )
+        self.vertices += len(positions)
+        if self.vertices > self.max_vertices:
+            raise GeoJSONError(f"{where}: more than {self.max_vertices:,} positions in the file")
+        ring = np.array([_position(p, where, i) for i, p in enumerate(positions)])
+        if (ring[0] != ring[-1]).any():
+            raise GeoJSONError(
+                f"{where}: is open, it starts at {point(ring[0])} and ends at {point(ring[-1])}"
+            )
+        fault = _lonlat_fault(ring) if self.frame == "lonlat" else _grid_fault(ring, self.limit)
+        if fault:
+            raise GeoJSONError(f"{where}: {fault}")
+        return ring
+
+
+def _items(value: Any, where: str, what: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise GeoJSONError(f"{where}: {what} must be a list, not {short(value)}")
+    return value
+
+
+def _position(value: Any, where: str, index: int) -> tuple[float, float]:
+    """(x, y) of a position of two or more finite numbers."""
+    place = f"{where}, position {index}"
+    if not isinstance(value, list) or len(value) < 2 or not all(map(is_number, value)):
+        raise GeoJSONError(f"{place}: must be two numbers, not {short(value)}")
+    try:
+        finite = all(map(math.isfinite, value))
+    except OverflowError:  # an integer beyond the doubles
+        finite = False
+    if not finite:
+        raise GeoJSONError(f"{place}: {short(value)} is not finite")
+    return float(value[0]), float(value[1])
+
+
+def check_lonlat(coordinates: NDArray[np.float64]) -> None:
+    """Check that a ring's vertices are degrees that one map sheet can hold.
+
+    Parameters
+    ----------
+    coordinates : ndarray of float, shape (n, 2)
+        (lon, lat) in degrees, in order along the ring.
+
+    Raises
+    ------
+    GeoJSONError
+        If a vertex is not finite or outside -180..180 / -90..90, or neighbours are more than
+        180 degrees of longitude apart (the ring crosses the antimeridian).
+    """
+    fault = _lonlat_fault(np.asarray(coordinates, dtype=np.float64))
+    if fault:
+        raise GeoJSONError(fault)
+
+
+def _lonlat_fault(ring: NDArray[np.float64]) -> str:
+    inside = (np.abs(ring) <= (180.0, 90.0)).all(axis=1)
+    if not inside.all():
+        i = int(np.argmin(inside))
+        return (
+            f"position {i} {point(ring[i])} is outside longitude -180..180, latitude -90..90 "
+            "(grid units need geodp.frame = 'grid')"
+        )
+    jumps = np.abs(np.diff(ring[:, 0])) > 180
+    if jumps.any():
+        i = int(np.argmax(jumps))
+        return (
+            f"crosses the antimeridian between {point(ring[i])} and {point(ring[i + 1])}; "
+            "cut it there into two polygons"
+        )
+    return ""
+
+
+def _grid_fault(ring: NDArray[np.float64], limit: float) -> str:
+    inside = ((ring >= 0) & (ring <= limit)).all(axis=1)
+    if inside.all():
+        return ""
+    i = int(np.argmin(inside))
+    return f"position {i} {point(ring[i])} is outside the grid 0..{limit:g}"
+
+
+def _invalidity(shape: BaseGeometry) -> str:
+    """Why a shape is not valid, and where."""
+    reason = str(shapely.is_valid_reason(shape))
+    match = re.fullmatch(r"(.*)\[(\S+) (\S+)\]", reason)
+    if match is None:
+        return f"not a valid polygon: {reason}"
+    what, at = match[1], f"({match[2]}, {match[3]})"
+    if what in ("Self-intersection", "Ring Self-intersection"):
+        return f"the outline crosses or touches itself at {at}"
+    return f"not a valid polygon: {what} at {at}"
+
+
+def checked_grid_size(value: Any) -> int:
+    """The member ``geodp.grid``: an integer in 1..MAX_D, else GeoJSONError."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_D:
+        raise GeoJSONError(f"geodp.grid must be an integer in 1..{MAX_D}, not {short(value)}")
+    return value
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def point(xy: NDArray[np.float64]) -> str:
+    return f"({xy[0]:g}, {xy[1]:g})"
+
+
+def short(value: Any) -> str:
+    """A value for a message: one short line, however large it is."""
+    return reprlib.repr(value)

@@ -1,0 +1,191 @@
+"""Writing shapes as GeoJSON (RFC 7946): closed oriented rings, valid, with ``bbox``, no ``crs``.
+
+Grid coordinates are mapped affinely into a box of degrees, because readers that follow the
+RFC clamp larger numbers to +-180/90 and destroy the shape; the map is kept in the foreign
+member ``geodp`` (see :mod:`geometry.geojson`).  The writer adds nothing but this frame to
+what its caller hands it, so it cannot publish anything private.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+from shapely.geometry import MultiPolygon, Polygon
+from shapely.geometry.base import BaseGeometry
+
+from geometry.files import atomic_write
+from geometry.geojson_rings import GeoJSONError, check_lonlat, checked_grid_size
+from geometry.grid import Bounds, GridMap
+from geometry.polygons import orient_valid
+
+
+def unit_box_map(d: int) -> GridMap:
+    """The map of the grid onto 0..1 degrees: where shapes without bounds are put."""
+    return GridMap(d, Bounds(0.0, 0.0, 1.0, 1.0))
+
+
+def feature_collection(
+    shape: BaseGeometry,
+    grid_map: GridMap | None = None,
+    *,
+    member: Mapping[str, Any],
+    raw_grid: bool = False,
+    d: int | None = None,
+    properties: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """A shape in grid units as a FeatureCollection of at most one feature.
+
+    Parameters
+    ----------
+    shape : shapely geometry
+        Polygonal, in grid units, within the square [0, d]^2.
+    grid_map : GridMap, optional
+        The user's public bounds; without them the grid goes to 0..1 degrees.
+    member : mapping
+        What the caller publishes in the foreign member ``geodp`` (version, learner, privacy,
+        ...), JSON values only.
+    raw_grid : bool
+        Keep grid units.  Readers that follow RFC 7946 to the letter take them for degrees.
+    d : int, optional
+        Grid size, if there is no ``grid_map``; by default ``member["grid"]``.
+    properties : mapping, optional
+        Properties of the feature.
+
+    Returns
+    -------
+    dict
+        With ``bbox``, closed rings, outer counter-clockwise, holes clockwise, valid in its own
+        coordinates; without features (and ``bbox``) if the shape is empty.  Slivers thinner than
+        doubles resolve in degrees are left out.  ``geodp`` holds ``frame``, ``grid``, ``bounds``
+        and ``georeferenced`` (whether the bounds are the user's), then ``member``.
+
+    Raises
+    ------
+    GeoJSONError
+        If the grid size is unknown, ``member`` contradicts the frame, or the shape leaves the
+        square.
+    """
+    frame = _frame_member(grid_map, member, raw_grid, d)
+    size = frame["grid"]
+    place = grid_map or unit_box_map(size)
+    shape = _placed(orient_valid(shape), size, None if raw_grid else place)
+    collection: dict[str, Any] = {"type": "FeatureCollection", "geodp": {**frame, **member}}
+    features = []
+    if not shape.is_empty:
+        bbox = [float(v) + 0.0 for v in shape.bounds]  # -0.0 becomes 0.0
+        collection["bbox"] = bbox
+        feature = {"type": "Feature", "bbox": bbox, "properties": dict(properties or {})}
+        features.append({**feature, "geometry": _geometry(shape)})
+    collection["features"] = features
+    return collection
+
+
+def _frame_member(
+    grid_map: GridMap | None, member: Mapping[str, Any], raw_grid: bool, d: int | None
+) -> dict[str, Any]:
+    """The part of ``geodp`` that says how grid and degrees belong together."""
+    size = grid_map.d if grid_map else d if d is not None else member.get("grid")
+    frame: dict[str, Any] = {
+        "frame": "grid" if raw_grid else "lonlat",
+        "grid": checked_grid_size(size),
+        "georeferenced": grid_map is not None,
+    }
+    if grid_map or not raw_grid:
+        frame["bounds"] = list((grid_map or unit_box_map(frame["grid"])).bounds.as_tuple())
+    for key, value in frame.items():
+        if key in member and member[key] != value:
+            raise GeoJSONError(
+                f"geodp.{key} is {value!r} here, but the member says {member[key]!r}"
+            )
+    return frame
+
+
+def _placed(shape: BaseGeometry, d: int, grid_map: GridMap | None) -> BaseGeometry:
+    """The shape in the coordinates of the file, still valid after rounding."""
+    xy = shapely.get_coordinates(shape)
+    if len(xy) and not (xy.min() >= -1e-6 and xy.max() <= d + 1e-6):
+        raise GeoJSONError(f"the shape {shape.bounds} leaves the grid 0..{d}")
+
+    def place(points: NDArray[np.float64]) -> NDArray[np.float64]:
+        points = np.clip(points, 0.0, float(d))
+        if grid_map is None:
+            return points
+        west, south, east, north = grid_map.bounds.as_tuple()
+        # d * (span / d) may round past the box, and so past 180 degrees
+        return np.clip(grid_map.to_lonlat(points), (west, south), (east, north))
+
+    shape = shapely.transform(shape, place)
+    if grid_map is not None and grid_map.bounds.east - grid_map.bounds.west > 180:
+        # an edge over more than half the globe reads as a crossing of the antimeridian
+        shape = shapely.segmentize(shape, 170.0)
+    shape = orient_valid(MultiPolygon(_resolved(orient_valid(shape))))
+    if grid_map is not None:
+        for ring in _rings(shape):
+            check_lonlat(ring)
+    return shape
+
+
+def _resolved(shape: BaseGeometry) -> list[Polygon]:
+    """Parts and holes that the rounded coordinates still tell from a line.
+
+    Moving every vertex by a few units in the last place changes a ring's area by about that
+    much times its length; below it, which side is inside is an accident.
+    """
+    unit = 8 * float(np.spacing(np.abs(shapely.get_coordinates(shape)).max(initial=0.0)))
+
+    def wide(ring: BaseGeometry) -> bool:
+        return bool(Polygon(ring).area > unit * ring.length)
+
+    return [
+        Polygon(part.exterior, [hole for hole in part.interiors if wide(hole)])
+        for part in _polygons(shape)
+        if wide(part.exterior)
+    ]
+
+
+def _polygons(shape: BaseGeometry) -> list[BaseGeometry]:
+    return [p for p in shapely.get_parts(shape) if not p.is_empty]
+
+
+def _rings(shape: BaseGeometry) -> list[NDArray[np.float64]]:
+    rings = [ring for p in _polygons(shape) for ring in (p.exterior, *p.interiors)]
+    return [shapely.get_coordinates(ring) for ring in rings]
+
+
+def _geometry(shape: BaseGeometry) -> dict[str, Any]:
+    """Geometry object of an oriented shape, in full double precision."""
+    # + 0.0: no -0.0 in the file
+    coordinates = [[(r + 0.0).tolist() for r in _rings(p)] for p in _polygons(shape)]
+    if len(coordinates) == 1:
+        return {"type": "Polygon", "coordinates": coordinates[0]}
+    return {"type": "MultiPolygon", "coordinates": coordinates}
+
+
+def write_geojson(path: str | os.PathLike[str], collection: Mapping[str, Any]) -> None:
+    """Write a GeoJSON object, whole or not at all.
+
+    Numbers keep full double precision.  NumPy scalars are written as plain numbers.
+
+    Raises
+    ------
+    ValueError
+        If a number is not finite.
+    TypeError
+        If a value has no JSON form.
+    OSError
+        If the file cannot be written; an older file then stays as it was.
+    """
+    text = json.dumps(collection, allow_nan=False, default=_plain)
+    atomic_write(path, text + "\n")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} has no JSON form")

@@ -1,0 +1,211 @@
+"""Halfplanes on a finite lattice, with exact integer side tests.
+
+A *sheet* says how a halfplane is written down: its boundary is read either as
+heights over the x axis (flat) or as abscissae over the y axis (steep), and the
+halfplane lies on one side of it.  Within a sheet a halfplane is a *dual point*
+(u, v) with integer coordinates, so the class is finite and no decision ever
+rounds.
+
+Two base measures (Kaplan, Mansour, Matias, Stemmer 2019, section 4):
+
+``chord`` (default)
+    u and v are the heights of the boundary at x = 0 and x = d, in units of
+    2**-bits.  The four sheets share the lines: |u - v| <= d, and the line must
+    meet the square.  Uniform over all such lattice points of all four sheets.
+``paper``
+    The source's own box: y = a*x + b with a, b uniform in [-2d^2, 2d^2]; here
+    u stands for b and v for a, and only the two flat sheets exist.
+
+Both are linear in (u, v) with non-negative coefficients on the square, so
+raising u or v moves the boundary one way everywhere: a box of dual points has
+an extreme halfplane at each of two corners.  The envelope sampler rests on it.
+
+Departs from the source: KMMS fold the side z into a; here it is the sheet.  The
+chord box leaves out lines that miss the square and lines that the other sheet
+writes better; that cut looks at no data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Measure = Literal["chord", "paper"]
+
+#: Largest d for which column tables and 64-bit products stay exact.
+MAX_D = 4096
+
+
+class Sheet(IntEnum):
+    """How a halfplane is written: which axis its boundary runs along, which side it keeps."""
+
+    FLAT_ABOVE = 0  #: y >= line(x)
+    FLAT_BELOW = 1  #: y <= line(x)
+    STEEP_RIGHT = 2  #: x >= line(y)
+    STEEP_LEFT = 3  #: x <= line(y)
+
+    @property
+    def flat(self) -> bool:
+        """True when the boundary is a height over the x axis."""
+        return self < Sheet.STEEP_RIGHT
+
+    @property
+    def upper(self) -> bool:
+        """True for the side that shrinks when u or v grows."""
+        return self in (Sheet.FLAT_ABOVE, Sheet.STEEP_RIGHT)
+
+
+@dataclass(frozen=True, slots=True)
+class HalfplaneLattice:
+    """The finite class of halfplanes on the grid {0..d}^2, with its base measure.
+
+    Parameters
+    ----------
+    d : int
+        Grid size; examples have integer coordinates in 0..d.
+    measure : {"chord", "paper"}
+        Coordinates and box of the dual plane (module docstring).
+    bits : int, optional
+        Lattice resolution: dual coordinates are multiples of 2**-bits.  By default
+        the finest for which every product below stays under 2**62, at most 20.
+
+    Raises
+    ------
+    ValueError
+        If d is not in 1..MAX_D, the measure is unknown, or bits is too fine.
+    """
+
+    d: int
+    measure: Measure = "chord"
+    bits: int = -1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.d <= MAX_D:
+            raise ValueError(
+                f"grid size d = {self.d} is outside 1..{MAX_D}, where counting is exact; "
+                "use a coarser grid"
+            )
+        if self.measure not in ("chord", "paper"):
+            raise ValueError(f"unknown measure {self.measure!r}: use 'chord' or 'paper'")
+        finest = self.finest_bits(self.d, self.measure)
+        if self.bits == -1:
+            object.__setattr__(self, "bits", finest)
+        elif not 0 <= self.bits <= finest:
+            raise ValueError(
+                f"bits = {self.bits} is outside 0..{finest}, where 64-bit tests are exact"
+            )
+
+    @staticmethod
+    def finest_bits(d: int, measure: Measure) -> int:
+        """Finest exact resolution: crossings multiply c of one line by b of another.
+
+        chord: |c*b| <= 2 d^3 4^bits, paper: 2 d^2 4^bits; a difference of two of them
+        must stay below 2^62.
+        """
+        size = (d - 1).bit_length()
+        room = 60 - 3 * size if measure == "chord" else 59 - 2 * size
+        return min(20, room // 2)
+
+    @property
+    def sheets(self) -> tuple[Sheet, ...]:
+        """Sheets of this measure; all hold the same number of lattice points."""
+        return tuple(Sheet) if self.measure == "chord" else (Sheet.FLAT_ABOVE, Sheet.FLAT_BELOW)
+
+    @property
+    def low(self) -> int:
+        """Least lattice value of u and of v (inclusive)."""
+        edge = self.d if self.measure == "chord" else 2 * self.d * self.d
+        return -edge << self.bits
+
+    @property
+    def high(self) -> int:
+        """Largest lattice value of u and of v (inclusive)."""
+        edge = 2 * self.d if self.measure == "chord" else 2 * self.d * self.d
+        return edge << self.bits
+
+    @property
+    def basis(self) -> tuple[int, int, int]:
+        """(c0, c1, D): the boundary at abscissa t is ((c0 - c1*t)*u + t*v) / D."""
+        if self.measure == "chord":
+            return self.d, 1, self.d << self.bits
+        return 1, 0, 1 << self.bits
+
+    def admits(self, u: int, v: int) -> bool:
+        """Whether the dual point carries base measure (the same for every sheet)."""
+        if not (self.low <= u <= self.high and self.low <= v <= self.high):
+            return False
+        if self.measure == "paper":
+            return True
+        side = self.d << self.bits
+        return abs(u - v) <= side and max(u, v) >= 0 and min(u, v) <= side
+
+    @property
+    def points_per_sheet(self) -> int:
+        """Number of admitted lattice points in one sheet: the base measure's denominator."""
+        if self.measure == "paper":
+            return (self.high - self.low + 1) ** 2
+        s = self.d << self.bits
+        # each difference w = v - u in -s..s leaves s + |w| + 1 values of u
+        return (s + 1) * (3 * s + 1)
+
+    def halfplane(self, sheet: Sheet, u: int, v: int) -> Halfplane:
+        """The halfplane at a dual lattice point.
+
+        Raises
+        ------
+        ValueError
+            If the sheet or the point does not belong to this measure.
+        """
+        if sheet not in self.sheets or not self.admits(u, v):
+            raise ValueError(f"({sheet!r}, {u}, {v}) is not in the {self.measure} lattice")
+        return Halfplane(self, Sheet(sheet), int(u), int(v))
+
+
+@dataclass(frozen=True, slots=True)
+class Halfplane:
+    """A closed halfplane a*x + b*y >= c with integer coefficients, x and y in grid units.
+
+    Parameters
+    ----------
+    lattice : HalfplaneLattice
+        The class it belongs to.
+    sheet : Sheet
+        How (u, v) is read.
+    u, v : int
+        Dual lattice coordinates (see :class:`HalfplaneLattice`).
+    """
+
+    lattice: HalfplaneLattice
+    sheet: Sheet
+    u: int
+    v: int
+
+    @property
+    def coefficients(self) -> tuple[int, int, int]:
+        """Integers (a, b, c) with the halfplane = {a*x + b*y >= c}; points on the line belong."""
+        c0, c1, scale = self.lattice.basis
+        along, across, level = c1 * self.u - self.v, scale, c0 * self.u
+        if not self.sheet.upper:
+            along, across, level = -along, -across, -level
+        return (along, across, level) if self.sheet.flat else (across, along, level)
+
+    def contains(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Exact membership.
+
+        Parameters
+        ----------
+        points : ndarray of int, shape (n, 2)
+            Grid coordinates (x, y), each in 0..d.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+        """
+        a, b, c = self.coefficients
+        xy = np.asarray(points, dtype=np.int64)
+        inside: NDArray[np.bool_] = a * xy[:, 0] + b * xy[:, 1] >= c
+        return inside

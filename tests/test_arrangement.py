@@ -1,0 +1,227 @@
+"""The exact arrangement against enumeration of the lattice, areas, and Euler's formula."""
+
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from geometry.arrangement import Arrangement, Cell, area, arrange, clip
+from geometry.duality import admitted_parts, side
+from geometry.halfplane import HalfplaneLattice, Sheet
+
+
+def small_lattices() -> list[HalfplaneLattice]:
+    """Every d in 1..6 and both measures, coarse enough to enumerate."""
+    chord = [HalfplaneLattice(d, "chord", bits) for d in range(1, 7) for bits in (0, 2)]
+    return chord + [HalfplaneLattice(d, "paper", bits) for d in range(1, 7) for bits in (0, 1)]
+
+
+def samples(d: int) -> list[list[tuple[int, int]]]:
+    """No example, one, the corners, a full column and diagonal, the whole grid, random ones."""
+    rng = np.random.default_rng(d)
+    span = range(d + 1)
+    grid = [(x, y) for x in span for y in span]
+    chosen = [[], [(d, 0)], [(0, 0), (0, d), (d, 0), (d, d)], [(d // 2, y) for y in span]]
+    chosen += [[(x, x) for x in span], grid if d <= 3 else grid[::3]]
+    for n in (2, 3, 5, 8):
+        chosen.append([(int(x), int(y)) for x, y in rng.integers(0, d + 1, (n, 2))])
+    return chosen
+
+
+def enumerated(
+    lattice: HalfplaneLattice, sheet: Sheet, examples: tuple[tuple[int, int], ...]
+) -> Counter[int]:
+    """Signature of every admitted lattice point, straight from the definition."""
+    span = np.arange(lattice.low, lattice.high + 1, dtype=np.int64)
+    u, v = (axis.ravel() for axis in np.meshgrid(span, span, indexing="ij"))
+    if lattice.measure == "chord":
+        s = lattice.d << lattice.bits
+        keep = (abs(u - v) <= s) & (np.maximum(u, v) >= 0) & (np.minimum(u, v) <= s)
+        u, v = u[keep], v[keep]
+    inside = np.zeros(len(u), dtype=object)
+    for i, (x, y) in enumerate(examples):
+        t, s = (x, y) if sheet in (Sheet.FLAT_ABOVE, Sheet.FLAT_BELOW) else (y, x)
+        unit = 1 << lattice.bits
+        if lattice.measure == "chord":
+            gap = s * lattice.d * unit - (lattice.d - t) * u - t * v
+        else:
+            gap = s * unit - u - t * v
+        held = gap >= 0 if sheet in (Sheet.FLAT_ABOVE, Sheet.STEEP_RIGHT) else gap <= 0
+        inside += held.astype(object) << i
+    return Counter(inside.tolist())
+
+
+def counted(arrangement: Arrangement) -> Counter[int]:
+    """Lattice points of the cells, by signature; signatures without any left out."""
+    total: Counter[int] = Counter()
+    for cell in arrangement.cells:
+        total[cell.inside] += cell.lattice_points.count
+    return +total
+
+
+@pytest.mark.parametrize("lattice", small_lattices(), ids=str)
+def test_cells_partition_the_lattice_by_signature(lattice: HalfplaneLattice) -> None:
+    """For every sheet and sample, each signature has as many points as enumeration finds."""
+    for points in samples(lattice.d):
+        for sheet in lattice.sheets:
+            arrangement = arrange(lattice, sheet, points)
+            assert counted(arrangement) == enumerated(lattice, sheet, arrangement.examples)
+
+
+@pytest.mark.parametrize("measure", ["chord", "paper"])
+@pytest.mark.parametrize(("d", "n"), [(5, 30), (64, 40), (1024, 60), (4096, 20)])
+def test_areas_and_lattice_points_sum_to_the_region(measure: str, d: int, n: int) -> None:
+    """Exactly, at the finest resolution."""
+    lattice = HalfplaneLattice(d, measure)
+    points = np.random.default_rng(n).integers(0, d + 1, (n, 2))
+    s = d << lattice.bits
+    whole = 3 * s * s if measure == "chord" else (lattice.high - lattice.low) ** 2
+    for sheet in lattice.sheets:
+        cells = arrange(lattice, sheet, points).cells
+        assert sum(cell.area for cell in cells) == whole
+        assert sum(cell.lattice_points.count for cell in cells) == lattice.points_per_sheet
+
+
+def test_two_hundred_lines_are_built_whole() -> None:
+    """Reference size: some ten thousand cells, none lost."""
+    lattice = HalfplaneLattice(1024)
+    points = np.random.default_rng(0).integers(0, 1025, (200, 2))
+    arrangement = arrange(lattice, Sheet.STEEP_LEFT, points)
+    assert len(arrangement.examples) == 200
+    assert len(arrangement.cells) > 9000
+    assert sum(cell.lattice_points.count for cell in arrangement.cells) == lattice.points_per_sheet
+
+
+def crossings_within(arrangement: Arrangement, part: int) -> tuple[int, int]:
+    """Lines that cut a part's interior, and sum of (lines through it - 1) over inner crossings."""
+    closed = admitted_parts(arrangement.lattice)[part].closed
+    corners = [
+        (Fraction(c * q - r * b, a * q - p * b), Fraction(a * r - p * c, a * q - p * b))
+        for (a, b, c), (p, q, r) in combinations(closed, 2)
+        if a * q != p * b
+    ]
+    corners = [k for k in corners if all(a * k[0] + b * k[1] >= c for a, b, c in closed)]
+    cutting = []
+    for a, b, c in arrangement.lines:
+        signs = {(a * u + b * v > c) - (a * u + b * v < c) for u, v in corners}
+        if {-1, 1} <= signs:
+            cutting.append((a, b, c))
+    through: dict[tuple[Fraction, Fraction], set[int]] = {}
+    for (i, (a, b, c)), (j, (p, q, r)) in combinations(enumerate(cutting), 2):
+        w = a * q - p * b
+        if w:
+            point = Fraction(c * q - r * b, w), Fraction(a * r - p * c, w)
+            if all(e * point[0] + f * point[1] > g for e, f, g in closed):
+                through.setdefault(point, set()).update((i, j))
+    return len(cutting), sum(len(lines) - 1 for lines in through.values())
+
+
+@pytest.mark.parametrize("measure", ["chord", "paper"])
+@pytest.mark.parametrize(("d", "n"), [(3, 16), (6, 20), (1000, 25)])
+def test_the_number_of_cells_is_eulers(measure: str, d: int, n: int) -> None:
+    """1 + lines + crossings, a crossing of m lines counted m - 1 times."""
+    lattice = HalfplaneLattice(d, measure)
+    points = np.random.default_rng(d + n).integers(0, d + 1, (n, 2))
+    for sheet in lattice.sheets:
+        arrangement = arrange(lattice, sheet, points)
+        for part in range(len(admitted_parts(lattice))):
+            lines, crossings = crossings_within(arrangement, part)
+            cells = [c for c in arrangement.cells if c.part == part and c.area > 0]
+            assert len(cells) == 1 + lines + crossings
+            assert len({c.inside for c in cells}) == len(cells)
+
+
+def turns_left(cell: Cell) -> bool:
+    """Whether the polygon turns strictly left at every corner."""
+    corners = [(Fraction(u, w), Fraction(v, w)) for u, v, w in cell.vertices]
+    n = len(corners)
+    for i in range(n):
+        (a, b), (c, d), (e, f) = corners[i], corners[(i + 1) % n], corners[(i + 2) % n]
+        if (c - a) * (f - d) - (e - c) * (d - b) <= 0:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("measure", ["chord", "paper"])
+def test_cells_are_convex_and_their_signature_is_that_of_their_centre(measure: str) -> None:
+    """Corners counterclockwise, within the region; sides by the dual lines in fractions."""
+    lattice = HalfplaneLattice(7, measure)
+    points = np.random.default_rng(5).integers(0, 8, (14, 2))
+    for sheet in lattice.sheets:
+        arrangement = arrange(lattice, sheet, points)
+        for cell in arrangement.cells:
+            closed = admitted_parts(lattice)[cell.part].closed
+            assert all(side(e, vertex) >= 0 for e in closed for vertex in cell.vertices)
+            if cell.area == 0:
+                continue
+            assert turns_left(cell)
+            n = len(cell.vertices)
+            u = sum((Fraction(p, w) for p, _, w in cell.vertices), Fraction(0)) / n
+            v = sum((Fraction(q, w) for _, q, w in cell.vertices), Fraction(0)) / n
+            for i, (a, b, c) in enumerate(arrangement.lines):
+                gap = a * u + b * v - c
+                assert gap != 0
+                assert (cell.inside >> i & 1) == ((gap < 0) if sheet.upper else (gap > 0))
+            found = arrangement.cell_at(u, v)
+            assert found == cell
+
+
+def test_every_lattice_point_is_found_in_a_cell_that_admits_it() -> None:
+    """Also on dual lines, at crossings, on the border and on the cut u = v."""
+    lattice = HalfplaneLattice(3, "chord", 1)
+    grid = [(x, y) for x in range(4) for y in range(4)]
+    for sheet in lattice.sheets:
+        arrangement = arrange(lattice, sheet, grid)
+        for u in range(lattice.low, lattice.high + 1):
+            for v in range(lattice.low, lattice.high + 1):
+                cell = arrangement.cell_at(u, v)
+                assert (cell is not None) == lattice.admits(u, v)
+                if cell is not None:
+                    held = lattice.halfplane(sheet, u, v).contains(np.array(arrangement.examples))
+                    assert cell.inside == sum(int(h) << i for i, h in enumerate(held))
+
+
+def test_the_dual_line_of_a_corner_has_a_cell_without_area() -> None:
+    """(d, 0) is on the lines v = 0: in the part v >= u they are the border and nothing more."""
+    lattice = HalfplaneLattice(3, "chord", 2)
+    arrangement = arrange(lattice, Sheet.FLAT_ABOVE, [(3, 0)])
+    border = [cell for cell in arrangement.cells if cell.area == 0]
+    assert [(cell.part, cell.inside) for cell in border] == [(0, 1)]
+    assert border[0].lattice_points.count == (3 << 2) + 1
+    assert all(side((0, 1, 0), vertex) == 0 for vertex in border[0].vertices)
+
+
+def test_repeated_examples_share_a_line() -> None:
+    """The arrangement depends on the set of examples only."""
+    lattice = HalfplaneLattice(9)
+    once = arrange(lattice, Sheet.STEEP_RIGHT, [(1, 2), (5, 5)])
+    assert arrange(lattice, Sheet.STEEP_RIGHT, [(5, 5), (1, 2), (5, 5)]) == once
+
+
+def test_outlines_are_the_corners_as_floats() -> None:
+    """Shape (m, 2), lattice units; without examples the two parallelograms of the region."""
+    lattice = HalfplaneLattice(2, "chord", 0)
+    upper, lower = arrange(lattice, Sheet.FLAT_BELOW, []).cells
+    assert {tuple(p) for p in upper.outline.tolist()} == {(0, 0), (2, 2), (2, 4), (-2, 0)}
+    assert {tuple(p) for p in lower.outline.tolist()} == {(0, 0), (2, 2), (4, 2), (0, -2)}
+    assert upper.area == lower.area == 6
+
+
+def test_clipping_a_square() -> None:
+    """By a diagonal, by a side that keeps it, by one that touches a corner, by one beyond."""
+    square = ((0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1))
+    assert area(square) == 1
+    assert area(clip(square, (-2, -2, -1))) == Fraction(1, 8)
+    assert clip(square, (1, 0, -1)) == square
+    assert set(clip(square, (1, 1, 2))) == {(1, 1, 1)}
+    assert clip(square, (1, 1, 3)) == ()
+
+
+def test_sheets_and_points_of_another_lattice_are_refused() -> None:
+    """The paper's measure has no steep sheets; points must be on the grid."""
+    with pytest.raises(ValueError, match="not a sheet"):
+        arrange(HalfplaneLattice(4, "paper"), Sheet.STEEP_LEFT, [])
+    with pytest.raises(ValueError, match="outside the grid"):
+        arrange(HalfplaneLattice(4), Sheet.STEEP_LEFT, [(0, 5)])

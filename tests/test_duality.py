@@ -1,0 +1,147 @@
+"""The dual map: incidence, inverses, units, and the parts of the admitted region."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import shapely
+
+from geometry.duality import (
+    admitted_parts,
+    dual_line,
+    dual_point,
+    from_slope,
+    primal_point,
+    side,
+    slope_form,
+    to_grid,
+    to_lattice,
+)
+from geometry.halfplane import HalfplaneLattice, Sheet
+
+LATTICES = [
+    HalfplaneLattice(1, "chord", 1),
+    HalfplaneLattice(3, "chord", 0),
+    HalfplaneLattice(5, "chord", 2),
+    HalfplaneLattice(1, "paper", 1),
+    HalfplaneLattice(3, "paper", 0),
+]
+
+
+def some_points(lattice: HalfplaneLattice) -> list[tuple[int, int]]:
+    """Every third admitted dual point."""
+    span = range(lattice.low, lattice.high + 1)
+    return [(u, v) for u in span for v in span if lattice.admits(u, v)][::3]
+
+
+@pytest.mark.parametrize("lattice", LATTICES, ids=str)
+def test_the_halfplane_holds_the_example_on_its_side_of_the_dual_line(
+    lattice: HalfplaneLattice,
+) -> None:
+    """And an example is on the boundary exactly when the dual point is on the dual line."""
+    grid = [(x, y) for x in range(lattice.d + 1) for y in range(lattice.d + 1)]
+    incident = 0
+    for sheet in lattice.sheets:
+        lines = [dual_line(lattice, sheet, point) for point in grid]
+        assert len(set(lines)) == len(grid)
+        assert all(a >= 0 and b >= 0 and a + b > 0 for a, b, _ in lines)
+        for u, v in some_points(lattice):
+            halfplane = lattice.halfplane(sheet, u, v)
+            a, b, c = halfplane.coefficients
+            held = halfplane.contains(np.array(grid))
+            for (x, y), line, inside in zip(grid, lines, held, strict=True):
+                where = side(line, (u, v, 1))
+                assert inside == (where <= 0 if sheet.upper else where >= 0)
+                assert (where == 0) == (a * x + b * y == c)
+                incident += where == 0
+    assert incident > 0
+
+
+@pytest.mark.parametrize("lattice", [*LATTICES, HalfplaneLattice(1024)], ids=str)
+def test_both_maps_have_inverses(lattice: HalfplaneLattice) -> None:
+    """Point to line to point, and dual point to boundary to dual point."""
+    rng = np.random.default_rng(3)
+    for sheet in lattice.sheets:
+        for x, y in rng.integers(0, lattice.d + 1, (20, 2)).tolist():
+            line = dual_line(lattice, sheet, (x, y))
+            assert primal_point(lattice, sheet, line) == (x, y)
+            assert primal_point(lattice, sheet, tuple(7 * c for c in line)) == (x, y)
+        for u, v in rng.integers(0, (lattice.d << lattice.bits) + 1, (20, 2)).tolist():
+            halfplane = lattice.halfplane(sheet, u, v)
+            assert dual_point(lattice, sheet, halfplane.coefficients) == (u, v)
+
+
+@pytest.mark.parametrize("lattice", LATTICES, ids=str)
+def test_slope_form_is_the_boundary_line(lattice: HalfplaneLattice) -> None:
+    """KMMS's y = a*x + b satisfies a_coefficient*x + b_coefficient*y = c, and maps back."""
+    for u, v in some_points(lattice):
+        a, b = slope_form(lattice, u, v)
+        assert from_slope(lattice, a, b) == (u, v)
+        e, f, g = lattice.halfplane(Sheet.FLAT_ABOVE, u, v).coefficients
+        for x in (Fraction(0), Fraction(1, 3), Fraction(lattice.d)):
+            assert e * x + f * (a * x + b) == g
+
+
+def test_chord_and_paper_write_the_same_line_as_the_same_slope_form() -> None:
+    """b = u and a = (v - u)/d, in grid units."""
+    chord, paper = HalfplaneLattice(4, "chord", 3), HalfplaneLattice(4, "paper", 3)
+    u, v = 11, 27
+    a, b = slope_form(chord, u, v)
+    assert (a, b) == (Fraction(27 - 11, 4 * 8), Fraction(11, 8))
+    assert slope_form(paper, *from_slope(paper, a, b)) == (a, b)
+    point = (3, 2)
+    crossing = [side(dual_line(chord, Sheet.FLAT_ABOVE, point), (u, v, 1))]
+    p, q = from_slope(paper, a, b)
+    e, f, g = dual_line(paper, Sheet.FLAT_ABOVE, point)
+    crossing.append(e * p + f * q - g)
+    assert (crossing[0] > 0) == (crossing[1] > 0)
+
+
+def test_units_convert_both_ways() -> None:
+    """Grid units are lattice units over 2**bits, exactly."""
+    lattice = HalfplaneLattice(4, "chord", 3)
+    assert to_grid(lattice, 20, -1) == (Fraction(5, 2), Fraction(-1, 8))
+    assert to_lattice(lattice, Fraction(5, 2), Fraction(-1, 8)) == (20, -1)
+
+
+@pytest.mark.parametrize("lattice", LATTICES, ids=str)
+def test_each_admitted_lattice_point_belongs_to_one_part(lattice: HalfplaneLattice) -> None:
+    """And points that are not admitted to none, nor to a part's closed region."""
+    parts = admitted_parts(lattice)
+    for u in range(lattice.low - 2, lattice.high + 3):
+        for v in range(lattice.low - 2, lattice.high + 3):
+            homes = sum(all(side(e, (u, v, 1)) >= 0 for e in part.lattice) for part in parts)
+            closed = any(all(side(e, (u, v, 1)) >= 0 for e in part.closed) for part in parts)
+            assert homes == lattice.admits(u, v)
+            assert closed == lattice.admits(u, v)
+
+
+def test_the_chord_region_is_the_hexagon_with_two_notches() -> None:
+    """Heights of lines that meet the square with slope at most one; it is not convex."""
+    s = 12
+    hexagon = shapely.Polygon([(0, 0), (0, -s), (2 * s, s), (s, s), (s, 2 * s), (-s, 0)])
+    lattice = HalfplaneLattice(3, "chord", 2)
+    for u in range(lattice.low, lattice.high + 1):
+        for v in range(lattice.low, lattice.high + 1):
+            assert hexagon.covers(shapely.Point(u, v)) == lattice.admits(u, v)
+    assert hexagon.convex_hull.area > hexagon.area
+
+
+@pytest.mark.parametrize("point", [(-1, 0), (0, 5), (5, 5)])
+def test_points_off_the_grid_have_no_dual_line(point: tuple[int, int]) -> None:
+    """The message names the point."""
+    with pytest.raises(ValueError, match="outside the grid"):
+        dual_line(HalfplaneLattice(4), Sheet.FLAT_ABOVE, point)
+
+
+def test_lines_without_a_dual_are_refused() -> None:
+    """Parallels to the heights, and dual lines of points at infinity."""
+    lattice = HalfplaneLattice(4)
+    with pytest.raises(ValueError, match="no heights"):
+        dual_point(lattice, Sheet.FLAT_ABOVE, (1, 0, 2))
+    with pytest.raises(ValueError, match="no heights"):
+        dual_point(lattice, Sheet.STEEP_LEFT, (0, 1, 2))
+    with pytest.raises(ValueError, match="no point is dual"):
+        primal_point(lattice, Sheet.FLAT_ABOVE, (1, -1, 3))
+    with pytest.raises(ValueError, match="no point is dual"):
+        primal_point(HalfplaneLattice(4, "paper"), Sheet.FLAT_ABOVE, (0, 1, 3))

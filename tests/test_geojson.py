@@ -1,0 +1,607 @@
+"""What is written is RFC 7946 and keeps its area; what is read is checked, with one clear line."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import math
+import shutil
+import subprocess
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shapely.geometry import GeometryCollection, MultiPolygon, Point, Polygon, box
+from shapely.geometry.base import BaseGeometry
+
+from geometry.geojson import (
+    GeoJSONError,
+    check_lonlat,
+    feature_collection,
+    read_geojson,
+    write_geojson,
+)
+from geometry.grid import Bounds, GridMap
+from geometry.polygons import orient_valid
+
+Save = Callable[[Any], Path]
+Ring = list[list[float]]
+
+SQUARE = [[0, 0], [4, 0], [4, 4], [0, 4], [0, 0]]
+HOLE = [[1, 1], [1, 2], [2, 2], [2, 1], [1, 1]]
+DONUT = {"type": "Polygon", "coordinates": [SQUARE, HOLE]}
+
+
+def polygon(*rings: Any) -> dict[str, Any]:
+    return {"type": "Polygon", "coordinates": list(rings)}
+
+
+def feature(geometry: Any, **properties: Any) -> dict[str, Any]:
+    return {"type": "Feature", "properties": properties, "geometry": geometry}
+
+
+def collection(*features: Any, **members: Any) -> dict[str, Any]:
+    return {"type": "FeatureCollection", "features": list(features), **members}
+
+
+@pytest.fixture
+def save(tmp_path: Path) -> Save:
+    """Writes an object (or raw text or bytes) to target.geojson."""
+
+    def write(document: Any) -> Path:
+        path = tmp_path / "target.geojson"
+        if not isinstance(document, bytes | str):
+            document = json.dumps(document)
+        path.write_bytes(document if isinstance(document, bytes) else document.encode())
+        return path
+
+    return write
+
+
+# Reading
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        DONUT,
+        feature(DONUT),
+        collection(feature(DONUT)),
+        {"type": "MultiPolygon", "coordinates": [[SQUARE, HOLE]]},
+        {"type": "GeometryCollection", "geometries": [DONUT]},
+        collection(feature({"type": "GeometryCollection", "geometries": [DONUT]})),
+        feature(DONUT) | {"properties": None},
+    ],
+)
+def test_every_wrapping_of_a_polygon_reads_the_same(save: Save, document: Any) -> None:
+    target = read_geojson(save(document))
+    assert target.frame == "lonlat"
+    assert target.grid is None
+    assert target.bounds is None
+    assert target.geometry.equals_exact(orient_valid(Polygon(SQUARE, [HOLE])))
+    assert target.name == "target"
+
+
+def test_several_features_are_united_and_other_geometries_skipped(save: Save) -> None:
+    target = read_geojson(
+        save(
+            collection(
+                feature({"type": "Point", "coordinates": [100, 50]}, name="a town"),
+                feature(None),
+                feature(polygon(SQUARE), name="first", depth=2),
+                feature(polygon([[3, 0], [7, 0], [7, 4], [3, 4], [3, 0]]), name="second"),
+            )
+        )
+    )
+    assert target.geometry.equals(box(0, 0, 7, 4))
+    assert target.skipped == 2
+    assert target.name == "first"
+    assert target.properties == {"name": "first", "depth": 2}
+
+
+def test_altitudes_and_a_byte_order_mark_are_accepted(save: Save) -> None:
+    ring = [[*p, 120.5] for p in SQUARE]
+    path = save(b"\xef\xbb\xbf" + json.dumps(polygon(ring)).encode())
+    assert read_geojson(path).geometry.area == 16
+
+
+def test_the_file_says_its_frame_and_the_caller_may_not_contradict(save: Save) -> None:
+    path = save({**polygon(SQUARE), "geodp": {"frame": "grid", "grid": 8, "source": "x"}})
+    target = read_geojson(path)
+    assert (target.frame, target.grid, target.member["source"]) == ("grid", 8, "x")
+    assert read_geojson(path, coordinates="grid").frame == "grid"
+    with pytest.raises(GeoJSONError, match="'grid' by its own word, not 'lonlat'"):
+        read_geojson(path, coordinates="lonlat")
+
+
+def test_the_caller_may_say_the_frame_of_a_file_that_does_not(save: Save) -> None:
+    path = save(polygon([[0, 0], [900, 0], [900, 700], [0, 0]]))
+    assert read_geojson(path, coordinates="grid").geometry.area == 315000
+    with pytest.raises(GeoJSONError, match="outside longitude"):
+        read_geojson(path)
+    with pytest.raises(ValueError, match="use 'lonlat'"):
+        read_geojson(path, coordinates="metres")  # type: ignore[arg-type]
+
+
+def test_a_target_is_placed_on_another_grid(save: Save) -> None:
+    grid = read_geojson(save({**polygon(SQUARE), "geodp": {"frame": "grid", "grid": 8}}))
+    assert grid.on_grid(64).equals(box(0, 0, 32, 32))
+    degrees = read_geojson(save({**polygon(SQUARE), "geodp": {"bounds": [-4, 0, 4, 16]}}))
+    assert degrees.on_grid(8).equals(box(4, 0, 8, 2))
+    assert degrees.on_grid(8, Bounds(0, 0, 8, 8)).equals(box(0, 0, 4, 4))
+    with pytest.raises(GeoJSONError, match="give bounds"):
+        read_geojson(save(polygon(SQUARE))).on_grid(8)
+
+
+@pytest.mark.parametrize("name", ["urn:ogc:def:crs:OGC:1.3:CRS84", "EPSG:4326"])
+def test_the_old_crs_member_may_name_wgs84(save: Save, name: str) -> None:
+    crs = {"type": "name", "properties": {"name": name}}
+    assert read_geojson(save({**polygon(SQUARE), "crs": crs})).geometry.area == 16
+
+
+def nested(depth: int) -> str:
+    inner = json.dumps(polygon(SQUARE))
+    for _ in range(depth):
+        inner = '{"type":"GeometryCollection","geometries":[' + inner + "]}"
+    return inner
+
+
+def ring_of(*points: Any) -> dict[str, Any]:
+    return collection(feature(polygon(SQUARE)), feature(polygon([list(p) for p in points])))
+
+
+BOW_TIE = [[0, 0], [2, 2], [2, 0], [0, 2], [0, 0]]
+FAULTS: dict[str, tuple[Any, str]] = {
+    "empty file": ("", "not JSON"),
+    "not json": ("{'type': 1}", "not JSON: Expecting"),
+    "cut off": (json.dumps(DONUT)[:-5], "not JSON"),
+    "not utf-8": (b'{"type": "\xff"}', r"not UTF-8 text \(byte 10\)"),
+    "a list": ([DONUT], "must be a JSON object"),
+    "no type": ({"coordinates": []}, "the geometry: None is no GeoJSON type"),
+    "unknown type": ({"type": "Circle"}, "'Circle' is no GeoJSON type"),
+    "list as type": ({"type": []}, r"\[\] is no GeoJSON type"),
+    "features missing": ({"type": "FeatureCollection"}, "features must be a list"),
+    "feature is a geometry": (collection(feature(DONUT), DONUT), r"features\[1\]: must be a Feat"),
+    "feature is null": (collection(None), r"features\[0\]: must be a Feature, not None"),
+    "geometry is text": (collection(feature("x")), r"features\[0\]: a geometry must be an object"),
+    "properties a list": (
+        {**feature(DONUT), "properties": [1]},
+        "the feature: properties must be an object",
+    ),
+    "no polygons": (collection(feature({"type": "Point", "coordinates": [1, 2]})), "no polygons"),
+    "no features": (collection(), "no polygons"),
+    "empty polygon": (polygon(), "no polygons"),
+    "polygon without coordinates": ({"type": "Polygon"}, "coordinates must be a list"),
+    "short ring": (
+        ring_of((0, 0), (1, 0), (0, 0)),
+        r"features\[1\], ring 0: .* needs at least 4 positions, this one has 3",
+    ),
+    "open ring": (
+        ring_of((0, 0), (1, 0), (1, 1), (0, 1)),
+        r"features\[1\], ring 0: is open, it starts at \(0, 0\) and ends at \(0, 1\)",
+    ),
+    "crossing ring": (
+        collection(feature(polygon(BOW_TIE))),
+        r"features\[0\]: the outline crosses or touches itself at \(1, 1\)",
+    ),
+    "flat ring": (polygon([[0, 0], [1, 1], [2, 2], [0, 0]]), "the geometry: "),
+    "hole outside": (
+        polygon(SQUARE, [[8, 8], [8, 9], [9, 9], [8, 8]]),
+        r"Hole lies outside shell at \(8, 8\)",
+    ),
+    "second polygon broken": (
+        {"type": "MultiPolygon", "coordinates": [[SQUARE], [SQUARE[:2]]]},
+        "the geometry, polygon 1, ring 0: .* this one has 2",
+    ),
+    "longitude": (ring_of((0, 0), (181, 0), (1, 1), (0, 0)), r"position 1 \(181, 0\) is outside"),
+    "latitude": (ring_of((0, 0), (1, -90.5), (1, 1), (0, 0)), r"\(1, -90.5\) is outside"),
+    "antimeridian": (
+        ring_of((170, 0), (-170, 0), (-170, 5), (170, 5), (170, 0)),
+        r"features\[1\], ring 0: crosses the antimeridian between \(170, 0\) and \(-170, 0\)",
+    ),
+    "NaN": (json.dumps(ring_of((0, 0), (math.nan, 0), (1, 1), (0, 0))), "position 1: .* not fin"),
+    "Infinity": (json.dumps(ring_of((0, 0), (1, math.inf), (1, 1), (0, 0))), "not finite"),
+    "1e999": ('{"type":"Polygon","coordinates":[[[0,0],[1e999,0],[1,1],[0,0]]]}', "not finite"),
+    "1e999 elsewhere": (
+        json.dumps(feature(DONUT, a=7)).replace("7", "-1e999"),
+        "-1e999 is not a finite number",
+    ),
+    "long integer": (
+        json.dumps(polygon(SQUARE)).replace("[4, 0]", f"[{10**400}, 0]"),
+        "position 1: .* not finite",
+    ),
+    "very long integer": (
+        json.dumps(polygon(SQUARE)).replace("[4, 0]", f"[{'1' * 5000}, 0]"),
+        "not JSON|not finite",
+    ),
+    "text as number": (ring_of((0, 0), ("1", 0), (1, 1), (0, 0)), "position 1: must be two numb"),
+    "boolean": (ring_of((0, 0), (True, 0), (1, 1), (0, 0)), "position 1: must be two numbers"),
+    "null": (ring_of((0, 0), (None, 0), (1, 1), (0, 0)), "position 1: must be two numbers"),
+    "one number": (ring_of((0, 0), (1,), (1, 1), (0, 0)), "position 1: must be two numbers"),
+    "ring of numbers": (polygon([1, 2, 3, 4]), "position 0: must be two numbers, not 1"),
+    "ring is an object": (polygon({}), r"ring 0: a ring must be a list, not \{\}"),
+    "deep list": ("[" * 200_000, "nested too deeply"),
+    "deep collections": (nested(20_000), "nested too deeply"),
+    "deep coordinates": (polygon([SQUARE] * 4), r"position 0: must be two numbers, not \["),
+    "member": ({**DONUT, "geodp": []}, "member geodp must be an object"),
+    "frame": ({**DONUT, "geodp": {"frame": "utm"}}, "geodp.frame must be"),
+    "grid missing": ({**DONUT, "geodp": {"frame": "grid"}}, "geodp.grid must be an integer"),
+    "grid a boolean": ({**DONUT, "geodp": {"grid": True}}, "geodp.grid must be an integer"),
+    "grid too large": ({**DONUT, "geodp": {"grid": 5000}}, r"integer in 1..4096, not 5000"),
+    "off the grid": (
+        {**DONUT, "geodp": {"frame": "grid", "grid": 3}},
+        r"ring 0: position 1 \(4, 0\) is outside the grid 0..3",
+    ),
+    "bounds short": ({**DONUT, "geodp": {"bounds": [1, 2, 3]}}, "geodp.bounds must be four"),
+    "bounds empty": ({**DONUT, "geodp": {"bounds": [1, 2, 1, 3]}}, "geodp.bounds: .*west < east"),
+    "projected": (
+        {**DONUT, "crs": {"type": "name", "properties": {"name": "EPSG:25832"}}},
+        "'EPSG:25832' is not longitude/latitude",
+    ),
+    "odd crs": ({**DONUT, "crs": [1]}, "not longitude/latitude"),
+    "line break in a type": ({"type": "a\nb"}, "no GeoJSON type"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_fault_is_one_line_that_names_the_file_and_the_reason(save: Save, fault: str) -> None:
+    document, reason = FAULTS[fault]
+    path = save(document)
+    with pytest.raises(GeoJSONError, match=reason) as caught:
+        read_geojson(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+    assert len(message) < len(str(path)) + 250
+
+
+def test_huge_files_are_refused_by_bytes_and_by_positions(save: Save) -> None:
+    path = save(polygon(SQUARE))
+    size = path.stat().st_size
+    assert read_geojson(path, max_bytes=size, max_vertices=5).geometry.area == 16
+    with pytest.raises(GeoJSONError, match="larger than"):
+        read_geojson(path, max_bytes=size - 1)
+    with pytest.raises(GeoJSONError, match="more than 4 positions"):
+        read_geojson(path, max_vertices=4)
+
+
+def test_a_missing_file_is_the_systems_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read_geojson(tmp_path / "none.geojson")
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-200, 200) | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=5)
+        | st.dictionaries(
+            st.sampled_from(
+                (
+                    "type",
+                    "features",
+                    "geometry",
+                    "coordinates",
+                    "geometries",
+                    "geodp",
+                    "crs",
+                    "frame",
+                )
+            ),
+            inner
+            | st.sampled_from(
+                ("Feature", "FeatureCollection", "Polygon", "MultiPolygon", "GeometryCollection")
+            ),
+            max_size=4,
+        )
+    ),
+    max_leaves=30,
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(json_values)
+def test_no_json_value_makes_the_reader_fail_in_another_way(
+    tmp_path_factory: pytest.TempPathFactory, document: Any
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.geojson"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with contextlib.suppress(GeoJSONError):
+        target = read_geojson(path)
+        assert shapely.is_valid(target.geometry)
+        assert not target.geometry.is_empty
+
+
+# Checking
+
+
+def test_check_lonlat_takes_the_edges_of_the_world_and_nothing_beyond() -> None:
+    check_lonlat(np.array([[-180.0, -90], [0, -90], [180, 90], [0, 90], [-180, -90]]))
+    for bad in ([180.0000001, 0], [0, 90.0000001], [math.nan, 0], [0, -math.inf]):
+        with pytest.raises(GeoJSONError, match="position 1 "):
+            check_lonlat(np.array([[0, 0], bad, [1, 1], [0, 0]]))
+
+
+def test_check_lonlat_refuses_a_jump_over_more_than_half_the_globe() -> None:
+    check_lonlat(np.array([[-90.0, 0], [90, 0], [0, 5], [-90, 0]]))
+    with pytest.raises(GeoJSONError, match="antimeridian"):
+        check_lonlat(np.array([[-90.1, 0], [90, 0], [0, 5], [-90.1, 0]]))
+
+
+# Writing
+
+
+@st.composite
+def shapes(draw: st.DrawFn, d: int = 1024) -> BaseGeometry:
+    """Unions of triangles minus triangles on a d-grid: parts, holes, slivers, or nothing."""
+    fine = st.integers(0, d << 20).map(lambda v: v / 2**20)
+    value = st.integers(0, d) | fine
+    corner = st.tuples(value, value)
+    triangle = st.builds(lambda *p: orient_valid(Polygon(p)), corner, corner, corner)
+    plus = shapely.union_all(draw(st.lists(triangle, min_size=1, max_size=5)))
+    minus = shapely.union_all(draw(st.lists(triangle, max_size=3)))
+    return orient_valid(shapely.difference(plus, minus))
+
+
+BOXES = (None, Bounds(5.5, 45.0, 10.9, 48.6), Bounds(-180, -90, 180, 90), Bounds(170, -1, 180, 2))
+
+
+def rings_of(geometry: dict[str, Any]) -> list[list[Ring]]:
+    coordinates: list[Any] = geometry["coordinates"]
+    return coordinates if geometry["type"] == "MultiPolygon" else [coordinates]
+
+
+def signed_area(ring: Any) -> float:
+    return float(sum(p[0] * q[1] - q[0] * p[1] for p, q in pairwise(ring)) / 2)
+
+
+@settings(max_examples=200, deadline=None)
+@given(shapes(), st.sampled_from(BOXES), st.booleans())
+def test_a_written_shape_is_closed_oriented_valid_and_keeps_its_area(
+    shape: BaseGeometry, bounds: Bounds | None, raw: bool
+) -> None:
+    grid_map = GridMap(1024, bounds) if bounds else None
+    document = feature_collection(shape, grid_map, member={"version": 1}, raw_grid=raw, d=1024)
+    assert "crs" not in document
+    if not document["features"]:
+        assert shape.area < 1e-6
+        return
+    (written,) = document["features"]
+    polygons = rings_of(written["geometry"])
+    for outer, *holes in polygons:
+        for ring in (outer, *holes):
+            assert len(ring) >= 4
+            assert ring[0] == ring[-1]
+        assert signed_area(np.subtract(outer, outer[0])) > 0
+        assert all(signed_area(np.subtract(hole, hole[0])) < 0 for hole in holes)
+    back = MultiPolygon([(outer, holes) for outer, *holes in polygons])
+    assert shapely.is_valid(back)
+    assert document["bbox"] == written["bbox"] == list(back.bounds)
+    west, south, east, north = (bounds or Bounds(0, 0, 1, 1)).as_tuple()
+    unit = 1 if raw else (east - west) * (north - south) / 1024**2
+    assert back.area == pytest.approx(shape.area * unit, rel=1e-9, abs=1e-6 * unit)
+
+
+@settings(max_examples=150, deadline=None)
+@given(shapes(), st.sampled_from(BOXES), st.booleans())
+def test_what_is_written_reads_back_onto_the_grid(
+    tmp_path_factory: pytest.TempPathFactory, shape: BaseGeometry, bounds: Bounds | None, raw: bool
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "back.geojson"
+    grid_map = GridMap(1024, bounds) if bounds else None
+    write_geojson(path, feature_collection(shape, grid_map, member={"grid": 1024}, raw_grid=raw))
+    target = read_geojson(path, allow_empty=True)
+    assert target.frame == ("grid" if raw else "lonlat")
+    assert target.grid == 1024
+    again = target.on_grid(1024)
+    assert again.symmetric_difference(shape).area <= 1e-6
+    assert again.area == pytest.approx(shape.area, rel=1e-9, abs=1e-6)
+
+
+def test_the_member_holds_the_map_and_what_the_caller_gave_and_nothing_else() -> None:
+    member = {"version": "1.2", "epsilon": 1.0}
+    bounds = Bounds(5.5, 45.0, 10.9, 48.6)
+    document = feature_collection(box(0, 0, 8, 8), GridMap(16, bounds), member=member)
+    assert set(document) == {"type", "geodp", "bbox", "features"}
+    assert document["geodp"] == {
+        "frame": "lonlat",
+        "grid": 16,
+        "georeferenced": True,
+        "bounds": [5.5, 45.0, 10.9, 48.6],
+        "version": "1.2",
+        "epsilon": 1.0,
+    }
+    assert document["features"][0]["properties"] == {}
+
+
+def test_without_bounds_the_grid_goes_to_the_unit_box() -> None:
+    document = feature_collection(box(0, 0, 8, 16), member={}, d=16)
+    assert document["bbox"] == [0, 0, 0.5, 1]
+    assert document["geodp"]["bounds"] == [0, 0, 1, 1]
+    assert document["geodp"]["georeferenced"] is False
+
+
+def test_raw_grid_units_stay_as_they_are() -> None:
+    document = feature_collection(box(0, 0, 900, 700), member={"grid": 1024}, raw_grid=True)
+    assert document["bbox"] == [0, 0, 900, 700]
+    assert document["geodp"] == {"frame": "grid", "grid": 1024, "georeferenced": False}
+
+
+@pytest.mark.parametrize("nothing", [Polygon(), MultiPolygon(), Point(1, 1), GeometryCollection()])
+def test_an_empty_shape_is_a_collection_without_features(
+    tmp_path: Path, nothing: BaseGeometry
+) -> None:
+    document = feature_collection(nothing, member={}, d=16)
+    assert document["features"] == []
+    assert "bbox" not in document
+    write_geojson(tmp_path / "a.geojson", document)
+    assert read_geojson(tmp_path / "a.geojson", allow_empty=True).geometry.is_empty
+    with pytest.raises(GeoJSONError, match="no polygons"):
+        read_geojson(tmp_path / "a.geojson")
+
+
+def test_an_unknown_grid_size_a_contradiction_or_a_stray_shape_is_refused() -> None:
+    with pytest.raises(GeoJSONError, match="grid must be an integer"):
+        feature_collection(box(0, 0, 1, 1), member={})
+    with pytest.raises(GeoJSONError, match="the member says 8"):
+        feature_collection(box(0, 0, 1, 1), member={"grid": 8}, d=16)
+    with pytest.raises(GeoJSONError, match=r"leaves the grid 0\.\.16"):
+        feature_collection(box(0, 0, 17, 1), member={}, d=16)
+    with pytest.raises(GeoJSONError, match=r"leaves the grid 0\.\.16"):
+        feature_collection(box(-1, 0, 1, 1), member={}, d=16, raw_grid=True)
+
+
+def test_a_shape_over_the_whole_world_stays_within_its_edges_and_can_be_read(
+    tmp_path: Path,
+) -> None:
+    world = GridMap(1000, Bounds(-180, -90, 180, 90))
+    document = feature_collection(box(0, 0, 1000, 1000), world, member={})
+    assert document["bbox"] == [-180, -90, 180, 90]
+    write_geojson(tmp_path / "a.geojson", document)
+    assert read_geojson(tmp_path / "a.geojson").geometry.area == 360 * 180
+
+
+@pytest.mark.parametrize(("d", "west"), [(100, -173.83), (3, -123.6), (49, -25.9), (7, -93.97)])
+def test_a_map_that_rounds_past_the_edge_of_the_world_is_held_at_the_edge(
+    d: int, west: float
+) -> None:
+    grid_map = GridMap(d, Bounds(west, -90, 180, 90))
+    rounded = west + d * ((180 - west) / d)
+    assert rounded > 180  # the plain affine formula leaves the world here
+    document = feature_collection(box(0, 0, d, d), grid_map, member={})
+    assert document["bbox"] == [west, -90, 180, 90]
+
+
+def test_an_overlay_that_rounds_past_the_square_is_held_at_its_edge() -> None:
+    document = feature_collection(box(-1e-12, -0.0, 16 + 1e-9, 9), member={}, d=16, raw_grid=True)
+    assert document["bbox"] == [0, 0, 16, 9]
+    assert "-0.0" not in json.dumps(document)
+
+
+def test_slivers_thinner_than_degrees_resolve_are_left_out() -> None:
+    hair = Polygon([(0, 0), (1000, 0), (1000, 1e-13)])
+    assert shapely.is_valid(hair)
+    grid_map = GridMap(1000, Bounds(100, 50, 110, 60))
+    assert feature_collection(hair, grid_map, member={})["features"] == []
+    # valid in degrees, yet its computed area is 0: no telling which side is inside
+    needle = Polygon([(9.537e-7, 181), (5.269e-9, 1), (5.269e-9, 1.000001)])
+    placed = shapely.transform(needle, lambda xy: xy / 1024)
+    assert shapely.is_valid(placed)
+    assert feature_collection(needle, member={}, d=1024)["features"] == []
+    both = MultiPolygon([hair, box(0, 10, 10, 20)])
+    (written,) = feature_collection(both, grid_map, member={})["features"]
+    assert written["geometry"]["type"] == "Polygon"
+
+
+def test_writing_keeps_doubles_and_numpy_numbers_and_refuses_the_rest(tmp_path: Path) -> None:
+    path = tmp_path / "a.geojson"
+    write_geojson(path, {"x": 0.1 + 0.2, "n": np.int64(3), "f": np.float64(1 / 3)})
+    assert json.loads(path.read_text()) == {"x": 0.1 + 0.2, "n": 3, "f": 1 / 3}
+    for bad, error in ((math.nan, ValueError), (np.float32("inf"), ValueError), ({1}, TypeError)):
+        with pytest.raises(error):
+            write_geojson(path, {"x": bad})
+    assert json.loads(path.read_text())["n"] == 3
+
+
+# A reader that nobody here wrote
+
+
+def union_of(*parts: BaseGeometry) -> BaseGeometry:
+    return orient_valid(shapely.union_all(list(parts)))
+
+
+WRITTEN = {
+    "polygon": Polygon([(100, 90), (811, 333), (417, 777)]),
+    "hole": box(100, 100, 900, 800) - Polygon([(200, 200), (500, 701), (311, 666)]),
+    "hole at the rim": box(0, 0, 900, 800) - Polygon([(0, 200), (500, 701), (311, 666)]),
+    "multipolygon": union_of(box(0, 0, 333, 111), box(700, 700, 1024, 1024)),
+    "parts that touch": union_of(box(0, 0, 400, 400), box(400, 400, 777, 777)),
+    "island in a lake": union_of(
+        box(0, 0, 900, 900) - box(100, 100, 800, 800), box(300, 300, 501, 502)
+    ),
+    "triangles": union_of(*(Polygon([(9 * i, 100), (500, 7 * i), (300, 900)]) for i in range(9))),
+    "whole square": box(0, 0, 1024, 1024),
+    "empty": Polygon(),
+}
+PLACES: dict[str, tuple[Bounds | None, bool]] = {
+    "unit box": (None, False),
+    "bounds": (Bounds(5.5, 45.0, 10.9, 48.6), False),
+    "world": (Bounds(-180, -90, 180, 90), False),
+    "raw grid": (None, True),
+}
+
+
+def run(*command: str) -> str:
+    """Standard output of a program that must succeed without a word of warning."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def ogr_rows(path: Path, sql: str) -> list[dict[str, str]]:
+    """Rows of an OGR query in SQLite's dialect, which has GEOS's own validity test."""
+    arguments = ("-dialect", "sqlite", "-sql", sql)
+    text = run("ogr2ogr", "-f", "CSV", "/vsistdout/", str(path), *arguments)
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+needs_gdal = pytest.mark.skipif(
+    not (shutil.which("ogrinfo") and shutil.which("ogr2ogr")), reason="GDAL is not installed"
+)
+
+
+def export(path: Path, name: str, place: str) -> float:
+    """Write the export; its exact area in the units of the file."""
+    bounds, raw = PLACES[place]
+    grid_map = GridMap(1024, bounds) if bounds else None
+    document = feature_collection(
+        WRITTEN[name], grid_map, member={"grid": 1024, "learner": "union"}, raw_grid=raw
+    )
+    write_geojson(path, document)
+    west, south, east, north = (bounds or Bounds(0, 0, 1, 1)).as_tuple()
+    area = float(WRITTEN[name].area)
+    return area * (1 if raw else (east - west) * (north - south) / 1024**2)
+
+
+@needs_gdal
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", [n for n in WRITTEN if n != "empty"])
+def test_ogr_reads_every_kind_of_export_as_valid_and_of_the_same_area(
+    tmp_path: Path, name: str, place: str
+) -> None:
+    path = tmp_path / "learned.geojson"
+    area = export(path, name, place)
+    sql = (
+        "select ST_IsValid(geometry) as valid, ST_Area(geometry) as area, "
+        "GeometryType(geometry) as kind from learned"
+    )
+    (row,) = ogr_rows(path, sql)
+    assert row["valid"] == "1"
+    assert float(row["area"]) == pytest.approx(area, rel=1e-9)
+    assert row["kind"] == WRITTEN[name].geom_type.upper()
+
+
+@needs_gdal
+@pytest.mark.parametrize("place", PLACES)
+def test_ogr_reads_an_empty_export_as_a_layer_without_features(tmp_path: Path, place: str) -> None:
+    path = tmp_path / "learned.geojson"
+    export(path, "empty", place)
+    assert "Feature Count: 0" in run("ogrinfo", "-ro", "-so", "-al", str(path))
+
+
+@needs_gdal
+@pytest.mark.parametrize("place", ["unit box", "bounds", "world"])
+def test_a_strict_rewrite_keeps_the_shape(tmp_path: Path, place: str) -> None:
+    path, strict = tmp_path / "learned.geojson", tmp_path / "strict.geojson"
+    area = export(path, "triangles", place)
+    options = ("-lco", "RFC7946=YES", "-lco", "COORDINATE_PRECISION=15")
+    run("ogr2ogr", "-f", "GeoJSON", *options, str(strict), str(path))
+    assert read_geojson(strict).geometry.area == pytest.approx(area, rel=1e-9)

@@ -1,0 +1,95 @@
+"""Public bounds are checked, and the grid map is affine, exact at corners, and invertible."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from geometry.grid import Bounds, BoundsError, GridMap
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def grid_maps(draw: st.DrawFn) -> GridMap:
+    """A map onto a box at least a thousandth of a degree wide and high."""
+    d = draw(st.integers(1, 4096))
+    west, south = draw(st.floats(-180, 179.99)), draw(st.floats(-90, 89.99))
+    east = draw(st.floats(west + 0.001, 180))
+    north = draw(st.floats(south + 0.001, 90))
+    return GridMap(d, Bounds(west, south, east, north))
+
+
+@pytest.mark.parametrize(
+    ("box", "word"),
+    [
+        ((10, 0, 10, 1), "west"),
+        ((170, 0, -170, 1), "antimeridian"),
+        ((-181, 0, 0, 1), "west"),
+        ((0, 0, 180.5, 1), "east"),
+        ((0, 5, 1, 5), "south"),
+        ((0, 6, 1, 5), "north"),
+        ((0, -90.1, 1, 5), "south"),
+        ((0, 0, 1, 91), "north"),
+        ((math.nan, 0, 1, 1), "finite"),
+        ((0, 0, math.inf, 1), "finite"),
+    ],
+)
+def test_unusable_bounds_are_refused_with_the_reason(
+    box: tuple[float, float, float, float], word: str
+) -> None:
+    with pytest.raises(BoundsError, match=word):
+        Bounds(*box)
+
+
+def test_the_whole_world_is_a_box() -> None:
+    assert Bounds(-180, -90, 180, 90).as_tuple() == (-180, -90, 180, 90)
+
+
+def test_x_runs_east_and_y_runs_north() -> None:
+    grid = GridMap(100, Bounds(10, 40, 20, 60))
+    corners = np.array([[0, 0], [100, 0], [0, 100], [50, 25]])
+    assert grid.to_lonlat(corners).tolist() == [[10, 40], [20, 40], [10, 60], [15, 45]]
+
+
+@given(grid_maps(), st.data())
+def test_every_grid_point_comes_back_from_degrees(grid: GridMap, data: st.DataObject) -> None:
+    xy = np.array([[data.draw(st.integers(0, grid.d)), data.draw(st.integers(0, grid.d))]])
+    lonlat = grid.to_lonlat(xy)
+    west, south, east, north = grid.bounds.as_tuple()
+    # a product may round past the box by an ulp; a file's coordinates never lie outside
+    assert lonlat == pytest.approx(np.clip(lonlat, (west, south), (east, north)), abs=1e-12)
+    inside = np.clip(lonlat, (west, south), (east, north))
+    back = grid.to_grid(inside)
+    assert back.dtype == np.int64
+    assert back.tolist() == xy.tolist()
+
+
+@given(grid_maps(), st.data())
+def test_degrees_go_to_the_nearest_grid_point(grid: GridMap, data: st.DataObject) -> None:
+    west, south, east, north = grid.bounds.as_tuple()
+    lonlat = np.array([[data.draw(st.floats(west, east)), data.draw(st.floats(south, north))]])
+    real = grid.to_grid_float(lonlat)
+    point = grid.to_grid(lonlat)
+    assert (np.abs(point - real) <= 0.5).all()
+    assert (point >= 0).all()
+    assert (point <= grid.d).all()
+
+
+@pytest.mark.parametrize(
+    "point", [(9.9, 50), (20.1, 50), (15, 39), (15, 61), (math.nan, 50), (15, math.inf)]
+)
+def test_points_outside_the_bounds_are_refused_by_row(point: tuple[float, float]) -> None:
+    grid = GridMap(100, Bounds(10, 40, 20, 60))
+    with pytest.raises(BoundsError, match="row 1: "):
+        grid.to_grid(np.array([[15, 50], point, [0, 0]]))
+
+
+def test_no_points_map_to_no_points() -> None:
+    grid = GridMap(100, Bounds(10, 40, 20, 60))
+    assert grid.to_grid(np.empty((0, 2))).shape == (0, 2)
+    assert grid.to_lonlat(np.empty((0, 2))).shape == (0, 2)

@@ -1,0 +1,207 @@
+"""Halfplanes of the lattice: integer side tests against the definition in fractions."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Sheet
+
+SMALL = [
+    HalfplaneLattice(d, measure, bits)
+    for d in (1, 2, 3)
+    for measure in ("chord", "paper")
+    for bits in (0, 1)
+] + [HalfplaneLattice(6, "chord", 0), HalfplaneLattice(5, "chord", 2)]
+
+
+def grid(d: int) -> np.ndarray:
+    """All grid points, shape ((d + 1)^2, 2)."""
+    return np.array([(x, y) for x in range(d + 1) for y in range(d + 1)], dtype=np.int64)
+
+
+def boundary(lattice: HalfplaneLattice, u: int, v: int, t: int) -> Fraction:
+    """Height of the boundary at abscissa t, grid units, straight from the definition."""
+    start, end = Fraction(u, 2**lattice.bits), Fraction(v, 2**lattice.bits)
+    if lattice.measure == "paper":
+        return start + end * t
+    return start + (end - start) * Fraction(t, lattice.d)
+
+
+def holds(halfplane: Halfplane, x: int, y: int) -> bool:
+    """Membership from the definition: a closed side of the boundary."""
+    t, s = (x, y) if halfplane.sheet.flat else (y, x)
+    height = boundary(halfplane.lattice, halfplane.u, halfplane.v, t)
+    above = halfplane.sheet in (Sheet.FLAT_ABOVE, Sheet.STEEP_RIGHT)
+    return s >= height if above else s <= height
+
+
+def admitted(lattice: HalfplaneLattice) -> list[tuple[int, int]]:
+    """All admitted dual points, from the box of the largest coordinates."""
+    span = range(lattice.low, lattice.high + 1)
+    return [(u, v) for u in span for v in span if lattice.admits(u, v)]
+
+
+def random_point(lattice: HalfplaneLattice, rng: np.random.Generator) -> tuple[int, int]:
+    """An admitted dual point, anywhere in the region."""
+    while True:
+        u, v = (int(c) for c in rng.integers(lattice.low, lattice.high + 1, 2))
+        if lattice.admits(u, v):
+            return u, v
+
+
+@pytest.mark.parametrize("lattice", SMALL, ids=str)
+def test_points_per_sheet_is_the_number_of_admitted_points(lattice: HalfplaneLattice) -> None:
+    """The base measure's denominator, by enumeration."""
+    assert lattice.points_per_sheet == len(admitted(lattice))
+
+
+@pytest.mark.parametrize("lattice", SMALL, ids=str)
+def test_membership_is_the_definition_on_every_grid_point(lattice: HalfplaneLattice) -> None:
+    """Also for the grid points that lie on the boundary, and there are such."""
+    rng = np.random.default_rng(0)
+    on_the_line = 0
+    for u, v in [random_point(lattice, rng) for _ in range(60)] + admitted(lattice)[::17]:
+        for sheet in lattice.sheets:
+            halfplane = lattice.halfplane(sheet, u, v)
+            found = halfplane.contains(grid(lattice.d))
+            expected = [holds(halfplane, int(x), int(y)) for x, y in grid(lattice.d)]
+            assert found.tolist() == expected
+            on_the_line += sum(boundary(lattice, u, v, int(x)) == y for x, y in grid(lattice.d))
+    assert on_the_line > 0
+
+
+@pytest.mark.parametrize("measure", ["chord", "paper"])
+@pytest.mark.parametrize("d", [1, 7, 1000, 1024, MAX_D])
+def test_membership_is_exact_at_the_finest_resolution(d: int, measure: str) -> None:
+    """Near the boundary too: points just above, on and just below a line through the grid."""
+    lattice = HalfplaneLattice(d, measure)
+    rng = np.random.default_rng(d)
+    for _ in range(200):
+        u, v = random_point(lattice, rng)
+        points = rng.integers(0, d + 1, (20, 2))
+        for sheet in lattice.sheets:
+            halfplane = Halfplane(lattice, sheet, u, v)
+            expected = [holds(halfplane, int(x), int(y)) for x, y in points]
+            assert halfplane.contains(points).tolist() == expected
+    y = d // 2
+    row = np.array([(x, y) for x in (0, d // 3, d)])
+    u = y << lattice.bits
+    for sheet, step in ((Sheet.FLAT_ABOVE, 1), (Sheet.FLAT_BELOW, -1)):
+        # a horizontal line through the row, and one a single lattice step further
+        v, shift = (0, 0) if measure == "paper" else (u, step)
+        assert Halfplane(lattice, sheet, u, v).contains(row).all()
+        assert not Halfplane(lattice, sheet, u + step, v + shift).contains(row).any()
+
+
+@pytest.mark.parametrize("measure", ["chord", "paper"])
+@pytest.mark.parametrize("d", [1, 3, 1000, 1024, 2049, MAX_D])
+def test_products_of_crossings_stay_below_62_bits(d: int, measure: str) -> None:
+    """At the corners of the region, where coefficients are largest."""
+    lattice = HalfplaneLattice(d, measure)
+    s = d << lattice.bits
+    extremes = (
+        [(-s, 0), (0, -s), (s, 2 * s), (2 * s, s), (0, 0), (s, s)]
+        if measure == "chord"
+        else [(u, v) for u in (lattice.low, lattice.high) for v in (lattice.low, lattice.high)]
+    )
+    lines = [
+        lattice.halfplane(sheet, u, v).coefficients for u, v in extremes for sheet in lattice.sheets
+    ]
+    crossing = max(abs(c * q - r * b) for _, b, c in lines for _, q, r in lines)
+    assert crossing < 2**62
+    assert all(abs(a) * d + abs(b) * d + abs(c) < 2**62 for a, b, c in lines)
+
+
+@pytest.mark.parametrize("lattice", SMALL[:6], ids=str)
+def test_raising_u_or_v_shrinks_upper_sheets_and_grows_the_others(
+    lattice: HalfplaneLattice,
+) -> None:
+    """So a box of dual points has its extreme halfplanes at two corners."""
+    points = grid(lattice.d)
+    for u, v in admitted(lattice)[::5]:
+        for sheet in lattice.sheets:
+            here = Halfplane(lattice, sheet, u, v).contains(points)
+            for higher in (
+                Halfplane(lattice, sheet, u + 1, v),
+                Halfplane(lattice, sheet, u, v + 1),
+            ):
+                there = higher.contains(points)
+                small, large = (there, here) if sheet.upper else (here, there)
+                assert not (small & ~large).any()
+
+
+def test_opposite_sheets_share_exactly_the_boundary() -> None:
+    """Together they hold every point, and both hold the points of the line."""
+    lattice = HalfplaneLattice(4, "chord", 1)
+    points = grid(4)
+    for u, v in admitted(lattice)[::7]:
+        above = lattice.halfplane(Sheet.FLAT_ABOVE, u, v).contains(points)
+        below = lattice.halfplane(Sheet.FLAT_BELOW, u, v).contains(points)
+        on = [boundary(lattice, u, v, int(x)) == y for x, y in points]
+        assert (above | below).all()
+        assert (above & below).tolist() == on
+
+
+def test_steep_sheets_are_flat_sheets_with_the_axes_exchanged() -> None:
+    """STEEP_RIGHT mirrors FLAT_ABOVE, STEEP_LEFT mirrors FLAT_BELOW."""
+    lattice = HalfplaneLattice(3, "chord", 1)
+    points = grid(3)
+    pairs = ((Sheet.FLAT_ABOVE, Sheet.STEEP_RIGHT), (Sheet.FLAT_BELOW, Sheet.STEEP_LEFT))
+    for u, v in admitted(lattice)[::5]:
+        for flat, steep in pairs:
+            mirrored = lattice.halfplane(steep, u, v).contains(points[:, ::-1])
+            assert (lattice.halfplane(flat, u, v).contains(points) == mirrored).all()
+
+
+def test_chords_between_opposite_edges_are_in_some_sheet() -> None:
+    """The line through any two grid points on opposite edges, with either side."""
+    d = 3
+    lattice = HalfplaneLattice(d, "chord", 0)
+    points = grid(d)
+    reachable = {
+        lattice.halfplane(sheet, u, v).contains(points).tobytes()
+        for sheet in lattice.sheets
+        for u, v in admitted(lattice)
+    }
+    for i in range(d + 1):
+        for j in range(d + 1):
+            for start, way in (((0, i), (d, j - i)), ((i, 0), (j - i, d))):
+                normal = np.array([-way[1], way[0]])
+                signed = (points - start) @ normal
+                assert (signed >= 0).tobytes() in reachable
+                assert (signed <= 0).tobytes() in reachable
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0,), "grid size"),
+        ((MAX_D + 1,), "grid size"),
+        ((4, "polar"), "unknown measure"),
+        ((4, "chord", 21), "bits"),
+        ((4, "chord", -2), "bits"),
+    ],
+)
+def test_unusable_lattices_are_refused(arguments: tuple, message: str) -> None:
+    """Each message names what is wrong."""
+    with pytest.raises(ValueError, match=message):
+        HalfplaneLattice(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("measure", "sheet", "u", "v"),
+    [
+        ("chord", Sheet.FLAT_ABOVE, 0, 5),  # steeper than the sheet serves
+        ("chord", Sheet.FLAT_ABOVE, -1, -1),  # misses the square
+        ("chord", Sheet.STEEP_LEFT, 5, 5),
+        ("paper", Sheet.STEEP_LEFT, 0, 0),  # no such sheet
+        ("paper", Sheet.FLAT_BELOW, 33, 0),
+    ],
+)
+def test_halfplanes_outside_the_class_are_refused(
+    measure: str, sheet: Sheet, u: int, v: int
+) -> None:
+    """The class is what carries base measure, nothing else."""
+    with pytest.raises(ValueError, match="not in the"):
+        HalfplaneLattice(4, measure, 0).halfplane(sheet, u, v)

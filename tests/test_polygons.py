@@ -1,0 +1,369 @@
+"""Clipping is exact, and the shapes built from it are valid, oriented and of the exact area."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shapely.geometry import (
+    GeometryCollection,
+    LineString,
+    MultiPolygon,
+    Point,
+    Polygon,
+    box,
+)
+
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from geometry.polygons import (
+    Vertex,
+    clip_to_square,
+    contains_points,
+    intersection_shape,
+    orient_valid,
+    piece_polygon,
+    union_shape,
+)
+
+#: (d, pieces)
+Case = tuple[int, tuple[tuple[Halfplane, ...], ...]]
+Position = tuple[Fraction | int, Fraction | int]
+
+
+@st.composite
+def halfplanes(
+    draw: st.DrawFn, lattice: HalfplaneLattice, near: tuple[Halfplane, ...] = ()
+) -> Halfplane:
+    """A halfplane: through grid points, anywhere, or almost the same as an earlier one."""
+    kind = draw(st.sampled_from(("grid", "any", "near") if near else ("grid", "any")))
+    sheet = draw(st.sampled_from(lattice.sheets))
+    if kind == "near":
+        model = draw(st.sampled_from(near))
+        step = st.integers(-2, 2)
+        sheet = Sheet(draw(st.sampled_from((model.sheet, model.sheet ^ 1))))
+        u, v = model.u + draw(step), model.v + draw(step)
+    elif kind == "grid":
+        height = st.integers(0, lattice.d)
+        u, v = draw(height) << lattice.bits, draw(height) << lattice.bits
+    else:
+        value = st.integers(lattice.low, lattice.high)
+        u, v = draw(value), draw(value)
+    if not lattice.admits(u, v):
+        u = v = (lattice.d // 2) << lattice.bits
+    return lattice.halfplane(sheet, u, v)
+
+
+@st.composite
+def pieces(
+    draw: st.DrawFn, sizes: Sequence[int] = (1, 2, 3, 7, 1024), most: int = 4, longest: int = 4
+) -> Case:
+    """(d, pieces): up to ``most`` tuples of up to ``longest`` halfplanes of one lattice."""
+    d = draw(st.sampled_from(sizes))
+    lattice = HalfplaneLattice(d, draw(st.sampled_from(("chord", "paper"))))
+    seen: tuple[Halfplane, ...] = ()
+    made = []
+    for _ in range(draw(st.integers(1, most))):
+        piece = []
+        for _ in range(draw(st.integers(1, longest))):
+            piece.append(draw(halfplanes(lattice, seen)))
+            seen = (*seen, piece[-1])
+        made.append(tuple(piece))
+    return d, tuple(made)
+
+
+def corners_by_brute_force(planes: Sequence[Halfplane], d: int) -> set[Vertex]:
+    """Feasible crossings of all pairs of boundary lines, cut down to the extreme ones."""
+    lines = [h.coefficients for h in planes]
+    lines += [(1, 0, 0), (0, 1, 0), (-1, 0, -d), (0, -1, -d)]
+    found = set()
+    for (a, b, c), (e, f, g) in combinations(lines, 2):
+        det = a * f - b * e
+        if det:
+            x, y = Fraction(c * f - b * g, det), Fraction(a * g - c * e, det)
+            if all(p * x + q * y >= r for p, q, r in lines):
+                found.add((x, y))
+    return extreme_points(found)
+
+
+def extreme_points(points: Iterable[Vertex]) -> set[Vertex]:
+    """Corners of the convex hull, by Andrew's monotone chain; none if it has no area."""
+    ordered = sorted(points)
+
+    def chain(sequence: Sequence[Vertex]) -> list[Vertex]:
+        hull: list[Vertex] = []
+        for p in sequence:
+            while len(hull) > 1 and cross(hull[-2], hull[-1], p) <= 0:
+                hull.pop()
+            hull.append(p)
+        return hull
+
+    hull = chain(ordered)[:-1] + chain(ordered[::-1])[:-1]
+    return set(hull) if len(hull) > 2 else set()
+
+
+def cross(o: Position, p: Position, q: Position) -> Fraction | int:
+    return (p[0] - o[0]) * (q[1] - o[1]) - (p[1] - o[1]) * (q[0] - o[0])
+
+
+def exact_area(corners: Sequence[Vertex]) -> Fraction:
+    pairs = zip(corners, [*corners[1:], *corners[:1]], strict=True)
+    return sum((p[0] * q[1] - q[0] * p[1] for p, q in pairs), Fraction(0)) / 2
+
+
+@settings(max_examples=300, deadline=None)
+@given(pieces(most=1, longest=6))
+def test_clipping_finds_exactly_the_extreme_points(case: Case) -> None:
+    d, (planes,) = case
+    corners = clip_to_square(planes, d)
+    assert len(set(corners)) == len(corners)
+    assert set(corners) == corners_by_brute_force(planes, d)
+
+
+@settings(max_examples=200, deadline=None)
+@given(pieces(most=1, longest=6))
+def test_clipped_corners_turn_left_everywhere(case: Case) -> None:
+    d, (planes,) = case
+    corners = clip_to_square(planes, d)
+    for i in range(len(corners)):
+        assert cross(corners[i - 2], corners[i - 1], corners[i]) > 0
+
+
+@settings(max_examples=200, deadline=None)
+@given(pieces(sizes=(2, 3, 7), most=1))
+def test_clipped_polygon_holds_the_grid_points_that_the_side_tests_hold(case: Case) -> None:
+    d, (planes,) = case
+    corners = clip_to_square(planes, d)
+    if not corners:
+        return
+    grid = np.stack(np.meshgrid(np.arange(d + 1), np.arange(d + 1)), axis=-1).reshape(-1, 2)
+    by_side = np.logical_and.reduce([h.contains(grid) for h in planes])
+    by_shape = [
+        all(cross(corners[i - 1], corners[i], (x, y)) >= 0 for i in range(len(corners)))
+        for x, y in grid.tolist()
+    ]
+    assert by_shape == by_side.tolist()
+
+
+def exactly(*corners: tuple[int, int]) -> set[Vertex]:
+    return {(Fraction(x), Fraction(y)) for x, y in corners}
+
+
+def at(lattice: HalfplaneLattice, sheet: Sheet, u: int, v: int) -> Halfplane:
+    """The halfplane whose boundary has heights u and v in grid units."""
+    return lattice.halfplane(sheet, u << lattice.bits, v << lattice.bits)
+
+
+def test_no_halfplane_leaves_the_square() -> None:
+    assert set(clip_to_square((), 5)) == exactly((0, 0), (5, 0), (5, 5), (0, 5))
+
+
+def test_a_diagonal_leaves_its_triangle() -> None:
+    lattice = HalfplaneLattice(8)
+    above = clip_to_square([at(lattice, Sheet.FLAT_ABOVE, 0, 8)], 8)
+    right = clip_to_square([at(lattice, Sheet.STEEP_RIGHT, 0, 8)], 8)
+    assert set(above) == exactly((0, 0), (8, 8), (0, 8))
+    assert set(right) == exactly((0, 0), (8, 0), (8, 8))
+
+
+def test_a_line_along_a_side_keeps_all_or_nothing() -> None:
+    lattice = HalfplaneLattice(8)
+    assert len(clip_to_square([at(lattice, Sheet.FLAT_ABOVE, 0, 0)], 8)) == 4
+    assert clip_to_square([at(lattice, Sheet.FLAT_BELOW, 0, 0)], 8) == ()  # a segment
+
+
+def test_a_line_that_touches_a_corner_keeps_all_or_nothing() -> None:
+    lattice = HalfplaneLattice(8)
+    assert len(clip_to_square([at(lattice, Sheet.FLAT_ABOVE, 0, -8)], 8)) == 4
+    assert clip_to_square([at(lattice, Sheet.FLAT_BELOW, 0, -8)], 8) == ()  # a point
+
+
+def test_two_sides_of_one_line_share_a_segment_without_area() -> None:
+    lattice = HalfplaneLattice(8)
+    both = [at(lattice, Sheet.FLAT_ABOVE, 3, 5), at(lattice, Sheet.FLAT_BELOW, 3, 5)]
+    assert clip_to_square(both, 8) == ()
+    assert piece_polygon(both, 8).is_empty
+    assert intersection_shape(both, 8).is_empty
+
+
+@settings(max_examples=200, deadline=None)
+@given(pieces())
+def test_union_is_valid_oriented_and_of_the_exact_area(case: Case) -> None:
+    d, parts = case
+    shape = union_shape(parts, d)
+    exact = sum(  # inclusion and exclusion: an intersection of pieces is a clip of all of them
+        (-1) ** (r + 1) * exact_area(clip_to_square([h for p in chosen for h in p], d))
+        for r in range(1, len(parts) + 1)
+        for chosen in combinations(parts, r)
+    )
+    assert shape.geom_type in ("Polygon", "MultiPolygon")
+    assert shapely.is_valid(shape)
+    assert shape.area == pytest.approx(float(exact), rel=1e-9, abs=1e-12 * d * d)
+    assert shape.equals_exact(shapely.orient_polygons(shape))
+    assert shape.is_empty or box(0, 0, d, d).covers(shape)
+
+
+@settings(max_examples=200, deadline=None)
+@given(pieces(most=1, longest=8))
+def test_intersection_is_valid_convex_and_of_the_exact_area(case: Case) -> None:
+    d, (planes,) = case
+    shape = intersection_shape(planes, d)
+    assert shape.geom_type == "Polygon"
+    assert shapely.is_valid(shape)
+    exact = exact_area(clip_to_square(planes, d))
+    assert shape.area == pytest.approx(float(exact), rel=1e-9, abs=1e-12 * d * d)
+    assert shape.convex_hull.area == pytest.approx(shape.area, rel=1e-9, abs=1e-12 * d * d)
+
+
+def test_nearly_coincident_boundaries_leave_a_valid_sliver() -> None:
+    lattice = HalfplaneLattice(4096)
+    low = lattice.halfplane(Sheet.FLAT_ABOVE, 1000 << lattice.bits, 1001 << lattice.bits)
+    high = lattice.halfplane(Sheet.FLAT_BELOW, low.u + 1, low.v)
+    sliver = piece_polygon([low, high], 4096)
+    assert shapely.is_valid(sliver)
+    assert sliver.area == pytest.approx(4096 / 2 / 2**lattice.bits, rel=1e-6)
+
+
+def test_a_triangle_thinner_than_doubles_is_exact_in_rationals_and_empty_as_a_shape() -> None:
+    lattice = HalfplaneLattice(1024, "paper")
+    needle = [
+        lattice.halfplane(Sheet.FLAT_BELOW, -19389218816, 25165824),
+        lattice.halfplane(Sheet.FLAT_ABOVE, 416261848, 29),
+        lattice.halfplane(Sheet.FLAT_BELOW, 416262635, 28),
+    ]
+    corners = clip_to_square(needle, 1024)
+    assert len(corners) == 3
+    assert exact_area(corners) > 0
+    assert not shapely.is_valid(Polygon([(float(x), float(y)) for x, y in corners]))
+    assert piece_polygon(needle, 1024).equals_exact(Polygon())
+    square = [at(lattice, Sheet.FLAT_ABOVE, 0, 0)]
+    assert union_shape([needle, square], 1024).area == 1024**2
+
+
+def test_union_of_touching_halves_is_one_polygon_without_a_seam() -> None:
+    lattice = HalfplaneLattice(1024)
+    halves = [(at(lattice, s, 301, 777),) for s in (Sheet.FLAT_ABOVE, Sheet.FLAT_BELOW)]
+    shape = union_shape(halves, 1024)
+    assert shape.geom_type == "Polygon"
+    assert not shape.interiors
+    assert shape.area == 1024**2
+
+
+def test_union_of_distant_pieces_is_a_multipolygon() -> None:
+    lattice = HalfplaneLattice(16)
+    shape = union_shape(
+        [(at(lattice, Sheet.FLAT_BELOW, 2, 2),), (at(lattice, Sheet.FLAT_ABOVE, 9, 9),)], 16
+    )
+    assert shape.geom_type == "MultiPolygon"
+    assert shape.area == 16 * 2 + 16 * 7
+
+
+def test_union_can_enclose_a_hole() -> None:
+    lattice = HalfplaneLattice(12)
+    frame = [
+        (at(lattice, Sheet.FLAT_BELOW, 3, 3),),
+        (at(lattice, Sheet.FLAT_ABOVE, 9, 9),),
+        (at(lattice, Sheet.STEEP_LEFT, 3, 3),),
+        (at(lattice, Sheet.STEEP_RIGHT, 9, 9),),
+    ]
+    shape = union_shape(frame, 12)
+    assert shape.area == 144 - 36
+    (hole,) = shape.interiors
+    assert shape.exterior.is_ccw
+    assert not hole.is_ccw
+
+
+def test_a_union_of_nothing_is_empty() -> None:
+    assert union_shape([], 10).is_empty
+    lattice = HalfplaneLattice(8)
+    assert union_shape([(at(lattice, Sheet.FLAT_BELOW, 0, 0),)], 8).geom_type == "Polygon"
+    assert union_shape([(at(lattice, Sheet.FLAT_BELOW, 0, 0),)], 8).is_empty
+
+
+def test_orient_valid_splits_a_bow_tie() -> None:
+    shape = orient_valid(Polygon([(0, 0), (2, 2), (2, 0), (0, 2)]))
+    assert shape.geom_type == "MultiPolygon"
+    assert shapely.is_valid(shape)
+    assert shape.area == 2
+
+
+def test_orient_valid_covers_overlapping_parts_instead_of_punching_a_hole() -> None:
+    shape = orient_valid(MultiPolygon([box(0, 0, 2, 2), box(1, 0, 3, 2)]))
+    assert shape.area == 6
+    nested = orient_valid(MultiPolygon([box(0, 0, 4, 4), box(1, 1, 2, 2)]))
+    assert nested.area == 16
+    stroke = [(0, 0), (6, 0), (6, 6), (2, 6), (2, 2), (8, 2), (8, 4), (0, 4), (0, 0)]
+    assert orient_valid(Polygon(stroke)).area == 36
+
+
+def test_orient_valid_unites_a_collection_and_drops_points_and_lines() -> None:
+    mixed = GeometryCollection(
+        [
+            Point(9, 9),
+            box(0, 0, 2, 2),
+            GeometryCollection([LineString([(5, 5), (6, 6)]), MultiPolygon([box(1, 0, 3, 2)])]),
+        ]
+    )
+    shape = orient_valid(mixed)
+    assert shape.geom_type == "Polygon"
+    assert shape.area == 6
+    assert orient_valid(Point(1, 1)).equals_exact(Polygon())
+
+
+def test_orient_valid_turns_rings_and_keeps_vertices() -> None:
+    hole = [(1, 1), (2, 1), (2, 2), (1, 2)]
+    clockwise = Polygon([(0, 0), (0, 4), (4, 4), (4, 0)], [hole])
+    shape = orient_valid(clockwise)
+    assert shape.exterior.is_ccw
+    assert not shape.interiors[0].is_ccw
+    before = {tuple(p) for p in shapely.get_coordinates(clockwise)}
+    assert {tuple(p) for p in shapely.get_coordinates(shape)} == before
+
+
+def covered_by_fractions(polygon: Polygon, x: int, y: int) -> bool:
+    """Even-odd rule with exact crossings; points on a ring are covered."""
+    here, odd = (Fraction(x), Fraction(y)), False
+    for ring in (polygon.exterior, *polygon.interiors):
+        corners = [(Fraction(a), Fraction(b)) for a, b in ring.coords]
+        for p, q in pairwise(corners):
+            on_line = cross(p, q, here) == 0
+            if on_line and min(p, q) <= here <= max(p, q):
+                return True
+            if (p[1] > y) != (q[1] > y):
+                odd ^= x < p[0] + (y - p[1]) * (q[0] - p[0]) / (q[1] - p[1])
+    return odd
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=9))
+def test_contains_points_agrees_with_fractions_on_every_grid_point(corners: Any) -> None:
+    shape = orient_valid(Polygon([*corners, corners[0]]))
+    grid = [(x, y) for x in range(10) for y in range(10)]
+    parts = [p for p in shapely.get_parts(shape) if not p.is_empty]
+    if not all(c.is_integer() for c in shapely.get_coordinates(shape).ravel().tolist()):
+        return  # a repaired crossing has rounded corners: no exact answer to compare with
+    expected = [any(covered_by_fractions(p, x, y) for p in parts) for x, y in grid]
+    assert contains_points(shape, grid).tolist() == expected
+
+
+def test_contains_points_takes_boundaries_and_leaves_holes() -> None:
+    ring = Polygon(box(0, 0, 6, 6).exterior, [box(2, 2, 4, 4).exterior])
+    points = np.array([[0, 0], [6, 3], [1, 1], [2, 3], [4, 4], [3, 3], [7, 1]])
+    assert contains_points(ring, points).tolist() == [True, True, True, True, True, False, False]
+
+
+def test_contains_points_of_an_empty_shape_or_no_points() -> None:
+    assert contains_points(Polygon(), [[0, 0], [1, 1]]).tolist() == [False, False]
+    assert contains_points(box(0, 0, 1, 1), np.empty((0, 2))).shape == (0,)
+
+
+@pytest.mark.parametrize("points", [[1, 2], [[1, 2, 3]], [[[1, 2]]]])
+def test_contains_points_needs_pairs(points: Any) -> None:
+    with pytest.raises(ValueError, match="shape"):
+        contains_points(box(0, 0, 1, 1), points)
