@@ -1,0 +1,47 @@
+# `make run` and `make test` work on a fresh clone; everything they need lands in .venv.
+
+BIN := .venv/bin
+
+.PHONY: help run test test-slow lint types contracts tests format clean
+
+help:
+	@echo "make run        set up and run the bundled example"
+	@echo "make test       set up, then lint, types, contracts and tests"
+	@echo "make test-slow  the tests that take minutes"
+	@echo "make format     let ruff format and fix the code"
+	@echo "make clean      remove .venv and caches"
+
+run:
+	@.ci/setup run
+	@$(BIN)/geodp
+
+test: lint types contracts tests
+
+lint: setup-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup-test
+	$(BIN)/mypy
+
+contracts: setup-test
+	$(BIN)/lint-imports
+
+tests: setup-test
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q
+
+test-slow: setup-test
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -m slow
+
+format: setup-test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+.PHONY: setup-test
+setup-test:
+	@.ci/setup test
+
+clean:
+	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+		.import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,83 @@
+"""The command `geodp`: reads the arguments, runs one verb, turns errors into one line.
+
+Exit codes: 0 done, 2 wrong input (one line on standard error, nothing written), 130 cancelled.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from assets import UnknownExampleError
+from geodp_app.arguments import Parser, RawHelp, join_negative_values
+from geodp_app.commands import demo, evaluate, learn, plan, sample
+from geodp_app.errors import InputError
+from geodp_app.version import __version__
+from geometry.geojson import GeoJSONError
+from geometry.grid import BoundsError
+
+_VERBS = (sample, learn, evaluate, plan, demo)
+_EPILOG = """examples:
+  geodp sample --target country.geojson --n 100000 --grid 1024 -o points.csv
+  geodp learn points.csv --learner union --epsilon 1 --delta 1e-6 --k 8 -o learned.geojson
+  geodp evaluate learned.geojson points.csv
+
+Without arguments geodp runs `geodp demo`.
+Exit codes: 0 done, 2 wrong input, 130 cancelled."""
+
+
+def build_parser() -> Parser:
+    """The parser of all verbs."""
+    parser = Parser(
+        prog="geodp",
+        description="Learn unions of polygons from labelled points, differentially privately.",
+        epilog=_EPILOG,
+        formatter_class=RawHelp,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"geodp {__version__}")
+    verbs = parser.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
+    for verb in _VERBS:
+        verb.add_parser(verbs)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments without the program's name; ``sys.argv`` by default.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    arguments = join_negative_values(sys.argv[1:] if argv is None else argv)
+    try:
+        options = build_parser().parse_args(arguments or ["demo"])
+        options.run(options)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return _say("cancelled; nothing was written", 130)
+    except BrokenPipeError:
+        # the reader went away (`geodp plan | head`); keep Python from complaining at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        named = f"{error.filename}: " if error.filename else ""
+        return _say(f"{named}{error.strerror or error}", 2)
+    except (InputError, GeoJSONError, BoundsError, UnknownExampleError) as error:
+        return _say(str(error), 2)
+    except SystemExit as stop:  # --help and --version
+        return int(stop.code or 0)
+    return 0
+
+
+def _say(message: str, code: int) -> int:
+    """One line on standard error, whatever the message holds."""
+    sys.stderr.write(f"geodp: {' '.join(message.split())}\n")
+    return code

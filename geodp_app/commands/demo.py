@@ -1,0 +1,100 @@
+"""`geodp demo`: a bundled example from sample to picture, without a window."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assets import example_path, examples
+from geodp_app import arguments
+from geodp_app.errors import PictureError
+from geodp_app.sampling import draw_examples, open_generator, place_target
+from geometry.geojson import read_geojson
+
+if TYPE_CHECKING:
+    from geodp_app.pictures import Picture
+
+_DESCRIPTION = """Learn a bundled example and leave learned.geojson and learned.png.
+
+The examples are simulated: points drawn uniformly and labelled by the target.  The picture
+shows some of them, so with real data it would be private."""
+
+#: k and the number of steps for each example: public, as the targets are.
+_SETTINGS = {
+    "flood": (12, 24), "fire": (12, 24), "letters": (14, 28),
+    "croatia": (12, 24), "switzerland": (10, 20), "italy": (14, 28),
+    "tri": (1, 1), "L": (2, 6), "star": (5, 15), "three": (4, 12),
+}  # fmt: skip
+_N, _GRID, _EPSILON, _DELTA = 100_000, 1024, 1.0, 1e-6
+
+
+def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+    """Add the verb and its options."""
+    parser = arguments.add_verb(verbs, "demo", "learn a bundled example", _DESCRIPTION)
+    parser.add_argument(
+        "--example",
+        choices=examples(),
+        default="flood",
+        metavar="NAME",
+        help=f"one of {', '.join(examples())} (default %(default)s)",
+    )
+    parser.add_argument(
+        "--n",
+        type=arguments.sample_size,
+        default=_N,
+        help="how many examples (default %(default)s)",
+    )
+    parser.add_argument(
+        "--folder", type=Path, default=Path(), help="where to leave the files (default: here)"
+    )
+    arguments.add_quiet(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Sample, learn, write, draw, tell."""
+    shape_file, picture_file = options.folder / "learned.geojson", options.folder / "learned.png"
+    arguments.check_outputs([shape_file, picture_file], [])
+
+    from geodp_app.commands.evaluate import compare
+    from geodp_app.learned_file import write_learned
+    from geodp_app.pictures import Picture, release_figures
+    from geodp_app.reports import privacy_statement
+    from geodp_app.running import run_learner
+
+    def tell(line: str) -> None:
+        if not options.quiet:
+            print(line, file=sys.stderr, flush=True)
+
+    target = read_geojson(example_path(options.example))
+    shape, frame = place_target(target, _GRID)
+    sample = draw_examples(shape, options.n, frame, rng=open_generator(1))
+    tell(f"Learning '{target.name}' from {options.n:,} simulated examples: seconds to minutes.")
+    k, steps = _SETTINGS[options.example]
+    parameters = {"epsilon": _EPSILON, "delta": _DELTA, "k": k, "n_steps": steps}
+    release, _ = run_learner("union", sample, parameters, quiet=options.quiet)
+    write_learned(shape_file, release, frame)
+    fresh = draw_examples(shape, 200_000, frame, rng=open_generator(2))
+    error = f"{compare(release.predict(fresh.points), fresh.labels)['error']:.2%}"
+    tell(f"{privacy_statement(release.privacy)} Error on fresh points: {error}.")
+    tell(f"{shape_file}: the learned shape, for any GIS.")
+    figures = (
+        *release_figures(release),
+        ("examples", f"{options.n:,}"),
+        ("test error", error),
+    )
+    title = f"{target.name}, learned with differential privacy"
+    tell(_draw(picture_file, Picture(frame, title, figures, release.shape(), shape, sample)))
+
+
+def _draw(path: Path, picture: Picture) -> str:
+    """Write the picture; what to say about it."""
+    from geodp_app.pictures import write_picture
+
+    try:
+        write_picture(path, picture)
+    except PictureError as problem:
+        return f"No picture: {problem}"
+    return f"{path}: a picture of it beside the target and some of the examples."

@@ -1,0 +1,80 @@
+"""`geodp evaluate`: how well a learned shape labels examples."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp_app import arguments
+from geodp_app.examples_csv import read_examples
+
+_DESCRIPTION = """Compare a learned shape with labelled examples.
+
+A file written by `geodp learn` carries its exact hypothesis: labels are decided by integer
+side tests.  Any other GeoJSON polygons are compared as they are, their edge inside.
+The figures come straight from the examples: they are not differentially private."""
+
+
+def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+    """Add the verb and its options."""
+    parser = arguments.add_verb(verbs, "evaluate", "error on labelled examples", _DESCRIPTION)
+    parser.add_argument("learned", type=Path, metavar="LEARNED", help="GeoJSON")
+    parser.add_argument("points", type=Path, metavar="POINTS", help="CSV of labelled examples")
+    parser.add_argument(
+        "--grid",
+        type=arguments.grid_size,
+        metavar="D",
+        help="grid size of the examples (default: what the files say)",
+    )
+    arguments.add_bounds(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read both files, compare, print."""
+    from geodp_app.learned_file import read_learned
+
+    learned = read_learned(options.learned)
+    examples = read_examples(
+        options.points, grid=options.grid, bounds=options.bounds, fallback=learned.frame
+    )
+    figures = compare(learned.predict(examples), examples.labels)
+    if options.json:
+        decided = "halfplanes" if learned.release else "polygons"
+        print(json.dumps({**figures, "decided_by": decided}))
+        return
+    n = figures["examples"]
+    for name, key in (
+        ("error", "errors"),
+        ("false positives", "false_positives"),
+        ("false negatives", "false_negatives"),
+    ):
+        print(f"{name:16}{figures[key] / n:10.4%}{figures[key]:12,} of {n:,}")
+    print("These figures describe the examples: they are private.")
+
+
+def compare(predicted: NDArray[np.int64], labels: NDArray[np.int64]) -> dict[str, Any]:
+    """Counts of examples and errors, and the error as a fraction.
+
+    Parameters
+    ----------
+    predicted, labels : ndarray of int, shape (n,), n >= 1
+        0 or 1.
+    """
+    false_positives = int(((predicted == 1) & (labels == 0)).sum())
+    false_negatives = int(((predicted == 0) & (labels == 1)).sum())
+    errors = false_positives + false_negatives
+    return {
+        "examples": len(labels),
+        "positives": int((labels == 1).sum()),
+        "errors": errors,
+        "false_positives": false_positives,
+        "false_negatives": false_negatives,
+        "error": errors / len(labels),
+    }

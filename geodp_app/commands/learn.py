@@ -1,0 +1,123 @@
+"""`geodp learn`: examples in, a differentially private shape out."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from geodp_app import arguments
+from geodp_app.errors import PictureError
+from geodp_app.examples_csv import Examples, read_examples
+from geometry.files import atomic_write
+
+if TYPE_CHECKING:
+    from learners.records import Release
+
+_DESCRIPTION = """Learn a shape from labelled examples under differential privacy.
+
+POINTS is a CSV with a header: x,y,label in grid units 0..d, or lon,lat,label in degrees with
+--bounds.  Labels are 0 or 1.  Grid size and bounds are public; a file written by
+`geodp sample` brings its own.  The learned GeoJSON carries its exact hypothesis and what was
+spent, and nothing else from the examples."""
+
+
+def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+    """Add the verb and its options."""
+    parser = arguments.add_verb(verbs, "learn", "learn a shape from examples", _DESCRIPTION)
+    parser.add_argument("points", type=Path, metavar="POINTS", help="CSV of labelled examples")
+    arguments.add_learner(parser)
+    arguments.add_privacy(parser)
+    parser.add_argument(
+        "--steps", type=arguments.count, metavar="M", help="steps (default: 1 for k = 1, else 3k)"
+    )
+    parser.add_argument(
+        "--alpha",
+        type=arguments.open_unit,
+        help="take the steps that the theory needs for this error: 2k ln(2/alpha)",
+    )
+    parser.add_argument(
+        "--grid", type=arguments.grid_size, metavar="D", help="grid size d (default: the file's)"
+    )
+    arguments.add_bounds(parser)
+    parser.add_argument(
+        "--seed", type=arguments.seed, help="reproducible and therefore NOT private: for tests"
+    )
+    arguments.add_output(parser, "GeoJSON to write")
+    parser.add_argument(
+        "--raw-grid",
+        action="store_true",
+        help="write grid units instead of degrees; most readers misread them",
+    )
+    parser.add_argument(
+        "--report", type=Path, metavar="FILE", help="write the privacy report (public, JSON)"
+    )
+    parser.add_argument(
+        "--records",
+        type=Path,
+        metavar="FILE",
+        help="write the steps with true counts and errors (PRIVATE, JSON lines)",
+    )
+    parser.add_argument(
+        "--picture",
+        type=Path,
+        metavar="FILE",
+        help="draw the shape and some of the examples (PRIVATE, PNG)",
+    )
+    arguments.add_quiet(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Check, read, learn, write."""
+    outputs = [options.output, options.report, options.records, options.picture]
+    arguments.check_outputs(outputs, [options.points])
+    examples = read_examples(options.points, grid=options.grid, bounds=options.bounds)
+    warn_of_one_class(options.points, examples)
+
+    # the learners compile their loops: not worth waiting for on a mistyped option
+    from geodp_app.learned_file import write_learned
+    from geodp_app.reports import privacy_statement, records_text, report
+    from geodp_app.running import run_learner
+
+    names = ("epsilon", "delta", "k", "alpha", "beta", "measure", "neighbours", "seed")
+    parameters = {name: getattr(options, name) for name in names}
+    parameters["n_steps"] = options.steps
+    release, records = run_learner(options.learner, examples, parameters, quiet=options.quiet)
+    if options.records:
+        atomic_write(options.records, records_text(records))
+    if options.report:
+        atomic_write(options.report, json.dumps(report(release), indent=1) + "\n")
+    write_learned(options.output, release, examples.frame, raw_grid=options.raw_grid)
+    told = [f"{options.output}: {len(release.pieces)} pieces, {privacy_statement(release.privacy)}"]
+    if options.picture:
+        told.append(_draw(options, examples, release))
+    if options.records:
+        told.append(f"{options.records}: private, do not publish")
+    if not options.quiet:
+        print("\n".join(told), file=sys.stderr)
+
+
+def _draw(options: argparse.Namespace, examples: Examples, release: Release) -> str:
+    """Write the picture; what to say about it."""
+    from geodp_app.commands.evaluate import compare
+    from geodp_app.pictures import Picture, release_figures, write_picture
+
+    error = compare(release.predict(examples.points), examples.labels)["error"]
+    figures = (*release_figures(release), ("training error", f"{error:.2%}"))
+    title = f"Learned from {options.points.name}"
+    picture = Picture(examples.frame, title, figures, release.shape(), examples=examples)
+    try:
+        write_picture(options.picture, picture)
+    except PictureError as problem:
+        return f"No picture: {problem}"
+    return f"{options.picture}: private, do not publish"
+
+
+def warn_of_one_class(path: Path, examples: Examples) -> None:
+    """Say so when all labels are the same; the learner copes."""
+    label = int(examples.labels[0])
+    if (examples.labels == label).all():
+        sys.stderr.write(f"geodp: warning: {path}: all labels are {label}\n")

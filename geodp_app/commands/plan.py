@@ -1,0 +1,103 @@
+"""`geodp plan`: how many examples suffice, or what a number of them guarantees."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from geodp_app import arguments
+from geodp_app.errors import InputError
+
+if TYPE_CHECKING:
+    from learners.planner import Plan
+
+_DESCRIPTION = """Say how many examples suffice for error alpha, or with --n what n guarantees.
+
+The guarantee is a worst case, after Kaplan, Mansour, Matias, Stemmer (2019): it assumes
+independent examples without label noise, and k pieces that err on none of them; it then
+fails with probability at most beta.  Runs usually need far fewer examples.
+n must be a public number: do not take it from the private data."""
+
+
+def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+    """Add the verb and its options."""
+    parser = arguments.add_verb(verbs, "plan", "how many examples suffice", _DESCRIPTION)
+    arguments.add_learner(parser)
+    arguments.add_privacy(parser)
+    parser.add_argument(
+        "--alpha",
+        type=arguments.open_unit,
+        default=0.1,
+        help="error wanted (default %(default)s)",
+    )
+    parser.add_argument(
+        "--grid",
+        type=arguments.grid_size,
+        default=arguments.DEFAULT_GRID,
+        metavar="D",
+        help="grid size d (default %(default)s)",
+    )
+    parser.add_argument("--n", type=arguments.count, help="say what this many examples guarantee")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Plan and print."""
+    from geometry.halfplane import HalfplaneLattice
+    from learners.planner import Setting, error_guaranteed, examples_needed
+
+    try:
+        setting = Setting(
+            k=options.k,
+            beta=options.beta,
+            epsilon=options.epsilon,
+            delta=options.delta,
+            lattice=HalfplaneLattice(options.grid, options.measure),
+            learner=options.learner,
+            neighbours=options.neighbours,
+        )
+        if options.n is None:
+            plan = examples_needed(setting, options.alpha)
+        else:
+            plan = error_guaranteed(setting, options.n)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    if options.json:
+        print(json.dumps(plan.to_dict()))
+    else:
+        print(describe(plan, options.alpha))
+
+
+def describe(plan: Plan, wanted: float) -> str:
+    """The plan in a few lines."""
+    s = plan.setting
+    pieces = "triangles" if s.learner == "union" else "halfplanes"
+    lines = [_verdict(plan, wanted)]
+    lines += [
+        "",
+        f"{plan.steps} steps for k = {s.k} {pieces}, each selection at eta = {plan.eta:.4f} "
+        f"({plan.account} account)",
+        f"selection: at most {plan.selection_loss:,.0f} examples lost a step",
+        f"noisy counts: within {plan.noise:,} examples",
+        "",
+        "The guarantee is for: "
+        f"geodp learn --learner {s.learner} --k {s.k} --steps {plan.steps} "
+        f"--beta {plan.learner_beta:.4g} --epsilon {s.epsilon:g} --delta {s.delta:g} "
+        f"--grid {s.lattice.d} --measure {s.lattice.measure} --neighbours {s.neighbours}",
+        "It is a worst case over all shapes and samples; runs usually need far fewer examples.",
+    ]
+    return "\n".join(lines)
+
+
+def _verdict(plan: Plan, wanted: float) -> str:
+    if plan.examples is None:
+        return f"No number of examples is proved to suffice for error {wanted:g}."
+    if plan.alpha is None:
+        return f"{plan.examples:,} examples: nothing below error 1/2 is proved (guarantee void)."
+    sure = 1 - plan.setting.beta
+    return (
+        f"{plan.examples:,} examples suffice for error at most {plan.alpha:.3g} on new points, "
+        f"with probability at least {sure:g}."
+    )

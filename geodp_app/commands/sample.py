@@ -1,0 +1,78 @@
+"""`geodp sample`: simulate labelled examples of a known target."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from geodp_app import arguments
+from geodp_app.errors import InputError
+from geodp_app.examples_csv import format_examples
+from geodp_app.sampling import DISTRIBUTIONS, draw_examples, open_generator, place_target
+from geometry.files import atomic_write
+from geometry.geojson import read_geojson
+
+_DESCRIPTION = """Draw points on the grid and label them by a target shape (its edge is inside).
+
+The target is GeoJSON in degrees, or in grid units if its member geodp says so.  A target
+in degrees is placed by --bounds, by the bounds in its file, or by its own box padded by a
+tenth; the CSV's first line keeps them, so that `geodp learn` needs no --bounds.
+This is a simulation for demonstrations: treat its output as private data."""
+
+
+def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+    """Add the verb and its options."""
+    parser = arguments.add_verb(verbs, "sample", "simulate examples of a target", _DESCRIPTION)
+    parser.add_argument("--target", type=Path, required=True, metavar="FILE", help="GeoJSON shape")
+    parser.add_argument("--n", type=arguments.sample_size, required=True, help="how many examples")
+    parser.add_argument(
+        "--grid",
+        type=arguments.grid_size,
+        default=arguments.DEFAULT_GRID,
+        metavar="D",
+        help="grid size d: coordinates are 0..d (default %(default)s)",
+    )
+    arguments.add_bounds(parser)
+    parser.add_argument(
+        "--distribution",
+        choices=DISTRIBUTIONS,
+        default="uniform",
+        help="uniform; clustered: 80%% in a cloud around a point of the outline; gaussian: "
+        "around the target's centroid (default %(default)s)",
+    )
+    parser.add_argument(
+        "--noise",
+        type=arguments.closed_unit,
+        default=0.0,
+        metavar="P",
+        help="flip each label with this probability (default 0)",
+    )
+    parser.add_argument("--seed", type=arguments.seed, help="make the sample reproducible")
+    arguments.add_output(parser, "CSV to write")
+    arguments.add_quiet(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read the target, draw, write the CSV."""
+    target = read_geojson(options.target)
+    arguments.check_outputs([options.output], [options.target])
+    shape, frame = place_target(target, options.grid, options.bounds)
+    if shape.is_empty:
+        raise InputError(f"{options.target}: the shape vanishes on a grid of size {options.grid}")
+    examples = draw_examples(
+        shape,
+        options.n,
+        frame,
+        distribution=options.distribution,
+        noise=options.noise,
+        rng=open_generator(options.seed),
+    )
+    atomic_write(options.output, format_examples(examples))
+    if not options.quiet:
+        inside = int(examples.labels.sum())
+        print(
+            f"{options.output}: {options.n:,} examples of {target.name}, {inside:,} with label 1",
+            file=sys.stderr,
+        )

@@ -1,0 +1,64 @@
+"""A progress bar of one line on a terminal; nothing in a pipe."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from types import TracebackType
+from typing import TextIO
+
+
+class ProgressBar:
+    """Draws ``[#####.....] text`` on standard error, at most every 0.1 s.
+
+    Parameters
+    ----------
+    quiet : bool
+        Draw nothing.
+    stream : text stream, optional
+        Standard error by default; nothing is drawn unless it is a terminal.
+    """
+
+    WIDTH = 24
+
+    def __init__(self, *, quiet: bool = False, stream: TextIO | None = None) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._on = not quiet and self._stream.isatty()
+        self._started = time.monotonic()
+        self._drawn = -1.0
+        self._length = 0
+
+    def update(self, done: float, text: str) -> None:
+        """Show a fraction done, in 0..1, and a short text."""
+        now = time.monotonic()
+        if not self._on or now - self._drawn < 0.1:
+            return
+        self._drawn = now
+        filled = round(self.WIDTH * min(max(done, 0.0), 1.0))
+        bar = "#" * filled + "." * (self.WIDTH - filled)
+        line = f"[{bar}] {text}, {now - self._started:.0f} s"
+        line = line[: max(20, shutil.get_terminal_size().columns - 1)]
+        self._stream.write("\r" + line.ljust(self._length))
+        self._stream.flush()
+        self._length = len(line)
+
+    def clear(self) -> None:
+        """Take the bar off the terminal."""
+        if self._on and self._length:
+            self._stream.write("\r" + " " * self._length + "\r")
+            self._stream.flush()
+            self._length = 0
+
+    def __enter__(self) -> ProgressBar:
+        """The bar itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Clear the bar, whatever happened."""
+        self.clear()

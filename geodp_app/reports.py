@@ -1,0 +1,73 @@
+"""What a run leaves besides its shape: the public report, and the curator's records."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from geodp_app.version import __version__
+from learners.accounting import PrivacySpent
+from learners.records import Release, StepRecord
+
+_NEIGHBOURS = {
+    "add-remove": "adding or removing one labelled example",
+    "replace-one": "replacing one labelled example by another",
+}
+_RECORDS_WARNING = (
+    "Private diagnostics for the curator: true counts and errors. Do not publish this file."
+)
+
+
+def privacy_statement(privacy: PrivacySpent | None) -> str:
+    """The guarantee in one sentence."""
+    if privacy is None:
+        return "Not private: the learner drew no noise."
+    if not privacy.private:
+        return "Not private: the run was seeded, so its noise can be reproduced."
+    return (
+        f"({privacy.epsilon:g}, {privacy.delta:g})-differentially private with respect to "
+        f"{_NEIGHBOURS[privacy.neighbours]}."
+    )
+
+
+def report(release: Release) -> dict[str, Any]:
+    """The public report: statement, parameters, hypothesis.  Nothing from the examples."""
+    privacy = release.privacy
+    document: dict[str, Any] = {
+        "geodp": __version__,
+        "statement": privacy_statement(privacy),
+        "release": release.to_dict(),
+    }
+    if privacy is not None:
+        document["account"] = (
+            f"noisy counts: epsilon {privacy.epsilon_noise:g} by basic composition; selections: "
+            f"epsilon {privacy.epsilon_selection:g} by the {privacy.account} account, "
+            f"eta = {privacy.eta:.6g} in each of {privacy.steps} steps"
+        )
+    return document
+
+
+def records_text(records: Iterable[StepRecord]) -> str:
+    """Step records as JSON lines; the first line says that they are private."""
+    lines: list[dict[str, Any]] = [
+        {"geodp": __version__, "kind": "steps", "warning": _RECORDS_WARNING}
+    ]
+    lines += [_record(record) for record in records]
+    return "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
+
+
+def _record(record: StepRecord) -> dict[str, Any]:
+    piece = [[h.sheet.name, h.u, h.v] for h in record.release.piece]
+    private = {
+        name: value if math.isfinite(value) else None  # JSON has no infinity
+        for name, value in asdict(record.diagnostics).items()
+    }
+    return {
+        "step": record.step,
+        "steps": record.steps,
+        "release": {"piece": piece, "threshold": record.release.threshold},
+        "private": private,
+    }

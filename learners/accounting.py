@@ -1,0 +1,236 @@
+"""The account: how much rate each step may spend, and what a run has cost.
+
+Neighbours add or remove one labelled example.  A run of m steps spends
+epsilon_noise on its noisy counts (basic composition of m integer Laplace draws)
+and (epsilon_selection, delta) on its m selections.  Each selection has bounded
+range eta: given the same noisy count, one example moves the score of every piece
+by at most 1 and all in the same direction, so a draw with weight exp(eta * q) is
+eta-DP and eta^2/8-zCDP.  Three accounts of the m adaptive selections are valid;
+all depend on public numbers only, so the run takes the largest eta (proofs:
+docs/privacy.md):
+
+basic      eta = epsilon_s / m
+zcdp       m * eta^2 / 8 = rho, with rho -> (epsilon_s, delta) by the optimal
+           conversion of Renyi divergence (Canonne, Kamath, Steinke 2020,
+           proposition 12; Dong, Durfee, Rogers 2020 for bounded range)
+set-cover  eta = ln(1 + epsilon_s / ln(e / delta)), whatever m (KMMS claim 3.4 in
+           its tight form: an example stops mattering once it is covered)
+
+The samplers' floating-point arithmetic is charged too: every selection is within
+a factor exp(+-ARITHMETIC) of its stated law (learners/envelope_selection.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+AccountName = Literal["basic", "zcdp", "set-cover"]
+Neighbours = Literal["add-remove", "replace-one"]
+
+#: Bound on |ln(actual law / stated law)| of one selection's draw.
+ARITHMETIC = 2.0**-38
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The selection rate granted to each of m steps, and by which account.
+
+    Attributes
+    ----------
+    name : {"basic", "zcdp", "set-cover"}
+    eta : float
+        Nats per example of score.
+    alternatives : tuple of (name, eta)
+        What each valid account would have granted.
+    """
+
+    name: AccountName
+    eta: float
+    alternatives: tuple[tuple[AccountName, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacySpent:
+    """The privacy statement of a release.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        Guarantee of the whole run, for the stated neighbours.
+    neighbours : {"add-remove", "replace-one"}
+    epsilon_noise, epsilon_selection : float
+        Shares of the noisy counts and of the selections, under add-remove.
+    eta : float
+        Nats per example in every selection.
+    steps : int
+    account : {"basic", "zcdp", "set-cover"}
+        The account that granted eta.
+    private : bool
+        False when a seed made the randomness reproducible.
+    """
+
+    epsilon: float
+    delta: float
+    neighbours: Neighbours
+    epsilon_noise: float
+    epsilon_selection: float
+    eta: float
+    steps: int
+    account: AccountName
+    private: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "neighbours": self.neighbours,
+            "epsilon_noise": self.epsilon_noise,
+            "epsilon_selection": self.epsilon_selection,
+            "eta": self.eta,
+            "steps": self.steps,
+            "account": self.account,
+            "private": self.private,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> PrivacySpent:
+        """Read what :meth:`to_dict` wrote; a missing or unknown member raises."""
+        try:
+            return cls(**data)
+        except TypeError as error:
+            raise ValueError(f"not a privacy statement: {error}") from error
+
+
+def zcdp_delta(rho: float, epsilon: float) -> float:
+    """Least delta that rho-zCDP guarantees at epsilon: the optimum over Renyi orders.
+
+    Canonne, Kamath, Steinke 2020, proposition 12:
+    inf over a > 1 of exp((a-1)(a rho - epsilon)) / (a-1) * (1 - 1/a)^a.
+    Any order gives a valid bound; the search only tightens it.
+    """
+    if rho <= 0:
+        return 0.0
+
+    def exponent(log_order: float) -> float:
+        a = 1.0 + math.exp(log_order)
+        # ln[(1 - 1/a)^a / (a - 1)] = (a-1) ln(1 - 1/a) - ln a
+        return (a - 1) * (a * rho - epsilon) + (a - 1) * math.log1p(-1 / a) - math.log(a)
+
+    return math.exp(min(0.0, exponent(_minimize(exponent, -20.0, 20.0))))
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """Least epsilon with (epsilon, delta)-DP from rho-zCDP, by the same conversion."""
+    if rho <= 0:
+        return 0.0
+
+    def epsilon(log_order: float) -> float:
+        a = 1.0 + math.exp(log_order)
+        tail = math.log(1 / delta) + (a - 1) * math.log1p(-1 / a) - math.log(a)
+        return a * rho + tail / (a - 1)
+
+    return max(0.0, epsilon(_minimize(epsilon, -20.0, 20.0)))
+
+
+def zcdp_budget(epsilon: float, delta: float) -> float:
+    """A rho, within a relative 1e-12 below the largest, that converts to (epsilon, delta)-DP."""
+    low, high = 0.0, 1.0
+    while zcdp_epsilon(high, delta) < epsilon:
+        high *= 2
+    while high - low > 1e-13 * high:
+        middle = (low + high) / 2
+        if zcdp_epsilon(middle, delta) <= epsilon:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def selection_account(epsilon: float, delta: float, steps: int) -> Account:
+    """The largest per-step eta that m adaptive selections may use at (epsilon, delta).
+
+    `epsilon` here already excludes the charge for arithmetic; `delta` is the whole delta.
+
+    Raises
+    ------
+    ValueError
+        If epsilon <= 0, delta is not in (0, 1), or steps < 1.
+    """
+    check_budget(epsilon, delta)
+    if steps < 1:
+        raise ValueError(f"steps must be at least 1, got {steps}")
+    options: tuple[tuple[AccountName, float], ...] = (
+        ("basic", epsilon / steps),
+        ("zcdp", math.sqrt(8 * zcdp_budget(epsilon, delta) / steps)),
+        ("set-cover", math.log1p(epsilon / (1 - math.log(delta)))),
+    )
+    name, eta = max(options, key=lambda option: option[1])
+    # one part in 10^9 covers the rounding of these few lines
+    return Account(name, eta * (1 - 1e-9), options)
+
+
+def after_arithmetic(epsilon: float, delta: float, steps: int) -> tuple[float, float]:
+    """What is left of (epsilon, delta) for the ideal laws when the real ones are off.
+
+    Each of m draws has a law within exp(+-ARITHMETIC) of the ideal; if the ideal run is
+    (e, d)-DP, the real one is (e + 2 m a, d * exp(m a) )-DP, a = ARITHMETIC.
+    """
+    slack = steps * ARITHMETIC
+    left = epsilon - 2 * slack
+    if left <= 0:
+        raise ValueError(f"epsilon = {epsilon} is too small to pay for {steps} selections")
+    return left, delta * math.exp(-slack)
+
+
+def halve_for_replacement(epsilon: float, delta: float) -> tuple[float, float]:
+    """Add-remove parameters whose run is (epsilon, delta)-DP when one example is replaced.
+
+    A replacement is one removal and one addition: group privacy of size two.
+    """
+    return epsilon / 2, delta / (1 + math.exp(epsilon / 2))
+
+
+def noise_scale(epsilon_noise: float, steps: int) -> Fraction:
+    """Scale of the integer Laplace noise of each of `steps` counts, at least steps / epsilon."""
+    share = Fraction(epsilon_noise) / steps
+    # a short fraction keeps the sampler's integers small; rounding the share down is safe
+    short = Fraction(int(share * 10**9), 10**9)
+    if short <= 0:
+        raise ValueError(f"epsilon = {epsilon_noise} is too small for {steps} noisy counts")
+    return 1 / short
+
+
+def check_budget(epsilon: float, delta: float) -> None:
+    """Refuse an epsilon or delta that states no guarantee.
+
+    Raises
+    ------
+    ValueError
+        Unless epsilon is finite and positive and delta lies strictly between 0 and 1.
+    """
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise ValueError(f"epsilon must be a positive number, got {epsilon}")
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must lie strictly between 0 and 1, got {delta}")
+
+
+def _minimize(f: Callable[[float], float], low: float, high: float) -> float:
+    """Golden-section search; any point it returns is a valid Renyi order."""
+    ratio = (math.sqrt(5) - 1) / 2
+    a, b = high - ratio * (high - low), low + ratio * (high - low)
+    fa, fb = f(a), f(b)
+    for _ in range(200):
+        if fa < fb:
+            high, b, fb = b, a, fa
+            a = high - ratio * (high - low)
+            fa = f(a)
+        else:
+            low, a, fa = a, b, fb
+            b = low + ratio * (high - low)
+            fb = f(b)
+    return (low + high) / 2

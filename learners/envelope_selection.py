@@ -1,0 +1,296 @@
+"""Exact draws from the exponential mechanism by refining an envelope.
+
+The class is the lattice of :class:`geometry.halfplane.HalfplaneLattice`, one halfplane or
+three; the law is P(theta) proportional to mu(theta) * exp(rate * value(theta)).  KMMS
+enumerate the n^2 cells of an arrangement for a halfplane and n^6 triples for a triangle;
+here the same law is drawn by adaptive rejection (OS*: Dymetman, Bouchard, Carter 2012; A*
+sampling: Maddison, Tarlow, Minka 2014):
+
+1. Keep boxes of dual points that cover the class.  Each has an outer piece that contains all
+   its pieces and an inner piece that all contain (two corners of each dual rectangle), so
+   bound = min(k * P(outer) + c_pos, -k * N(inner) + c_neg) is at least every value in it.
+2. Draw a box in proportion to volume * exp(rate * bound), theta uniform in it, and accept
+   with probability exp(rate * (value(theta) - bound)).
+3. After a rejection the box may be halved; start again.
+
+**Law.**  Given the boxes, each trial accepts theta with probability mu(theta) *
+exp(rate * value(theta)) / M, M the envelope's mass: proportional to the target whatever the
+boxes are.  Boxes depend on the past only through rejected trials, so the accepted theta has
+exactly the target law however the refinement is steered; it is steered by counted work,
+never by a clock, and no draw is cut short.
+
+**Strands.**  Trials may be read as a Poisson process whose rate is the envelope's mass; the
+accepted ones are then a Poisson process of rate Z * pi, whatever the envelope (A* sampling).
+So the class is dealt to a fixed number of strands, each with its own boxes, bits and clock,
+that run side by side on the processor's cores, and the acceptance with the least clock wins
+once every other clock has passed it.  Threads and their speed decide nothing.
+
+**Arithmetic.**  Membership, counts, bounds and the acceptance test are integers.  Doubles
+enter in (i) a mass: exp of a product, at most seven roundings, |exponent| < 700; (ii) sums up
+the tree, one rounding a level, at most 22 levels, and the ratio of two of them at each level,
+compared with infinitely many uniform bits; (iii) -ln(U) / rate with U uniform to a relative
+2^-48.  Each moves the probability of an accepted theta by a factor within exp(+-2^-43),
+exp(+-2^-46) and exp(+-2^-43); normalising doubles the sum.  Clocks add waits with relative
+errors of 2^-46 and decide between strands only.  Together below exp(+-2^-40), inside the charge
+of 2^-38 in :mod:`learners.accounting`.  Boxes lighter than 1e-100 of the heaviest strand may
+vanish, for masses are weighed anew before they fall below 1e-150: in a run of 2^64 trials that
+has probability below 2^-250, which the rounding of delta in the account covers.
+
+The running time depends on the data: a timing side channel (docs/privacy.md).
+
+Complexity: tables O(n + d^2); then a trial O(1) to O(d), a split O(1) counts and O(d) for each
+line not met before; independent of n.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geometry.counting import LineTables, count_columns, make_tables
+from geometry.halfplane import HalfplaneLattice, Sheet
+from learners import envelope
+from learners.randomness import RandomSource
+from learners.scores import Score
+from learners.selection import PIECE_SIZE, PieceKind, Selected, SelectionProgress, Watch
+
+#: Cells of the coarse lattice along a side of the square; most trials end there.
+_COARSE = 8
+
+#: Parts of the class that are refined side by side.  Fixed, so that a seed means one run.
+_STRANDS = 2
+
+#: Work between two looks at the watch, in units of about a microsecond.
+_WORK_PER_CALL = 20_000
+
+#: 16-bit chunks drawn from the source at first, and at most, in one go.
+_FIRST_CHUNKS, _MOST_CHUNKS = 1 << 13, 1 << 19
+
+#: Below this total mass the reference score is chosen anew.
+_LIGHT = 1e-50
+
+
+@dataclass(slots=True)
+class _Strand:
+    """One part of the class: its tables, boxes and bits, and its accepted piece if any."""
+
+    tables: LineTables
+    partition: envelope.Partition
+    source: RandomSource
+    most_boxes: int
+    chunks: NDArray[np.uint16] = field(default_factory=lambda: np.empty(0, dtype=np.uint16))
+    at: int = 0
+    accepted: int | None = None
+    theta: NDArray[np.int64] = field(default_factory=lambda: np.zeros(6, dtype=np.int64))
+
+    @property
+    def mass(self) -> float:
+        return float(self.partition.tree[1])
+
+    @property
+    def clock(self) -> float:
+        return float(self.partition.clock[0])
+
+    def advance(self, target: envelope.Target, horizon: float) -> None:
+        """Run for a slice of work, or until something is accepted."""
+        if self.at + envelope.RESERVE > len(self.chunks):
+            # what is left of the old buffer is thrown away unread
+            count = min(max(_FIRST_CHUNKS, 2 * len(self.chunks)), _MOST_CHUNKS)
+            self.chunks = np.frombuffer(self.source.bytes(2 * count), dtype="<u2")
+            self.at = 0
+        may_grow = len(self.partition.boxes) < self.most_boxes
+        why, box, self.at = envelope.run(
+            target, self.tables, self.partition, self.chunks, _WORK_PER_CALL, horizon, may_grow,
+            self.theta, self.at,
+        )  # fmt: skip
+        if why == envelope.FULL:
+            self.partition = envelope.grow(self.partition)
+        if why == envelope.ACCEPTED:
+            self.accepted = int(box)
+
+
+@dataclass(frozen=True, slots=True)
+class EnvelopeSelection:
+    """Exact sampler of the exponential mechanism by envelope refinement.
+
+    Parameters
+    ----------
+    lattice : HalfplaneLattice
+        The class and its base measure.
+    piece : {"halfplane", "triangle"}
+    max_boxes : int
+        Boxes kept, up to a factor of two.  When they are used up, trials go on from the
+        envelope as it is: slower, never different in law.
+    table_bytes : int
+        Memory for line tables; when it is used up they are dropped and made anew.
+    """
+
+    lattice: HalfplaneLattice
+    piece: PieceKind
+    max_boxes: int = 1 << 21
+    table_bytes: int = 400 << 20
+
+    def select(
+        self,
+        points: NDArray[np.int64],
+        labels: NDArray[np.bool_],
+        score: Score,
+        rate: float,
+        source: RandomSource,
+        watch: Watch | None = None,
+    ) -> Selected:
+        """Draw one piece (see :class:`learners.selection.Selection`)."""
+        columns = count_columns(points, labels, self.lattice.d)
+        target = self._target(score, rate)
+        strands = self._start(target, columns, source)
+        target = _weigh(target, strands)
+        with ThreadPoolExecutor(_STRANDS) as pool:
+            while True:
+                behind = _behind(strands)
+                if not behind:
+                    break
+                horizon = _first_acceptance(strands)
+                slices = [pool.submit(s.advance, target, horizon) for s in behind]
+                for done in slices:
+                    done.result()
+                if max(strand.mass for strand in strands) < _LIGHT:
+                    target = _weigh(target, strands)
+                if watch is not None:
+                    watch(self._progress(target, strands))
+        winner = min(
+            (strand for strand in strands if strand.accepted is not None), key=lambda s: s.clock
+        )
+        return self._selected(target, strands, winner)
+
+    def _selected(
+        self, target: envelope.Target, strands: list[_Strand], winner: _Strand
+    ) -> Selected:
+        sheets = int(winner.partition.boxes[winner.accepted, envelope.SHEETS])
+        theta = winner.theta
+        piece = tuple(
+            self.lattice.halfplane(
+                Sheet(sheets >> (3 * e) & 7), int(theta[2 * e]), int(theta[2 * e + 1])
+            )
+            for e in range(PIECE_SIZE[self.piece])
+        )
+        details: dict[str, Any] = {
+            "exact_evaluations": _tally(strands, envelope.EXACT),
+            "lines": sum(int(strand.tables.used[0]) for strand in strands),
+            "tables_dropped": _tally(strands, envelope.FORGOTTEN),
+        }
+        return Selected(piece, self._progress(target, strands), details)
+
+    def _target(self, score: Score, rate: float) -> envelope.Target:
+        lattice = self.lattice
+        chord = lattice.measure == "chord"
+        span = lattice.d << lattice.bits if chord else lattice.high - lattice.low
+        return envelope.Target(
+            k=score.k,
+            c_pos=score.c_pos,
+            c_neg=score.c_neg,
+            rate=rate,
+            reference=0,
+            side=lattice.d << lattice.bits if chord else 0,
+            low=lattice.low,
+            step=-(-span // _COARSE),
+        )
+
+    def _start(
+        self, target: envelope.Target, columns: NDArray[np.int32], source: RandomSource
+    ) -> list[_Strand]:
+        """Strands with their first boxes: every multiset of sheets and rectangles, dealt out."""
+        first = first_boxes(self.lattice, PIECE_SIZE[self.piece])
+        room = 1 << len(first).bit_length()
+        cells = (self.lattice.high + 1 - self.lattice.low) // target.step + 2
+        strands = [
+            _Strand(
+                make_tables(columns, self.lattice.basis, self.table_bytes // _STRANDS),
+                envelope.make_partition(room, cells),
+                source.spawn(),
+                self.max_boxes // _STRANDS,
+            )
+            for _ in range(_STRANDS)
+        ]
+        for deal, strand in enumerate(strands):
+            envelope.add_boxes(strand.partition, strand.tables, first[deal::_STRANDS])
+        return strands
+
+    def _progress(self, target: envelope.Target, strands: list[_Strand]) -> SelectionProgress:
+        total = sum(strand.mass for strand in strands)
+        class_size = len(self.lattice.sheets) * self.lattice.points_per_sheet
+        log_mass = math.log(total) if total > 0 else -math.inf
+        log_mass += target.rate * target.reference
+        return SelectionProgress(
+            trials=_tally(strands, envelope.TRIALS),
+            boxes=_tally(strands, envelope.BOXES),
+            log_mass=log_mass - PIECE_SIZE[self.piece] * math.log(class_size),
+        )
+
+
+@functools.lru_cache(maxsize=8)
+def first_boxes(lattice: HalfplaneLattice, size: int) -> NDArray[np.int64]:
+    """The starting boxes, shape (count, 16): every multiset of `size` sheets and rectangles.
+
+    Together they hold every admitted piece; an unordered choice of edges stands for all its
+    orders.
+    """
+    edges = [(sheet, part) for sheet in lattice.sheets for part in _rectangles(lattice)]
+    choices = list(itertools.combinations_with_replacement(edges, size))
+    boxes = np.zeros((len(choices), 16), dtype=np.int64)
+    for box, chosen in zip(boxes, choices, strict=True):
+        for e, (_, part) in enumerate(chosen):
+            box[4 * e : 4 * e + 4] = part
+        box[envelope.SHEETS] = envelope.pack_sheets(tuple(sheet for sheet, _ in chosen))
+        box[envelope.ORDERS] = math.factorial(size) // math.prod(
+            math.factorial(chosen.count(edge)) for edge in set(chosen)
+        )
+    boxes.setflags(write=False)
+    return boxes
+
+
+def _rectangles(lattice: HalfplaneLattice) -> list[tuple[int, int, int, int]]:
+    """Half-open rectangles u0, u1, v0, v1 that cover the admitted points of a sheet."""
+    low, high = lattice.low, lattice.high
+    if lattice.measure == "paper":
+        return [(u, u + high + 1, v, v + high + 1) for u in (low, 0) for v in (low, 0)]
+    side = lattice.d << lattice.bits
+    ends = {-side: 0, 0: side, side: high + 1}
+    # u and v lie within side of each other, so one of them is in 0..side
+    return [(u, ends[u], v, ends[v]) for u in ends for v in ends if u == 0 or v == 0]
+
+
+def _tally(strands: list[_Strand], which: int) -> int:
+    return sum(int(strand.partition.tally[which]) for strand in strands)
+
+
+def _first_acceptance(strands: list[_Strand]) -> float:
+    return min((s.clock for s in strands if s.accepted is not None), default=math.inf)
+
+
+def _behind(strands: list[_Strand]) -> list[_Strand]:
+    """Strands that must still run: not accepted, not weightless, clock not past the winner's."""
+    horizon = _first_acceptance(strands)
+    return [
+        s
+        for s in strands
+        if s.accepted is None and s.clock <= horizon and s.mass >= envelope.TINY
+    ]
+
+
+def _weigh(target: envelope.Target, strands: list[_Strand]) -> envelope.Target:
+    """Make the best bound of all strands weigh 1, and keep the clocks in step."""
+    best = max(int(envelope.best_bound(target, strand.partition)) for strand in strands)
+    factor = math.exp(target.rate * (best - target.reference))
+    target = target._replace(reference=best)
+    for strand in strands:
+        envelope.weigh(target, strand.partition)
+        # time runs in units of 1 / mass
+        strand.partition.clock[0] *= factor
+    return target

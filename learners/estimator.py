@@ -1,0 +1,312 @@
+"""What the set-cover learners share: parameters, examples, and scikit-learn's conventions.
+
+Parameters are stored by ``__init__`` unchanged and checked when a run starts; learned
+attributes end in ``_``.  scikit-learn is not imported.
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from shapely.geometry.base import BaseGeometry
+
+from geometry.halfplane import HalfplaneLattice, Measure
+from learners.accounting import Neighbours, PrivacySpent
+from learners.arrangement_selection import ArrangementSelection
+from learners.envelope_selection import EnvelopeSelection
+from learners.randomness import open_source
+from learners.records import Release, StepRecord, predict_pieces
+from learners.scores import Role
+from learners.selection import PieceKind, Watch
+from learners.set_cover import default_steps, plan_budget, private_steps, theorem_steps
+
+SelectionName = Literal["envelope", "arrangement"]
+
+
+class Estimator(ABC):
+    """fit, predict, score and parameters of a learner that is a stream of step records."""
+
+    role: Role
+    grid: int
+    release_: Release
+
+    @abstractmethod
+    def steps(self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None) -> Iterator[StepRecord]:
+        """Run step by step; see the learner."""
+
+    def fit(self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None) -> Self:
+        """Run all steps.
+
+        Parameters
+        ----------
+        X : array of int, shape (n, 2)
+            Grid coordinates (x, y), each in 0..grid.
+        y : array, shape (n,)
+            Labels 0 or 1.
+        watch : callable, optional
+            Called now and then with a SelectionProgress; may raise Cancelled.
+
+        Raises
+        ------
+        ValueError
+            If an example or a parameter is out of range.
+        """
+        for _ in self.steps(X, y, watch=watch):
+            pass
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Labels 0/1, int64 of shape (n,), of grid points, shape (n, 2); exact."""
+        return self._fitted().predict(check_points(X, self.grid))
+
+    def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[np.int64]]:
+        """Labels after the first step, the second, and so on."""
+        release = self._fitted()
+        points = check_points(X, self.grid)
+        for count in range(1, len(release.pieces) + 1):
+            pieces = release.pieces[:count]
+            yield predict_pieces(release.role, pieces, points).astype(np.int64)
+
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Accuracy on labelled grid points."""
+        points, labels = check_examples(X, y, self.grid)
+        return float(np.mean(self.predict(points) == labels))
+
+    def _publish(
+        self,
+        stream: Iterator[StepRecord],
+        lattice: HalfplaneLattice,
+        parameters: tuple[tuple[str, Any], ...],
+        privacy: PrivacySpent | None,
+    ) -> Iterator[StepRecord]:
+        """Pass the records on, and keep the release once the run is complete."""
+        records = []
+        for record in stream:
+            records.append(record)
+            if record.step == record.steps:
+                self.release_ = Release(
+                    learner=type(self).__name__,
+                    role=self.role,
+                    lattice=lattice,
+                    pieces=tuple(r.release.piece for r in records),
+                    thresholds=tuple(
+                        r.release.threshold for r in records if r.release.threshold is not None
+                    ),
+                    parameters=parameters,
+                    privacy=privacy,
+                )
+            yield record
+
+    @property
+    def polygons_(self) -> BaseGeometry:
+        """The learned region, valid shapely geometry in grid units."""
+        return self._fitted().shape()
+
+    @property
+    def privacy_(self) -> PrivacySpent | None:
+        """What the run spent and by which account; None for a learner that is not private."""
+        return self._fitted().privacy
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Constructor parameters by name (`deep` has no effect)."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set constructor parameters.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown.
+        """
+        known = inspect.signature(type(self)).parameters
+        for name, value in parameters.items():
+            if name not in known:
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}: {list(known)}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        return f"{type(self).__name__}({shown})"
+
+    def _fitted(self) -> Release:
+        release = getattr(self, "release_", None)
+        if release is None:
+            raise ValueError(f"this {type(self).__name__} has not been fitted yet: call fit first")
+        return release
+
+
+class PrivateSetCover(Estimator):
+    """The private set-cover learner; its two named forms fix the role and the piece.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        Privacy of the whole run.
+    k : int
+        Pieces of a good hypothesis: triangles that cover the region, or edges of the convex
+        polygon.
+    grid : int
+        d: examples have integer coordinates in 0..d.
+    n_steps : int, optional
+        Steps m of the run, one piece each.  By default 1 for k = 1, else 3k, or with `alpha`
+        the source's ceil(2k ln(2/alpha)).
+    alpha : float, optional
+        Error aimed at, in (0, 1): only chooses the number of steps.
+    beta : float
+        Probability, in (0, 1), with which some noisy count may exceed the true one.
+    neighbours : {"add-remove", "replace-one"}
+    measure : {"chord", "paper"}
+        Base measure of the dual plane, see :class:`geometry.halfplane.HalfplaneLattice`.
+    selection : {"envelope", "arrangement"}
+        The sampler: both draw from the same law, the second only for tiny samples.
+    seed : int, optional
+        Makes the run reproducible and therefore not private; the release says so.
+
+    Attributes
+    ----------
+    release_ : Release
+        What may be published.
+    """
+
+    piece: PieceKind
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        k: int = 4,
+        grid: int = 1024,
+        n_steps: int | None = None,
+        alpha: float | None = None,
+        beta: float = 0.1,
+        neighbours: Neighbours = "add-remove",
+        measure: Measure = "chord",
+        selection: SelectionName = "envelope",
+        seed: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.k = k
+        self.grid = grid
+        self.n_steps = n_steps
+        self.alpha = alpha
+        self.beta = beta
+        self.neighbours = neighbours
+        self.measure = measure
+        self.selection = selection
+        self.seed = seed
+
+    def steps(
+        self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
+    ) -> Iterator[StepRecord]:
+        """Run the learner, one record a step; `release_` is set when the last one is taken.
+
+        Parameters and errors as in :meth:`fit`.  Checks happen at the call, before the first
+        record is asked for.
+        """
+        points, labels = check_examples(X, y, self.grid)
+        k = check_count("k", self.k)
+        n_steps = self._step_count(k)
+        if not 0 < self.beta < 1:
+            raise ValueError(f"beta must lie strictly between 0 and 1, got {self.beta}")
+        lattice = HalfplaneLattice(self.grid, self.measure)
+        source = open_source(self.seed)
+        budget = plan_budget(
+            self.epsilon, self.delta, n_steps, self.beta, self.neighbours, source.private
+        )
+        if self.selection not in SELECTIONS:
+            raise ValueError(f"unknown selection {self.selection!r}: use one of {list(SELECTIONS)}")
+        stream = private_steps(
+            points,
+            labels,
+            role=self.role,
+            k=k,
+            budget=budget,
+            selection=SELECTIONS[self.selection](lattice, self.piece),
+            source=source,
+            watch=watch,
+        )
+        parameters = (("k", k), ("steps", n_steps), ("beta", self.beta))
+        return self._publish(stream, lattice, parameters, budget.spent)
+
+    def _step_count(self, k: int) -> int:
+        if self.n_steps is not None:
+            return check_count("the number of steps", self.n_steps)
+        if self.alpha is None:
+            return default_steps(k)
+        if not 0 < self.alpha < 1:
+            raise ValueError(f"alpha must lie strictly between 0 and 1, got {self.alpha}")
+        return theorem_steps(k, self.alpha)
+
+
+#: The samplers by name.
+SELECTIONS = {"envelope": EnvelopeSelection, "arrangement": ArrangementSelection}
+
+
+def check_count(name: str, value: int) -> int:
+    """A whole number of at least 1.
+
+    Raises
+    ------
+    ValueError
+        Otherwise.
+    """
+    if isinstance(value, bool) or int(value) != value or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+    return int(value)
+
+
+def check_points(X: ArrayLike, d: int) -> NDArray[np.int64]:
+    """Grid points as int64 of shape (n, 2).
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong, or a coordinate is not a whole number in 0..d; the message
+        names the first such row.
+    """
+    points = np.asarray(X)
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise ValueError(f"X must have shape (n, 2), got {points.shape}")
+    if points.dtype.kind not in "iu":
+        if points.dtype.kind not in "fb":
+            raise ValueError(f"X must hold numbers, got dtype {points.dtype}")
+        whole = np.isfinite(points).all(axis=1) & (points == np.floor(points)).all(axis=1)
+        _refuse_rows(~whole, points, "is not a pair of whole numbers")
+    _refuse_rows(((points < 0) | (points > d)).any(axis=1), points, f"is off the grid 0..{d}")
+    return np.ascontiguousarray(points, dtype=np.int64)
+
+
+def check_examples(
+    X: ArrayLike, y: ArrayLike, d: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Labelled grid points: int64 (n, 2) and bool (n,).
+
+    Raises
+    ------
+    ValueError
+        As :func:`check_points`; or if y has another length or holds anything but 0 and 1.
+    """
+    points = check_points(X, d)
+    labels = np.asarray(y)
+    if labels.shape != (len(points),):
+        raise ValueError(f"y must have shape ({len(points)},), got {labels.shape}")
+    wrong = ~((labels == 0) | (labels == 1))
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise ValueError(f"row {row}: label {labels[row]!r} is neither 0 nor 1")
+    return points, labels.astype(np.bool_)
+
+
+def _refuse_rows(wrong: NDArray[np.bool_], points: NDArray[Any], what: str) -> None:
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise ValueError(f"row {row}: ({points[row, 0]}, {points[row, 1]}) {what}")

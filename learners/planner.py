@@ -1,0 +1,250 @@
+"""How many examples suffice, and what a given number guarantees.
+
+Source: KMMS claim 3.1 (set cover with noisy counts), the exponential mechanism's tail over a
+finite class, and a relative uniform-convergence bound, with every constant kept.  The guarantee
+assumes that the examples are independent draws and that k pieces of the lattice (halfplanes
+for a convex polygon, triangles for a union) err on none of them.
+
+Write m = ceil(2k ln(2/alpha)) for the steps, scale = m / epsilon_noise for the noise of each
+count, and split beta in three equal parts b.  Then, with probability at least 1 - beta:
+
+noise        |b_j - count| stays within Delta of its centre in all m steps, Delta = ceil(scale *
+             ln(m/b)); the learner's threshold lies in [count - 2 Delta, count].
+selection    each piece scores at least -lambda, lambda = (ln|pieces| + ln(m/b)) / eta: the best
+             score, 0, is attained by at least one lattice piece, so by a share of at least
+             1/|pieces| of the base measure.
+training     a step with more than 4 Delta examples left gains at least 1/(2k) of them, less
+             lambda, and loses at most lambda.  So at most max(alpha n/2, 4 Delta) + 2k lambda
+             examples are left in the end, and m lambda are lost on the way.  KMMS bound this by
+             max(alpha n/2, 4 Delta) + 4k lambda ln(2/alpha); the form here is never larger.
+new points   error <= e + 2 sqrt(e A) + 4 A, e the training error, A = (ln S(2n) + ln(4/b)) / n
+             (relative deviations: Vapnik and Chervonenkis 1974; Bousquet, Boucheron, Lugosi
+             2004, section 3).  S(N) <= (N^2 - N + 2)^edges is the number of ways in which
+             `edges` halfplanes can label N points (Cover 1965): no VC constant is involved.
+
+All of it is a worst case.  A run with the learner's own defaults usually does far better.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from geometry.halfplane import HalfplaneLattice
+from learners.accounting import AccountName, Neighbours, check_budget
+from learners.set_cover import plan_budget, theorem_steps
+
+LearnerName = Literal["union", "convex"]
+
+#: Halfplanes in one piece.
+_EDGES: dict[LearnerName, int] = {"union": 3, "convex": 1}
+#: Beyond this many examples a plan is called void rather than searched for.
+MAX_EXAMPLES = 10**15
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Public parameters of a run to be planned.
+
+    Attributes
+    ----------
+    k : int
+        Number of pieces that a good hypothesis needs.
+    beta : float
+        Probability, in (0, 1), with which the guarantee may fail.
+    epsilon, delta : float
+    lattice : HalfplaneLattice
+    learner : {"union", "convex"}
+    neighbours : {"add-remove", "replace-one"}
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+
+    k: int
+    beta: float
+    epsilon: float
+    delta: float
+    lattice: HalfplaneLattice
+    learner: LearnerName = "union"
+    neighbours: Neighbours = "add-remove"
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ValueError(f"k must be at least 1, got {self.k}")
+        if not 0 < self.beta < 1:
+            raise ValueError(f"beta must lie strictly between 0 and 1, got {self.beta}")
+        if self.learner not in _EDGES:
+            raise ValueError(f"unknown learner {self.learner!r}: use 'union' or 'convex'")
+        check_budget(self.epsilon, self.delta)
+
+    @property
+    def log_pieces(self) -> float:
+        """Natural log of the number of lattice pieces (ordered tuples of halfplanes)."""
+        halfplanes = self.lattice.points_per_sheet * len(self.lattice.sheets)
+        return _EDGES[self.learner] * math.log(halfplanes)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What n examples guarantee; all figures are worst cases.
+
+    Attributes
+    ----------
+    setting : Setting
+    alpha : float or None
+        Bound on the error on new points, failing with probability at most beta; None if
+        nothing below 1/2 is guaranteed.
+    examples : int or None
+        Number of examples n; None if no n up to MAX_EXAMPLES suffices.
+    steps : int
+        m, the number of steps that the guarantee needs.
+    learner_beta : float
+        The learner's own beta (for its thresholds) that the guarantee needs.
+    eta : float
+        Nats per example in each selection.
+    account : str
+        The account that grants eta.
+    noise : int
+        Delta, in examples.
+    selection_loss : float
+        lambda, in examples a step.
+    training_error : float or None
+        Bound on the share of wrong examples in the sample.
+    """
+
+    setting: Setting
+    alpha: float | None
+    examples: int | None
+    steps: int
+    learner_beta: float
+    eta: float
+    account: AccountName
+    noise: int
+    selection_loss: float
+    training_error: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        s = self.setting
+        return {
+            "learner": s.learner,
+            "k": s.k,
+            "epsilon": s.epsilon,
+            "delta": s.delta,
+            "neighbours": s.neighbours,
+            "grid": s.lattice.d,
+            "measure": s.lattice.measure,
+            "beta": s.beta,
+            "alpha": self.alpha,
+            "examples": self.examples,
+            "steps": self.steps,
+            "learner_beta": self.learner_beta,
+            "eta": self.eta,
+            "account": self.account,
+            "noise": self.noise,
+            "selection_loss": self.selection_loss,
+            "training_error": self.training_error,
+        }
+
+
+def examples_needed(setting: Setting, alpha: float) -> Plan:
+    """The least n that guarantees error at most alpha on new points.
+
+    Raises
+    ------
+    ValueError
+        If alpha is not in (0, 1), or the budget is too small to run at all.
+    """
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha must lie strictly between 0 and 1, got {alpha}")
+    run = _Run.of(setting, alpha)
+    if run.error(MAX_EXAMPLES) > alpha:
+        return run.plan(None, None)
+    low, high = 0, 1
+    while run.error(high) > alpha:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if run.error(middle) > alpha:
+            low = middle
+        else:
+            high = middle
+    return run.plan(alpha, high)
+
+
+def error_guaranteed(setting: Setting, examples: int) -> Plan:
+    """The least alpha, within 1 part in 1000, that n examples guarantee; void from 1/2 up.
+
+    Raises
+    ------
+    ValueError
+        If examples < 1, or the budget is too small to run at all.
+    """
+    if examples < 1:
+        raise ValueError(f"the number of examples must be at least 1, got {examples}")
+    low, high = 0.0, 0.5
+    run = _Run.of(setting, high)
+    if run.error(examples) >= high:
+        return run.plan(None, examples)
+    while high - low > 1e-3 * high:
+        middle = (low + high) / 2
+        attempt = _Run.of(setting, middle)
+        if attempt.error(examples) <= middle:
+            high, run = middle, attempt
+        else:
+            low = middle
+    return run.plan(high, examples)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """The quantities of one run; see the module docstring."""
+
+    setting: Setting
+    alpha: float
+    steps: int
+    eta: float
+    account: AccountName
+    noise: int
+    loss: float
+
+    @classmethod
+    def of(cls, setting: Setting, alpha: float) -> _Run:
+        steps = theorem_steps(setting.k, alpha)
+        third = setting.beta / 3
+        budget = plan_budget(
+            setting.epsilon, setting.delta, steps, third, setting.neighbours, private=True
+        )
+        loss = (setting.log_pieces + math.log(steps / third)) / budget.eta
+        return cls(setting, alpha, steps, budget.eta, budget.spent.account, budget.margin, loss)
+
+    def training_error(self, examples: int) -> float:
+        """Bound on the share of the sample that the hypothesis gets wrong."""
+        left = max(self.alpha * examples / 2, 4 * self.noise)
+        return min(1.0, (left + (2 * self.setting.k + self.steps) * self.loss) / examples)
+
+    def error(self, examples: int) -> float:
+        """Bound on the error on new points."""
+        e, n = self.training_error(examples), examples
+        edges = self.steps * _EDGES[self.setting.learner]
+        dichotomies = edges * math.log((2 * n) ** 2 - 2 * n + 2)
+        a = (dichotomies + math.log(12 / self.setting.beta)) / n
+        return min(1.0, e + 2 * math.sqrt(e * a) + 4 * a)
+
+    def plan(self, alpha: float | None, examples: int | None) -> Plan:
+        return Plan(
+            setting=self.setting,
+            alpha=alpha,
+            examples=examples,
+            steps=self.steps,
+            learner_beta=self.setting.beta / 3,
+            eta=self.eta,
+            account=self.account,
+            noise=self.noise,
+            selection_loss=self.loss,
+            training_error=None if examples is None else self.training_error(examples),
+        )

@@ -1,0 +1,109 @@
+"""The one door for randomness.
+
+Every released draw passes through a :class:`RandomSource`.  By default its bytes
+come from the operating system's generator; a seed replaces it by a counter-mode
+SHAKE-256 stream, reproducible and therefore *not private*: the report says so.
+No other module of the package may draw.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class RandomSource(Protocol):
+    """A stream of independent uniform bits."""
+
+    @property
+    def private(self) -> bool:
+        """Whether draws may back a release (False when seeded)."""
+
+    def bytes(self, count: int) -> bytes:
+        """The next `count` uniform bytes."""
+
+    def spawn(self) -> RandomSource:
+        """An independent source, for work that runs alongside."""
+
+
+class SystemRandom:
+    """The operating system's generator."""
+
+    private = True
+
+    def bytes(self, count: int) -> bytes:
+        """`count` bytes from os.urandom."""
+        return os.urandom(count)
+
+    def spawn(self) -> SystemRandom:
+        """The same generator: its bytes are independent whoever asks."""
+        return self
+
+
+class SeededRandom:
+    """A reproducible stream for demonstrations and tests: SHAKE-256 of seed and block number.
+
+    Never private: whoever knows or guesses the seed can undo the noise.
+    """
+
+    private = False
+
+    _BLOCK = 1 << 16
+
+    def __init__(self, seed: int, path: str = "") -> None:
+        self._seed = int(seed)
+        self._path = path
+        self._children = 0
+        self._block = 0
+        self._buffer = b""
+
+    def spawn(self) -> SeededRandom:
+        """The next of the seed's own sub-streams."""
+        self._children += 1
+        return SeededRandom(self._seed, f"{self._path}/{self._children}")
+
+    def bytes(self, count: int) -> bytes:
+        """The next `count` bytes of the stream."""
+        parts = [self._buffer]
+        have = len(self._buffer)
+        while have < count:
+            label = f"geodp {self._seed}{self._path} {self._block}".encode()
+            parts.append(hashlib.shake_256(label).digest(self._BLOCK))
+            self._block += 1
+            have += self._BLOCK
+        joined = b"".join(parts)
+        self._buffer = joined[count:]
+        return joined[:count]
+
+
+def open_source(seed: int | None) -> RandomSource:
+    """The system's generator, or a seeded one that marks every report as not private."""
+    return SystemRandom() if seed is None else SeededRandom(seed)
+
+
+def words(source: RandomSource, count: int) -> NDArray[np.uint64]:
+    """`count` uniform 64-bit words, shape (count,), for the compiled loops."""
+    return np.frombuffer(source.bytes(8 * count), dtype="<u8").astype(np.uint64, copy=False)
+
+
+def below(source: RandomSource, bound: int) -> int:
+    """A uniform integer in 0..bound-1, exact for any size, by rejection."""
+    if bound < 1:
+        raise ValueError(f"bound must be at least 1, got {bound}")
+    bits = (bound - 1).bit_length()
+    if bits == 0:
+        return 0
+    size = (bits + 7) // 8
+    while True:
+        draw = int.from_bytes(source.bytes(size), "little") >> (8 * size - bits)
+        if draw < bound:
+            return draw
+
+
+def bernoulli(source: RandomSource, numerator: int, denominator: int) -> bool:
+    """True with probability exactly numerator / denominator."""
+    return below(source, denominator) < numerator

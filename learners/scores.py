@@ -1,0 +1,62 @@
+"""The selection score, as one integer function of two counts.
+
+KMMS section 3 scores a piece by min{gain - b/k, -loss}.  In a disjunction a piece
+gains the positive examples inside it and loses the negative ones; in a
+conjunction it gains the negative examples *outside* and loses the positive ones
+outside.  Multiplied by k and written with the counts inside, both become
+
+    value = min(k * P + c_pos, -k * N + c_neg),
+
+so the score rises with P and falls with N in either role, and a selection needs
+to know nothing about roles.
+
+Sensitivity: for fixed b, adding one example moves value / k by at most 1, and by
+the same sign for every piece (docs/privacy.md, lemma 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Role = Literal["disjunction", "conjunction"]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Integer score min(k*P + c_pos, -k*N + c_neg) of a piece holding P positives, N negatives.
+
+    Attributes
+    ----------
+    k : int
+        Number of edges the hypothesis may need; one example moves the value by at most k.
+    c_pos, c_neg : int
+        Constants of the role, the noisy count and the examples still alive.
+    """
+
+    k: int
+    c_pos: int
+    c_neg: int
+
+    def value(self, positives: int, negatives: int) -> int:
+        """Score of a piece that holds that many alive positive and negative examples."""
+        return min(self.k * positives + self.c_pos, -self.k * negatives + self.c_neg)
+
+
+def set_cover_score(role: Role, k: int, noisy: int, positives: int, negatives: int) -> Score:
+    """KMMS's score for one step.
+
+    Parameters
+    ----------
+    role : {"disjunction", "conjunction"}
+    k : int
+        Edges (disjunction: triangles; conjunction: halfplanes) of a good hypothesis.
+    noisy : int
+        b_j, the noisy lower estimate of how many examples are left to gain.
+    positives, negatives : int
+        Examples still alive (exact; they only shift both arguments of the minimum, and
+        reach the output through the selection alone).
+    """
+    if role == "disjunction":
+        return Score(k, -noisy, 0)
+    return Score(k, -k * positives, k * negatives - noisy)

@@ -1,0 +1,217 @@
+"""The private set-cover engine: KMMS section 3, for any selection and either role.
+
+Disjunction (a union of pieces): in each of m steps a noisy count b of the positive examples
+still alive is drawn, a piece T is selected by the exponential mechanism with score
+min{#S1 in T - b/k, -#S0 in T}, and the examples in T are removed.  Conjunction (an
+intersection) swaps the roles: negatives outside a halfplane are gained, positives outside are
+lost, and what lies outside is removed.
+
+    b = #gain + DiscreteLaplace(m / epsilon_noise) - Delta,   Delta = ceil(m/epsilon_noise * ln(m/beta))
+
+so that #gain - 2 Delta <= b <= #gain in all steps with probability 1 - beta.
+
+The number of steps is public and never cut short.  Privacy of the whole run, for neighbours
+that add or remove one labelled example: epsilon_noise for the counts and (epsilon_selection,
+delta) for the selections by the best of three accounts (:mod:`learners.accounting`, proofs in
+docs/privacy.md).  KMMS spend epsilon on each and so twice epsilon in all; here it is divided.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from learners.accounting import (
+    Neighbours,
+    PrivacySpent,
+    after_arithmetic,
+    check_budget,
+    halve_for_replacement,
+    noise_scale,
+    selection_account,
+)
+from learners.noise import discrete_laplace
+from learners.randomness import RandomSource
+from learners.records import StepDiagnostics, StepRecord, StepRelease, inside_piece
+from learners.scores import Role, Score, set_cover_score
+from learners.selection import Selected, Selection, Watch
+
+#: Share of epsilon that pays for the noisy counts; the selections gain more from the rest.
+NOISE_SHARE = 0.2
+
+#: Steps for each unit of k: exp(-3), a twentieth, of the examples to gain may be left.
+_STEPS_PER_K = 3
+
+
+def default_steps(k: int) -> int:
+    """Steps when none are given: one piece needs one step, k pieces three each.
+
+    KMMS's m = ceil(2k ln(2/alpha)) is what their theorem needs; in practice its later steps
+    cost more noise than they gain.
+    """
+    return 1 if k == 1 else _STEPS_PER_K * k
+
+
+def theorem_steps(k: int, alpha: float) -> int:
+    """KMMS's number of steps, ceil(2k ln(2/alpha))."""
+    return math.ceil(2 * k * math.log(2 / alpha))
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one run may spend, fixed before it starts by public numbers alone.
+
+    Attributes
+    ----------
+    steps : int
+    scale : Fraction
+        Scale of the integer Laplace noise of each count, in examples.
+    margin : int
+        Delta, taken off each noisy count.
+    eta : float
+        Nats per example in each selection.
+    spent : PrivacySpent
+    """
+
+    steps: int
+    scale: Fraction
+    margin: int
+    eta: float
+    spent: PrivacySpent
+
+
+def plan_budget(
+    epsilon: float,
+    delta: float,
+    steps: int,
+    beta: float,
+    neighbours: Neighbours,
+    private: bool,
+) -> Budget:
+    """Divide (epsilon, delta) between counts and selections.
+
+    Raises
+    ------
+    ValueError
+        If a parameter states no guarantee.
+    """
+    check_budget(epsilon, delta)
+    if neighbours == "replace-one":
+        inner_epsilon, inner_delta = halve_for_replacement(epsilon, delta)
+    elif neighbours == "add-remove":
+        inner_epsilon, inner_delta = epsilon, delta
+    else:
+        raise ValueError(f"neighbours must be 'add-remove' or 'replace-one', got {neighbours!r}")
+    epsilon_noise = NOISE_SHARE * inner_epsilon
+    left, left_delta = after_arithmetic(inner_epsilon - epsilon_noise, inner_delta, steps)
+    account = selection_account(left, left_delta, steps)
+    scale = noise_scale(epsilon_noise, steps)
+    spent = PrivacySpent(
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        epsilon_noise=epsilon_noise,
+        epsilon_selection=inner_epsilon - epsilon_noise,
+        eta=account.eta,
+        steps=steps,
+        account=account.name,
+        private=private,
+    )
+    margin = math.ceil(float(scale) * math.log(steps / beta))
+    return Budget(steps, scale, margin, account.eta, spent)
+
+
+def private_steps(
+    points: NDArray[np.int64],
+    labels: NDArray[np.bool_],
+    *,
+    role: Role,
+    k: int,
+    budget: Budget,
+    selection: Selection,
+    source: RandomSource,
+    watch: Watch | None = None,
+) -> Iterator[StepRecord]:
+    """Run the engine, one record a step.
+
+    Parameters
+    ----------
+    points : ndarray of int64, shape (n, 2)
+        Examples on the grid, 0..d.
+    labels : ndarray of bool, shape (n,)
+    role : {"disjunction", "conjunction"}
+    k : int
+        Pieces of a good hypothesis.
+    budget : Budget
+    selection : Selection
+    source : RandomSource
+    watch : callable, optional
+        Called from inside every selection; may raise Cancelled.
+    """
+    cover = Cover(points, labels, role)
+    for step in range(1, budget.steps + 1):
+        started = time.perf_counter()
+        alive_points, alive_labels = points[cover.alive], labels[cover.alive]
+        positives = int(np.count_nonzero(alive_labels))
+        negatives = len(alive_labels) - positives
+        gain = positives if role == "disjunction" else negatives
+        noisy = gain + discrete_laplace(source, budget.scale) - budget.margin
+        score = set_cover_score(role, k, noisy, positives, negatives)
+        selected = selection.select(
+            alive_points, alive_labels, score, budget.eta / k, source, watch
+        )
+        diagnostics = cover.take(selected, score, started)
+        yield StepRecord(step, budget.steps, StepRelease(selected.piece, noisy), diagnostics)
+
+
+class Cover:
+    """The curator's books of a run: which examples are alive, and how wrong it is so far."""
+
+    def __init__(self, points: NDArray[np.int64], labels: NDArray[np.bool_], role: Role) -> None:
+        self._points = points
+        self._labels = labels
+        self._role = role
+        self.alive = np.ones(len(points), dtype=np.bool_)
+
+    def take(self, selected: Selected, score: Score, started: float) -> StepDiagnostics:
+        """Remove what the piece decides, and say what it did."""
+        before = self.alive
+        held = inside_piece(selected.piece, self._points)
+        decided = held if self._role == "disjunction" else ~held
+        positives = _count(before & self._labels)
+        negatives = _count(before) - positives
+        self.alive = before & ~decided
+        positives_left = _count(self.alive & self._labels)
+        negatives_left = _count(self.alive) - positives_left
+        # alive examples are predicted 0 by a union so far, 1 by an intersection so far
+        predicted = self.alive if self._role == "conjunction" else ~self.alive
+        n = max(1, len(self._labels))
+        false_positives = _count(predicted & ~self._labels)
+        false_negatives = _count(~predicted & self._labels)
+        inside = before & held
+        inside_positives = _count(inside & self._labels)
+        value = score.value(inside_positives, _count(inside) - inside_positives)
+        return StepDiagnostics(
+            positives_alive=positives,
+            negatives_alive=negatives,
+            positives_taken=positives - positives_left,
+            negatives_taken=negatives - negatives_left,
+            score=value / score.k,
+            empirical_error=(false_positives + false_negatives) / n,
+            false_positive_rate=false_positives / n,
+            false_negative_rate=false_negatives / n,
+            seconds=time.perf_counter() - started,
+            trials=selected.progress.trials,
+            boxes=selected.progress.boxes,
+            log_mass=selected.progress.log_mass,
+        )
+
+
+def _count(mask: NDArray[np.bool_]) -> int:
+    return int(np.count_nonzero(mask))

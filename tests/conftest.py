@@ -1,0 +1,36 @@
+"""Shared fixtures: Qt draws off-screen; small files to run the commands on."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+
+
+def square_geojson(low: float, high: float, **member: Any) -> dict[str, Any]:
+    """A square target as a GeoJSON object, with a member geodp if one is given."""
+    ring = [[low, low], [high, low], [high, high], [low, high], [low, low]]
+    target: dict[str, Any] = {"type": "Polygon", "coordinates": [ring]}
+    if member:
+        target["geodp"] = member
+    return target
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, str | bytes | dict[str, Any]], Path]:
+    """Write a file into the test's folder: text, bytes, or an object as JSON."""
+
+    def write_file(name: str, content: str | bytes | dict[str, Any]) -> Path:
+        path = tmp_path / name
+        if isinstance(content, dict):
+            content = json.dumps(content)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write_file

@@ -1,0 +1,307 @@
+"""`geodp learn` and `geodp demo` end to end: outputs, what they may not hold, cancelling."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+from conftest import square_geojson
+
+import assets
+from geodp_app import running
+from geodp_app.cli import main
+from geodp_app.commands import demo
+from geodp_app.examples_csv import read_examples
+from geodp_app.learned_file import read_learned
+from geodp_app.progress import ProgressBar
+from geometry.geojson import read_geojson
+from geometry.grid import GridMap
+
+ROOT = Path(__file__).parent.parent
+SEED = 987654321
+N = 20_000
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Path:
+    """A folder after sample and learn on a square in degrees."""
+    folder = tmp_path_factory.mktemp("run")
+    target = folder / "t.geojson"
+    target.write_text(json.dumps(square_geojson(10, 20)))
+    points, out = folder / "p.csv", folder / "l.geojson"
+    sample = ["sample", "--target", target, "--n", N, "--grid", 256, "--seed", 3, "-o", points]
+    learn = ["learn", points, "--k", 2, "--steps", 3, "--seed", SEED, "-o", out]
+    learn += ["--report", folder / "r.json", "--records", folder / "s.jsonl", "--quiet"]
+    for argv in (sample, learn):
+        assert main([str(a) for a in argv]) == 0
+    return folder
+
+
+def evaluate(learned: Path, points: Path, capsys) -> dict:
+    capsys.readouterr()
+    assert main(["evaluate", str(learned), str(points), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_learned_shape_is_in_degrees_and_good(run, capsys):
+    target = read_geojson(run / "l.geojson")
+    assert target.frame == "lonlat"
+    truth = shapely.box(10, 10, 20, 20)
+    off = target.geometry.symmetric_difference(truth).area / 12**2
+    figures = evaluate(run / "l.geojson", run / "p.csv", capsys)
+    assert figures["examples"] == N
+    # two triangles, three steps: each leaves half of what was left, 68 % / 8 in the end
+    assert figures["error"] < 0.12
+    assert off < 0.12
+
+
+def test_the_file_decides_as_its_polygons_do(run):
+    learned, examples = read_learned(run / "l.geojson"), read_examples(run / "p.csv")
+    exact = learned.predict(examples)
+    place = GridMap(256, examples.frame.bounds)
+    degrees = place.to_lonlat(examples.points.astype(float))
+    near_edge = shapely.dwithin(shapely.points(degrees), learned.target.geometry.boundary, 1e-9)
+    inside = shapely.intersects_xy(learned.target.geometry, degrees)
+    assert (inside == exact)[~near_edge].all()
+    assert near_edge.mean() < 0.01
+
+
+def test_nothing_private_is_in_what_may_be_published(run):
+    for name in ("l.geojson", "r.json"):
+        text = (run / name).read_text()
+        assert str(SEED) not in text
+        assert str(N) not in text
+        for word in ('"seed"', '"error"', '"n"', "positives", "seconds", 'examples":'):
+            assert word not in text
+
+
+def test_the_report_states_the_guarantee_and_that_a_seed_voids_it(run, write, tmp_path):
+    report = json.loads((run / "r.json").read_text())
+    assert report["statement"].startswith("Not private: the run was seeded")
+    assert report["release"] == json.loads((run / "l.geojson").read_text())["geodp"]["release"]
+    path = tmp_path / "r.json"
+    points = write("p.csv", '# geodp {"grid": 8}\nx,y,label\n3,4,1\n5,6,0\n7,7,1\n')
+    argv = ["learn", points, "--k", 1, "--steps", 1, "-o", tmp_path / "l.geojson", "--quiet"]
+    argv += ["--report", path, "--epsilon", 2, "--delta", 1e-5, "--neighbours", "replace-one"]
+    assert main([str(a) for a in argv]) == 0
+    report = json.loads(path.read_text())
+    assert report["statement"] == (
+        "(2, 1e-05)-differentially private with respect to replacing one labelled example by "
+        "another."
+    )
+    assert "account" in report["account"]
+
+
+def test_the_records_say_first_that_they_are_private(run):
+    lines = [json.loads(line) for line in (run / "s.jsonl").read_text().splitlines()]
+    assert "Do not publish" in lines[0]["warning"]
+    assert [line["step"] for line in lines[1:]] == [1, 2, 3]
+    positives = int(read_examples(run / "p.csv").labels.sum())
+    assert lines[1]["private"]["positives_alive"] == positives
+    assert len(lines[1]["release"]["piece"]) == 3
+
+
+def test_a_seed_repeats_a_run_and_no_seed_does_not(run, tmp_path):
+    outs = [tmp_path / f"{i}.geojson" for i in range(3)]
+    for out, seed in zip(outs, (["--seed", SEED], [], []), strict=True):
+        argv = ["learn", run / "p.csv", "--k", 2, "--steps", 3, *seed, "-o", out, "--quiet"]
+        assert main([str(a) for a in argv]) == 0
+    assert outs[0].read_text() == (run / "l.geojson").read_text()
+    assert outs[1].read_text() != outs[2].read_text()
+
+
+def test_raw_grid_keeps_grid_units(run, tmp_path, capsys):
+    out = tmp_path / "raw.geojson"
+    argv = ["learn", run / "p.csv", "--k", 2, "--steps", 3, "--raw-grid", "-o", out, "--seed", 1]
+    assert main([str(a) for a in argv]) == 0
+    target = read_geojson(out)
+    assert target.frame == "grid"
+    assert target.geometry.bounds[2] > 100
+    assert evaluate(out, run / "p.csv", capsys)["error"] < 0.12
+
+
+def test_a_convex_learner_gives_one_convex_polygon(run, tmp_path, capsys):
+    out = tmp_path / "c.geojson"
+    argv = ["learn", run / "p.csv", "--learner", "convex", "--k", 4, "-o", out, "--quiet"]
+    assert main([str(a) for a in argv]) == 0
+    shape = read_geojson(out).geometry
+    assert shape.geom_type == "Polygon"
+    assert shape.equals(shape.convex_hull) or shape.convex_hull.area == pytest.approx(shape.area)
+    assert evaluate(out, run / "p.csv", capsys)["error"] < 0.06
+
+
+def test_the_paper_measure_runs(run, tmp_path):
+    out = tmp_path / "c.geojson"
+    argv = ["learn", run / "p.csv", "--learner", "convex", "--k", 2, "--measure", "paper"]
+    assert main([*map(str, argv), "--steps", "2", "-o", str(out), "--quiet"]) == 0
+    assert read_learned(out).release.lattice.measure == "paper"
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_one_class_is_learned_with_a_warning(write, tmp_path, capsys, label):
+    rng = np.random.default_rng(0)
+    rows = "".join(f"{x},{y},{label}\n" for x, y in rng.integers(0, 65, (3000, 2)))
+    points = write("p.csv", "x,y,label\n" + rows)
+    out = tmp_path / "l.geojson"
+    argv = ["learn", points, "--grid", 64, "--k", 1, "-o", out, "--seed", 5, "--quiet"]
+    assert main([str(a) for a in argv]) == 0
+    assert capsys.readouterr().err == f"geodp: warning: {points}: all labels are {label}\n"
+    assert evaluate(out, points, capsys)["error"] < 0.02
+
+
+BAD_POINTS = [
+    ("", "the file is empty"),
+    ("x,y\n1,2\n", "missing column label"),
+    ("x,y,label\n1,2,2\n", "row 1 (line 2), column label: 2 is not 0 or 1"),
+    ("x,y,label\n1,nan,1\n", "row 1 (line 2), column y: nan is not finite"),
+    ("x,y,label\n1,2,1\n1,2000,1\n", "row 2 (line 3), column y: 2000 is off the grid"),
+    ("lon,lat,label\n1,2,1\n", "need public bounds"),
+]
+
+
+@pytest.mark.parametrize(("content", "reason"), BAD_POINTS)
+def test_bad_points_write_nothing(write, tmp_path, capsys, content, reason):
+    points, out = write("p.csv", content), tmp_path / "l.geojson"
+    assert main(["learn", str(points), "-o", str(out)]) == 2
+    line = capsys.readouterr().err
+    assert line.startswith(f"geodp: {points}: ")
+    assert reason in line
+    assert line.count("\n") == 1
+    assert os.listdir(tmp_path) == ["p.csv"]
+
+
+def test_a_point_outside_the_bounds_is_named(write, tmp_path, capsys):
+    points = write("p.csv", "lon,lat,label\n1,2,1\n11,2,0\n")
+    argv = ["learn", str(points), "-o", str(tmp_path / "l.geojson"), "--bounds", "0,0,10,10"]
+    assert main(argv) == 2
+    assert "row 2 (line 3), column lon: 11 is outside the bounds 0..10" in capsys.readouterr().err
+
+
+def test_a_budget_too_small_to_run_is_one_line(write, tmp_path, capsys):
+    points = write("p.csv", "x,y,label\n1,2,1\n")
+    argv = ["learn", str(points), "-o", str(tmp_path / "l.geojson"), "--epsilon", "1e-12"]
+    assert main(argv) == 2
+    assert "too small" in capsys.readouterr().err
+
+
+# -- cancelling --------------------------------------------------------------------------------
+
+
+def test_ctrl_c_in_the_middle_writes_nothing(run, tmp_path, capsys, monkeypatch):
+    def interrupted(*args: object, **kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "run_learner", interrupted)
+    outputs = [
+        "-o",
+        tmp_path / "l.geojson",
+        "--report",
+        tmp_path / "r",
+        "--records",
+        tmp_path / "s",
+    ]
+    assert main([str(a) for a in ["learn", run / "p.csv", *outputs]]) == 130
+    assert capsys.readouterr().err == "geodp: cancelled; nothing was written\n"
+    assert os.listdir(tmp_path) == []
+
+
+def test_ctrl_c_on_a_terminal_ends_with_130_and_no_file(run, tmp_path):
+    """A real process on a pseudo-terminal, interrupted once its bar shows a finished step."""
+    argv = ["learn", run / "p.csv", "--k", 40, "--steps", 4000, "-o", tmp_path / "l.geojson"]
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "geodp_app", *map(str, argv)], cwd=ROOT, stderr=theirs
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while b" of 4000, " not in shown:
+            assert process.poll() is None, shown
+            shown += os.read(ours, 1000)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+        shown += os.read(ours, 10_000)
+    finally:
+        process.kill()
+        os.close(ours)
+    assert shown.endswith(b"geodp: cancelled; nothing was written\r\n")
+    assert b"Traceback" not in shown
+    assert os.listdir(tmp_path) == []
+
+
+# -- progress ----------------------------------------------------------------------------------
+
+
+class Terminal(io.StringIO):
+    """A text stream that claims to be a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_bar_is_drawn_on_a_terminal_and_wiped():
+    stream = Terminal()
+    with ProgressBar(stream=stream) as bar:
+        bar.update(0.5, "step 2 of 2")
+        bar.update(1.0, "too soon after the last")
+    text = stream.getvalue()
+    assert text.startswith("\r[############............] step 2 of 2, 0 s")
+    assert "too soon" not in text
+    assert text.rsplit("\r", 2)[1].strip() == ""
+
+
+def test_there_is_no_bar_in_a_pipe_or_when_quiet():
+    for stream, quiet in ((io.StringIO(), False), (Terminal(), True)):
+        with ProgressBar(quiet=quiet, stream=stream) as bar:
+            bar.update(0.5, "step")
+        assert stream.getvalue() == ""
+
+
+# -- pictures and the demo ----------------------------------------------------------------------
+
+
+def test_learn_draws_when_asked(run, tmp_path, capsys):
+    picture = tmp_path / "l.png"
+    argv = ["learn", run / "p.csv", "--learner", "convex", "--k", 2, "--steps", 2]
+    argv += ["-o", tmp_path / "l.geojson", "--picture", picture]
+    assert main([str(a) for a in argv]) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG\r\n")
+    assert f"{picture}: private, do not publish" in capsys.readouterr().err
+
+
+def test_the_demo_leaves_a_shape_and_a_picture(tmp_path, capsys):
+    argv = ["demo", "--example", "tri", "--n", "20000", "--folder", str(tmp_path)]
+    assert main(argv) == 0
+    assert sorted(os.listdir(tmp_path)) == ["learned.geojson", "learned.png"]
+    assert (tmp_path / "learned.png").read_bytes().startswith(b"\x89PNG\r\n")
+    assert read_learned(tmp_path / "learned.geojson").release is not None
+    err = capsys.readouterr().err
+    assert "(1, 1e-06)-differentially private" in err
+    assert str(tmp_path / "learned.png") in err
+
+
+def test_the_demo_has_settings_for_every_example():
+    assert set(demo._SETTINGS) == set(assets.examples())
+
+
+def test_the_demo_goes_without_a_picture_when_qt_cannot_start(tmp_path, capsys, monkeypatch):
+    from geodp_app.errors import PictureError
+    from geodp_app.views import offscreen
+
+    def broken() -> None:
+        raise PictureError("Qt cannot start: libEGL.so.1")
+
+    monkeypatch.setattr(offscreen, "start_qt", broken)
+    argv = ["demo", "--example", "tri", "--n", "2000", "--folder", str(tmp_path)]
+    assert main(argv) == 0
+    assert os.listdir(tmp_path) == ["learned.geojson"]
+    assert "No picture: Qt cannot start: libEGL.so.1" in capsys.readouterr().err

@@ -1,0 +1,229 @@
+"""The envelope sampler draws from the law that the arrangement enumerates.
+
+Every draw is exact, so chi-square must not reject: seeds are fixed, and each case is a
+statement about thousands of draws.  Whole classifications of the sample are compared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from geometry.halfplane import HalfplaneLattice
+from learners import envelope, envelope_selection
+from learners.arrangement_selection import ArrangementSelection
+from learners.envelope_selection import EnvelopeSelection, first_boxes
+from learners.randomness import SeededRandom
+from learners.records import inside_piece
+from learners.scores import Score, set_cover_score
+from learners.selection import Cancelled, SelectionProgress
+
+
+def random_examples(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Positives around one corner, with a few labels flipped and a repeated point."""
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, d + 1, (n, 2))
+    points[-1] = points[0]
+    labels = (points.sum(axis=1) < d) ^ (rng.random(n) < 0.15)
+    return points, labels
+
+
+def score_of(role: str, k: int, labels: np.ndarray, noisy: int) -> Score:
+    """The role's score for these labels."""
+    positives = int(labels.sum())
+    return set_cover_score(role, k, noisy, positives, len(labels) - positives)
+
+
+def assert_same_law(
+    selection: EnvelopeSelection,
+    points: np.ndarray,
+    labels: np.ndarray,
+    score: Score,
+    rate: float,
+    draws: int,
+    seed: int,
+) -> None:
+    """Chi-square of the classifications drawn against the enumerated law."""
+    oracle = ArrangementSelection(selection.lattice, selection.piece)
+    law: Counter[tuple[bool, ...]] = Counter()
+    for outcome in oracle.law(points, labels, score, rate):
+        law[outcome.inside] += outcome.probability
+    source = SeededRandom(seed)
+    drawn: Counter[tuple[bool, ...]] = Counter()
+    for _ in range(draws):
+        piece = selection.select(points, labels, score, rate, source).piece
+        inside = inside_piece(piece, points)
+        drawn[tuple(bool(x) for x in inside)] += 1
+    assert set(drawn) <= set(law)
+    # outcomes expected fewer than eight times are judged together
+    common = [key for key, p in law.items() if p * draws >= 8]
+    rest = 1 - sum(law[key] for key in common)
+    observed = [drawn[key] for key in common]
+    expected = [law[key] * draws for key in common]
+    if rest * draws >= 8:
+        observed.append(draws - sum(observed))
+        expected.append(rest * draws)
+    else:
+        expected = [e * sum(observed) / sum(expected) for e in expected]
+    assert len(common) >= 5
+    assert stats.chisquare(observed, expected).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("role", ["disjunction", "conjunction"])
+@pytest.mark.parametrize("measure", ["chord", "paper"])
+@pytest.mark.parametrize(("d", "n"), [(8, 12), (11, 30)])
+def test_halfplanes_follow_the_enumerated_law(d: int, n: int, measure: str, role: str) -> None:
+    points, labels = random_examples(d, n, seed=d)
+    selection = EnvelopeSelection(HalfplaneLattice(d, measure), "halfplane", table_bytes=1 << 20)
+    rate = 0.9 if measure == "chord" else 1.6
+    assert_same_law(selection, points, labels, score_of(role, 2, labels, 3), rate, 3000, seed=d + n)
+
+
+@pytest.mark.parametrize("role", ["disjunction", "conjunction"])
+@pytest.mark.parametrize("measure", ["chord", "paper"])
+def test_triangles_follow_the_enumerated_law(measure: str, role: str) -> None:
+    points, labels = random_examples(8, 12, seed=3)
+    selection = EnvelopeSelection(HalfplaneLattice(8, measure), "triangle", table_bytes=1 << 20)
+    rate = 1.0 if measure == "chord" else 1.8
+    assert_same_law(selection, points, labels, score_of(role, 1, labels, 4), rate, 2500, seed=5)
+
+
+def test_triangles_on_a_coarse_lattice_with_many_ties() -> None:
+    points, labels = random_examples(4, 14, seed=9)
+    selection = EnvelopeSelection(HalfplaneLattice(4, bits=1), "triangle", table_bytes=1 << 20)
+    score = score_of("disjunction", 2, labels, 5)
+    assert_same_law(selection, points, labels, score, 0.7, 2500, seed=11)
+
+
+def test_the_law_survives_full_boxes_and_dropped_tables() -> None:
+    """The budgets are so small that boxes run out and tables are rebuilt in every draw."""
+    points, labels = random_examples(8, 12, seed=3)
+    selection = EnvelopeSelection(HalfplaneLattice(8), "triangle", max_boxes=64, table_bytes=0)
+    score = score_of("disjunction", 1, labels, 4)
+    one = selection.select(points, labels, score, 2.5, SeededRandom(0))
+    assert one.details["lines"] <= 512
+    assert_same_law(selection, points, labels, score, 1.0, 1500, seed=6)
+
+
+def test_the_law_survives_weighing_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Masses are weighed anew again and again when hardly any loss of mass is allowed."""
+    monkeypatch.setattr(envelope_selection, "_LIGHT", 1e30)
+    monkeypatch.setattr(envelope_selection, "_WORK_PER_CALL", 20)
+    points, labels = random_examples(8, 12, seed=3)
+    selection = EnvelopeSelection(HalfplaneLattice(8), "triangle", table_bytes=1 << 20)
+    assert_same_law(
+        selection, points, labels, score_of("disjunction", 1, labels, 4), 1.0, 1500, seed=7
+    )
+
+
+def test_a_score_far_below_the_first_bound_is_found() -> None:
+    """Every piece loses thousands of nats: masses would underflow if they were not weighed anew."""
+    rng = np.random.default_rng(0)
+    points = rng.integers(0, 33, (20_000, 2))
+    labels = rng.random(20_000) < 0.5
+    selection = EnvelopeSelection(HalfplaneLattice(32), "halfplane")
+    score = score_of("disjunction", 1, labels, int(labels.sum()))
+    drawn = selection.select(points, labels, score, 1.0, SeededRandom(1))
+    held = inside_piece(drawn.piece, points)
+    value = score.value(int((held & labels).sum()), int((held & ~labels).sum()))
+    assert value < -4000
+    # nothing else among many random pieces comes near
+    others = []
+    for _ in range(3000):
+        u, v = (int(x) for x in rng.integers(selection.lattice.low, selection.lattice.high, 2))
+        if selection.lattice.admits(u, v):
+            sheet = selection.lattice.sheets[rng.integers(4)]
+            held = selection.lattice.halfplane(sheet, u, v).contains(points)
+            others.append(score.value(int((held & labels).sum()), int((held & ~labels).sum())))
+    assert value >= max(others) - 20
+
+
+def test_bounds_never_fall_below_a_value() -> None:
+    """After thousands of splits every box's bound is at least the value of pieces inside it."""
+    rng = np.random.default_rng(2)
+    points = rng.integers(0, 65, (3000, 2))
+    labels = (np.abs(points - 30).sum(axis=1) < 20) ^ (rng.random(3000) < 0.05)
+    selection = EnvelopeSelection(HalfplaneLattice(64), "triangle")
+    strands: list[envelope_selection._Strand] = []
+    keep = envelope_selection._behind
+
+    def spy(now: list[envelope_selection._Strand]) -> list[envelope_selection._Strand]:
+        strands[:] = now
+        return keep(now)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(envelope_selection, "_behind", spy)
+        score = score_of("disjunction", 2, labels, int(labels.sum()))
+        selection.select(points, labels, score, 0.4, SeededRandom(3))
+    checked = 0
+    for strand in strands:
+        boxes = strand.partition.boxes[: strand.partition.tally[envelope.BOXES]]
+        for box in boxes[rng.integers(0, len(boxes), 400)]:
+            held = np.ones(len(points), dtype=bool)
+            for e in range(3):
+                u = int(rng.integers(box[4 * e], box[4 * e + 1]))
+                v = int(rng.integers(box[4 * e + 2], box[4 * e + 3]))
+                sheet = selection.lattice.sheets[int(box[envelope.SHEETS]) >> (3 * e) & 7]
+                if not selection.lattice.admits(u, v):
+                    break
+                held &= selection.lattice.halfplane(sheet, u, v).contains(points)
+            else:
+                assert np.count_nonzero(held & labels) <= box[envelope.POSITIVES]
+                assert np.count_nonzero(held & ~labels) >= box[envelope.NEGATIVES]
+                checked += 1
+    assert checked > 200
+
+
+def test_the_boxes_always_cover_the_class() -> None:
+    """Lattice points of the admitted boxes add up, before and after refinement."""
+    for measure in ("chord", "paper"):
+        lattice = HalfplaneLattice(3, measure, bits=1)
+        covered = Counter(
+            (int(box[envelope.SHEETS]) & 7, u, v)
+            for box in first_boxes(lattice, 1)
+            for u in range(box[0], box[1])
+            for v in range(box[2], box[3])
+            if lattice.admits(u, v)
+        )
+        assert set(covered.values()) == {1}
+        assert len(covered) == len(lattice.sheets) * lattice.points_per_sheet
+
+
+def test_ordered_triples_are_counted_once_each() -> None:
+    lattice = HalfplaneLattice(1, bits=0)
+    weights = Counter(
+        int(box[envelope.ORDERS]) for box in first_boxes(lattice, 3)
+    )
+    rectangles = len(lattice.sheets) * 5
+    assert sum(orders * count for orders, count in weights.items()) == rectangles**3
+    assert weights == {1: rectangles, 3: rectangles * (rectangles - 1), 6: 1140}
+
+
+def test_a_seed_repeats_the_draw_and_threads_decide_nothing() -> None:
+    points, labels = random_examples(64, 500, seed=1)
+    selection = EnvelopeSelection(HalfplaneLattice(64), "triangle")
+    score = score_of("disjunction", 2, labels, 40)
+    first = selection.select(points, labels, score, 0.3, SeededRandom(4)).piece
+    assert all(
+        selection.select(points, labels, score, 0.3, SeededRandom(4)).piece == first
+        for _ in range(5)
+    )
+
+
+def test_cancelling_from_the_watch_releases_nothing() -> None:
+    points, labels = random_examples(1024, 20_000, seed=1)
+    selection = EnvelopeSelection(HalfplaneLattice(1024), "triangle")
+    seen: list[SelectionProgress] = []
+
+    def stop(progress: SelectionProgress) -> None:
+        seen.append(progress)
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        selection.select(points, labels, score_of("disjunction", 1, labels, 5000), 5.0,
+                         SeededRandom(1), stop)  # fmt: skip
+    assert len(seen) == 1
+    assert seen[0].trials > 0

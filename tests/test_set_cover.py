@@ -1,0 +1,314 @@
+"""The private engine: its budget, its thresholds, and its books against brute force."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from geometry.halfplane import HalfplaneLattice, Sheet
+from learners.accounting import after_arithmetic, halve_for_replacement, selection_account
+from learners.randomness import RandomSource, SeededRandom
+from learners.records import Piece, StepDiagnostics, StepRecord, StepRelease
+from learners.scores import Role, Score, set_cover_score
+from learners.selection import PieceKind, Selected, SelectionProgress, Watch
+from learners.set_cover import (
+    NOISE_SHARE,
+    Budget,
+    Cover,
+    default_steps,
+    plan_budget,
+    private_steps,
+    theorem_steps,
+)
+
+LATTICE = HalfplaneLattice(8, bits=2)
+ROLES: tuple[Role, ...] = ("disjunction", "conjunction")
+
+
+# -- budget --------------------------------------------------------------------------------
+
+
+def budget(epsilon: float = 1.0, delta: float = 1e-6, steps: int = 6, beta: float = 0.1) -> Budget:
+    return plan_budget(epsilon, delta, steps, beta, "add-remove", private=True)
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 3.0])
+@pytest.mark.parametrize("steps", [1, 6, 100])
+def test_the_shares_add_up_and_nothing_is_spent_twice(epsilon: float, steps: int) -> None:
+    plan = budget(epsilon, 1e-6, steps)
+    spent = plan.spent
+    assert spent.epsilon_noise + spent.epsilon_selection == pytest.approx(epsilon, rel=1e-15)
+    assert spent.epsilon_noise == NOISE_SHARE * epsilon
+    # each noisy count costs 1 / scale, together at most their share
+    assert steps / plan.scale <= Fraction(spent.epsilon_noise)
+    left = after_arithmetic(spent.epsilon_selection, 1e-6, steps)
+    assert plan.eta == selection_account(*left, steps).eta
+    assert (spent.eta, spent.steps) == (plan.eta, plan.steps) == (plan.eta, steps)
+    assert (spent.epsilon, spent.delta, spent.neighbours) == (epsilon, 1e-6, "add-remove")
+
+
+def test_replacement_runs_on_half_and_states_the_whole() -> None:
+    plan = plan_budget(1.0, 1e-6, 6, 0.1, "replace-one", private=False)
+    inner = budget(*halve_for_replacement(1.0, 1e-6))
+    assert (plan.eta, plan.scale, plan.margin) == (inner.eta, inner.scale, inner.margin)
+    assert plan.spent.epsilon_noise + plan.spent.epsilon_selection == pytest.approx(0.5)
+    assert (plan.spent.epsilon, plan.spent.delta) == (1.0, 1e-6)
+    assert not plan.spent.private
+
+
+def test_an_unknown_neighbour_relation_is_refused() -> None:
+    with pytest.raises(ValueError, match="add-remove"):
+        plan_budget(1.0, 1e-6, 4, 0.1, "friends", private=True)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 1e-6), (math.inf, 1e-6), (1.0, 0.0), (1, 1)])
+def test_a_budget_without_a_guarantee_is_refused(epsilon: float, delta: float) -> None:
+    with pytest.raises(ValueError, match="must"):
+        budget(epsilon, delta)
+
+
+@pytest.mark.parametrize("steps", [1, 6, 40])
+@pytest.mark.parametrize("beta", [0.5, 0.1, 1e-3])
+def test_the_margin_bounds_the_noise_of_all_steps(steps: int, beta: float) -> None:
+    plan = budget(steps=steps, beta=beta)
+    p = math.exp(-1 / plan.scale)
+    beyond = 2 * p ** (plan.margin + 1) / (1 + p)  # P(|noise| > margin)
+    assert steps * beyond <= beta
+    assert steps * 2 * p ** (plan.margin - 1) / (1 + p) > 0.9 * beta
+
+
+def test_step_counts() -> None:
+    assert [default_steps(k) for k in (1, 2, 5)] == [1, 6, 15]
+    # KMMS: ceil(2 k ln(2 / alpha)); after it a share alpha / 2 of the gain is left
+    for k, alpha in ((1, 0.1), (3, 0.1), (4, 0.01)):
+        steps = theorem_steps(k, alpha)
+        assert (1 - 1 / (2 * k)) ** steps <= alpha / 2
+        assert steps == math.ceil(2 * k * math.log(2 / alpha))
+
+
+# -- the engine ----------------------------------------------------------------------------
+
+
+@dataclass
+class Script:
+    """A selection that takes the given pieces in turn and notes what it was asked."""
+
+    pieces: Sequence[Piece]
+    lattice: HalfplaneLattice = LATTICE
+    piece: PieceKind = "triangle"
+    asked: list[tuple[NDArray[np.int64], NDArray[np.bool_], Score, float]] = field(
+        default_factory=list
+    )
+
+    def select(
+        self,
+        points: NDArray[np.int64],
+        labels: NDArray[np.bool_],
+        score: Score,
+        rate: float,
+        source: RandomSource,
+        watch: Watch | None = None,
+    ) -> Selected:
+        piece = self.pieces[len(self.asked)]
+        self.asked.append((points.copy(), labels.copy(), score, rate))
+        return Selected(piece, SelectionProgress(5, 7, -1.5))
+
+
+def sample(seed: int, n: int = 60) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, LATTICE.d + 1, (n, 2)), rng.random(n) < 0.6
+
+
+def random_pieces(seed: int, number: int, size: int) -> list[Piece]:
+    rng = np.random.default_rng(seed)
+    pieces = []
+    while len(pieces) < number:
+        found: list[tuple[Sheet, int, int]] = []
+        while len(found) < size:
+            u, v = (int(c) for c in rng.integers(LATTICE.low, LATTICE.high + 1, 2))
+            if LATTICE.admits(u, v):
+                found.append((Sheet(int(rng.integers(0, 4))), u, v))
+        pieces.append(tuple(LATTICE.halfplane(*one) for one in found))
+    return pieces
+
+
+def holds(piece: Piece, x: int, y: int) -> bool:
+    """Membership from the coefficients, in Python integers."""
+    return all(a * x + b * y >= c for a, b, c in (h.coefficients for h in piece))
+
+
+def run(
+    role: Role, seed: int, plan: Budget, k: int = 2
+) -> tuple[Script, list[StepRecord], NDArray[np.int64], NDArray[np.bool_]]:
+    points, labels = sample(seed)
+    script = Script(random_pieces(seed, plan.steps, 3 if role == "disjunction" else 1))
+    stream = private_steps(
+        points, labels, role=role, k=k, budget=plan, selection=script, source=SeededRandom(seed)
+    )
+    return script, list(stream), points, labels
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("seed", range(8))
+def test_the_books_agree_with_brute_force(role: Role, seed: int) -> None:
+    plan = budget(steps=4)
+    script, records, points, labels = run(role, seed, plan)
+    alive = list(range(len(points)))
+    # prediction so far: an intersection of nothing is everything
+    predicted = [role == "conjunction"] * len(points)
+    assert [record.step for record in records] == [1, 2, 3, 4]
+    for piece, record, asked in zip(script.pieces, records, script.asked, strict=True):
+        shown, marks, score, rate = asked
+        assert shown.tolist() == points[alive].tolist()
+        assert marks.tolist() == labels[alive].tolist()
+        assert rate == plan.eta / 2
+        positives = sum(bool(labels[i]) for i in alive)
+        negatives = len(alive) - positives
+        threshold = record.release.threshold
+        assert threshold is not None
+        assert score == set_cover_score(role, 2, threshold, positives, negatives)
+        inside = {i for i in range(len(points)) if holds(piece, *map(int, points[i]))}
+        gone = [i for i in alive if (i in inside) == (role == "disjunction")]
+        books = record.diagnostics
+        assert (books.positives_alive, books.negatives_alive) == (positives, negatives)
+        assert books.positives_taken == sum(bool(labels[i]) for i in gone)
+        assert books.negatives_taken == len(gone) - books.positives_taken
+        # KMMS's score of the piece, in examples
+        gained, lost = books.positives_taken, books.negatives_taken
+        if role == "conjunction":
+            gained, lost = lost, gained
+        assert books.score == min(gained - threshold / 2, -lost)
+        if role == "disjunction":
+            predicted = [p or i in inside for i, p in enumerate(predicted)]
+        else:
+            predicted = [p and i in inside for i, p in enumerate(predicted)]
+        wrong_1 = sum(p and not label for p, label in zip(predicted, labels, strict=True))
+        wrong_0 = sum(not p and bool(label) for p, label in zip(predicted, labels, strict=True))
+        assert books.false_positive_rate == wrong_1 / len(points)
+        assert books.false_negative_rate == wrong_0 / len(points)
+        assert books.empirical_error == pytest.approx((wrong_1 + wrong_0) / len(points))
+        assert (books.trials, books.boxes, books.log_mass) == (5, 7, -1.5)
+        alive = [i for i in alive if i not in gone]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_one_example_moves_every_score_the_same_way_by_at_most_one(role: Role) -> None:
+    # lemma 1, with the constants as the engine sets them
+    points, labels = sample(3)
+    pieces = random_pieces(4, 40, 1)
+    for k, noisy in ((1, 12), (3, 30), (2, -4)):
+        for extra, label in (((4, 4), True), ((4, 4), False), ((0, 8), True), ((7, 1), False)):
+            more_points = np.vstack([points, np.array([extra])])
+            more_labels = np.append(labels, label)
+            moved = []
+            for piece in pieces:
+                less, more = (
+                    _value(role, k, noisy, piece, p, s)
+                    for p, s in ((points, labels), (more_points, more_labels))
+                )
+                decided = holds(piece, *extra) == (role == "disjunction")
+                assert decided or more == less
+                moved.append(Fraction(more - less, k))
+            gains = label == (role == "disjunction")
+            assert all(0 <= move <= 1 if gains else -1 <= move <= 0 for move in moved)
+
+
+def _value(
+    role: Role,
+    k: int,
+    noisy: int,
+    piece: Piece,
+    points: NDArray[np.int64],
+    labels: NDArray[np.bool_],
+) -> int:
+    inside = np.array([holds(piece, int(x), int(y)) for x, y in points])
+    score = set_cover_score(role, k, noisy, int(labels.sum()), int((~labels).sum()))
+    return score.value(int((inside & labels).sum()), int((inside & ~labels).sum()))
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_thresholds_are_the_gain_less_the_margin_plus_integer_laplace_noise(role: Role) -> None:
+    plan = budget(epsilon=4.0, steps=2)
+    points, labels = sample(5, n=40)
+    gain = int(labels.sum()) if role == "disjunction" else int((~labels).sum())
+    pieces = random_pieces(5, 2, 1)
+    noise = []
+    for seed in range(1500):
+        stream = private_steps(
+            points, labels, role=role, k=1, budget=plan, selection=Script(pieces),
+            source=SeededRandom(seed),
+        )  # fmt: skip
+        threshold = next(stream).release.threshold
+        assert threshold is not None
+        noise.append(threshold - gain + plan.margin)
+    p = math.exp(-1 / plan.scale)
+    reach = 8
+    counts = np.bincount(np.clip(noise, -reach, reach) + reach, minlength=2 * reach + 1)
+    law = np.array([(1 - p) / (1 + p) * p ** abs(z) for z in range(-reach, reach + 1)])
+    law[0] = law[-1] = p**reach / (1 + p)
+    chi_square = float(((counts - 1500 * law) ** 2 / (1500 * law)).sum())
+    assert chi_square < 2 * reach + 5 * math.sqrt(4 * reach)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_number_of_steps_does_not_depend_on_the_examples(role: Role) -> None:
+    plan = budget(steps=5)
+    pieces = random_pieces(6, 5, 1)
+    none = np.zeros((0, 2), dtype=np.int64)
+    for points, labels in (sample(1), sample(2, n=1), (none, np.zeros(0, dtype=np.bool_))):
+        script = Script(pieces)
+        records = list(
+            private_steps(
+                points,
+                labels,
+                role=role,
+                k=2,
+                budget=plan,
+                selection=script,
+                source=SeededRandom(1),
+            )
+        )
+        assert [record.release.piece for record in records] == pieces
+        assert {record.steps for record in records} == {5}
+
+
+def test_nothing_is_drawn_before_a_step_is_asked_for() -> None:
+    class Sealed:
+        private = True
+
+        def bytes(self, count: int) -> bytes:
+            raise AssertionError("drew early")
+
+        def spawn(self) -> RandomSource:
+            raise AssertionError("spawned early")
+
+    points, labels = sample(1)
+    stream = private_steps(
+        points, labels, role="disjunction", k=1, budget=budget(), selection=Script([]),
+        source=Sealed(),
+    )  # fmt: skip
+    with pytest.raises(AssertionError, match="drew early"):
+        next(stream)
+
+
+def test_what_a_step_releases_has_no_private_field() -> None:
+    released = {f.name for f in fields(StepRelease)}
+    assert released == {"piece", "threshold"}
+    assert not released & {f.name for f in fields(StepDiagnostics)}
+    _, records, _, _ = run("disjunction", 1, budget(steps=2))
+    for record in records:
+        assert {f.name for f in fields(record)} == {"step", "steps", "release", "diagnostics"}
+        assert not hasattr(record.release, "__dict__")
+
+
+def test_the_curators_cover_needs_no_examples() -> None:
+    cover = Cover(np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.bool_), "disjunction")
+    selected = Selected(random_pieces(1, 1, 3)[0], SelectionProgress(1, 1, 0.0))
+    books = cover.take(selected, Score(2, -4, 0), 0.0)
+    assert (books.empirical_error, books.positives_alive, books.score) == (0.0, 0, -2.0)
