@@ -69,7 +69,8 @@ class GridMap:
         origin = np.array([b.west, b.south])
         span = np.array([b.east - b.west, b.north - b.south])
         out: NDArray[np.float64] = origin + xy * (span / self.d)
-        return out
+        # rounding may step over the edge, and then the point could not be read back
+        return np.clip(out, [b.west, b.south], [b.east, b.north])
 
     def to_grid_float(self, lonlat: NDArray[np.float64]) -> NDArray[np.float64]:
         """Degrees (lon, lat), shape (n, 2), to real grid coordinates, without rounding."""

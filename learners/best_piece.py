@@ -62,11 +62,17 @@ _DEPTH_BITS = 10
 
 _NO_SHEET = 7
 
+#: Sides of at most so many lattice steps are cut between two steps.
+_SHORT = 8
+
+#: Lines kept at most; more would cost more to clear than they save.
+_LINES = 1 << 16
+
 #: Boxes between two looks at the watch: doubled from the first to the last.
 _FIRST_SLICE, _LAST_SLICE = 1000, 1 << 15
 
 #: Boxes for the improvement of one edge.
-_EDGE_BOXES = 1 << 14
+_EDGE_BOXES = 1 << 13
 
 #: Triangles of a single point that are improved first.
 _SEEDS = 8
@@ -174,13 +180,14 @@ def best_piece(
     kind : {"halfplane", "triangle"}
     objective : Objective
     max_boxes : int
-        Boxes after which the search ends (a polishing in progress is finished).
+        Boxes after which the search ends (once an improvement in progress is done).
     table_bytes : int
         Memory for line tables; when it is used up they are dropped and made anew.
     watch : callable, optional
         Progress and cancel.
     """
     columns = count_columns(points, labels, lattice.d)
+    table_bytes = min(table_bytes, 4 * (lattice.d + 2) * _LINES)
     tables = make_tables(columns, lattice.basis, table_bytes)
     size = PIECE_SIZE[kind]
     edges = _all_edges(lattice)
@@ -189,7 +196,8 @@ def best_piece(
     _add_boxes(objective, tables, search, starts)
     if size > 1:
         for seed in _point_pieces(points, labels, lattice, objective):
-            _improve_edges(objective, tables, search, lattice, edges, seed)
+            if search.tally[_TAKEN] < max_boxes // 2:
+                _improve_edges(objective, tables, search, lattice, edges, seed)
     work, improved = _FIRST_SLICE, int(search.best[0])
     while not _finished(search) and search.tally[_TAKEN] < max_boxes:
         _run(objective, tables, search, min(work, max_boxes - search.tally[_TAKEN]))
@@ -216,8 +224,10 @@ def _improve_edges(
     best = start.copy()
     stale, e = 0, 0
     while stale < 3:
-        chosen = [[(h.sheet, (h.u, h.u, h.v, h.v))] for h in _piece(lattice, best)]
-        chosen[e] = list(edges)
+        chosen: list[Sequence[Edge]] = [
+            [(h.sheet, (h.u, h.u, h.v, h.v))] for h in _piece(lattice, best)
+        ]
+        chosen[e] = edges
         one_edge = _make_search(lattice, _EDGE_BOXES + len(edges), best)
         _add_boxes(objective, tables, one_edge, itertools.product(*chosen))
         _run(objective, tables, one_edge, _EDGE_BOXES)
@@ -249,8 +259,10 @@ def _point_pieces(
         count = int(np.count_nonzero(held))
         value = objective.w_pos * count - objective.w_neg * (len(held) - count)
         x, y = point.tolist()
-        best = [value + objective.constant]
-        best.append(_pack_sheets((Sheet.FLAT_ABOVE, Sheet.FLAT_BELOW, Sheet.FLAT_BELOW)))
+        value += objective.constant
+        if value <= 0:
+            continue
+        best = [value, _pack_sheets((Sheet.FLAT_ABOVE, Sheet.FLAT_BELOW, Sheet.FLAT_BELOW))]
         for slope in (0, 1, -1):
             height = y - slope * x
             far = height + slope * lattice.d if lattice.measure == "chord" else slope
@@ -265,7 +277,7 @@ def _all_edges(lattice: HalfplaneLattice) -> list[Edge]:
     else:
         side = lattice.d << lattice.bits
         # u and v lie within side of each other: one of them is in 0..side
-        corners = [(u, v) for u in (-side, 0, side) for v in (-side, 0, side) if u == 0 or v == 0]
+        corners = [(u, v) for u in (-side, 0, side) for v in (-side, 0, side) if u == 0]
     return [(s, (u, u + side, v, v + side)) for s in lattice.sheets for u, v in corners]
 
 
@@ -382,6 +394,13 @@ def _keep(search, index, box):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _make_room(tables):
+    """Room for all lines of one box and its halves, of which there are fewer than 64."""
+    if len(tables.lines) - tables.used[0] < 64:
+        forget_lines(tables)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _corner_rows(tables, box, label, inner, rows):
     """Rows, for a label, of the lines of the outer piece (inner = 0) or of the inner one (1)."""
     for e in range(3):
@@ -411,6 +430,7 @@ def _count_with(tables, label, rows, e, row):
 @njit(cache=True, nogil=True, error_model="numpy")
 def _add_box(objective, tables, search, box):
     """Append a starting box if it can beat the best piece."""
+    _make_room(tables)
     rows = np.zeros(3, dtype=np.int64)
     _corner_rows(tables, box, 1, 0, rows)
     positives = _count(tables, 1, rows)
@@ -443,13 +463,14 @@ def _try_inner(objective, tables, search, box, negatives, rows):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _cut(box, axis):
-    """Where an axis is cut: (inner end of the half that keeps the outer end, outer end of the other).
+    """Inner end of the half that keeps the axis's outer end, and outer end of the other half.
 
-    Both are the middle, so that halves share lines; a side of 1 falls into its two ends.
+    Both are the middle, so that halves share lines; the halves of a short side share no point,
+    for on a coarse lattice most pieces would be met many times.
     """
     low, high = box[2 * axis], box[2 * axis + 1]
     middle = (low + high) >> 1
-    beyond = middle if high - low > 1 else high
+    beyond = middle if high - low > _SHORT else middle + 1
     odd = (box[_SHEETS] >> (3 * (axis >> 1))) & 1
     return (middle, beyond) if odd == 0 else (beyond, middle)
 
@@ -539,7 +560,6 @@ def _run(objective, tables, search, work):
     for _ in range(work):
         if search.tree[1] >> _DEPTH_BITS <= search.best[0]:
             return
-        if len(tables.lines) - tables.used[0] < 64:
-            forget_lines(tables)
+        _make_room(tables)
         search.tally[_TAKEN] += 1
         _take(objective, tables, search, _greatest(search))

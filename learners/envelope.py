@@ -31,14 +31,18 @@ from learners.chunks import exponential, less, uniform_below
 #: Why a call of :func:`run` came back.
 ACCEPTED, NEEDS_RANDOM, PAUSED, STARVED, FULL = range(5)
 
-# Outcomes of a trial.
+# Outcomes of a trial; OUTCOME_OUTSIDE + e when edge e lies outside the class.
 OUTCOME_REJECTED, OUTCOME_ACCEPTED, OUTCOME_OUTSIDE = range(3)
+
+# Of so many trials outside the class one leads to a split: such boxes must shrink, but they
+# tell little about where the score is low.
+_OUTSIDE_TRIALS = 16
 
 #: Columns of a box: u0, u1, v0, v1 of each of three edges (half-open), then
 NEGATIVES, POSITIVES, SHEETS, ORDERS = 12, 13, 14, 15
 
 #: Entries of `Partition.tally`.
-BOXES, TRIALS, EXACT, SPLITS, TRIAL_WORK, SPLIT_WORK, FORGOTTEN = range(7)
+BOXES, TRIALS, EXACT, SPLITS, TRIAL_WORK, SPLIT_WORK, FORGOTTEN, OUTSIDE = range(8)
 
 #: Chunks kept for one trial, which reads about 40.  A trial that would outrun them counts as
 #: rejected; lazy comparison and masked rejection make that less likely than 2**-1000.
@@ -53,7 +57,7 @@ _EXACT_COST, _SPLIT_COST = 8, 3
 _USELESS = 1.98
 
 # Lines that one split may make.
-_SPLIT_LINES = 24
+_SPLIT_LINES = 48
 
 #: A strand lighter than this does not run until masses are weighed anew.
 TINY = 1e-150
@@ -73,7 +77,7 @@ class Partition(NamedTuple):
         Masses at capacity + box; every other node is the sum of its two children.
     coarse : int32 array, shape (2, 4, cells, cells)
         Row of each coarse lattice line for a label and a sheet; -1 when not made.
-    tally : int64 array, shape (7,)
+    tally : int64 array, shape (8,)
         Counters, see the constants above.
     clock : float64 array, shape (1,)
         Time of the last trial, when trials come as a Poisson process of rate tree[1].
@@ -110,7 +114,7 @@ def make_partition(capacity: int, cells: int) -> Partition:
         boxes=np.empty((capacity, 16), dtype=np.int64),
         tree=np.zeros(2 * capacity, dtype=np.float64),
         coarse=np.full((2, 4, cells, cells), -1, dtype=np.int32),
-        tally=np.zeros(7, dtype=np.int64),
+        tally=np.zeros(8, dtype=np.int64),
         clock=np.zeros(1, dtype=np.float64),
     )
 
@@ -221,6 +225,16 @@ def weigh(target, partition):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _far(low, high):
+    """The high corner of [low, high): `high`, which boxes share, or the only point there is.
+
+    Where a line passes through grid points, neighbouring lattice points may differ by many
+    examples; with the only point as its corner, a box of one piece has that piece's own score.
+    """
+    return low if high - low == 1 else high
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _corner_rows(tables, box, rows):
     """Rows of the outer lines, for positives (0..2), and of the inner ones, for negatives (3..5).
 
@@ -231,29 +245,38 @@ def _corner_rows(tables, box, rows):
         if sheet == _NO_SHEET:
             rows[e] = rows[3 + e] = NO_LINE
             continue
-        # an upper sheet (0, 2) keeps most at its low corner
-        low = 0 if sheet & 1 == 0 else 1
-        rows[e] = line_row(tables, sheet, box[4 * e + low], box[4 * e + 2 + low], 1)
-        rows[3 + e] = line_row(tables, sheet, box[4 * e + 1 - low], box[4 * e + 3 - low], 0)
+        u0, v0 = box[4 * e], box[4 * e + 2]
+        u1, v1 = _far(u0, box[4 * e + 1]), _far(v0, box[4 * e + 3])
+        # an upper (even) sheet keeps most at its low corner
+        if sheet & 1:
+            u0, u1, v0, v1 = u1, u0, v1, v0
+        rows[e] = line_row(tables, sheet, u0, v0, 1)
+        rows[3 + e] = line_row(tables, sheet, u1, v1, 0)
         if rows[e] < 0 or rows[3 + e] < 0:
             return False
     return True
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _recount(tables, box, rows):
+    """Count in the box's outer and inner piece; it keeps its counts when the tables are full."""
+    if _corner_rows(tables, box, rows):
+        lines, below, totals = tables.lines, tables.below, tables.totals
+        box[POSITIVES] = count_piece(lines, below, totals[1], rows[0], rows[1], rows[2])
+        box[NEGATIVES] = count_piece(lines, below, totals[0], rows[3], rows[4], rows[5])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def add_boxes(partition, tables, boxes):
     """Append starting boxes and count in them; :func:`weigh` gives them their masses."""
     rows = np.zeros(6, dtype=np.int64)
-    lines, below, totals = tables.lines, tables.below, tables.totals
     for i in range(len(boxes)):
         if len(tables.lines) - tables.used[0] < _SPLIT_LINES:
             forget_lines(tables)
         box = partition.boxes[partition.tally[BOXES]]
         partition.tally[BOXES] += 1
         box[:] = boxes[i]
-        _corner_rows(tables, box, rows)
-        box[POSITIVES] = count_piece(lines, below, totals[1], rows[0], rows[1], rows[2])
-        box[NEGATIVES] = count_piece(lines, below, totals[0], rows[3], rows[4], rows[5])
+        _recount(tables, box, rows)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -293,7 +316,7 @@ def _exact_value(target, columns, basis, sheets, theta, least):
             elif a[used] < 0:
                 last = min(last, (-c[used]) // (-a[used]))
             elif c[used] > 0:
-                last = -1
+                last = np.int64(-1)
             continue
         used += 1
     # cut(x) of each boundary, stepped without division
@@ -315,7 +338,7 @@ def _exact_value(target, columns, basis, sheets, theta, least):
             elif det < 0:
                 first = max(first, -(rhs // -det))
             elif rhs < 0:
-                last = -1
+                last = np.int64(-1)
     for f in range(used):
         p, q, m = cut_terms(a[f], b[f], c[f])
         start = p + q * first
@@ -393,7 +416,8 @@ def _trial(target, tables, partition, box, chunks, at, theta):
         u += u0
         v += v0
         if side != 0 and (abs(u - v) > side or max(u, v) < 0 or min(u, v) > side):
-            return OUTCOME_OUTSIDE, at
+            tally[OUTSIDE] += 1
+            return OUTCOME_OUTSIDE + e, at
         theta[2 * e] = u
         theta[2 * e + 1] = v
         i = (u - low) // step
@@ -508,8 +532,9 @@ def _choose_axis(target, tables, box, rows, only):
         middle = (box[2 * axis] + box[2 * axis + 1]) >> 1
         # the other coordinate of the same edge, at its outer and at its inner corner
         other = 2 * (axis ^ 1)
+        near, far = box[other], _far(box[other], box[other + 1])
         odd = sheet & 1
-        at_outer, at_inner = box[other + odd], box[other + 1 - odd]
+        at_outer, at_inner = (far, near) if odd else (near, far)
         if axis & 1:
             outer = line_row(tables, sheet, at_outer, middle, 1)
             inner = line_row(tables, sheet, at_inner, middle, 0)
@@ -531,14 +556,17 @@ def _choose_axis(target, tables, box, rows, only):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _split(target, tables, partition, index, theta, rows):
+def _split(target, tables, partition, index, outcome, theta, rows):
     """Halve a box where the rejected theta suggests; nothing when the tables are full."""
     boxes, tree = partition.boxes, partition.tree
     capacity = len(boxes)
     box = boxes[index]
     if not _corner_rows(tables, box, rows):
         return
-    only = _blame(target, tables, box, theta, rows)
+    if outcome >= OUTCOME_OUTSIDE:
+        only = outcome - OUTCOME_OUTSIDE
+    else:
+        only = _blame(target, tables, box, theta, rows)
     axis, positives, negatives = _choose_axis(target, tables, box, rows, only)
     if axis < 0:
         return
@@ -553,6 +581,9 @@ def _split(target, tables, partition, index, theta, rows):
     twin[2 * axis + odd] = middle
     box[NEGATIVES] = negatives
     twin[POSITIVES] = positives
+    for half in (box, twin):
+        if half[2 * axis + 1] - half[2 * axis] == 1:
+            _recount(tables, half, rows)
     _put_mass(tree, capacity, index, _mass(target, box))
     _put_mass(tree, capacity, twin_index, _mass(target, twin))
 
@@ -584,14 +615,13 @@ def run(target, tables, partition, chunks, work, horizon, may_grow, theta, at):
         outcome, at = _trial(target, tables, partition, boxes[index], chunks, at, theta)
         if outcome == OUTCOME_ACCEPTED:
             return ACCEPTED, index, at
-        # a theta outside the class says nothing about where to split
-        if (
-            outcome == OUTCOME_REJECTED
-            and tally[SPLIT_WORK] <= tally[TRIAL_WORK]
-            and tally[BOXES] < capacity
-        ):
+        if outcome == OUTCOME_REJECTED:
+            refine = tally[SPLIT_WORK] <= tally[TRIAL_WORK]
+        else:
+            refine = tally[OUTSIDE] % _OUTSIDE_TRIALS == 0
+        if refine and tally[BOXES] < capacity:
             if len(tables.lines) - tables.used[0] < _SPLIT_LINES:
                 _forget(partition, tables)
             tally[SPLITS] += 1
             tally[SPLIT_WORK] += _SPLIT_COST
-            _split(target, tables, partition, index, theta, rows)
+            _split(target, tables, partition, index, outcome, theta, rows)

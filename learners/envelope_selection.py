@@ -257,12 +257,12 @@ def first_boxes(lattice: HalfplaneLattice, size: int) -> NDArray[np.int64]:
 
 def _rectangles(lattice: HalfplaneLattice) -> list[tuple[int, int, int, int]]:
     """Half-open rectangles u0, u1, v0, v1 that cover the admitted points of a sheet."""
-    low, high = lattice.low, lattice.high
     if lattice.measure == "paper":
-        return [(u, u + high + 1, v, v + high + 1) for u in (low, 0) for v in (low, 0)]
+        ends = {lattice.low: 0, 0: lattice.high + 1}
+        return [(u, ends[u], v, ends[v]) for u in ends for v in ends]
     side = lattice.d << lattice.bits
-    ends = {-side: 0, 0: side, side: high + 1}
-    # u and v lie within side of each other, so one of them is in 0..side
+    ends = {-side: 0, 0: side + 1, side + 1: lattice.high + 1}
+    # u and v lie within side of each other and the line meets the square: one is in 0..side
     return [(u, ends[u], v, ends[v]) for u in ends for v in ends if u == 0 or v == 0]
 
 
@@ -278,9 +278,7 @@ def _behind(strands: list[_Strand]) -> list[_Strand]:
     """Strands that must still run: not accepted, not weightless, clock not past the winner's."""
     horizon = _first_acceptance(strands)
     return [
-        s
-        for s in strands
-        if s.accepted is None and s.clock <= horizon and s.mass >= envelope.TINY
+        s for s in strands if s.accepted is None and s.clock <= horizon and s.mass >= envelope.TINY
     ]
 
 

@@ -22,7 +22,7 @@ from learners.envelope_selection import EnvelopeSelection
 from learners.randomness import open_source
 from learners.records import Release, StepRecord, predict_pieces
 from learners.scores import Role
-from learners.selection import PieceKind, Watch
+from learners.selection import PieceKind, Selection, Watch
 from learners.set_cover import default_steps, plan_budget, private_steps, theorem_steps
 
 SelectionName = Literal["envelope", "arrangement"]
@@ -36,7 +36,9 @@ class Estimator(ABC):
     release_: Release
 
     @abstractmethod
-    def steps(self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None) -> Iterator[StepRecord]:
+    def steps(
+        self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
+    ) -> Iterator[StepRecord]:
         """Run step by step; see the learner."""
 
     def fit(self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None) -> Self:
@@ -136,7 +138,7 @@ class Estimator(ABC):
         return f"{type(self).__name__}({shown})"
 
     def _fitted(self) -> Release:
-        release = getattr(self, "release_", None)
+        release: Release | None = getattr(self, "release_", None)
         if release is None:
             raise ValueError(f"this {type(self).__name__} has not been fitted yet: call fit first")
         return release
@@ -222,15 +224,13 @@ class PrivateSetCover(Estimator):
         budget = plan_budget(
             self.epsilon, self.delta, n_steps, self.beta, self.neighbours, source.private
         )
-        if self.selection not in SELECTIONS:
-            raise ValueError(f"unknown selection {self.selection!r}: use one of {list(SELECTIONS)}")
         stream = private_steps(
             points,
             labels,
             role=self.role,
             k=k,
             budget=budget,
-            selection=SELECTIONS[self.selection](lattice, self.piece),
+            selection=make_selection(self.selection, lattice, self.piece),
             source=source,
             watch=watch,
         )
@@ -247,8 +247,19 @@ class PrivateSetCover(Estimator):
         return theorem_steps(k, self.alpha)
 
 
-#: The samplers by name.
-SELECTIONS = {"envelope": EnvelopeSelection, "arrangement": ArrangementSelection}
+def make_selection(name: str, lattice: HalfplaneLattice, piece: PieceKind) -> Selection:
+    """The sampler of that name.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if name == "envelope":
+        return EnvelopeSelection(lattice, piece)
+    if name == "arrangement":
+        return ArrangementSelection(lattice, piece)
+    raise ValueError(f"unknown selection {name!r}: use 'envelope' or 'arrangement'")
 
 
 def check_count(name: str, value: int) -> int:
@@ -281,7 +292,8 @@ def check_points(X: ArrayLike, d: int) -> NDArray[np.int64]:
             raise ValueError(f"X must hold numbers, got dtype {points.dtype}")
         whole = np.isfinite(points).all(axis=1) & (points == np.floor(points)).all(axis=1)
         _refuse_rows(~whole, points, "is not a pair of whole numbers")
-    _refuse_rows(((points < 0) | (points > d)).any(axis=1), points, f"is off the grid 0..{d}")
+    outside = np.asarray(((points < 0) | (points > d)).any(axis=1))
+    _refuse_rows(outside, points, f"is off the grid 0..{d}")
     return np.ascontiguousarray(points, dtype=np.int64)
 
 
@@ -299,7 +311,7 @@ def check_examples(
     labels = np.asarray(y)
     if labels.shape != (len(points),):
         raise ValueError(f"y must have shape ({len(points)},), got {labels.shape}")
-    wrong = ~((labels == 0) | (labels == 1))
+    wrong = np.asarray(~((labels == 0) | (labels == 1)))
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         raise ValueError(f"row {row}: label {labels[row]!r} is neither 0 nor 1")

@@ -151,9 +151,7 @@ class GreedySetCover(Estimator):
         watch: Watch | None,
     ) -> BestPiece:
         positives = int(np.count_nonzero(labels))
-        objective = gain_less_loss(
-            self.role, self.loss_weight, positives, len(labels) - positives
-        )
+        objective = gain_less_loss(self.role, self.loss_weight, positives, len(labels) - positives)
         return best_piece(
             points, labels, lattice, self.piece, objective, max_boxes=self.max_boxes, watch=watch
         )

@@ -61,8 +61,13 @@ class Selected:
 class Selection(Protocol):
     """An exact sampler of the exponential mechanism over one kind of piece."""
 
-    lattice: HalfplaneLattice
-    piece: PieceKind
+    @property
+    def lattice(self) -> HalfplaneLattice:
+        """The class of halfplanes and its base measure."""
+
+    @property
+    def piece(self) -> PieceKind:
+        """What is drawn."""
 
     def select(
         self,

@@ -6,7 +6,8 @@ min{#S1 in T - b/k, -#S0 in T}, and the examples in T are removed.  Conjunction 
 intersection) swaps the roles: negatives outside a halfplane are gained, positives outside are
 lost, and what lies outside is removed.
 
-    b = #gain + DiscreteLaplace(m / epsilon_noise) - Delta,   Delta = ceil(m/epsilon_noise * ln(m/beta))
+    b = #gain + DiscreteLaplace(m / epsilon_noise) - Delta,
+    Delta = ceil(m / epsilon_noise * ln(m / beta)),
 
 so that #gain - 2 Delta <= b <= #gain in all steps with probability 1 - beta.
 

@@ -194,9 +194,7 @@ def test_the_boxes_always_cover_the_class() -> None:
 
 def test_ordered_triples_are_counted_once_each() -> None:
     lattice = HalfplaneLattice(1, bits=0)
-    weights = Counter(
-        int(box[envelope.ORDERS]) for box in first_boxes(lattice, 3)
-    )
+    weights = Counter(int(box[envelope.ORDERS]) for box in first_boxes(lattice, 3))
     rectangles = len(lattice.sheets) * 5
     assert sum(orders * count for orders, count in weights.items()) == rectangles**3
     assert weights == {1: rectangles, 3: rectangles * (rectangles - 1), 6: 1140}

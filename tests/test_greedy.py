@@ -1,0 +1,307 @@
+"""The greedy learners, and their search against the whole lattice."""
+
+from functools import cache
+from itertools import count
+
+import numpy as np
+import pytest
+
+from geometry.halfplane import HalfplaneLattice
+from learners.best_piece import BestPiece, best_piece, gain_less_loss
+from learners.greedy import GreedyConvexLearner, GreedyDiagnostics, GreedyUnionLearner
+from learners.records import Release, inside_piece, predict_pieces
+from learners.selection import Cancelled, SelectionProgress
+
+LATTICES = [
+    HalfplaneLattice(1, "chord", 0),
+    HalfplaneLattice(2, "chord", 0),
+    HalfplaneLattice(3, "chord", 0),
+    HalfplaneLattice(3, "chord", 1),
+    HalfplaneLattice(1, "paper", 1),
+]
+PIECES = {"disjunction": "triangle", "conjunction": "halfplane"}
+WEIGHTS = [None, 1, 3]
+
+
+def grid(d: int) -> np.ndarray:
+    """All grid points, shape ((d+1)**2, 2)."""
+    return np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
+
+
+@cache
+def held_sets(lattice: HalfplaneLattice, kind: str) -> np.ndarray:
+    """Every set of grid points that a piece holds, bool (sets, points), over the whole lattice."""
+    points = grid(lattice.d)
+    bits = 1 << np.arange(len(points))
+    span = range(lattice.low, lattice.high + 1)
+    sets = np.unique(
+        [
+            (lattice.halfplane(sheet, u, v).contains(points) * bits).sum()
+            for sheet in lattice.sheets
+            for u in span
+            for v in span
+            if lattice.admits(u, v)
+        ]
+    )
+    if kind == "triangle":
+        pairs = np.unique(sets[:, None] & sets)
+        sets = np.unique(pairs[:, None] & sets)
+    return sets[:, None] & bits > 0
+
+
+def best_of_all(
+    held: np.ndarray, where: np.ndarray, labels: np.ndarray, role: str, weight: int | None
+) -> int:
+    """The greatest gain - weight * loss, of pieces that lose nothing when the weight is None."""
+    inside = held[:, where]
+    decided, wanted = (inside, labels) if role == "disjunction" else (~inside, ~labels)
+    gain, loss = (decided & wanted).sum(axis=1), (decided & ~wanted).sum(axis=1)
+    if weight is None:
+        return int(gain[loss == 0].max())
+    return int((gain - weight * loss).max())
+
+
+def worth(found: BestPiece, points: np.ndarray, labels: np.ndarray, role: str) -> tuple[int, int]:
+    """(gain, loss) of a piece, by its definition."""
+    inside = inside_piece(found.piece, points)
+    decided, wanted = (inside, labels) if role == "disjunction" else (~inside, ~labels)
+    return int((decided & wanted).sum()), int((decided & ~wanted).sum())
+
+
+def sample(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Random examples, repeated and contradictory ones among them, and their rows in grid(d)."""
+    rng = np.random.default_rng(seed)
+    where = rng.integers(0, (d + 1) ** 2, n)
+    return grid(d)[where], rng.random(n) < 0.5, where
+
+
+def search(
+    points: np.ndarray, labels: np.ndarray, lattice: HalfplaneLattice, role: str, weight, **limits
+) -> BestPiece:
+    positives = int(labels.sum())
+    objective = gain_less_loss(role, weight, positives, len(labels) - positives)
+    return best_piece(points, labels, lattice, PIECES[role], objective, **limits)
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+@pytest.mark.parametrize("role", PIECES)
+@pytest.mark.parametrize("lattice", LATTICES, ids=str)
+def test_no_piece_of_the_lattice_is_better(lattice, role, weight):
+    held = held_sets(lattice, PIECES[role])
+    for seed in range(6):
+        points, labels, where = sample(lattice.d, 4 + 5 * seed, seed)
+        found = search(points, labels, lattice, role, weight, max_boxes=1 << 20)
+        gain, loss = worth(found, points, labels, role)
+        assert found.gap == 0
+        assert found.value == best_of_all(held, where, labels, role, weight)
+        assert found.value == gain - (weight or 0) * loss
+        assert weight is not None or loss == 0
+
+
+@pytest.mark.parametrize("boxes", [1, 30, 1000])
+@pytest.mark.parametrize("role", PIECES)
+def test_a_search_that_ends_early_says_how_much_better_a_piece_could_be(role, boxes):
+    lattice = HalfplaneLattice(3, "chord", 1)
+    held = held_sets(lattice, PIECES[role])
+    gaps = []
+    for seed in range(8):
+        points, labels, where = sample(3, 40, seed)
+        found = search(points, labels, lattice, role, 1, max_boxes=boxes)
+        best = best_of_all(held, where, labels, role, 1)
+        assert found.value <= best <= found.value + found.gap
+        gaps.append(found.gap)
+    assert boxes > 1 or max(gaps) > 0
+
+
+@pytest.mark.parametrize("role", PIECES)
+def test_line_tables_dropped_on_the_way_change_nothing(role):
+    rng = np.random.default_rng(4)
+    points = rng.integers(0, 65, (400, 2))
+    labels = ((points - 30) ** 2).sum(axis=1) < 400
+    labels ^= rng.random(400) < 0.1
+    lattice = HalfplaneLattice(64)
+    few, many = (
+        search(points, labels, lattice, role, 2, max_boxes=3000, table_bytes=room)
+        for room in (0, 1 << 24)
+    )
+    assert few.value == many.value == worth(few, points, labels, role) @ np.array([1, -2])
+    assert (few.piece, few.gap) == (many.piece, many.gap)
+
+
+@pytest.mark.parametrize("weight", [None, 1])
+@pytest.mark.parametrize("role", PIECES)
+def test_without_examples_the_piece_decides_nothing(role, weight):
+    lattice = HalfplaneLattice(5)
+    found = search(np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=bool), lattice, role, weight)
+    assert (found.value, found.gap) == (0, 0)
+    inside = inside_piece(found.piece, grid(5))
+    assert not inside.any() if role == "disjunction" else inside.all()
+
+
+def two_triangles(points: np.ndarray) -> np.ndarray:
+    """Whether points of the grid 0..48 lie in one of two triangles that do not touch."""
+    x, y = points.T
+    left = (y >= 5) & (3 * (x - 4) >= y - 5) & (x + y <= 30)
+    right = (x <= 45) & (2 * x - y >= 50) & (x + 3 * y >= 100)
+    return left | right
+
+
+def pentagon(points: np.ndarray) -> np.ndarray:
+    """Whether points of the grid 0..48 lie in a convex polygon of five edges."""
+    x, y = points.T
+    return (
+        (y >= 4)
+        & (2 * x + y >= 20)
+        & (x <= 41)
+        & (3 * y - x <= 100)
+        & (x + y <= 70)
+    )  # fmt: skip
+
+
+CASES = [(GreedyUnionLearner, 2, two_triangles), (GreedyConvexLearner, 5, pentagon)]
+
+
+@pytest.mark.parametrize(("learner", "k", "target"), CASES)
+def test_separable_examples_are_learned_without_error(learner, k, target):
+    points = grid(48)
+    labels = target(points)
+    model = learner(k=k, grid=48)
+    records = list(model.steps(points, labels))
+    assert (model.predict(points) == labels).all()
+    assert records[-1].diagnostics.empirical_error == 0
+    assert [r.step for r in records] == list(range(1, len(records) + 1))
+    assert {r.steps for r in records[:-1]} <= {3 * k}
+    assert records[-1].steps == len(records) < 3 * k
+
+
+@pytest.mark.parametrize(("learner", "k", "target"), CASES)
+def test_each_step_loses_nothing_and_gains_a_kth_of_what_is_left(learner, k, target):
+    points = grid(48)
+    labels = target(points)
+    alive = np.ones(len(points), dtype=bool)
+    for record in learner(k=k, grid=48).steps(points, labels):
+        inside = inside_piece(record.release.piece, points)
+        decided, wanted = (inside, labels) if k == 2 else (~inside, ~labels)
+        taken = decided & alive
+        assert not (taken & ~wanted).any()
+        assert k * taken.sum() >= (alive & wanted).sum() > 0
+        seen = record.diagnostics
+        assert isinstance(seen, GreedyDiagnostics)
+        assert seen.optimal
+        assert seen.score == taken.sum() == seen.positives_taken + seen.negatives_taken
+        alive &= ~decided
+
+
+@pytest.mark.parametrize(("learner", "k", "target"), CASES)
+def test_the_release_claims_no_privacy_and_can_be_read_back(learner, k, target):
+    points = grid(48)
+    model = learner(k=k, grid=48, loss_weight=4).fit(points, target(points))
+    release = model.release_
+    assert (release.privacy, model.privacy_, release.thresholds) == (None, None, ())
+    assert release.learner == learner.__name__
+    assert dict(release.parameters) == {"k": k, "steps": 3 * k, "loss_weight": 4}
+    assert Release.from_dict(release.to_dict()) == release
+    assert model.polygons_.is_valid
+
+
+@pytest.mark.parametrize(("learner", "k", "target"), CASES)
+def test_the_order_of_the_examples_does_not_matter(learner, k, target):
+    points = grid(48)
+    labels = target(points)
+    order = np.random.default_rng(2).permutation(len(points))
+    first = learner(k=k, grid=48).fit(points, labels).release_
+    assert learner(k=k, grid=48).fit(points[order], labels[order]).release_ == first
+    assert learner(k=k, grid=48).fit(points, labels).release_ == first
+
+
+@pytest.mark.parametrize(("learner", "k", "target"), CASES)
+def test_a_weight_on_losses_sees_through_noisy_labels(learner, k, target):
+    points = grid(48)
+    clean = target(points)
+    noisy = clean ^ (np.random.default_rng(3).random(len(points)) < 0.05)
+    weighted = learner(k=k, grid=48, n_steps=k, loss_weight=3, max_boxes=30_000)
+    strict = learner(k=k, grid=48, n_steps=k, max_boxes=30_000)
+    assert weighted.fit(points, noisy).score(points, clean) > 0.97
+    assert strict.fit(points, noisy).score(points, clean) < 0.92
+
+
+def test_gap_of_a_step_is_that_of_the_search():
+    points = grid(48)
+    labels = two_triangles(points) ^ (np.random.default_rng(3).random(len(points)) < 0.05)
+    model = GreedyUnionLearner(k=1, grid=48, loss_weight=3, max_boxes=500)
+    (record,) = model.steps(points, labels)
+    found = search(points, labels, HalfplaneLattice(48), "disjunction", 3, max_boxes=500)
+    assert record.release.piece == found.piece
+    assert record.diagnostics.gap == found.gap > 0
+    assert not record.diagnostics.optimal
+
+
+# every line of the lattice meets the square, so it takes two halfplanes to exclude all of it
+@pytest.mark.parametrize(
+    ("learner", "label", "taken"),
+    [
+        (GreedyUnionLearner, 0, 1),
+        (GreedyUnionLearner, 1, 1),
+        (GreedyConvexLearner, 0, 2),
+        (GreedyConvexLearner, 1, 1),
+    ],
+)
+def test_examples_of_one_class(learner, label, taken):
+    points = grid(8)
+    model = learner(k=3, grid=8)
+    records = list(model.steps(points, np.full(len(points), label)))
+    assert len(records) == records[-1].steps == taken
+    assert (model.predict(points) == label).all()
+
+
+def test_the_run_ends_when_nothing_is_gained():
+    # the two examples left share one place: no piece gains one and not the other
+    points = np.array([[1, 1], [6, 6], [6, 6]])
+    labels = np.array([1, 1, 0])
+    model = GreedyUnionLearner(k=3, grid=8, max_boxes=5000)
+    assert [r.steps for r in model.steps(points, labels)] == [1]
+    assert model.predict(points).tolist() == [1, 0, 0]
+
+
+def test_no_more_steps_than_allowed():
+    points = grid(48)
+    model = GreedyConvexLearner(k=5, grid=48, n_steps=2)
+    assert [(r.step, r.steps) for r in model.steps(points, pentagon(points))] == [(1, 2), (2, 2)]
+    predicted = predict_pieces("conjunction", model.release_.pieces, points)
+    assert (model.predict(points) == predicted).all()
+
+
+def test_a_watch_can_stop_the_search():
+    calls = count(1)
+
+    def watch(progress: SelectionProgress) -> None:
+        assert progress.boxes > 0
+        if next(calls) == 2:
+            raise Cancelled
+
+    points = grid(48)
+    labels = two_triangles(points) ^ (np.random.default_rng(3).random(len(points)) < 0.05)
+    model = GreedyUnionLearner(k=2, grid=48, loss_weight=2)
+    with pytest.raises(Cancelled):
+        model.fit(points, labels, watch=watch)
+    assert not hasattr(model, "release_")
+    assert next(calls) == 3
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"k": 0}, "k must"),
+        ({"n_steps": 0}, "number of steps"),
+        ({"loss_weight": 0}, "weight of a loss"),
+        ({"loss_weight": 1.5}, "weight of a loss"),
+        ({"max_boxes": 0}, "number of boxes"),
+        ({"measure": "area"}, "unknown measure"),
+        ({"grid": 5}, "off the grid"),
+    ],
+)
+def test_wrong_parameters_are_refused_before_the_run(parameters, message):
+    points = grid(8)
+    learner = GreedyUnionLearner(**({"grid": 8} | parameters))
+    with pytest.raises(ValueError, match=message):
+        learner.steps(points, np.zeros(len(points)))
