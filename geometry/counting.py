@@ -29,6 +29,10 @@ NO_LINE = 0
 
 _FULL = -1
 
+# On small grids a budget in bytes would allow millions of lines, whose hash costs more to clear
+# than the tables save.
+_MOST_LINES = 1 << 16
+
 
 class LineTables(NamedTuple):
     """Tables of the lines met so far, found by their dual point.
@@ -86,7 +90,7 @@ def make_tables(
     d = columns.shape[1] - 1
     totals = np.zeros((2, d + 2), dtype=np.int32)
     np.cumsum(columns[:, :, d + 1], axis=1, out=totals[:, 1:])
-    capacity = max(256, table_bytes // (4 * (d + 2)))
+    capacity = min(max(256, table_bytes // (4 * (d + 2))), _MOST_LINES)
     slots = np.full((1 << (2 * capacity - 1).bit_length(), 3), -1, dtype=np.int64)
     lines = np.empty((capacity, 3), dtype=np.int64)
     lines[NO_LINE] = 0

@@ -277,7 +277,7 @@ def _all_edges(lattice: HalfplaneLattice) -> list[Edge]:
     else:
         side = lattice.d << lattice.bits
         # u and v lie within side of each other: one of them is in 0..side
-        corners = [(u, v) for u in (-side, 0, side) for v in (-side, 0, side) if u == 0]
+        corners = [(u, v) for u in (-side, 0, side) for v in (-side, 0, side) if u == 0 or v == 0]
     return [(s, (u, u + side, v, v + side)) for s in lattice.sheets for u, v in corners]
 
 

@@ -68,13 +68,15 @@ def gaussian_delta(rho: float, epsilon: float) -> float:
 @pytest.mark.parametrize("delta", [0.1, 1e-3, 1e-6, 1e-12])
 def test_zcdp_epsilon_is_the_optimum_over_orders(rho: float, delta: float) -> None:
     best = max(0.0, brute_epsilon(rho, delta))
-    assert zcdp_epsilon(rho, delta) == pytest.approx(best, rel=1e-7)
+    assert zcdp_epsilon(rho, delta) == pytest.approx(best, rel=1e-7, abs=0)
 
 
 @pytest.mark.parametrize("rho", [1e-4, 0.003, 0.02, 0.5])
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
 def test_zcdp_delta_is_the_optimum_over_orders(rho: float, epsilon: float) -> None:
-    assert zcdp_delta(rho, epsilon) == pytest.approx(min(1.0, brute_delta(rho, epsilon)), rel=1e-6)
+    assert zcdp_delta(rho, epsilon) == pytest.approx(
+        min(1.0, brute_delta(rho, epsilon)), rel=1e-6, abs=0
+    )
 
 
 @pytest.mark.parametrize("rho", [0.001, 0.02, 0.3])
@@ -93,7 +95,7 @@ def test_zcdp_budget_is_the_largest_that_converts(epsilon: float, delta: float) 
     rho = zcdp_budget(epsilon, delta)
     assert brute_epsilon(rho, delta) <= epsilon * (1 + 1e-8)
     assert brute_epsilon(rho * 1.0001, delta) > epsilon
-    assert zcdp_delta(rho, epsilon) == pytest.approx(delta, rel=1e-4)
+    assert zcdp_delta(rho, epsilon) == pytest.approx(delta, rel=1e-4, abs=0)
 
 
 def test_no_divergence_costs_nothing() -> None:
@@ -185,7 +187,7 @@ def test_a_replacement_is_two_neighbouring_steps(epsilon: float, delta: float) -
     half, small = halve_for_replacement(epsilon, delta)
     # P(S) <= e^h Q(S) + d and Q(S) <= e^h R(S) + d
     assert 2 * half == epsilon
-    assert math.exp(half) * small + small == pytest.approx(delta, rel=1e-14)
+    assert math.exp(half) * small + small == pytest.approx(delta, rel=1e-14, abs=0)
     assert small < delta / 2
 
 
@@ -195,9 +197,9 @@ def test_arithmetic_is_paid_for(epsilon: float, delta: float, steps: int) -> Non
     left, left_delta = after_arithmetic(epsilon, delta, steps)
     # what lemma 5 makes of the ideal guarantee, in exact arithmetic but for exp
     back = Fraction(left) + 2 * steps * Fraction(ARITHMETIC)
-    assert back == pytest.approx(epsilon, rel=1e-15)
+    assert back == pytest.approx(epsilon, rel=1e-15, abs=0)
     assert left < epsilon
-    assert left_delta * math.exp(steps * ARITHMETIC) == pytest.approx(delta, rel=1e-15)
+    assert left_delta * math.exp(steps * ARITHMETIC) == pytest.approx(delta, rel=1e-15, abs=0)
     assert left_delta < delta
 
 

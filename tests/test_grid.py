@@ -61,10 +61,9 @@ def test_every_grid_point_comes_back_from_degrees(grid: GridMap, data: st.DataOb
     xy = np.array([[data.draw(st.integers(0, grid.d)), data.draw(st.integers(0, grid.d))]])
     lonlat = grid.to_lonlat(xy)
     west, south, east, north = grid.bounds.as_tuple()
-    # a product may round past the box by an ulp; a file's coordinates never lie outside
-    assert lonlat == pytest.approx(np.clip(lonlat, (west, south), (east, north)), abs=0)
-    inside = np.clip(lonlat, (west, south), (east, north))
-    back = grid.to_grid(inside)
+    assert (lonlat >= (west, south)).all()
+    assert (lonlat <= (east, north)).all()
+    back = grid.to_grid(lonlat)
     assert back.dtype == np.int64
     assert back.tolist() == xy.tolist()
 
