@@ -34,6 +34,9 @@ Neighbours = Literal["add-remove", "replace-one"]
 #: Bound on |ln(actual law / stated law)| of one selection's draw.
 ARITHMETIC = 2.0**-38
 
+#: Below this the probability of events that the arithmetic neglects (2**-180 a draw) would count.
+LEAST_DELTA = 1e-40
+
 
 @dataclass(frozen=True, slots=True)
 class Account:
@@ -217,6 +220,8 @@ def check_budget(epsilon: float, delta: float) -> None:
         raise ValueError(f"epsilon must be a positive number, got {epsilon}")
     if not 0 < delta < 1:
         raise ValueError(f"delta must lie strictly between 0 and 1, got {delta}")
+    if delta < LEAST_DELTA:
+        raise ValueError(f"delta must be at least {LEAST_DELTA}, got {delta}")
 
 
 def _minimize(f: Callable[[float], float], low: float, high: float) -> float:

@@ -59,12 +59,17 @@ def exponential(chunks, at):
     """(-ln U, next position), U uniform to a relative 2**-48 however small; 0 when they run out."""
     if at + 5 > len(chunks):
         return 0.0, at
+    # above one half, read 1 - U instead: short waits keep their precision too
+    upper = chunks[at] >= 32768
+    blank = 65535 if upper else 0
     zeros = 0.0
-    while chunks[at] == 0 and at + 5 < len(chunks):
+    while chunks[at] == blank and at + 5 < len(chunks):
         zeros += 1.0
         at += 1
     mantissa = 0.0
     for i in range(4):
-        mantissa = mantissa * 65536.0 + chunks[at + i]
+        mantissa = mantissa * 65536.0 + abs(np.int64(blank) - np.int64(chunks[at + i]))
+    if upper:
+        return -math.log1p(-(mantissa + 0.5) * 2.0**-64 * 2.0 ** (-16.0 * zeros)), at + 4
     # U = (mantissa + 1/2) / 2**64 / 2**(16 * zeros)
     return (64.0 + 16.0 * zeros) * 0.6931471805599453 - math.log(mantissa + 0.5), at + 4

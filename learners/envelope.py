@@ -79,8 +79,9 @@ class Partition(NamedTuple):
         Row of each coarse lattice line for a label and a sheet; -1 when not made.
     tally : int64 array, shape (8,)
         Counters, see the constants above.
-    clock : float64 array, shape (1,)
-        Time of the last trial, when trials come as a Poisson process of rate tree[1].
+    clock : float64 array, shape (2,)
+        Time of the last trial, when trials come as a Poisson process of rate tree[1]; and what
+        the compensated sum still owes.
     """
 
     boxes: NDArray[np.int64]
@@ -115,7 +116,7 @@ def make_partition(capacity: int, cells: int) -> Partition:
         tree=np.zeros(2 * capacity, dtype=np.float64),
         coarse=np.full((2, 4, cells, cells), -1, dtype=np.int32),
         tally=np.zeros(8, dtype=np.int64),
-        clock=np.zeros(1, dtype=np.float64),
+        clock=np.zeros(2, dtype=np.float64),
     )
 
 
@@ -610,7 +611,11 @@ def run(target, tables, partition, chunks, work, horizon, may_grow, theta, at):
         if may_grow and tally[BOXES] == capacity:
             return FULL, 0, at
         wait, at = exponential(chunks, at)
-        clock[0] += wait / tree[1]
+        # a compensated sum: the error does not grow with the number of trials
+        term = wait / tree[1] - clock[1]
+        total = clock[0] + term
+        clock[1] = (total - clock[0]) - term
+        clock[0] = total
         index, at = _draw_box(tree, capacity, chunks, at)
         outcome, at = _trial(target, tables, partition, boxes[index], chunks, at, theta)
         if outcome == OUTCOME_ACCEPTED:

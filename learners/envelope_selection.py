@@ -26,15 +26,16 @@ that run side by side on the processor's cores, and the acceptance with the leas
 once every other clock has passed it.  Threads and their speed decide nothing.
 
 **Arithmetic.**  Membership, counts, bounds and the acceptance test are integers.  Doubles
-enter in (i) a mass: exp of a product, at most seven roundings, |exponent| < 700; (ii) sums up
-the tree, one rounding a level, at most 22 levels, and the ratio of two of them at each level,
-compared with infinitely many uniform bits; (iii) -ln(U) / rate with U uniform to a relative
-2^-48.  Each moves the probability of an accepted theta by a factor within exp(+-2^-43),
-exp(+-2^-46) and exp(+-2^-43); normalising doubles the sum.  Clocks add waits with relative
-errors of 2^-46 and decide between strands only.  Together below exp(+-2^-40), inside the charge
-of 2^-38 in :mod:`learners.accounting`.  Boxes lighter than 1e-100 of the heaviest strand may
-vanish, for masses are weighed anew before they fall below 1e-150: in a run of 2^64 trials that
-has probability below 2^-250, which the rounding of delta in the account covers.
+enter in (i) a mass: exp of a product, at most seven roundings; (ii) sums up the tree, one
+rounding a level, at most 22 levels, and the ratio of two of them at each level, compared with
+infinitely many uniform bits; (iii) -ln(U) / rate with U uniform to a relative 2^-48 at both
+ends.  Each moves the probability of an accepted theta by a factor within exp(+-2^-43),
+exp(+-2^-46) and exp(+-2^-42); normalising doubles the sum.  Clocks are compensated sums of waits,
+off by at most a factor exp(+-2^-44), and decide between strands only.  Together below
+exp(+-2^-40), inside the charge of 2^-38 in :mod:`learners.accounting`.  Boxes lighter than 1e-100
+of the heaviest strand may lose precision or vanish, for masses are weighed anew before they fall
+below 1e-150: in a run of 2^64 trials that matters with probability below 2^-180, which the
+account covers.  Details: docs/privacy.md, lemma 5.
 
 The running time depends on the data: a timing side channel (docs/privacy.md).
 
@@ -126,8 +127,9 @@ class EnvelopeSelection:
         The class and its base measure.
     piece : {"halfplane", "triangle"}
     max_boxes : int
-        Boxes kept, up to a factor of two.  When they are used up, trials go on from the
-        envelope as it is: slower, never different in law.
+        Boxes kept, up to a factor of two; at most 2**22, as the proof of the arithmetic
+        assumes.  When they are used up, trials go on from the envelope as it is: slower, never
+        different in law.
     table_bytes : int
         Memory for line tables; when it is used up they are dropped and made anew.
     """
@@ -136,6 +138,10 @@ class EnvelopeSelection:
     piece: PieceKind
     max_boxes: int = 1 << 21
     table_bytes: int = 400 << 20
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.max_boxes <= 1 << 22:
+            raise ValueError(f"max_boxes must lie in 1..{1 << 22}, got {self.max_boxes}")
 
     def select(
         self,
@@ -290,5 +296,5 @@ def _weigh(target: envelope.Target, strands: list[_Strand]) -> envelope.Target:
     for strand in strands:
         envelope.weigh(target, strand.partition)
         # time runs in units of 1 / mass
-        strand.partition.clock[0] *= factor
+        strand.partition.clock[:] *= factor
     return target

@@ -214,6 +214,8 @@ class PrivateSetCover(Estimator):
         Parameters and errors as in :meth:`fit`.  Checks happen at the call, before the first
         record is asked for.
         """
+        # a run that is cancelled leaves nothing behind, nor the last run's release
+        self.__dict__.pop("release_", None)
         points, labels = check_examples(X, y, self.grid)
         k = check_count("k", self.k)
         n_steps = self._step_count(k)

@@ -156,6 +156,10 @@ class Release:
             )
             if data["role"] not in ("disjunction", "conjunction"):
                 raise ValueError(f"unknown role {data['role']!r}")
+            if {len(piece) for piece in pieces} not in (set(), {1}, {3}):
+                raise ValueError("a piece has one halfplane or three, and all have as many")
+            if len(data["thresholds"]) not in (0, len(pieces)):
+                raise ValueError("thresholds and pieces differ in number")
             privacy = data["privacy"]
             return cls(
                 learner=str(data["learner"]),

@@ -146,7 +146,9 @@ def test_a_release_without_privacy_survives_json() -> None:
 def test_big_integers_survive_json() -> None:
     lattice = HalfplaneLattice(1024, "paper")
     piece: Piece = (lattice.halfplane(Sheet.FLAT_BELOW, lattice.low, lattice.high - 1),)
-    release = replace(random_release("conjunction", 1), lattice=lattice, pieces=(piece,))
+    release = replace(
+        random_release("conjunction", 1), lattice=lattice, pieces=(piece,), thresholds=(-5,)
+    )
     again = Release.from_dict(json.loads(json.dumps(release.to_dict())))
     assert again.pieces[0][0].v == lattice.high - 1
     assert again == release
@@ -164,6 +166,8 @@ def broken() -> list[tuple[str, Any]]:
         ("pieces", [[["FLAT_ABOVE", -(10**9), 0]]]),
         ("pieces", 3),
         ("thresholds", ["many"]),
+        ("thresholds", [1, 2, 3, 4, 5, 6, 7]),
+        ("pieces", [[["FLAT_ABOVE", 0, 0]] * 2]),
         ("parameters", None),
         ("privacy", {"epsilon": 1.0}),
         ("privacy", 5),
