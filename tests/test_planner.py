@@ -15,7 +15,7 @@ from learners.planner import Setting, error_guaranteed, examples_needed
 from learners.set_cover import NOISE_SHARE
 
 LATTICE = HalfplaneLattice(1024)
-SETTING = Setting(k=4, beta=0.1, epsilon=1.0, delta=1e-6, lattice=LATTICE)
+SETTING = Setting(k=4, beta=0.1, epsilon=1e-3, delta=1e-39, k=500)
 
 
 @pytest.mark.parametrize("learner", ["union", "convex"])
@@ -52,7 +52,7 @@ def test_too_few_examples_guarantee_nothing():
 
 
 def test_a_hopeless_budget_is_called_void():
-    hopeless = replace(SETTING, epsilon=1e-6, delta=1e-39, k=500)
+    hopeless = replace(SETTING, epsilon=1e-3, delta=1e-39, k=500)
     assert examples_needed(hopeless, 1e-6).examples is None
 
 
