@@ -15,7 +15,7 @@ from learners.planner import Setting, error_guaranteed, examples_needed
 from learners.set_cover import NOISE_SHARE
 
 LATTICE = HalfplaneLattice(1024)
-SETTING = Setting(k=4, beta=0.1, epsilon=1e-3, delta=1e-39, k=500)
+SETTING = Setting(k=4, beta=0.1, epsilon=1.0, delta=1e-6, lattice=LATTICE)
 
 
 @pytest.mark.parametrize("learner", ["union", "convex"])
