@@ -137,7 +137,7 @@ class EnvelopeSelection:
     lattice: HalfplaneLattice
     piece: PieceKind
     max_boxes: int = 1 << 21
-    table_bytes: int = 400 << 20
+    table_bytes: int = 200 << 20
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_boxes <= 1 << 22:
