@@ -120,7 +120,8 @@ def _placed(shape: BaseGeometry, d: int, grid_map: GridMap | None) -> BaseGeomet
         # d * (span / d) may round past the box, and so past 180 degrees
         return np.clip(grid_map.to_lonlat(points), (west, south), (east, north))
 
-    shape = shapely.transform(shape, place)
+    # segmentize drops parts of what rounding has made invalid
+    shape = orient_valid(shapely.transform(shape, place))
     if grid_map is not None and grid_map.bounds.east - grid_map.bounds.west > 180:
         # an edge over more than half the globe reads as a crossing of the antimeridian
         shape = shapely.segmentize(shape, 170.0)

@@ -146,8 +146,12 @@ def orient_valid(geometry: BaseGeometry) -> BaseGeometry:
         Valid; an empty Polygon if nothing areal is left.  A valid polygon keeps its vertices.
     """
     if not shapely.is_valid(geometry):
+        # part by part: for a whole multipolygon whose parts touch, make_valid may lose one.
         # "structure" covers what is wound or nested twice; "linework" punches holes there
-        geometry = shapely.make_valid(geometry, method="structure", keep_collapsed=False)
+        parts = shapely.make_valid(
+            shapely.get_parts(geometry), method="structure", keep_collapsed=False
+        )
+        geometry = shapely.union_all(parts)
     collection = geometry.geom_type == "GeometryCollection"
     parts = _polygon_parts(geometry)
     if not parts:

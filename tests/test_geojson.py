@@ -405,6 +405,23 @@ def test_what_is_written_reads_back_onto_the_grid(
     assert again.area == pytest.approx(shape.area, rel=1e-9, abs=1e-6)
 
 
+def test_touching_slivers_survive_a_map_of_the_whole_world(tmp_path: Path) -> None:
+    """Rounding makes these parts overlap; neither may be lost in mending them."""
+    corner = (19.0, 402.0)
+    parts = [
+        [(0, 1), (0, 0), corner, (0.0705460597913066, 1.4926061071634338)],
+        [(1.5200299513290902, 11.614002246349681), corner, (1, 0),
+         (1.4565217391304348, 10.195652173913043), (58, 406)],
+    ]  # fmt: skip
+    shape = MultiPolygon([Polygon(part) for part in parts])
+    assert shapely.is_valid(shape)
+    world = GridMap(1024, Bounds(-180, -90, 180, 90))
+    path = tmp_path / "world.geojson"
+    write_geojson(path, feature_collection(shape, world, member={}))
+    again = read_geojson(path).on_grid(1024)
+    assert again.area == pytest.approx(shape.area, rel=1e-9, abs=1e-6)
+
+
 def test_the_member_holds_the_map_and_what_the_caller_gave_and_nothing_else() -> None:
     member = {"version": "1.2", "epsilon": 1.0}
     bounds = Bounds(5.5, 45.0, 10.9, 48.6)
