@@ -40,7 +40,8 @@ account covers.  Details: docs/privacy.md, lemma 5.
 The running time depends on the data: a timing side channel (docs/privacy.md).
 
 Complexity: tables O(n + d^2); then a trial O(1) to O(d), a split O(1) counts and O(d) for each
-line not met before; independent of n.
+line not met before.  None of these depends on n, but how many are needed does: the more examples,
+the sharper the peak of the law and the finer the boxes it takes.
 """
 
 from __future__ import annotations
@@ -99,6 +100,16 @@ class _Strand:
     def clock(self) -> float:
         return float(self.partition.clock[0])
 
+    @property
+    def may_grow(self) -> bool:
+        return len(self.partition.boxes) < self.most_boxes
+
+    @property
+    def full(self) -> bool:
+        """The boxes are used up: trials go on, splits do not."""
+        used = int(self.partition.tally[envelope.BOXES])
+        return not self.may_grow and used == len(self.partition.boxes)
+
     def advance(self, target: envelope.Target, horizon: float) -> None:
         """Run for a slice of work, or until something is accepted."""
         if self.at + envelope.RESERVE > len(self.chunks):
@@ -106,10 +117,9 @@ class _Strand:
             count = min(max(_FIRST_CHUNKS, 2 * len(self.chunks)), _MOST_CHUNKS)
             self.chunks = np.frombuffer(self.source.bytes(2 * count), dtype="<u2")
             self.at = 0
-        may_grow = len(self.partition.boxes) < self.most_boxes
         why, box, self.at = envelope.run(
-            target, self.tables, self.partition, self.chunks, _WORK_PER_CALL, horizon, may_grow,
-            self.theta, self.at,
+            target, self.tables, self.partition, self.chunks, _WORK_PER_CALL, horizon,
+            self.may_grow, self.theta, self.at,
         )  # fmt: skip
         if why == envelope.FULL:
             self.partition = envelope.grow(self.partition)
@@ -190,6 +200,7 @@ class EnvelopeSelection:
             "exact_evaluations": _tally(strands, envelope.EXACT),
             "lines": sum(int(strand.tables.used[0]) for strand in strands),
             "tables_dropped": _tally(strands, envelope.FORGOTTEN),
+            "strands_full": sum(strand.full for strand in strands),
         }
         return Selected(piece, self._progress(target, strands), details)
 
@@ -213,7 +224,7 @@ class EnvelopeSelection:
     ) -> list[_Strand]:
         """Strands with their first boxes: every multiset of sheets and rectangles, dealt out."""
         first = first_boxes(self.lattice, PIECE_SIZE[self.piece])
-        room = 1 << len(first).bit_length()
+        room = 1 << (-(-len(first) // _STRANDS) - 1).bit_length()
         cells = (self.lattice.high + 1 - self.lattice.low) // target.step + 2
         strands = [
             _Strand(

@@ -3,7 +3,7 @@
 Each step selects a triangle, an intersection of three halfplanes clipped to the square, by the
 exponential mechanism; the hypothesis is their union.  A union of polygons with k edges is a
 union of at most k triangles.  KMMS select among the n^6 triples of cells; the envelope sampler
-draws from the same law in time that does not grow with n.
+draws from the same law without enumerating them.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from learners.envelope_selection import EnvelopeSelection, first_boxes
 from learners.randomness import SeededRandom
 from learners.records import inside_piece
 from learners.scores import Score, set_cover_score
-from learners.selection import Cancelled, SelectionProgress
+from learners.selection import Cancelled, Selected, SelectionProgress
 
 
 def random_examples(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -45,17 +45,17 @@ def assert_same_law(
     rate: float,
     draws: int,
     seed: int,
-) -> None:
-    """Chi-square of the classifications drawn against the enumerated law."""
+) -> list[Selected]:
+    """Chi-square of the classifications drawn against the enumerated law; the draws."""
     oracle = ArrangementSelection(selection.lattice, selection.piece)
     law: Counter[tuple[bool, ...]] = Counter()
     for outcome in oracle.law(points, labels, score, rate):
         law[outcome.inside] += outcome.probability
     source = SeededRandom(seed)
     drawn: Counter[tuple[bool, ...]] = Counter()
-    for _ in range(draws):
-        piece = selection.select(points, labels, score, rate, source).piece
-        inside = inside_piece(piece, points)
+    selected = [selection.select(points, labels, score, rate, source) for _ in range(draws)]
+    for one in selected:
+        inside = inside_piece(one.piece, points)
         drawn[tuple(bool(x) for x in inside)] += 1
     assert set(drawn) <= set(law)
     # outcomes expected fewer than eight times are judged together
@@ -70,6 +70,7 @@ def assert_same_law(
         expected = [e * sum(observed) / sum(expected) for e in expected]
     assert len(common) >= 5
     assert stats.chisquare(observed, expected).pvalue > 1e-3
+    return selected
 
 
 @pytest.mark.parametrize("role", ["disjunction", "conjunction"])
@@ -98,14 +99,27 @@ def test_triangles_on_a_coarse_lattice_with_many_ties() -> None:
     assert_same_law(selection, points, labels, score, 0.7, 2500, seed=11)
 
 
-def test_the_law_survives_full_boxes_and_dropped_tables() -> None:
-    """The budgets are so small that boxes run out and tables are rebuilt in every draw."""
+def test_the_law_survives_dropped_tables() -> None:
+    """The tables hold so few lines that they are dropped and made anew in many draws."""
     points, labels = random_examples(8, 12, seed=3)
-    selection = EnvelopeSelection(HalfplaneLattice(8), "triangle", max_boxes=64, table_bytes=0)
+    selection = EnvelopeSelection(HalfplaneLattice(8), "triangle", table_bytes=0)
     score = score_of("disjunction", 1, labels, 4)
-    one = selection.select(points, labels, score, 2.5, SeededRandom(0))
-    assert one.details["lines"] <= 512
-    assert_same_law(selection, points, labels, score, 1.0, 1500, seed=6)
+    selected = assert_same_law(selection, points, labels, score, 1.0, 1500, seed=6)
+    dropped = sum(one.details["tables_dropped"] > 0 for one in selected)
+    assert dropped > len(selected) / 5
+
+
+def test_the_law_survives_full_boxes() -> None:
+    """There is room for 16 boxes a strand; many draws go on from an envelope that is full."""
+    points, labels = random_examples(11, 30, seed=11)
+    selection = EnvelopeSelection(
+        HalfplaneLattice(11), "halfplane", max_boxes=1, table_bytes=1 << 20
+    )
+    score = score_of("disjunction", 2, labels, 3)
+    selected = assert_same_law(selection, points, labels, score, 1.5, 3000, seed=8)
+    assert max(one.progress.boxes for one in selected) == 32
+    full = sum(one.details["strands_full"] > 0 for one in selected)
+    assert full > len(selected) / 4
 
 
 def test_the_law_survives_weighing_anew(monkeypatch: pytest.MonkeyPatch) -> None:
