@@ -1,4 +1,7 @@
-"""Data that ships with geodp: example targets (GeoJSON), read through importlib.resources."""
+"""Data that ships with geodp, read through importlib.resources.
+
+Example targets (GeoJSON), colour palettes (JSON), icons (SVG).
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,10 @@ class UnknownExampleError(ValueError):
     """No example target has this name; the message lists those that exist."""
 
 
+class UnknownIconError(ValueError):
+    """No icon has this name."""
+
+
 def examples() -> tuple[str, ...]:
     """Names of the example targets, in the order to show them."""
     return _EXAMPLES
@@ -43,5 +50,38 @@ def example_path(name: str) -> Path:
     """
     if name not in _EXAMPLES:
         raise UnknownExampleError(f"no example {name!r}; there are: {', '.join(_EXAMPLES)}")
+    return _path("examples", f"{name}.geojson")
+
+
+def palette_path(name: str) -> Path:
+    """Path of a palette, "light" or "dark": JSON, one colour a meaning."""
+    return _path("palettes", f"{name}.json")
+
+
+def icon_path(name: str) -> Path:
+    """Path of an icon's SVG file.
+
+    Raises
+    ------
+    UnknownIconError
+        If there is no such icon.
+    """
+    path = _path("icons", f"{name}.svg")
+    if not path.is_file():
+        raise UnknownIconError(f"no icon {name!r}")
+    return path
+
+
+def style_image_path(name: str) -> Path:
+    """Path of a small SVG picture that the style sheet refers to."""
+    return _path("icons", "style", f"{name}.svg")
+
+
+def icons() -> tuple[str, ...]:
+    """Names of the icons, sorted."""
+    return tuple(sorted(path.stem for path in _path("icons").glob("*.svg")))
+
+
+def _path(*parts: str) -> Path:
     # the package is installed as plain files, so a resource is a path
-    return Path(str(files(__name__) / "examples" / f"{name}.geojson"))
+    return Path(str(files(__name__))).joinpath(*parts)

@@ -11,19 +11,21 @@ from collections.abc import Sequence
 
 from assets import UnknownExampleError
 from geodp_app.arguments import Parser, RawHelp, join_negative_values
-from geodp_app.commands import demo, evaluate, learn, plan, sample
-from geodp_app.errors import InputError
+from geodp_app.commands import demo, evaluate, learn, open, plan, sample, shot
+from geodp_app.errors import InputError, PictureError
 from geodp_app.version import __version__
+from geodp_app.views.offscreen import has_display
 from geometry.geojson import GeoJSONError
 from geometry.grid import BoundsError
 
-_VERBS = (sample, learn, evaluate, plan, demo)
+_VERBS = (open, sample, learn, evaluate, plan, demo, shot)
 _EPILOG = """examples:
   geodp sample --target country.geojson --n 100000 --grid 1024 -o points.csv
   geodp learn points.csv --learner union --epsilon 1 --delta 1e-6 --k 8 -o learned.geojson
   geodp evaluate learned.geojson points.csv
 
-Without arguments geodp runs `geodp demo`.
+Without arguments geodp opens its window; without a display it learns an example and leaves
+learned.geojson and window.png.
 Exit codes: 0 done, 2 wrong input, 130 cancelled."""
 
 
@@ -58,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = join_negative_values(sys.argv[1:] if argv is None else argv)
     try:
-        options = build_parser().parse_args(arguments or ["demo"])
+        options = build_parser().parse_args(arguments or _default())
         options.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -70,11 +72,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
         return _say(f"{named}{error.strerror or error}", 2)
-    except (InputError, GeoJSONError, BoundsError, UnknownExampleError) as error:
+    except (InputError, PictureError, GeoJSONError, BoundsError, UnknownExampleError) as error:
         return _say(str(error), 2)
     except SystemExit as stop:  # --help and --version
         return int(stop.code or 0)
     return 0
+
+
+def _default() -> list[str]:
+    """The window, or where there is no display a picture of it and the learned shape."""
+    if has_display():
+        return ["open"]
+    return ["shot", "-o", "window.png", "--learned", "learned.geojson"]
 
 
 def _say(message: str, code: int) -> int:

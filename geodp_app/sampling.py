@@ -7,6 +7,7 @@ generator, and its output is to be treated as private data.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 import numpy as np
@@ -19,12 +20,19 @@ from geometry.geojson import TargetFile
 from geometry.grid import Bounds
 from geometry.polygons import contains_points
 
-Distribution = Literal["uniform", "clustered", "gaussian"]
+Distribution = Literal["uniform", "clustered", "gaussian", "painted"]
 DISTRIBUTIONS: tuple[Distribution, ...] = get_args(Distribution)
+
+#: A disc (x, y, r) of a painted sample, in grid units.
+Dab = tuple[int, int, int]
 
 #: Share of the examples in the cluster, its spread as a share of d, and where it sits on the
 #: first outline, as a share of its length.
 CLUSTER_SHARE, CLUSTER_SPREAD, CLUSTER_PLACE = 0.8, 0.083, 0.37
+
+#: Times that painted points off the grid are drawn again, before they are clipped.  A quarter of
+#: any disc around a grid point lies on a grid that is larger than it.
+_REDRAWS = 60
 
 
 def open_generator(seed: int | None = None) -> np.random.Generator:
@@ -38,6 +46,7 @@ def draw_points(
     d: int,
     distribution: Distribution,
     rng: np.random.Generator,
+    dabs: Sequence[Dab] = (),
 ) -> NDArray[np.int64]:
     """Independent grid points from a public distribution.
 
@@ -49,12 +58,15 @@ def draw_points(
         Number of points.
     d : int
         Grid size.
-    distribution : {"uniform", "clustered", "gaussian"}
+    distribution : {"uniform", "clustered", "gaussian", "painted"}
         ``uniform``: over {0..d}^2.  ``clustered``: with probability 0.8 Gaussian (sigma =
         0.083 d) around the point at 37 % of the first outline's length, else uniform.
         ``gaussian``: around the target's centroid, wide enough that a disc of the target's
         area gets half of the points.  Gaussian points are rounded, then clipped to the grid.
+        ``painted``: uniform in the disc of a dab, one dab as likely as another; rounded.
     rng : numpy.random.Generator
+    dabs : sequence of (x, y, r)
+        Discs of a painted sample, in grid units; off the grid nothing is drawn.
 
     Returns
     -------
@@ -63,8 +75,11 @@ def draw_points(
     Raises
     ------
     ValueError
-        If the target is empty and the distribution needs it, or the distribution is unknown.
+        If the target is empty and the distribution needs it, there are no dabs to paint with,
+        or the distribution is unknown.
     """
+    if distribution == "painted":
+        return _painted_points(dabs, n, d, rng)
     uniform = rng.integers(0, d + 1, size=(n, 2), dtype=np.int64)
     if distribution == "uniform":
         return uniform
@@ -92,6 +107,7 @@ def draw_examples(
     *,
     distribution: Distribution = "uniform",
     noise: float = 0.0,
+    dabs: Sequence[Dab] = (),
     rng: np.random.Generator,
 ) -> Examples:
     """Points labelled by the target; its boundary belongs to it.
@@ -102,12 +118,14 @@ def draw_examples(
         In grid units of the frame.
     n : int
     frame : Frame
-    distribution : {"uniform", "clustered", "gaussian"}
+    distribution : {"uniform", "clustered", "gaussian", "painted"}
     noise : float
         Probability, in 0..1, that a label is flipped.
+    dabs : sequence of (x, y, r)
+        Discs of a painted sample, in grid units.
     rng : numpy.random.Generator
     """
-    points = draw_points(target, n, frame.d, distribution, rng)
+    points = draw_points(target, n, frame.d, distribution, rng, dabs)
     labels = contains_points(target, points)
     if noise > 0:
         labels ^= rng.random(n) < noise
@@ -151,6 +169,32 @@ def padded_box(shape: BaseGeometry) -> Bounds:
         round(min(east + dx, 180.0), 6),
         round(min(north + dy, 90.0), 6),
     )
+
+
+def _painted_points(
+    dabs: Sequence[Dab], n: int, d: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Points uniform in discs, one disc as likely as another."""
+    if not dabs:
+        raise ValueError("a painted sample needs at least one dab")
+    discs = np.asarray(dabs, dtype=np.float64)[rng.integers(len(dabs), size=n)]
+    points: NDArray[np.int64] = np.empty((n, 2), dtype=np.int64)
+    waiting = np.arange(n)
+    for _ in range(_REDRAWS):
+        points[waiting] = _disc_points(discs[waiting], rng)
+        waiting = waiting[((points[waiting] < 0) | (points[waiting] > d)).any(axis=1)]
+        if not len(waiting):
+            break
+    return points.clip(0, d)
+
+
+def _disc_points(discs: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """One rounded uniform point in each disc (x, y, r), shape (n, 3)."""
+    distance = discs[:, 2] * np.sqrt(rng.random(len(discs)))
+    angle = rng.random(len(discs)) * (2 * math.pi)
+    offset = distance[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    points: NDArray[np.int64] = np.rint(discs[:, :2] + offset).astype(np.int64)
+    return points
 
 
 def _outline_point(target: BaseGeometry) -> tuple[float, float]:

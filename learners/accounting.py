@@ -34,6 +34,9 @@ Neighbours = Literal["add-remove", "replace-one"]
 #: Bound on |ln(actual law / stated law)| of one selection's draw.
 ARITHMETIC = 2.0**-38
 
+#: Part of eta that pays for the rounding of the account's own lines, and for those events.
+_GIVEN_UP = 1e-9
+
 #: Below this the probability of events that the arithmetic neglects (2**-180 a draw) would count.
 LEAST_DELTA = 1e-40
 
@@ -173,8 +176,68 @@ def selection_account(epsilon: float, delta: float, steps: int) -> Account:
         ("set-cover", math.log1p(epsilon / (1 - math.log(delta)))),
     )
     name, eta = max(options, key=lambda option: option[1])
-    # one part in 10^9 covers the rounding of these few lines
-    return Account(name, eta * (1 - 1e-9), options)
+    return Account(name, eta * (1 - _GIVEN_UP), options)
+
+
+def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
+    """What the first `steps` steps of a run have cost, at the run's own delta and neighbours.
+
+    The first j steps of a run of m are themselves a run of j steps, with the same noise of scale
+    s >= m / epsilon_noise and the same eta, both fixed by public numbers before the first step.
+    So docs/privacy.md applies to them:
+
+    * j counts cost j / s <= j * epsilon_noise / m (lemma 3);
+    * j selections of range eta cost the least that an account charges for them (lemma 4), at the
+      delta d that lemma 5 leaves of the run's: j * eta by basic composition, the conversion of
+      j * eta^2 / 8 at d by zCDP, and (e^eta - 1) * ln(e / d) by set cover, whatever j;
+    * the arithmetic of j draws costs 2 * j * ARITHMETIC, and delta grows back from d to no more
+      than the run's (lemma 5).
+
+    The charge is for the eta that the account granted, a little above the one that is used, as
+    for the whole run.  Each term grows with j, and j = m is the run itself, so no charge exceeds
+    the run's.  When replacing one example, the cost e at (e, d') doubles, and delta is
+    d' * (1 + exp(e)), which is greatest for the whole run.
+
+    It holds for a number of steps fixed beforehand; stopping a run because of what its
+    diagnostics show is not covered.
+
+    Parameters
+    ----------
+    privacy : PrivacySpent
+        Of the whole run.
+    steps : int
+        In 0..privacy.steps.
+
+    Returns
+    -------
+    epsilon : float
+        At privacy.delta, for privacy.neighbours; privacy.epsilon after the last step.
+    account : {"basic", "zcdp", "set-cover"}
+        The account that charges least.
+
+    Raises
+    ------
+    ValueError
+        If `steps` is out of range.
+    """
+    if not 0 <= steps <= privacy.steps:
+        raise ValueError(f"steps must lie in 0..{privacy.steps}, got {steps}")
+    if steps in (0, privacy.steps):
+        return (privacy.epsilon if steps else 0.0), privacy.account
+    delta, factor = privacy.delta, 1
+    if privacy.neighbours == "replace-one":
+        delta, factor = halve_for_replacement(privacy.epsilon, privacy.delta)[1], 2
+    delta *= math.exp(-privacy.steps * ARITHMETIC)
+    eta = privacy.eta / (1 - _GIVEN_UP)
+    charges: tuple[tuple[AccountName, float], ...] = (
+        ("basic", steps * eta),
+        ("zcdp", zcdp_epsilon(steps * eta**2 / 8, delta)),
+        ("set-cover", math.expm1(eta) * (1 - math.log(delta))),
+    )
+    name, selections = min(charges, key=lambda charge: charge[1])
+    counts = steps * privacy.epsilon_noise / privacy.steps
+    spent = factor * (counts + selections + 2 * steps * ARITHMETIC)
+    return min(spent, privacy.epsilon), name
 
 
 def after_arithmetic(epsilon: float, delta: float, steps: int) -> tuple[float, float]:

@@ -49,8 +49,9 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,14 @@ from geometry.halfplane import HalfplaneLattice, Sheet
 from learners import envelope
 from learners.randomness import RandomSource
 from learners.scores import Score
-from learners.selection import PIECE_SIZE, PieceKind, Selected, SelectionProgress, Watch
+from learners.selection import (
+    PIECE_SIZE,
+    HeavyBox,
+    PieceKind,
+    Selected,
+    SelectionProgress,
+    Watch,
+)
 
 #: Cells of the coarse lattice along a side of the square; most trials end there.
 _COARSE = 8
@@ -74,6 +82,9 @@ _WORK_PER_CALL = 20_000
 
 #: 16-bit chunks drawn from the source at first, and at most, in one go.
 _FIRST_CHUNKS, _MOST_CHUNKS = 1 << 13, 1 << 19
+
+#: Final boxes that a watched selection remembers.
+_FINAL_BOXES = 64
 
 #: Below this total mass the reference score is chosen anew.
 _LIGHT = 1e-50
@@ -183,10 +194,13 @@ class EnvelopeSelection:
         winner = min(
             (strand for strand in strands if strand.accepted is not None), key=lambda s: s.clock
         )
-        return self._selected(target, strands, winner)
+        progress = self._progress(target, strands)
+        # what is handed out must not keep the partition in memory
+        final = None if watch is None else _remember(heaviest_boxes(strands, _FINAL_BOXES))
+        return self._selected(replace(progress, heaviest=final), strands, winner)
 
     def _selected(
-        self, target: envelope.Target, strands: list[_Strand], winner: _Strand
+        self, progress: SelectionProgress, strands: list[_Strand], winner: _Strand
     ) -> Selected:
         sheets = int(winner.partition.boxes[winner.accepted, envelope.SHEETS])
         theta = winner.theta
@@ -202,7 +216,7 @@ class EnvelopeSelection:
             "tables_dropped": _tally(strands, envelope.FORGOTTEN),
             "strands_full": sum(strand.full for strand in strands),
         }
-        return Selected(piece, self._progress(target, strands), details)
+        return Selected(piece, progress, details)
 
     def _target(self, score: Score, rate: float) -> envelope.Target:
         lattice = self.lattice
@@ -248,6 +262,7 @@ class EnvelopeSelection:
             trials=_tally(strands, envelope.TRIALS),
             boxes=_tally(strands, envelope.BOXES),
             log_mass=log_mass - PIECE_SIZE[self.piece] * math.log(class_size),
+            heaviest=functools.partial(heaviest_boxes, strands),
         )
 
 
@@ -281,6 +296,37 @@ def _rectangles(lattice: HalfplaneLattice) -> list[tuple[int, int, int, int]]:
     ends = {-side: 0, 0: side + 1, side + 1: lattice.high + 1}
     # u and v lie within side of each other and the line meets the square: one is in 0..side
     return [(u, ends[u], v, ends[v]) for u in ends for v in ends if u == 0 or v == 0]
+
+
+def heaviest_boxes(strands: list[_Strand], count: int) -> tuple[HeavyBox, ...]:
+    """The heaviest boxes of all strands, heaviest first; O(boxes), between two slices of work."""
+    found: list[tuple[float, NDArray[np.int64]]] = []
+    for strand in strands:
+        capacity = len(strand.partition.boxes)
+        used = int(strand.partition.tally[envelope.BOXES])
+        masses = strand.partition.tree[capacity : capacity + used]
+        most = min(count, used)
+        chosen = np.argpartition(masses, used - most)[used - most :] if most else ()
+        found += [(float(masses[i]), strand.partition.boxes[i]) for i in chosen]
+    found.sort(key=lambda one: -one[0])
+    total = sum(strand.mass for strand in strands)
+    return tuple(_heavy_box(box, mass / total) for mass, box in found[:count] if mass > 0)
+
+
+def _remember(boxes: tuple[HeavyBox, ...]) -> Callable[[int], tuple[HeavyBox, ...]]:
+    return lambda count: boxes[:count]
+
+
+def _heavy_box(box: NDArray[np.int64], share: float) -> HeavyBox:
+    u0, u1, v0, v1 = (box[side:12:4].tolist() for side in range(4))
+    packed = int(box[envelope.SHEETS])
+    sheets = [packed >> (3 * e) & 7 for e in range(3)]
+    edges = [e for e in range(3) if sheets[e] in tuple(Sheet)]
+    return HeavyBox(
+        sheets=tuple(sheets[e] for e in edges),
+        rectangles=tuple((u0[e], u1[e], v0[e], v1[e]) for e in edges),
+        share=share,
+    )
 
 
 def _tally(strands: list[_Strand], which: int) -> int:

@@ -33,6 +33,25 @@ class Cancelled(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class HeavyBox:
+    """A box of the envelope's partition that holds much of its mass (private).
+
+    Attributes
+    ----------
+    sheets : tuple of int
+        Values of geometry.halfplane.Sheet, one a halfplane of the piece.
+    rectangles : tuple of (u0, u1, v0, v1)
+        Dual points of each halfplane, half-open, in lattice units.
+    share : float
+        Of the envelope's mass, 0..1.
+    """
+
+    sheets: tuple[int, ...]
+    rectangles: tuple[tuple[int, int, int, int], ...]
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
 class SelectionProgress:
     """How far a selection is (private: for the curator's eyes only).
 
@@ -42,16 +61,26 @@ class SelectionProgress:
         Trials made and boxes of the partition so far (cells, for the arrangement).
     log_mass : float
         Natural log of the envelope's mass relative to the base measure.
+    heaviest : callable or None
+        heaviest(count) looks up that many of the heaviest boxes, heaviest first.  It reads the
+        sampler's own tables and keeps them in memory: call it from inside the watch, or drop it
+        before the next selection.  None when there is no partition.
     """
 
     trials: int
     boxes: int
     log_mass: float
+    heaviest: Callable[[int], tuple[HeavyBox, ...]] | None = field(
+        default=None, compare=False, repr=False
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """A drawn piece and what the curator may know about the draw."""
+    """A drawn piece and what the curator may know about the draw.
+
+    `progress.heaviest` holds a few final boxes of a selection that was watched, and no tables.
+    """
 
     piece: tuple[Halfplane, ...]
     progress: SelectionProgress

@@ -108,6 +108,7 @@ def test_an_unusable_target_is_named(write, tmp_path, capsys, content, reason):
         ("--noise", "nan", "not a finite number"),
         ("--seed", "-1", "must not be negative"),
         ("--distribution", "even", "invalid choice: 'even'"),
+        ("--distribution", "painted", "invalid choice: 'painted'"),
         ("--bounds", "1,2,3", "needs four numbers"),
         ("--bounds", "1,2,3,x", "'x' is not a finite number"),
         ("--bounds", "-10,20,-20,30", "west"),

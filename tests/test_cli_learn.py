@@ -19,7 +19,7 @@ from conftest import square_geojson
 import assets
 from geodp_app import running
 from geodp_app.cli import main
-from geodp_app.commands import demo
+from geodp_app.example_settings import EXAMPLE_SETTINGS
 from geodp_app.examples_csv import read_examples
 from geodp_app.learned_file import read_learned
 from geodp_app.progress import ProgressBar
@@ -290,7 +290,7 @@ def test_the_demo_leaves_a_shape_and_a_picture(tmp_path, capsys):
 
 
 def test_the_demo_has_settings_for_every_example():
-    assert set(demo._SETTINGS) == set(assets.examples())
+    assert set(EXAMPLE_SETTINGS) == set(assets.examples())
 
 
 def test_the_demo_goes_without_a_picture_when_qt_cannot_start(tmp_path, capsys, monkeypatch):

@@ -24,9 +24,15 @@ from geometry.grid import Bounds
 TRIANGLE = shapely.Polygon([(10, 10), (90, 20), (40, 95)])
 
 
+DABS = ((20, 30, 10), (95, 95, 30), (60, 60, 0))
+
+
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_points_are_grid_points_and_the_seed_repeats_them(distribution):
-    draws = [draw_points(TRIANGLE, 3000, 100, distribution, open_generator(s)) for s in (5, 5, 6)]
+    draws = [
+        draw_points(TRIANGLE, 3000, 100, distribution, open_generator(seed), DABS)
+        for seed in (5, 5, 6)
+    ]
     assert draws[0].shape == (3000, 2)
     assert draws[0].dtype == np.int64
     assert draws[0].min() >= 0
@@ -59,6 +65,56 @@ def test_half_of_the_gaussian_falls_in_a_disc():
         disc, 40_000, Frame(1000), distribution="gaussian", rng=open_generator(3)
     )
     assert examples.labels.mean() == pytest.approx(0.5, abs=0.012)
+
+
+def test_a_dab_is_as_likely_as_another_whatever_its_size():
+    points = draw_points(TRIANGLE, 60_000, 100, "painted", open_generator(7), DABS)
+    for x, y, r in DABS:
+        near = np.hypot(points[:, 0] - x, points[:, 1] - y) <= r + math.sqrt(0.5)
+        assert near.mean() == pytest.approx(1 / 3, abs=0.008)
+    twice = draw_points(TRIANGLE, 60_000, 100, "painted", open_generator(7), (*DABS, DABS[2]))
+    assert (twice == (60, 60)).all(axis=1).mean() == pytest.approx(1 / 2, abs=0.009)
+
+
+def test_painted_points_are_uniform_in_the_disc():
+    points = draw_points(TRIANGLE, 40_000, 2000, "painted", open_generator(8), ((900, 900, 400),))
+    offset = (points - 900) / 400
+    distance = np.hypot(*offset.T)
+    assert distance.max() < 1.002
+    for share in (0.1, 0.5, 0.9):  # of the disc's area
+        assert (distance**2 < share).mean() == pytest.approx(share, abs=0.01)
+    quarters = np.bincount(2 * (offset[:, 0] > 0) + (offset[:, 1] > 0), minlength=4) / 40_000
+    assert quarters == pytest.approx([0.25] * 4, abs=0.01)
+
+
+def test_paint_over_the_edge_is_drawn_again_on_the_grid():
+    points = draw_points(TRIANGLE, 40_000, 100, "painted", open_generator(9), ((0, 100, 60),))
+    assert points.min() == 0
+    assert points.max() == 100
+    # a quarter of the disc, as dense at its edge as inside: nothing piles up there
+    edge = (points[:, 0] == 0).mean()
+    assert edge == pytest.approx(60 / (math.pi * 60**2 / 4), rel=0.1)
+
+
+def test_paint_far_off_the_grid_still_gives_grid_points():
+    points = draw_points(TRIANGLE, 50, 10, "painted", open_generator(1), ((500, -500, 3),))
+    assert (points == (10, 0)).all()
+
+
+def test_painted_examples_are_labelled_by_the_target_and_need_no_target():
+    frame = Frame(100)
+    both = draw_examples(
+        TRIANGLE, 500, frame, distribution="painted", dabs=DABS, rng=open_generator(1)
+    )
+    assert (both.labels == clean_labels(both.points)).all()
+    assert 0 < both.labels.sum() < 500
+    none = draw_examples(
+        shapely.Polygon(), 500, frame, distribution="painted", dabs=DABS, rng=open_generator(1)
+    )
+    assert (none.points == both.points).all()
+    assert none.labels.sum() == 0
+    with pytest.raises(ValueError, match="a painted sample needs at least one dab"):
+        draw_points(TRIANGLE, 5, 9, "painted", open_generator(0))
 
 
 def test_the_boundary_belongs_to_the_target():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from assets import example_path, examples
 from geodp_app import arguments
 from geodp_app.errors import PictureError
+from geodp_app.example_settings import EXAMPLE_GRID, EXAMPLE_SETTINGS
 from geodp_app.sampling import draw_examples, open_generator, place_target
 from geometry.geojson import read_geojson
 
@@ -21,13 +22,7 @@ _DESCRIPTION = """Learn a bundled example and leave learned.geojson and learned.
 The examples are simulated: points drawn uniformly and labelled by the target.  The picture
 shows some of them, so with real data it would be private."""
 
-#: k and the number of steps for each example: public, as the targets are.
-_SETTINGS = {
-    "flood": (12, 24), "fire": (12, 24), "letters": (14, 28),
-    "croatia": (12, 24), "switzerland": (10, 20), "italy": (14, 28),
-    "tri": (1, 1), "L": (2, 6), "star": (5, 15), "three": (4, 12),
-}  # fmt: skip
-_N, _GRID, _EPSILON, _DELTA = 100_000, 1024, 1.0, 1e-6
+_N, _EPSILON, _DELTA = 100_000, 1.0, 1e-6
 
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
@@ -69,10 +64,10 @@ def run(options: argparse.Namespace) -> None:
             print(line, file=sys.stderr, flush=True)
 
     target = read_geojson(example_path(options.example))
-    shape, frame = place_target(target, _GRID)
+    shape, frame = place_target(target, EXAMPLE_GRID)
     sample = draw_examples(shape, options.n, frame, rng=open_generator(1))
     tell(f"Learning '{target.name}' from {options.n:,} simulated examples: seconds to minutes.")
-    k, steps = _SETTINGS[options.example]
+    k, steps = EXAMPLE_SETTINGS[options.example]
     parameters = {"epsilon": _EPSILON, "delta": _DELTA, "k": k, "n_steps": steps}
     release, _ = run_learner("union", sample, parameters, quiet=options.quiet)
     write_learned(shape_file, release, frame)

@@ -36,7 +36,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     arguments.add_bounds(parser)
     parser.add_argument(
         "--distribution",
-        choices=DISTRIBUTIONS,
+        choices=[name for name in DISTRIBUTIONS if name != "painted"],  # needs a window
         default="uniform",
         help="uniform; clustered: 80%% in a cloud around a point of the outline; gaussian: "
         "around the target's centroid (default %(default)s)",

@@ -1,0 +1,125 @@
+"""How fast the window draws: frames a second, and the longest pause while pictures are computed.
+
+    QT_QPA_PLATFORM=offscreen python benchmarks/drawing.py [--seconds 3] [--json]
+
+Each part is a function that yields measurements; `PARTS` names them.  A frame is one complete
+repaint of a widget of 900 x 900 pixels by Qt's software raster engine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+import numpy as np
+from PySide6.QtCore import QEventLoop, QTimer
+from PySide6.QtWidgets import QApplication, QWidget
+
+from geodp_app.views.dual_view import DualView
+from geometry.halfplane import HalfplaneLattice, Sheet
+
+SIZE, GRID = 900, 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One figure: what was measured, the value, its unit."""
+
+    name: str
+    value: float
+    unit: str
+
+
+def frames_per_second(widget: QWidget, change: Callable[[int], None], seconds: float) -> float:
+    """Repaints a second when every frame shows something new."""
+    frames, start = 0, time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        change(frames)
+        widget.grab()
+        frames += 1
+    return frames / (time.perf_counter() - start)
+
+
+def longest_pause(busy: Callable[[], bool], limit: float = 30.0) -> float:
+    """Longest time, in milliseconds, between two turns of the event loop while busy."""
+    turns: list[float] = [time.perf_counter()]
+    start, loop, timer = turns[0], QEventLoop(), QTimer()
+
+    def turn() -> None:
+        turns.append(time.perf_counter())
+        spent = turns[-1] - start
+        if spent > limit or (spent > 0.2 and not busy()):
+            loop.quit()
+
+    timer.timeout.connect(turn)
+    timer.start(2)
+    loop.exec()
+    timer.stop()
+    return 1000 * float(np.diff(turns).max())
+
+
+def simulated(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Uniform examples, positive in a disc."""
+    points = np.random.default_rng(1).integers(0, GRID + 1, size=(n, 2))
+    return points, np.hypot(*(points - GRID / 2).T) < GRID / 3
+
+
+def dual_part(seconds: float) -> Iterator[Measurement]:
+    """The dual plane: panning over 2,000 lines, one sheet and four; densities beside the window."""
+    view = DualView()
+    view.resize(SIZE, SIZE)
+    view.show()
+    view.set_lattice(HalfplaneLattice(GRID))
+    view.set_examples(*simulated(2_000))
+
+    def pan(frame: int) -> None:
+        for sheet in view.shown_sheets:
+            view.sheets[sheet].plot.box.translateBy(x=8 if frame % 20 < 10 else -8)
+
+    for sheet, name in ((Sheet.FLAT_ABOVE, "one sheet"), (None, "four sheets")):
+        view.show_sheet(sheet)
+        longest_pause(lambda: view.pictures.busy)
+        rate = frames_per_second(view, pan, seconds)
+        yield Measurement(f"dual, 2,000 lines, {name}", rate, "frames/s")
+    for n in (100_000, 1_000_000):
+        points, labels = simulated(n)
+        start = time.perf_counter()
+        view.set_examples(points, labels)
+        pause = longest_pause(lambda: view.pictures.busy)
+        whole = 1000 * (time.perf_counter() - start)
+        yield Measurement(f"dual, density of {n:,} lines, four sheets, ready after", whole, "ms")
+        yield Measurement(f"dual, density of {n:,} lines, longest pause", pause, "ms")
+    view.close()
+
+
+#: Parts by name.
+PARTS: dict[str, Callable[[float], Iterator[Measurement]]] = {"dual": dual_part}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=3.0, help="time for each frame rate")
+    parser.add_argument("--part", choices=sorted(PARTS), action="append", help="only this part")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args()
+    app = QApplication([])
+    found = []
+    for part in options.part or PARTS:
+        for measurement in PARTS[part](options.seconds):
+            found.append(asdict(measurement))
+            if not options.json:
+                print(f"{measurement.name:<60} {measurement.value:8.1f} {measurement.unit}")
+    if options.json:
+        print(json.dumps(found, indent=2))
+    app.quit()
+
+
+if __name__ == "__main__":
+    main()

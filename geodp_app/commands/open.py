@@ -1,0 +1,37 @@
+"""`geodp open`: the window, with a session, a target or examples."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from geodp_app import arguments
+from geodp_app.errors import InputError
+
+_DESCRIPTION = """Open the window.
+
+FILE is a session (.geodp), a target (.geojson) or examples (.csv).  Without FILE, the window
+opens with what was there last, or with an example: the first Run needs no setup."""
+
+
+def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+    """Add the verb and its options."""
+    parser = arguments.add_verb(verbs, "open", "open the window", _DESCRIPTION)
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="what to open")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Open, and stay until the window is closed."""
+    path: Path | None = options.file
+    if path is not None and not path.is_file():
+        raise InputError(f"{path}: no such file")
+    from geodp_app.views.offscreen import check_window
+
+    check_window()
+    from geodp_app.views.app import run_window
+
+    code = run_window(path)
+    if code:
+        sys.exit(code)

@@ -1,0 +1,79 @@
+"""`geodp shot`: a picture of the window, taken without a display."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+from assets import examples
+from geodp_app import arguments
+
+_DESCRIPTION = """Open the window off-screen, run, and save a picture of it.
+
+The picture shows simulated examples; with real ones it would be private."""
+
+
+def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+    """Add the verb and its options."""
+    parser = arguments.add_verb(verbs, "shot", "save a picture of the window", _DESCRIPTION)
+    arguments.add_output(parser, "PNG to write")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--example",
+        choices=examples(),
+        metavar="NAME",
+        help=f"one of {', '.join(examples())}",
+    )
+    what.add_argument("--file", type=Path, metavar="FILE", help="a session, target or examples")
+    parser.add_argument("--n", type=arguments.sample_size, help="how many examples to draw")
+    parser.add_argument(
+        "--steps", type=_steps, metavar="M", help="steps to run (default: all; 0: none)"
+    )
+    parser.add_argument(
+        "--seed", type=arguments.seed, help="make the run repeatable, and not private"
+    )
+    parser.add_argument("--theme", choices=("light", "dark"), default="light")
+    parser.add_argument(
+        "--size", type=_size, default=(1600, 1000), metavar="WxH", help="default: 1600x1000"
+    )
+    parser.add_argument("--scale", type=int, choices=(1, 2, 3), default=1, help="pixel ratio")
+    parser.add_argument(
+        "--view", choices=("curator", "release"), default="curator", help="who looks at it"
+    )
+    parser.add_argument(
+        "--learned", type=Path, metavar="FILE", help="also write the learned shape as GeoJSON"
+    )
+    arguments.add_quiet(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Check, open, run, save."""
+    inputs = [] if options.file is None else [options.file]
+    arguments.check_outputs([options.output, options.learned], inputs)
+    from geodp_app.views.offscreen import check_window
+
+    check_window(offscreen=True)
+    from geodp_app.views.shot import shoot
+
+    told = shoot(options)
+    if not options.quiet:
+        print(told, file=sys.stderr)
+
+
+def _steps(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of steps: 0, 1, 2, ...")
+    return int(text)
+
+
+def _size(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{3,5})[xX](\d{3,5})", text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 1600x1000")
+    width, height = int(found[1]), int(found[2])
+    if not (640 <= width <= 8000 and 480 <= height <= 8000):
+        raise argparse.ArgumentTypeError(f"{text!r} is outside 640x480 to 8000x8000")
+    return width, height

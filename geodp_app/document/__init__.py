@@ -1,0 +1,1 @@
+"""What a person works on: its frozen states, its history, its files.  Free of Qt."""

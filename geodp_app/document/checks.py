@@ -1,0 +1,152 @@
+"""What a :class:`Work` may hold.  The document and the reader of sessions ask the same questions,
+so that whatever can be edited can be saved and read back.
+"""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import numpy as np
+
+from geodp_app.document.strict_files import short
+from geodp_app.document.work import LEARNERS, RunSettings, SampleSettings, Work
+from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.errors import InputError
+from geodp_app.examples_csv import Examples
+from geodp_app.sampling import DISTRIBUTIONS
+from geometry.halfplane import MAX_D, Measure
+from learners.accounting import Neighbours, check_budget
+
+#: Most simulated examples: what fits in memory, as on the command line.
+MOST_EXAMPLES = 10**7
+#: Most pieces and steps of a run: far more than any budget pays for.
+MOST_STEPS = 10**6
+#: Longest name of a drawing, in characters.
+LONGEST_NAME = 200
+
+
+def check_grid(grid: Any) -> None:
+    """Refuse a grid size for which counting is not exact."""
+    if not _whole(grid, 1, MAX_D):
+        raise InputError(f"grid size {short(grid)} is outside 1..{MAX_D}, where counting is exact")
+
+
+def check_name(name: Any) -> None:
+    """Refuse a name that is no short text."""
+    if not isinstance(name, str) or len(name) > LONGEST_NAME:
+        raise InputError(f"a name is a text of at most {LONGEST_NAME} characters")
+
+
+def check_sampling(settings: SampleSettings, grid: int) -> None:
+    """Refuse settings from which no sample can be drawn."""
+    s = settings
+    if not _whole(s.n, 1, MOST_EXAMPLES):
+        raise InputError(
+            f"number of examples {short(s.n)}: use a whole number in 1..{MOST_EXAMPLES}"
+        )
+    _check_choice("distribution", s.distribution, DISTRIBUTIONS)
+    if not (_number(s.noise) and 0 <= s.noise <= 1):
+        raise InputError(f"label noise {short(s.noise)}: use a share in 0..1")
+    _check_seed("seed of the sample", s.seed)
+    for dab in s.dabs:
+        x, y, r = dab
+        if not (_whole(x, 0, grid) and _whole(y, 0, grid) and _whole(r, 0, 2 * MAX_D)):
+            raise InputError(f"dab {short(dab)} is not on the grid 0..{grid}")
+
+
+def check_run(settings: RunSettings) -> None:
+    """Refuse settings that no learner takes."""
+    s = settings
+    _check_choice("learner", s.learner, LEARNERS)
+    _check_choice("neighbours", s.neighbours, get_args(Neighbours))
+    _check_choice("measure", s.measure, get_args(Measure))
+    for name, value in (("epsilon", s.epsilon), ("delta", s.delta), ("beta", s.beta)):
+        if not _number(value):
+            raise InputError(f"{name} {short(value)} is not a number")
+    try:
+        check_budget(s.epsilon, s.delta)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    if not 0 < s.beta < 1:
+        raise InputError(f"beta must lie strictly between 0 and 1, got {s.beta}")
+    if not _whole(s.k, 1, MOST_STEPS):
+        raise InputError(f"k = {short(s.k)}: use a whole number from 1 up")
+    if s.n_steps is not None and not _whole(s.n_steps, 1, MOST_STEPS):
+        raise InputError(f"number of steps {short(s.n_steps)}: use a whole number from 1 up")
+    _check_seed("seed of the run", s.seed)
+
+
+def check_drawing(drawing: Drawing, known: Drawing | None = None) -> None:
+    """Refuse vertices off the grid and rings of fewer than three.
+
+    Parameters
+    ----------
+    drawing : Drawing
+    known : Drawing, optional
+        A drawing that was checked before; shapes it shares are not looked at again.
+    """
+    check_grid(drawing.grid)
+    checked = set()
+    if known is not None and known.grid == drawing.grid:
+        checked = {id(shape) for shape in known.shapes}
+    for shape in drawing.shapes:
+        if id(shape) not in checked:
+            _check_shape(shape, drawing.grid)
+
+
+def check_examples(examples: Examples) -> None:
+    """Refuse examples that are no labelled grid points, or none at all."""
+    points, labels, d = examples.points, examples.labels, examples.frame.d
+    n = len(labels)
+    if n == 0 or points.shape != (n, 2) or labels.shape != (n,):
+        raise InputError(f"shapes {points.shape} and {labels.shape} are no labelled points")
+    if int(points.min()) < 0 or int(points.max()) > d:
+        raise InputError(f"an example is off the grid 0..{d}")
+    if not np.isin(labels, (0, 1)).all():
+        raise InputError("a label is neither 0 nor 1")
+
+
+def check_change(before: Work, after: Work) -> None:
+    """Check what differs between two states, of which the first is known to be right."""
+    if after.name != before.name:
+        check_name(after.name)
+    if after.drawing is not before.drawing:
+        check_drawing(after.drawing, before.drawing)
+    grid = after.drawing.grid
+    if after.sampling is not before.sampling or grid != before.drawing.grid:
+        check_sampling(after.sampling, grid)
+    if after.run is not before.run:
+        check_run(after.run)
+    if after.examples is not None and after.examples is not before.examples:
+        if after.examples.frame != after.frame:
+            raise ValueError(f"examples in {after.examples.frame}, drawing in {after.frame}")
+        check_examples(after.examples)
+
+
+def _check_shape(shape: Shape, grid: int) -> None:
+    for ring in shape.rings:
+        if len(ring) < 3:
+            raise InputError(f"a ring of {len(ring)} vertices: at least 3 are needed")
+        for x, y in ring:
+            if not (_whole(x, 0, grid) and _whole(y, 0, grid)):
+                raise InputError(f"vertex ({x}, {y}) is off the grid 0..{grid}")
+
+
+def _check_choice(what: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise InputError(f"{what} {short(value)}: use one of {', '.join(choices)}")
+
+
+def _check_seed(what: str, seed: Any) -> None:
+    # numpy takes any size; what a file may hold is bounded
+    if seed is not None and not _whole(seed, 0, 2**128 - 1):
+        raise InputError(f"{what} {short(seed)}: use a whole number from 0 up, or none")
+
+
+def _whole(value: Any, low: int, high: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+
+def _number(value: Any) -> bool:
+    # a comparison is exact for integers of any size, and false for NaN
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300

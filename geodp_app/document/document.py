@@ -1,0 +1,333 @@
+"""The document: the one place where the window's work is changed, undone and watched.
+
+Views render :attr:`Document.work` and emit intents; every intent ends in :meth:`Document.change`,
+which keeps the parts in step: a simulated sample belongs to its target, all examples to their
+grid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from geodp_app.document.checks import check_change, check_grid
+from geodp_app.document.history import History
+from geodp_app.document.simulating import simulate
+from geodp_app.document.targets import GridChange, example_work
+from geodp_app.document.work import RunSettings, SampleSettings, Work
+from geodp_app.drawing.shapes import Drawing
+from geodp_app.examples_csv import Frame
+from geodp_app.sampling import Dab
+from geometry.grid import Bounds
+
+#: What undo calls a changed setting.
+_NAMES = {
+    "n": "the number of examples",
+    "distribution": "the distribution",
+    "noise": "the label noise",
+    "seed": "the seed",
+    "dabs": "the paint",
+    "learner": "the learner",
+    "epsilon": "ε",
+    "delta": "δ",
+    "k": "k",
+    "n_steps": "the number of steps",
+    "beta": "β",
+    "neighbours": "the neighbours",
+    "measure": "the measure",
+}
+
+
+class Document:
+    """A person's work with its history, its file and those who watch it.
+
+    Parameters
+    ----------
+    work : Work, optional
+        Where it begins; taken to be saved.
+    path : Path, optional
+        Its session file.
+    """
+
+    def __init__(self, work: Work | None = None, path: Path | None = None) -> None:
+        self._observers: list[Callable[[], None]] = []
+        self._path = path
+        self._history = _history(work or Work())
+        self._stroke = 0
+
+    # looking
+
+    @property
+    def work(self) -> Work:
+        """The current state; parts that did not change stay the same objects."""
+        return self._history.state
+
+    @property
+    def drawing(self) -> Drawing:
+        """The target."""
+        return self.work.drawing
+
+    @property
+    def path(self) -> Path | None:
+        """The session file; None before the first save."""
+        return self._path
+
+    @path.setter
+    def path(self, path: Path | None) -> None:
+        self._path = path
+        self._notify()
+
+    @property
+    def dirty(self) -> bool:
+        """Whether something is not in the session file."""
+        return self._history.dirty
+
+    @property
+    def undo_label(self) -> str | None:
+        """What would be undone; None if there is nothing."""
+        return self._history.undo_label
+
+    @property
+    def redo_label(self) -> str | None:
+        """What would be done again; None if there is nothing."""
+        return self._history.redo_label
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is something to undo."""
+        return self.undo_label is not None
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether there is something to do again."""
+        return self.redo_label is not None
+
+    def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call `callback` after every change; returns what ends that."""
+        self._observers.append(callback)
+
+        def unsubscribe() -> None:
+            if callback in self._observers:
+                self._observers.remove(callback)
+
+        return unsubscribe
+
+    # changing
+
+    def change(self, label: str, *, merge: Hashable = None, **fields: Any) -> None:
+        """Replace fields of the work in one undoable step.
+
+        Simulated examples go when the drawing, the grid or the bounds change; imported ones when
+        the grid changes or moves on the globe.  Examples among `fields` stay.  Nothing happens
+        if nothing differs.
+
+        Parameters
+        ----------
+        label : str
+            What undo calls it.
+        merge : hashable, optional
+            Consecutive changes with the same key are one step.
+        **fields
+            Of :class:`Work`.
+
+        Raises
+        ------
+        InputError
+            If a value is out of range; the work is then as it was.
+        """
+        before = self.work
+        fields = {name: value for name, value in fields.items() if _differs(before, name, value)}
+        if not fields:
+            return
+        after = replace(before, **fields)
+        if "sampling" not in fields and after.drawing.grid != before.drawing.grid:
+            dabs = GridChange.between(before.frame, after.frame).dabs(before.sampling.dabs)
+            after = replace(after, sampling=replace(before.sampling, dabs=dabs))
+        if "examples" not in fields:
+            after = _keep_examples(before, after)
+        check_change(before, after)
+        self._history.push(label, after, merge)
+        self._notify()
+
+    def edit(self, label: str, drawing: Drawing, *, merge: Hashable = None) -> None:
+        """Replace the drawing."""
+        self.change(label, merge=merge, drawing=drawing)
+
+    def add_dab(self, dab: Dab) -> None:
+        """Paint: a disc (x, y, r) where examples come from, and let the sample be painted.
+
+        A dab whose centre is in the one before it belongs to the same stroke, and a stroke is one
+        step.
+        """
+        sampling = self.work.sampling
+        before = sampling.dabs[-1:]
+        if not (before and math.dist(before[0][:2], dab[:2]) <= before[0][2]):
+            self._stroke += 1
+        painted = replace(sampling, distribution="painted", dabs=(*sampling.dabs, dab))
+        self.change("paint", merge=("stroke", self._stroke), sampling=painted)
+
+    def clear_dabs(self) -> None:
+        """Take all paint away."""
+        self.change("clear the paint", sampling=replace(self.work.sampling, dabs=()))
+
+    def clear(self) -> None:
+        """Empty the drawing."""
+        self.change("clear the drawing", drawing=Drawing(self.drawing.grid))
+
+    def clear_examples(self) -> None:
+        """Take the examples away."""
+        self.change("remove the examples", examples=None, simulated=True)
+
+    def set_name(self, name: str) -> None:
+        """Rename."""
+        self.change("rename", merge="name", name=name)
+
+    def set_sampling(self, **fields: Any) -> None:
+        """Change fields of :class:`SampleSettings`."""
+        sampling = self.work.sampling
+        self._set("sampling", sampling, replace(sampling, **fields), fields)
+
+    def set_run(self, **fields: Any) -> None:
+        """Change fields of :class:`RunSettings`."""
+        run = self.work.run
+        self._set("run", run, replace(run, **fields), fields)
+
+    def set_grid(self, grid: int) -> None:
+        """Another grid size: the drawing and the dabs are scaled, examples dropped.
+
+        Raises
+        ------
+        InputError
+            If the grid is outside 1..4096.
+        """
+        check_grid(grid)
+        work = self.work
+        change = GridChange.between(work.frame, Frame(grid, work.bounds))
+        self.change("change the grid", drawing=change.drawing(work.drawing))
+
+    def set_bounds(self, bounds: Bounds | None) -> None:
+        """Another place on the globe; the drawing keeps its grid points."""
+        self.change("change the bounds", bounds=bounds)
+
+    def sample(self) -> None:
+        """Draw examples from the drawing.
+
+        Raises
+        ------
+        InputError
+            If there is nothing to draw them from.
+        """
+        self.change("sample", examples=simulate(self.work), simulated=True)
+
+    def open_example(self, name: str) -> None:
+        """Replace the drawing by a bundled one, with k and steps that suit it.
+
+        Raises
+        ------
+        assets.UnknownExampleError
+            If there is no such example.
+        """
+        work = example_work(name, self.work)
+        self.change(
+            f"open example {work.name}",
+            name=work.name,
+            drawing=work.drawing,
+            bounds=work.bounds,
+            sampling=work.sampling,
+            run=work.run,
+            examples=None,
+            simulated=True,
+        )
+
+    # history and file
+
+    def undo(self) -> str | None:
+        """Take back the last step; its label, or None if there is none."""
+        label = self._history.undo()
+        if label is not None:
+            self._notify()
+        return label
+
+    def redo(self) -> str | None:
+        """Do again what was taken back; its label, or None if there is nothing."""
+        label = self._history.redo()
+        if label is not None:
+            self._notify()
+        return label
+
+    def settle(self) -> None:
+        """End the typing of a number, or a stroke: the next change is a step of its own."""
+        self._history.settle()
+
+    def new(self, work: Work | None = None, path: Path | None = None) -> None:
+        """Begin again, without history; the work is taken to be what `path` holds."""
+        self._history = _history(work or Work())
+        self._path = path
+        self._notify()
+
+    def mark_saved(self, path: Path) -> None:
+        """The work was written to `path`."""
+        self._path = path
+        self._history.mark_saved()
+        self._notify()
+
+    def mark_unsaved(self) -> None:
+        """Something beside the work, such as a run's step, is not in the file yet."""
+        self._history.mark_unsaved()
+        self._notify()
+
+    # pieces
+
+    def _set(
+        self,
+        part: str,
+        old: SampleSettings | RunSettings,
+        new: SampleSettings | RunSettings,
+        fields: dict[str, Any],
+    ) -> None:
+        changed = [name for name in fields if getattr(old, name) != getattr(new, name)]
+        label = "change " + " and ".join(_NAMES[name] for name in changed)
+        # numbers are typed or spun digit by digit; choices are made one at a time
+        typed = all(not isinstance(fields[name], str) for name in changed)
+        self.change(label, merge=(part, *changed) if typed else None, **{part: new})
+
+    def _notify(self) -> None:
+        for callback in tuple(self._observers):
+            callback()
+
+
+def _history(work: Work) -> History[Work]:
+    return History(work, arrays=_arrays)
+
+
+def _arrays(work: Work) -> Iterable[NDArray[Any]]:
+    """What is worth counting: a sample of a million examples takes 24 MB."""
+    return () if work.examples is None else (work.examples.points, work.examples.labels)
+
+
+def _differs(work: Work, name: str, value: Any) -> bool:
+    old = getattr(work, name)
+    if name == "examples":  # arrays have no truth value
+        return value is not old
+    return value is not old and value != old
+
+
+def _keep_examples(before: Work, after: Work) -> Work:
+    """The examples that still fit, in the frame of the drawing."""
+    old = before.examples
+    if old is None:
+        return after
+    same_grid = after.drawing.grid == before.drawing.grid
+    same_place = after.bounds == before.bounds
+    if after.simulated:
+        fits = same_grid and same_place and after.drawing == before.drawing
+    else:  # a grid that lay nowhere may be put somewhere: its points stay what they are
+        fits = same_grid and (same_place or None in (before.bounds, after.bounds))
+    if not fits:
+        return replace(after, examples=None, simulated=True)
+    return after if same_place else replace(after, examples=replace(old, frame=after.frame))

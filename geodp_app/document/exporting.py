@@ -1,0 +1,62 @@
+"""Writing files from a document.  Only a release may be published; see :mod:`learners.records`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from geodp_app.document.work import Work
+from geodp_app.document.writing import named_failures, write_whole
+from geodp_app.errors import InputError
+from geodp_app.examples_csv import Examples, Frame, format_examples
+from geodp_app.learned_file import write_learned
+from geodp_app.reports import records_text
+from geodp_app.version import __version__
+from geometry.geojson import feature_collection, write_geojson
+from geometry.grid import GridMap
+from learners.records import Release, StepRecord
+
+
+def export_release(path: str | os.PathLike[str], release: Release, frame: Frame) -> None:
+    """The learned shape as GeoJSON with its exact hypothesis: what may be published.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written; so do the other exports.
+    """
+    with named_failures(path):
+        write_learned(path, release, frame)
+
+
+def export_target(path: str | os.PathLike[str], work: Work) -> None:
+    """The drawing as GeoJSON; reading it back on the same grid gives the same region.
+
+    Raises
+    ------
+    InputError
+        If nothing is drawn, or the file cannot be written.
+    """
+    region = work.drawing.region()
+    if region.is_empty:
+        raise InputError("nothing is drawn: draw a shape first")
+    place = None if work.bounds is None else GridMap(work.drawing.grid, work.bounds)
+    collection = feature_collection(
+        region,
+        place,
+        member={"version": __version__},
+        d=work.drawing.grid,
+        properties={"name": work.name},
+    )
+    with named_failures(path):
+        write_geojson(path, collection)
+
+
+def export_examples(path: str | os.PathLike[str], examples: Examples) -> None:
+    """The examples as CSV with their frame: private."""
+    write_whole(path, format_examples(examples))
+
+
+def export_steps(path: str | os.PathLike[str], records: Iterable[StepRecord]) -> None:
+    """The steps of a run as JSON lines, with the curator's diagnostics: private."""
+    write_whole(path, records_text(records))

@@ -1,0 +1,150 @@
+"""Undo and redo over frozen states.
+
+A state is kept whole: frozen values share what did not change, so an edit of one vertex costs
+one shape.  Only large arrays that were replaced are worth counting; when they weigh too much,
+the oldest steps are forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Generic, TypeVar
+
+from numpy.typing import NDArray
+
+State = TypeVar("State")
+
+MOST_STEPS = 500
+MOST_BYTES = 256 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class _Step(Generic[State]):
+    """A state that can be gone back (or forward) to, and the edit in between."""
+
+    label: str
+    state: State
+    serial: int
+
+
+class History(Generic[State]):
+    """A state with its past and its undone future.
+
+    Parameters
+    ----------
+    state : State
+        Where it begins; taken to be saved.
+    arrays : callable, optional
+        The large arrays that a state holds.  Those that the current state does not share count
+        towards `most_bytes`, each once.
+    most_steps : int
+        Steps kept, the oldest forgotten first.
+    most_bytes : int
+        Bytes of replaced arrays kept; the last step stays whatever it weighs.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        *,
+        arrays: Callable[[State], Iterable[NDArray[Any]]] = lambda _: (),
+        most_steps: int = MOST_STEPS,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        self._arrays = arrays
+        self._most_steps, self._most_bytes = most_steps, most_bytes
+        self._serials = count()
+        self._state, self._serial = state, next(self._serials)
+        self._saved: int | None = self._serial
+        self._undo: list[_Step[State]] = []
+        self._redo: list[_Step[State]] = []
+        self._merge: Hashable = None
+
+    @property
+    def state(self) -> State:
+        """The current state."""
+        return self._state
+
+    @property
+    def undo_label(self) -> str | None:
+        """What would be undone; None if there is nothing."""
+        return self._undo[-1].label if self._undo else None
+
+    @property
+    def redo_label(self) -> str | None:
+        """What would be done again; None if there is nothing."""
+        return self._redo[-1].label if self._redo else None
+
+    @property
+    def dirty(self) -> bool:
+        """Whether the current state is another than the saved one."""
+        return self._serial != self._saved
+
+    def push(self, label: str, state: State, merge: Hashable = None) -> None:
+        """Make an edit.
+
+        Parameters
+        ----------
+        label : str
+            What it does, as in "undo: draw a polygon".
+        state : State
+            The state after it.
+        merge : hashable, optional
+            An edit with the same key as the one just before it becomes one step with it.
+        """
+        joins = merge is not None and merge == self._merge
+        if not joins:
+            self._undo.append(_Step(label, self._state, self._serial))
+        self._redo.clear()
+        self._state, self._serial, self._merge = state, next(self._serials), merge
+        self._trim()
+
+    def undo(self) -> str | None:
+        """Go back one step; its label, or None if there is none."""
+        return self._go(self._undo, self._redo)
+
+    def redo(self) -> str | None:
+        """Go forward one step; its label, or None if there is none."""
+        return self._go(self._redo, self._undo)
+
+    def settle(self) -> None:
+        """Let the next edit begin a step of its own, whatever its key."""
+        self._merge = None
+
+    def mark_saved(self) -> None:
+        """The current state is what the file holds."""
+        self._saved = self._serial
+        self.settle()  # or the saved state could be merged away
+
+    def mark_unsaved(self) -> None:
+        """No state is what the file holds."""
+        self._saved = None
+
+    def _go(self, source: list[_Step[State]], other: list[_Step[State]]) -> str | None:
+        if not source:
+            return None
+        step = source.pop()
+        other.append(_Step(step.label, self._state, self._serial))
+        self._state, self._serial = step.state, step.serial
+        self.settle()
+        self._trim()
+        return step.label
+
+    def _trim(self) -> None:
+        """Forget the oldest steps over the limits."""
+        del self._undo[: -self._most_steps]
+        while len(self._undo) + len(self._redo) > 1 and self._bytes() > self._most_bytes:
+            (self._undo or self._redo).pop(0)
+
+    def _bytes(self) -> int:
+        """Size of the arrays that only undo and redo still hold."""
+        current = {id(array) for array in self._arrays(self._state)}
+        kept = {
+            id(array): array.nbytes
+            for step in (*self._undo, *self._redo)
+            for array in self._arrays(step.state)
+            if id(array) not in current
+        }
+        return sum(kept.values())

@@ -1,0 +1,110 @@
+"""The state of the window's work, as frozen values: what undo steps through and sessions keep.
+
+Nothing here is released.  A run and its records are kept apart (:mod:`geodp_app.runs`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from geodp_app.drawing.shapes import Drawing
+from geodp_app.examples_csv import Examples, Frame
+from geodp_app.sampling import Distribution
+from geometry.grid import Bounds
+from geometry.halfplane import Measure
+from learners.accounting import Neighbours
+
+LearnerChoice = Literal["union", "convex", "greedy-union", "greedy-convex"]
+LEARNERS: tuple[LearnerChoice, ...] = get_args(LearnerChoice)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSettings:
+    """How simulated examples are drawn from the target.
+
+    Attributes
+    ----------
+    n : int
+    distribution : {"uniform", "clustered", "gaussian", "painted"}
+    noise : float
+        Probability, in 0..1, that a label is flipped.
+    seed : int or None
+        Of the simulation (not of the learner); None for another sample each time.
+    dabs : tuple of (x, y, r)
+        Where a painted sample comes from: discs in grid units, one equally likely as another.
+    """
+
+    n: int = 10_000
+    distribution: Distribution = "uniform"
+    noise: float = 0.0
+    seed: int | None = 1
+    dabs: tuple[tuple[int, int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """Public parameters of a run, named as the learners name them.
+
+    Attributes
+    ----------
+    learner : {"union", "convex", "greedy-union", "greedy-convex"}
+        The greedy ones are not private.
+    seed : int or None
+        Makes a run reproducible and therefore not private.
+    """
+
+    learner: LearnerChoice = "union"
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: int = 4
+    n_steps: int | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    measure: Measure = "chord"
+    seed: int | None = None
+
+    @property
+    def private(self) -> bool:
+        """Whether a run with these settings is differentially private."""
+        return not self.learner.startswith("greedy") and self.seed is None
+
+    def parameters(self) -> dict[str, Any]:
+        """Constructor parameters of the learner, without the grid."""
+        names = ["k", "n_steps", "measure"]
+        if not self.learner.startswith("greedy"):
+            names += ["epsilon", "delta", "beta", "neighbours", "seed"]
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Everything a person can edit, at one moment.
+
+    Attributes
+    ----------
+    name : str
+        Of the drawing; the title of pictures and the first guess of file names.
+    drawing : Drawing
+    bounds : Bounds or None
+        Public bounds of the grid in degrees.
+    sampling : SampleSettings
+    run : RunSettings
+    examples : Examples or None
+        Private.  Simulated, or imported (`simulated` is False: then the drawing does not label
+        them).
+    simulated : bool
+    """
+
+    name: str = "untitled"
+    drawing: Drawing = field(default_factory=lambda: Drawing(1024))
+    bounds: Bounds | None = None
+    sampling: SampleSettings = field(default_factory=SampleSettings)
+    run: RunSettings = field(default_factory=RunSettings)
+    examples: Examples | None = None
+    simulated: bool = True
+
+    @property
+    def frame(self) -> Frame:
+        """Grid and bounds."""
+        return Frame(self.drawing.grid, self.bounds)

@@ -1,0 +1,271 @@
+"""The editor: takes pointer and keys in grid units, hands them to the tool in use.
+
+Qt-free; the plane view feeds it and paints what it says.  Every change reaches the host as one
+undoable edit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import get_args
+
+from geodp_app.drawing.draft import Draft, Handle, ToolName
+from geodp_app.drawing.drag_tools import FreehandTool, RectangleTool
+from geodp_app.drawing.paint_tool import PaintTool
+from geodp_app.drawing.ring_tools import HoleTool, PolygonTool
+from geodp_app.drawing.select_tool import SelectTool
+from geodp_app.drawing.shapes import Drawing, Point, Ring
+from geodp_app.drawing.tool import NO_KEYS, Desk, Host, Modifiers, Pointer, Tool, selection_rings
+from geodp_app.drawing.vertices_tool import VerticesTool
+
+__all__ = ["TOOLS", "Draft", "Editor", "Handle", "Host", "Modifiers", "ToolName"]
+
+#: Names of all tools.
+TOOLS: tuple[ToolName, ...] = get_args(ToolName)
+
+_MAKERS: tuple[type[Tool], ...] = (
+    PolygonTool, HoleTool, RectangleTool, FreehandTool, SelectTool, VerticesTool, PaintTool, Tool,
+)  # fmt: skip
+_ARROWS = {"Left": (-1, 0), "Right": (1, 0), "Up": (0, 1), "Down": (0, -1)}
+
+
+class Editor:
+    """Tools over a drawing.
+
+    Parameters
+    ----------
+    host : Host
+        Keeps the drawing.
+
+    Attributes
+    ----------
+    snapping : bool
+        Whether vertices and edges catch the pointer; points are grid points in any case.
+    message : str or None
+        Last thing worth telling, until the next press, key or change of tool.
+    grid_cursor : Point or None
+        The keyboard's cursor; None while the pointer is in use.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._desk = Desk(host)
+        self._tools: dict[ToolName, Tool] = {each.name: each(self._desk) for each in _MAKERS}
+        self._tool = self._tools["polygon"]
+        self._dropped: Tool | None = None  # whose draft undo takes up again
+        self._pointed: tuple[float, float] | None = None
+        self._reach = host.drawing.grid / 100
+
+    # what to show
+
+    @property
+    def tool(self) -> ToolName:
+        """Name of the tool in use."""
+        return self._tool.name
+
+    @property
+    def snapping(self) -> bool:
+        """Whether vertices and edges catch the pointer."""
+        return self._desk.snapping
+
+    @snapping.setter
+    def snapping(self, on: bool) -> None:
+        self._desk.snapping = on
+
+    @property
+    def draft(self) -> Draft | None:
+        """The ring being drawn."""
+        return self._current().draft
+
+    @property
+    def hover(self) -> Handle | None:
+        """What the pointer is on, or what would catch the next point."""
+        return self._current().hover
+
+    @property
+    def selected(self) -> tuple[Handle, ...]:
+        """Selected shapes, holes or vertices."""
+        return self._current().selected
+
+    @property
+    def shown(self) -> Drawing:
+        """The drawing as it would be if the drag ended here."""
+        return self._current().shown
+
+    def selected_rings(self) -> tuple[Ring, ...]:
+        """Rings of what is selected, as shown."""
+        tool = self._current()
+        return selection_rings(tool.shown, tool.selected)
+
+    @property
+    def hint(self) -> str:
+        """What the next click does."""
+        return self._current().hint
+
+    @property
+    def message(self) -> str | None:
+        """Last thing worth telling."""
+        return self._desk.message
+
+    @property
+    def grid_cursor(self) -> Point | None:
+        """The keyboard's cursor; None while the pointer is in use."""
+        return self._desk.cursor
+
+    # events
+
+    def set_tool(self, name: ToolName) -> None:
+        """Take another tool.
+
+        A polygon or hole that could be closed is closed.  Otherwise the draft is dropped, with a
+        message, and :meth:`undo_vertex` takes it up again.
+
+        Raises
+        ------
+        ValueError
+            If there is no such tool.
+        """
+        if name not in self._tools:
+            raise ValueError(f"no tool {name!r}: use one of {', '.join(TOOLS)}")
+        if name == self.tool:
+            return
+        tool = self._begin()
+        if not tool.leave():
+            self._dropped = tool
+        self._tool = self._tools[name]
+
+    def press(
+        self,
+        at: tuple[float, float],
+        radius: float,
+        modifiers: Modifiers = NO_KEYS,
+        *,
+        double: bool = False,
+    ) -> None:
+        """The button goes down.
+
+        Parameters
+        ----------
+        at : (float, float)
+            In grid units.
+        radius : float
+            Within which something is hit, in grid units.
+        modifiers : Modifiers
+        double : bool
+            The second press of a double click.
+        """
+        tool, pointer = self._begin(), self._pointer(at, radius, modifiers)
+        if pointer is not None:
+            self._dropped = None
+            tool.press(replace(pointer, double=double))
+
+    def move(self, at: tuple[float, float], radius: float, modifiers: Modifiers = NO_KEYS) -> None:
+        """The pointer moves, with the button up or down."""
+        pointer = self._pointer(at, radius, modifiers)
+        if pointer is not None:
+            self._current().move(pointer)
+
+    def release(
+        self, at: tuple[float, float], radius: float, modifiers: Modifiers = NO_KEYS
+    ) -> None:
+        """The button goes up."""
+        pointer = self._pointer(at, radius, modifiers)
+        if pointer is not None:
+            self._current().release(pointer)
+
+    def key(self, name: str, modifiers: Modifiers = NO_KEYS) -> bool:
+        """A key goes down: Enter, Escape, Backspace, Delete, Insert, Left, Right, Up or Down.
+
+        Returns
+        -------
+        bool
+            Whether the key meant something.
+        """
+        tool = self._begin()
+        if name in _ARROWS:
+            return self._arrow(tool, *_ARROWS[name], modifiers)
+        if name == "Insert":
+            return self._insert(tool, modifiers)
+        keys = {
+            "Enter": tool.enter,
+            "Escape": tool.escape,
+            "Backspace": tool.backspace,
+            "Delete": tool.delete,
+        }
+        return name in keys and keys[name]()
+
+    def undo_vertex(self) -> bool:
+        """Take back the last vertex of the draft, or a drag; or take up a draft that was dropped.
+
+        Returns
+        -------
+        bool
+            False if there was nothing of this kind: then the host's own undo is meant.
+        """
+        tool = self._begin()
+        if tool.undo_vertex():
+            return True
+        dropped, self._dropped = self._dropped, None
+        if dropped is None or not dropped.take_up():
+            return False
+        if tool is not dropped:
+            tool.leave()
+        self._tool = dropped
+        return True
+
+    # inside
+
+    def _begin(self) -> Tool:
+        """A new event: what was told is read."""
+        self._desk.message = None
+        return self._current()
+
+    def _current(self) -> Tool:
+        """The tool in use, knowing the drawing as it is now."""
+        before = self._desk.changed_elsewhere()
+        if before is not None:
+            for tool in self._tools.values():
+                tool.forget(before)
+            if self._desk.cursor is not None:
+                self._desk.cursor = self._desk.on_grid(self._desk.cursor)
+        return self._tool
+
+    def _pointer(
+        self, at: tuple[float, float], radius: float, modifiers: Modifiers
+    ) -> Pointer | None:
+        """The pointer, unless it is nowhere; the keyboard's cursor gives way to it."""
+        if not (math.isfinite(at[0]) and math.isfinite(at[1]) and math.isfinite(radius)):
+            return None
+        far = 4.0 * self._desk.grid  # no need to tell apart places far off the grid
+        x, y = (min(max(float(value), -far), far) for value in at)
+        self._desk.cursor, self._pointed = None, (x, y)
+        self._reach = max(float(radius), 0.0)
+        return Pointer((x, y), self._reach, modifiers)
+
+    def _at_cursor(self, tool: Tool, modifiers: Modifiers) -> Pointer:
+        """The pointer put on the keyboard's cursor, which appears if need be."""
+        if self._desk.cursor is None:
+            middle = self._desk.grid / 2
+            self._desk.cursor = self._desk.on_grid(self._pointed or (middle, middle))
+        reach = max(self._reach, 1.0) if tool.picks else 0.0
+        return Pointer(self._desk.cursor, reach, modifiers)
+
+    def _arrow(self, tool: Tool, dx: int, dy: int, modifiers: Modifiers) -> bool:
+        if tool.name == "pan":
+            return False
+        far = 10 if modifiers.shift else 1
+        if not tool.nudge((far * dx, far * dy)):
+            x, y = self._at_cursor(tool, modifiers).at
+            self._desk.cursor = self._desk.on_grid((x + far * dx, y + far * dy))
+            # Shift makes the step long here; to the tool it means nothing
+            tool.move(self._at_cursor(tool, replace(modifiers, shift=False)))
+        return True
+
+    def _insert(self, tool: Tool, modifiers: Modifiers) -> bool:
+        if tool.name == "pan":
+            return False
+        self._dropped = None
+        pointer = self._at_cursor(tool, modifiers)
+        tool.press(pointer)
+        tool.release(pointer)
+        return True

@@ -1,0 +1,240 @@
+"""What tools share: the events they take, the desk they work at, and a tool that does nothing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from geodp_app.drawing.draft import Draft, Handle, ToolName
+from geodp_app.drawing.hits import Outlines, nearest_edge, nearest_vertex
+from geodp_app.drawing.shapes import Drawing, Point, Ring
+
+
+class Host(Protocol):
+    """Who keeps the drawing: the document."""
+
+    @property
+    def drawing(self) -> Drawing:
+        """The drawing now."""
+
+    def edit(self, label: str, drawing: Drawing) -> None:
+        """Take over a drawing as one undoable step."""
+
+    def add_dab(self, dab: tuple[int, int, int]) -> None:
+        """Add a disc (x, y, r) to where a painted sample comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Modifiers:
+    """Keys held down."""
+
+    shift: bool = False
+    control: bool = False
+    alt: bool = False
+
+
+NO_KEYS = Modifiers()
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """Where the pointer is, in grid units, and how it is held.
+
+    Attributes
+    ----------
+    at : (float, float)
+        Perhaps off the grid.
+    radius : float
+        Within which something is hit; 0 for the keyboard's exact cursor.
+    modifiers : Modifiers
+    double : bool
+        The second press of a double click.
+    """
+
+    at: tuple[float, float]
+    radius: float
+    modifiers: Modifiers = NO_KEYS
+    double: bool = False
+
+    def near(self, point: tuple[float, float], radius: float | None = None) -> bool:
+        """Whether a place is within a radius, by default the pointer's own."""
+        reach = self.radius if radius is None else radius
+        return math.dist(self.at, point) <= reach
+
+
+class Desk:
+    """The drawing and what all tools need around it.
+
+    Parameters
+    ----------
+    host : Host
+    """
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.snapping = True
+        self.cursor: Point | None = None
+        self.message: str | None = None
+        self._known = host.drawing
+        self._outlined: tuple[Drawing, Outlines] | None = None
+
+    @property
+    def drawing(self) -> Drawing:
+        """The drawing now."""
+        return self.host.drawing
+
+    @property
+    def grid(self) -> int:
+        """Largest coordinate."""
+        return self.host.drawing.grid
+
+    @property
+    def outlines(self) -> Outlines:
+        """The drawing as arrays, made once a drawing."""
+        drawing = self.drawing
+        if self._outlined is None or self._outlined[0] is not drawing:
+            self._outlined = (drawing, Outlines.of(drawing))
+        return self._outlined[1]
+
+    def say(self, message: str) -> None:
+        """Leave word for the person; what was said before stays in front."""
+        self.message = f"{self.message} {message}" if self.message else message
+
+    def edit(self, label: str, drawing: Drawing) -> None:
+        """Hand a drawing to the host, as an edit of the tool's own."""
+        self.host.edit(label, drawing)
+        self._known = self.host.drawing
+
+    def changed_elsewhere(self) -> Drawing | None:
+        """The drawing known so far, if it is another by now through no tool; known from here on."""
+        known, now = self._known, self.host.drawing
+        if known is now:
+            return None
+        self._known = now
+        return known if known != now else None
+
+    def snap_target(
+        self, pointer: Pointer, *, beside: tuple[int, int] | None = None
+    ) -> Handle | None:
+        """The vertex, else the edge, that catches the pointer: none while snapping is off.
+
+        Parameters
+        ----------
+        pointer : Pointer
+        beside : (shape, ring), optional
+            A ring that catches nothing.
+        """
+        if not self.snapping or pointer.modifiers.alt or pointer.radius <= 0:
+            return None
+        at, radius = pointer.at, pointer.radius
+        return nearest_vertex(self.outlines, at, radius, beside=beside) or nearest_edge(
+            self.outlines, at, radius, beside=beside
+        )
+
+    def snapped(self, pointer: Pointer, *, beside: tuple[int, int] | None = None) -> Point:
+        """The grid point that the pointer means."""
+        target = self.snap_target(pointer, beside=beside)
+        if target is not None and target.position is not None:
+            return target.position
+        return self.on_grid(pointer.at)
+
+    def on_grid(self, at: tuple[float, float]) -> Point:
+        """The grid point nearest to a place."""
+        x, y = (min(max(round(value), 0), self.grid) for value in at)
+        return x, y
+
+
+class Tool:
+    """Ignores everything, as the pan tool does; the others say what they take.
+
+    Methods that take a key return whether it meant something to them.
+    """
+
+    name: ClassVar[ToolName] = "pan"
+    #: The keyboard's cursor reaches for what is near, as the pointer does.
+    picks: ClassVar[bool] = False
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+
+    @property
+    def draft(self) -> Draft | None:
+        """The ring being drawn."""
+        return None
+
+    @property
+    def hover(self) -> Handle | None:
+        """What the pointer is on."""
+        return None
+
+    @property
+    def selected(self) -> tuple[Handle, ...]:
+        """What is selected."""
+        return ()
+
+    @property
+    def shown(self) -> Drawing:
+        """The drawing as it would be if the drag ended here."""
+        return self.desk.drawing
+
+    @property
+    def hint(self) -> str:
+        """What the next click does."""
+        return "Drag to move the view."
+
+    def press(self, pointer: Pointer) -> None:
+        """The button goes down."""
+
+    def move(self, pointer: Pointer) -> None:
+        """The pointer moves, with the button up or down."""
+
+    def release(self, pointer: Pointer) -> None:
+        """The button goes up."""
+
+    def enter(self) -> bool:
+        """Finish."""
+        return False
+
+    def escape(self) -> bool:
+        """Cancel."""
+        return False
+
+    def backspace(self) -> bool:
+        """Take back the last vertex, or remove one."""
+        return self.undo_vertex()
+
+    def delete(self) -> bool:
+        """Delete what is selected."""
+        return False
+
+    def nudge(self, step: tuple[int, int]) -> bool:
+        """Move what is selected by grid steps."""
+        return False
+
+    def undo_vertex(self) -> bool:
+        """Take back the last vertex of the draft, or a drag."""
+        return False
+
+    def leave(self) -> bool:
+        """Another tool is taken; False if a draft was dropped that `take_up` can bring back."""
+        self.escape()
+        return True
+
+    def take_up(self) -> bool:
+        """Go on with the draft that was dropped; False if it is gone."""
+        return False
+
+    def forget(self, before: Drawing) -> None:
+        """The drawing changed through no tool: let go of what may not be there any more."""
+        self.escape()
+
+
+def selection_rings(drawing: Drawing, handles: tuple[Handle, ...]) -> tuple[Ring, ...]:
+    """Rings of what is selected: all of a shape, or the one of a hole, vertex or edge."""
+    rings: list[Ring] = []
+    for handle in handles:
+        if handle.shape < len(drawing.shapes):
+            every = drawing.shapes[handle.shape].rings
+            rings += every if handle.kind == "shape" else every[handle.ring : handle.ring + 1]
+    return tuple(rings)

@@ -1,0 +1,214 @@
+"""Vertices: moved, inserted on edges, removed.  A ring is open, so its closing vertex is one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from geodp_app.drawing.draft import Handle, ToolName
+from geodp_app.drawing.drag_tools import DRAG
+from geodp_app.drawing.edits import with_inserted, with_vertex, without_vertex
+from geodp_app.drawing.faults import faults
+from geodp_app.drawing.hits import nearest_edge, nearest_vertex
+from geodp_app.drawing.shapes import Drawing
+from geodp_app.drawing.tool import Desk, Pointer, Tool
+
+
+@dataclass(frozen=True, slots=True)
+class _Drag:
+    """The button is down on a vertex.
+
+    Attributes
+    ----------
+    start : (float, float)
+    base : Drawing
+        With the vertex where it was taken hold of; inserted, if it is a new one.
+    label : str
+        Of the edit that results.
+    preview : Drawing
+    moving : bool
+        The pointer left the place of the press.
+    """
+
+    start: tuple[float, float]
+    base: Drawing
+    label: str
+    preview: Drawing
+    moving: bool = False
+
+
+class VerticesTool(Tool):
+    """A drag moves a vertex, a click on an edge inserts one, Alt and a click removes one."""
+
+    name: ClassVar[ToolName] = "vertices"
+    picks: ClassVar[bool] = True
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._selected: tuple[int, int, int] | None = None  # shape, ring, index
+        self._hover: Handle | None = None
+        self._drag: _Drag | None = None
+
+    @property
+    def hover(self) -> Handle | None:
+        return self._hover or next(iter(self.selected), None)
+
+    @property
+    def selected(self) -> tuple[Handle, ...]:
+        if self._selected is None:
+            return ()
+        shape, ring, index = self._selected
+        position = self.shown.shapes[shape].rings[ring][index]
+        return (Handle("vertex", shape, ring, index, position),)
+
+    @property
+    def shown(self) -> Drawing:
+        return self.desk.drawing if self._drag is None else self._drag.preview
+
+    @property
+    def hint(self) -> str:
+        if self._drag is not None:
+            return "Release to drop the vertex, Esc puts it back."
+        if self._hover is not None and self._hover.kind == "edge":
+            return "Click to insert a vertex here, or drag it out."
+        if self._hover is not None:
+            return "Drag to move this vertex; Alt+click or Delete removes it."
+        if self._selected is not None:
+            return "Arrows move the vertex, Delete removes it, Esc lets go."
+        return "Point at a vertex to move it, at an edge to insert one."
+
+    # events
+
+    def press(self, pointer: Pointer) -> None:
+        self._cancel_drag()
+        hit = self._hover = self._hit(pointer)
+        removing = pointer.modifiers.alt and hit is not None and hit.kind == "vertex"
+        if hit is None:
+            self._selected = None
+        elif pointer.double and (removing or hit.kind == "edge"):
+            return  # the first press of the double click did what was meant
+        elif hit.kind == "edge":
+            self._insert(hit, pointer)
+        elif removing:
+            self._remove(hit.shape, hit.ring, hit.index)
+        else:
+            self._selected = (hit.shape, hit.ring, hit.index)
+            drawing = self.desk.drawing
+            self._drag = _Drag(pointer.at, drawing, "move a vertex", drawing)
+
+    def move(self, pointer: Pointer) -> None:
+        drag = self._drag
+        if drag is None or self._selected is None:
+            self._hover = self._hit(pointer)
+        elif drag.moving or not pointer.near(drag.start, DRAG * pointer.radius):
+            shape, ring, index = self._selected
+            # its own ring does not catch the vertex: that would only make faults
+            point = self.desk.snapped(pointer, beside=(shape, ring))
+            preview = with_vertex(drag.base, shape, ring, index, point)
+            self._drag = replace(drag, preview=preview, moving=True)
+            self._hover = None
+
+    def release(self, pointer: Pointer) -> None:
+        if self._drag is None:
+            return
+        self.move(pointer)
+        drag, self._drag = self._drag, None
+        self._change(drag.label, drag.preview)
+        self._hover = self._hit(pointer)
+
+    def enter(self) -> bool:
+        return self._drag is None and self._let_go()
+
+    def escape(self) -> bool:
+        return self._cancel_drag() or self._let_go()
+
+    def backspace(self) -> bool:
+        return self.delete()
+
+    def delete(self) -> bool:
+        if self._drag is not None:
+            return False
+        if self._selected is not None:
+            self._remove(*self._selected)
+        elif self._hover is not None and self._hover.kind == "vertex":
+            self._remove(self._hover.shape, self._hover.ring, self._hover.index)
+        else:
+            return False
+        return True
+
+    def nudge(self, step: tuple[int, int]) -> bool:
+        if self._selected is None:
+            return False
+        if self._drag is None:
+            shape, ring, index = self._selected
+            x, y = self.desk.drawing.shapes[shape].rings[ring][index]
+            point = self.desk.on_grid((x + step[0], y + step[1]))
+            moved = with_vertex(self.desk.drawing, shape, ring, index, point)
+            self._change("move a vertex", moved)
+            self._hover, self.desk.cursor = None, point
+        return True
+
+    def undo_vertex(self) -> bool:
+        return self._cancel_drag()
+
+    def leave(self) -> bool:
+        self._cancel_drag()
+        self._selected, self._hover = None, None
+        return True
+
+    def forget(self, before: Drawing) -> None:
+        self._selected, self._hover, self._drag = None, None, None
+
+    # changes
+
+    def _hit(self, pointer: Pointer) -> Handle | None:
+        outlines, at, radius = self.desk.outlines, pointer.at, pointer.radius
+        return nearest_vertex(outlines, at, radius) or nearest_edge(outlines, at, radius)
+
+    def _insert(self, edge: Handle, pointer: Pointer) -> None:
+        """Put a vertex on an edge and take hold of it."""
+        ring = self.desk.drawing.shapes[edge.shape].rings[edge.ring]
+        point = edge.position
+        if point is None or point in (ring[edge.index], ring[(edge.index + 1) % len(ring)]):
+            self._selected = None
+            self.desk.say("There is no grid point between the ends of this edge.")
+            return
+        index = edge.index + 1
+        base = with_inserted(self.desk.drawing, edge.shape, edge.ring, index, point)
+        self._selected = (edge.shape, edge.ring, index)
+        self._drag = _Drag(pointer.at, base, "insert a vertex", base)
+
+    def _remove(self, shape: int, ring: int, index: int) -> None:
+        drawing = self.desk.drawing
+        last = len(drawing.shapes[shape].rings[ring]) <= 3
+        self._selected = self._hover = None
+        self._change("remove a vertex", without_vertex(drawing, shape, ring, index))
+        if last:
+            what = "shape" if ring == 0 else "hole"
+            self.desk.say(f"The {what} had only 3 vertices and was removed. Undo brings it back.")
+
+    def _change(self, label: str, drawing: Drawing) -> None:
+        """Make an edit, and tell of the first fault it brings."""
+        before = self.desk.drawing
+        if drawing == before:
+            return
+        known = {(fault.shape, fault.ring, fault.kind) for fault in faults(before)}
+        self.desk.edit(label, drawing)
+        for fault in faults(drawing):
+            if (fault.shape, fault.ring, fault.kind) not in known:
+                self.desk.say(f"{fault.text}.")
+                return
+
+    def _cancel_drag(self) -> bool:
+        drag, self._drag = self._drag, None
+        if drag is None:
+            return False
+        if drag.base is not self.desk.drawing:  # the vertex was only on trial
+            self._selected = None
+        if drag.preview is not self.desk.drawing:
+            self.desk.say("Move cancelled.")
+        return True
+
+    def _let_go(self) -> bool:
+        used, self._selected = self._selected is not None, None
+        return used

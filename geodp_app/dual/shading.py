@@ -1,0 +1,207 @@
+"""How good the piece would be elsewhere: values, their range, colours and words.  Private.
+
+A sheet is shaded by exact cells for few examples, else by a raster of exact scores
+(:class:`geodp_app.runs.protocol.ShadedSheet`).  Cells carry their probability; of a raster only
+how likely a point is relative to the best one is known, exp(nats * (score - best)).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from geodp_app.dual.sheets import number
+from geodp_app.palette import cividis
+from geodp_app.runs.protocol import ShadedSheet
+
+ShadeMode = Literal["off", "score", "probability"]
+Floats = NDArray[np.float64]
+
+#: Probabilities below the largest by this factor share the darkest colour.
+_DECADES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A range of values and the words on its colour bar.
+
+    Attributes
+    ----------
+    low, high : float
+    logarithmic : bool
+    percent : bool
+        Whether values read as percentages.
+    label : str
+    """
+
+    low: float
+    high: float
+    logarithmic: bool
+    percent: bool
+    label: str
+
+    def places(self, values: Floats) -> Floats:
+        """Where values lie on the bar, clipped to 0..1; NaN stays."""
+        low, high = self.low, self.high
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.logarithmic:
+                values = np.log(np.maximum(values, low))
+                low, high = math.log(low), math.log(high)
+            shares: Floats = np.clip((values - low) / (high - low or 1.0), 0.0, 1.0)
+        return shares
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """(place on the bar, text) of values worth reading."""
+        if self.logarithmic:
+            first, last = math.floor(math.log10(self.low)), math.floor(math.log10(self.high))
+            values = [10.0**e for e in range(first, last + 1) if 10.0**e >= self.low * 0.999]
+        else:
+            values = _round_values(self.low, self.high)
+        places = self.places(np.array(values, dtype=np.float64))
+        return [(float(p), self.text(v)) for p, v in zip(places, values, strict=True)]
+
+    def text(self, value: float) -> str:
+        """A value in words."""
+        if self.percent:
+            if 0 < value < 1e-6:
+                return "< 0.0001 %"
+            return f"{value * 100:.3g} %"
+        step = (self.high - self.low) / 5
+        return number(value, 0 if step >= 1 or self.logarithmic else 2)
+
+
+def density_scale(counts: NDArray[np.int64]) -> Scale:
+    """Range of a density; logarithmic where a few cells hold most lines."""
+    some = counts[counts > 0]
+    most = int(some.max(initial=1))
+    uneven = len(some) > 0 and most > 30 * float(np.median(some))
+    return Scale(1.0 if uneven else 0.0, max(float(most), 2.0), uneven, False, "lines per cell")
+
+
+def common_scale(scales: Sequence[Scale]) -> Scale | None:
+    """One range for several densities; logarithmic if one of them needs it."""
+    if not scales:
+        return None
+    low, high = max(s.low for s in scales), max(s.high for s in scales)
+    return replace(scales[0], low=low, high=high, logarithmic=low > 0)
+
+
+def shade_scale(
+    sheets: Sequence[ShadedSheet], mode: ShadeMode, nats: float | None = None
+) -> Scale | None:
+    """The common range of all sheets; None when there is nothing to shade.
+
+    Parameters
+    ----------
+    sheets : sequence of ShadedSheet
+    mode : {"off", "score", "probability"}
+    nats : float, optional
+        Of the exponential mechanism, per example of score; a raster needs it for probabilities.
+    """
+    if mode == "off" or not sheets:
+        return None
+    values = [shade_values(sheet, mode, nats, best_score(sheets)) for sheet in sheets]
+    finite = np.concatenate([v[np.isfinite(v)].ravel() for v in values])
+    if not finite.size:
+        return None
+    high = float(finite.max())
+    if mode == "score":
+        low = float(finite.min())
+        return Scale(low, high if high > low else low + 1, False, False, "score in examples")
+    if high <= 0:
+        return None
+    low = max(float(finite.min()), high * 10.0**-_DECADES)
+    exact = any(sheet.cells for sheet in sheets)
+    label = "probability of the cell" if exact else "likelihood relative to the best"
+    return Scale(min(low, high / 10), high, True, True, label)
+
+
+def best_score(sheets: Sequence[ShadedSheet]) -> float:
+    """The largest score of a raster, in examples; 0 if there is none."""
+    tops = [float(np.nanmax(s.scores)) for s in sheets if s.scores is not None and _any(s.scores)]
+    return max(tops, default=0.0)
+
+
+def shade_values(
+    sheet: ShadedSheet, mode: ShadeMode, nats: float | None = None, best: float = 0.0
+) -> Floats:
+    """Values of the cells, shape (m,), or of the raster, shape (r, r); NaN where none is known."""
+    if sheet.cells:
+        of_score = mode == "score"
+        return np.array([cell.score if of_score else cell.probability for cell in sheet.cells])
+    if sheet.scores is None:
+        return np.empty(0)
+    if mode == "score":
+        return sheet.scores
+    if nats is None:
+        return np.full_like(sheet.scores, np.nan)
+    likelihood: Floats = np.exp(nats * (sheet.scores - best))
+    return likelihood
+
+
+def colours(scale: Scale, values: Floats) -> NDArray[np.uint8]:
+    """Cividis colours with opacity, uint8 of shape (..., 4); NaN is clear."""
+    table = np.zeros((257, 4), dtype=np.uint8)
+    table[:256, :3], table[:256, 3] = cividis(), 255
+    places = scale.places(values) * 255
+    places[np.isnan(places)] = 256
+    whole = table.view(np.uint32)[:, 0]  # one look-up a value, not one a channel
+    shades: NDArray[np.uint8] = whole[np.rint(places).astype(np.intp), None].view(np.uint8)
+    return shades
+
+
+class Lookup:
+    """Values of one shaded sheet under dual points.
+
+    Parameters
+    ----------
+    sheet : ShadedSheet
+    values : ndarray of float64
+        Of :func:`shade_values`.
+    """
+
+    def __init__(self, sheet: ShadedSheet, values: Floats) -> None:
+        self._sheet, self._values = sheet, values
+        outlines = [cell.outline for cell in sheet.cells]
+        self._cells = np.flatnonzero([len(outline) >= 3 for outline in outlines])
+        rings = [shapely.Polygon(outlines[i]) for i in self._cells]
+        self._tree = shapely.STRtree(rings)
+
+    def value_at(self, u: float, v: float) -> float | None:
+        """The value at a dual point in grid units; None where none is known.
+
+        On an edge it is that of one of the cells beside it.
+        """
+        if self._sheet.cells:
+            found = self._tree.query(shapely.Point(u, v), predicate="intersects")
+            return float(self._values[self._cells[found[0]]]) if len(found) else None
+        return self._raster_value(u, v)
+
+    def _raster_value(self, u: float, v: float) -> float | None:
+        if self._values.ndim != 2:
+            return None
+        low, size = self._sheet.low, self._sheet.high - self._sheet.low
+        columns, rows = self._values.shape
+        i, j = math.floor((u - low) / size * columns), math.floor((v - low) / size * rows)
+        if not (0 <= i < columns and 0 <= j < rows) or math.isnan(self._values[i, j]):
+            return None
+        return float(self._values[i, j])
+
+
+def _any(values: Floats) -> bool:
+    return bool(np.isfinite(values).any())
+
+
+def _round_values(low: float, high: float) -> list[float]:
+    """Round values in low..high, four or so."""
+    span = high - low
+    step = 10.0 ** math.floor(math.log10(span / 3)) if span > 0 else 1.0
+    step *= next(f for f in (1, 2, 5, 10) if span / (step * f) <= 5)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [i * step for i in range(first, last + 1)]

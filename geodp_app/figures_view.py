@@ -1,0 +1,223 @@
+"""What the lower panels show of a run, as plain values: errors over steps, figures, the budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from geodp_app.formatting import MISSING, amount, count, duration, percentage
+from learners.accounting import AccountName, Neighbours
+
+#: Why a run's statement holds, or why there is none.
+Guarantee = Literal["private", "seeded", "greedy"]
+
+_ACCOUNTS: dict[AccountName, str] = {
+    "basic": "basic composition",
+    "zcdp": "zCDP",
+    "set-cover": "set cover",
+}
+_NEIGHBOURS: dict[Neighbours, str] = {
+    "add-remove": "add/remove one",
+    "replace-one": "replace one",
+}
+_BANNERS: dict[Guarantee, str] = {
+    "private": "",
+    "seeded": "Not private: the run is seeded.",
+    "greedy": "Not private: no noise is drawn.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPoint:
+    """Errors after a step, as shares 0..1 of the examples.  Private.
+
+    Attributes
+    ----------
+    step : int
+        From 1; 0 for the hypothesis before the first step.
+    empirical : float
+        Sum of the two below.
+    false_positives, false_negatives : float
+    test : float or None
+        On examples that the learner did not see.
+    """
+
+    step: int
+    empirical: float
+    false_positives: float
+    false_negatives: float
+    test: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Selecting:
+    """A selection under way.  All but the step is private.
+
+    Attributes
+    ----------
+    step : int
+        The step it will make, from 1.
+    trials, boxes : int
+    seconds : float
+    """
+
+    step: int
+    trials: int = 0
+    boxes: int = 0
+    seconds: float = 0.0
+
+    def text(self, *, release: bool = False) -> str:
+        """One line; in the release view without the private figures."""
+        if release or not self.trials:
+            return f"Selecting step {self.step}…"
+        return (
+            f"Selecting… {count(self.trials)} trials, {count(self.boxes)} boxes, "
+            f"{duration(self.seconds)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FiguresView:
+    """The figures at one step; None where there is no value.
+
+    Attributes
+    ----------
+    step, steps : int or None
+        The step at the cursor (0: before the first) and how many there will be.
+    test_error, empirical_error, false_positive_rate, false_negative_rate : float or None
+        Shares 0..1.  Private.
+    positives_taken, negatives_taken : int or None
+        Examples that the step removed.  Private.
+    positives_covered, positives : int or None
+        Positive examples covered so far, and all of them.  Private.
+    score : float or None
+        Of the piece, in examples.  Private.
+    seconds : float or None
+    trials, boxes : int or None
+        Work of the step.  Private.
+    threshold : int or None
+        The noisy count the piece was judged by.  Published.
+    epsilon, delta : float or None
+        Of the whole run.
+    epsilon_so_far : float or None
+        Of the steps up to the cursor.
+    eta : float or None
+        Nats per example in each selection.
+    account : {"basic", "zcdp", "set-cover"} or None
+    neighbours : {"add-remove", "replace-one"} or None
+    guarantee : {"private", "seeded", "greedy"}
+    """
+
+    step: int | None = None
+    steps: int | None = None
+    test_error: float | None = None
+    empirical_error: float | None = None
+    false_positive_rate: float | None = None
+    false_negative_rate: float | None = None
+    positives_taken: int | None = None
+    negatives_taken: int | None = None
+    positives_covered: int | None = None
+    positives: int | None = None
+    score: float | None = None
+    seconds: float | None = None
+    trials: int | None = None
+    boxes: int | None = None
+    threshold: int | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    epsilon_so_far: float | None = None
+    eta: float | None = None
+    account: AccountName | None = None
+    neighbours: Neighbours | None = None
+    guarantee: Guarantee = "private"
+
+    @property
+    def share_spent(self) -> float:
+        """Of epsilon, 0..1."""
+        if not self.epsilon or self.epsilon_so_far is None:
+            return 0.0
+        return min(max(self.epsilon_so_far / self.epsilon, 0.0), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A labelled number, ready to show."""
+
+    label: str
+    value: str
+    tip: str
+
+
+def error_figures(view: FiguresView) -> tuple[Figure, ...]:
+    """Errors of the shape so far.  Private."""
+    return (
+        Figure("Test error", percentage(view.test_error), "On examples the learner did not see"),
+        Figure("Empirical error", percentage(view.empirical_error), "On the learner's examples"),
+        Figure(
+            "False positives",
+            percentage(view.false_positive_rate),
+            "Learned as inside though labelled 0, as a share of all examples",
+        ),
+        Figure(
+            "False negatives",
+            percentage(view.false_negative_rate),
+            "Learned as outside though labelled 1, as a share of all examples",
+        ),
+        Figure("Positives covered", _covered(view), "Examples labelled 1 inside the shape so far"),
+    )
+
+
+def step_figures(view: FiguresView) -> tuple[Figure, ...]:
+    """The step at the cursor.  Private."""
+    taken = "Examples that this step decided"
+    return (
+        Figure("Positives taken", count(view.positives_taken), taken),
+        Figure("Negatives taken", count(view.negatives_taken), taken),
+        Figure("Score", amount(view.score, 4), "Of the chosen piece, in examples"),
+        Figure("Time", duration(view.seconds), "Of this step; it depends on the examples"),
+        Figure("Trials", count(view.trials), "Pieces the sampler proposed"),
+        Figure("Boxes", count(view.boxes), "Into which the sampler cut the dual plane"),
+    )
+
+
+def release_figures(view: FiguresView) -> tuple[Figure, ...]:
+    """What the step publishes, and the guarantee.  Public."""
+    private = view.guarantee != "greedy"
+    account = _ACCOUNTS[view.account] if view.account and private else MISSING
+    neighbours = _NEIGHBOURS[view.neighbours] if view.neighbours and private else MISSING
+    return (
+        Figure("Noisy threshold", count(view.threshold), "Released: the count of gain, with noise"),
+        Figure("η per step", amount(view.eta), "Nats per example in each selection"),
+        Figure("Account", account, "The composition that grants this η; the best of those valid"),
+        Figure("δ", amount(view.delta if private else None), "Probability outside the guarantee"),
+        Figure("Neighbours", neighbours, "What may differ between two samples that look alike"),
+    )
+
+
+def banner(view: FiguresView) -> str:
+    """Why the run is not private; empty if it is."""
+    return _BANNERS[view.guarantee]
+
+
+def budget_text(view: FiguresView) -> str:
+    """Epsilon spent so far, of how much."""
+    if view.guarantee == "greedy" or view.epsilon is None:
+        return MISSING
+    if view.epsilon_so_far is None:
+        return f"ε = {amount(view.epsilon)}"
+    return f"{amount(view.epsilon_so_far)} of ε = {amount(view.epsilon)}"
+
+
+def step_text(step: int | None, steps: int | None) -> str:
+    """Where the cursor is, in words."""
+    if step is None or not steps:
+        return "No steps yet"
+    return f"Step {step} of {steps}" if step else f"Before step 1 of {steps}"
+
+
+def _covered(view: FiguresView) -> str:
+    if view.positives_covered is None:
+        return MISSING
+    if not view.positives:
+        return count(view.positives_covered)
+    return percentage(view.positives_covered / view.positives)

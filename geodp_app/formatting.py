@@ -1,0 +1,74 @@
+"""Numbers as people read them, the same everywhere: '0.54 %', '12,430', '1.2 s', '5.7 min'.
+
+Spaces before units do not break.  A missing value is an en dash.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TypeGuard
+
+#: Stands for a value that is not there.
+MISSING = "–"
+
+#: Between a number and its unit: U+00A0.
+SPACE = "\u00a0"
+
+
+def percentage(share: float | None) -> str:
+    """A share, 0..1, as a percentage: two decimals below 10 %, one above; '< 0.01 %' if tiny."""
+    if not _known(share):
+        return MISSING
+    percent = 100 * share
+    if percent == 0:
+        return f"0{SPACE}%"
+    if 0 < percent < 0.005:
+        return f"<{SPACE}0.01{SPACE}%"
+    digits = 2 if percent < 9.995 else 1
+    return f"{percent:.{digits}f}{SPACE}%"
+
+
+def count(value: int | None) -> str:
+    """A whole number with a comma between thousands; a true minus sign."""
+    if value is None:
+        return MISSING
+    return f"{value:,}".replace("-", "−")
+
+
+def amount(value: float | None, digits: int = 3) -> str:
+    """A number of `digits` significant digits, without trailing zeros; thousands with commas."""
+    if not _known(value):
+        return MISSING
+    if value == 0:
+        return "0"
+    if abs(value) >= 10**digits - 0.5:
+        return count(round(value))
+    text = f"{value:.{digits}g}"
+    if "e" in text:
+        mantissa, exponent = text.split("e")
+        power = f"10{_raised(int(exponent))}"
+        text = power if mantissa == "1" else f"{mantissa}·{power}"
+    return text.replace("-", "−")
+
+
+def duration(seconds: float | None) -> str:
+    """A time span: milliseconds, seconds, minutes or hours, two or three digits."""
+    if not _known(seconds):
+        return MISSING
+    for limit, divisor, unit, digits in (
+        (0.9995, 1e-3, "ms", 0),
+        (9.95, 1, "s", 1),
+        (99.5, 1, "s", 0),
+        (5970, 60, "min", 1),
+    ):
+        if seconds < limit:
+            return f"{seconds / divisor:.{digits}f}{SPACE}{unit}"
+    return f"{seconds / 3600:.1f}{SPACE}h"
+
+
+def _known(value: float | None) -> TypeGuard[float]:
+    return value is not None and math.isfinite(value)
+
+
+def _raised(exponent: int) -> str:
+    return str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))

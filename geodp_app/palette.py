@@ -1,0 +1,176 @@
+"""Colours of the two themes, by what they mean.
+
+Data colours follow Okabe and Ito (2008, "Color universal design"): blue, orange, bluish green and
+reddish purple, moved in lightness until each has a contrast of 3 to its canvas and all four stay
+apart for protanopes and deuteranopes.  Cividis: Nuñez, Anderton and Renslow, PLoS ONE 13(7), 2018.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, fields
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assets import palette_path
+
+PaletteName = Literal["light", "dark"]
+PALETTES: tuple[PaletteName, ...] = get_args(PaletteName)
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """One theme; colours are ``#RRGGBB``.
+
+    Attributes
+    ----------
+    name : {"light", "dark"}
+    window, panel, canvas : str
+        Backgrounds: behind everything, of controls, of drawings and plots.
+    rule : str
+        Grid lines and hairlines; decoration, never the only sign of anything.
+    border : str
+        Outlines of controls.
+    ink, soft_ink : str
+        Words; second-rank words.
+    accent, on_accent : str
+        What is switched on or comes next; words on it.
+    danger, warning : str
+        Words and marks of errors, of cautions and of private data.
+    positive, negative : str
+        Examples labelled 1 and 0 and their dual lines.
+    learned, target : str
+        The learned shape; the drawing.
+    chosen : str
+        The newest piece and its dual points.
+    selection, focus : str
+        What is selected on a canvas; the ring around what has the keyboard.
+    """
+
+    name: PaletteName
+    window: str
+    panel: str
+    canvas: str
+    rule: str
+    border: str
+    ink: str
+    soft_ink: str
+    accent: str
+    on_accent: str
+    danger: str
+    warning: str
+    positive: str
+    negative: str
+    learned: str
+    target: str
+    chosen: str
+    selection: str
+    focus: str
+
+
+class PaletteError(ValueError):
+    """A palette file lacks a colour, or holds something that is none."""
+
+
+def load_palette(name: PaletteName) -> Palette:
+    """Read a palette from the assets.
+
+    Parameters
+    ----------
+    name : {"light", "dark"}
+
+    Raises
+    ------
+    PaletteError
+        If there is no such palette, or its file is not one.
+    """
+    if name not in PALETTES:
+        raise PaletteError(f"no palette {name!r}; there are: {', '.join(PALETTES)}")
+    return parse_palette(palette_path(name).read_text(encoding="utf-8"))
+
+
+def parse_palette(text: str) -> Palette:
+    """The palette in a JSON text.
+
+    Raises
+    ------
+    PaletteError
+        If a colour is missing, unknown or not ``#RRGGBB``.
+    """
+    data = json.loads(text)
+    names = [field.name for field in fields(Palette)]
+    if sorted(data) != sorted(names):
+        odd = sorted(set(data) ^ set(names))
+        raise PaletteError(f"missing or unknown colours: {', '.join(odd)}")
+    for key in names[1:]:
+        parse_colour(data[key])
+    return Palette(**data)
+
+
+def parse_colour(colour: str) -> tuple[int, int, int]:
+    """Red, green and blue, 0..255, of ``#RRGGBB``.
+
+    Raises
+    ------
+    PaletteError
+        If it is not of that form.
+    """
+    if not re.fullmatch(r"#[0-9A-Fa-f]{6}", colour):
+        raise PaletteError(f"{colour!r} is not a colour #RRGGBB")
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return red, green, blue
+
+
+def mix(a: str, b: str, share: float) -> str:
+    """The colour `share` of the way from a to b, 0..1, in sRGB."""
+    pairs = zip(parse_colour(a), parse_colour(b), strict=True)
+    return "#" + "".join(f"{round(p + (q - p) * share):02X}" for p, q in pairs)
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance, 0..1 (WCAG 2.2)."""
+    channels = (c / 255 for c in parse_colour(colour))
+    red, green, blue = (
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(a: str, b: str) -> float:
+    """Contrast ratio of two colours, 1..21 (WCAG 2.2): 4.5 for words, 3 for marks."""
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+# (index, red, green, blue): between these the published table is linear to 1.2/255
+_CIVIDIS_KNOTS = (
+    (0, 0, 32, 77),
+    (19, 0, 46, 110),
+    (30, 0, 53, 110),
+    (31, 1, 54, 110),
+    (34, 15, 56, 110),
+    (39, 29, 59, 109),
+    (46, 42, 64, 108),
+    (60, 61, 74, 107),
+    (89, 90, 95, 109),
+    (131, 128, 126, 121),
+    (148, 144, 139, 121),
+    (169, 165, 156, 118),
+    (197, 195, 180, 109),
+    (216, 216, 197, 99),
+    (230, 232, 210, 89),
+    (247, 251, 226, 72),
+    (251, 255, 230, 66),
+    (255, 255, 234, 70),
+)
+
+
+def cividis() -> NDArray[np.uint8]:
+    """Cividis, dark blue to yellow, as a new table of uint8, shape (256, 3)."""
+    knots = np.array(_CIVIDIS_KNOTS)
+    rows = [np.interp(np.arange(256), knots[:, 0], knots[:, c]) for c in (1, 2, 3)]
+    table: NDArray[np.uint8] = np.rint(np.column_stack(rows)).astype(np.uint8)
+    return table

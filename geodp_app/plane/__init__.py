@@ -1,0 +1,1 @@
+"""What the plane shows, as arrays.  Free of Qt."""

@@ -1,0 +1,298 @@
+"""The learner's process: the only place where the window's learners run.
+
+Why a process and not a thread: compiling the loops takes half a minute of pure Python, and the
+learners' own bookkeeping holds the interpreter's lock as well; neither may ever delay a frame of
+the window.  And what runs away or runs out of memory can be ended at once, with nothing released.
+
+It answers the requests of :mod:`geodp_app.runs.protocol` that come over a pipe, one at a time.
+Inside a selection and inside the answer to a question it looks at the pipe now and then.  It
+ends with the process that started it, whatever it is doing.
+
+Importing this module is cheap; the learners are loaded when they are first needed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
+from multiprocessing import connection, parent_process
+from typing import TYPE_CHECKING, Any
+
+from geodp_app.document.work import LearnerChoice
+from geodp_app.runs import messages
+from geodp_app.runs.protocol import (
+    BoxView,
+    Cancel,
+    Failed,
+    Finished,
+    GreedyFigures,
+    Job,
+    Next,
+    Prepare,
+    Prepared,
+    Preparing,
+    Progressed,
+    Reply,
+    Request,
+    Shade,
+    Shaded,
+    Start,
+    Started,
+    Stepped,
+    Stopped,
+)
+from geometry.halfplane import HalfplaneLattice
+from learners.records import StepRecord
+from learners.selection import Cancelled, SelectionProgress
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    from learners.estimator import Estimator
+
+#: Boxes of the sampler shown at most.
+MOST_BOXES = 60
+
+#: Seconds between two reports from inside a selection.
+REPORT_EVERY = 0.1
+
+#: The window goes first when processors are short (POSIX niceness).
+_NICENESS = 5
+
+
+class PeerGone(Exception):
+    """The other end of the pipe is closed: nobody is left to answer to."""
+
+
+def main(pipe: Connection[Any, Any]) -> None:
+    """Serve until the pipe is closed: the process's entry."""
+    # Ctrl+C is for the window, which then closes the pipe
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    LearnerServer(pipe).serve()
+
+
+def _end_with_parent() -> None:
+    """Leave at once when the parent is gone, even from inside a compiled loop."""
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+
+class LearnerServer:
+    """Answers requests; holds at most one run."""
+
+    def __init__(self, pipe: Connection[Any, Any]) -> None:
+        self._pipe = pipe
+        self._sending = threading.Lock()
+        self._waiting: deque[Request] = deque()
+        self._run: _Run | None = None
+
+    def serve(self) -> None:
+        """Answer requests until the other end is gone."""
+        answers: dict[type, Callable[[Any], None]] = {
+            Prepare: self._prepare,
+            Start: self._start,
+            Next: self._next,
+            Shade: self._shade,
+            Cancel: self._cancel,
+        }
+        try:
+            while True:
+                request = self._waiting.popleft() if self._waiting else self._receive()
+                try:
+                    answers[type(request)](request)
+                except PeerGone:
+                    raise
+                except Exception as error:
+                    self._fail(request, error)
+        except PeerGone:
+            pass
+
+    # requests
+
+    def _prepare(self, request: Prepare) -> None:
+        from geodp_app.runs.warm_up import warm_up
+
+        warm_up(lambda: self._send(Preparing()))
+        self._send(Prepared())
+
+    def _start(self, request: Start) -> None:
+        self._run = None
+        self._run = _Run(request.run, request.job, self._look)
+        self._send(Started(request.run))
+
+    def _next(self, request: Next) -> None:
+        run = self._run
+        if run is None or run.number != request.run:
+            raise ValueError("this run is over: start a new one")
+        # a run that fails or is cancelled is over
+        self._run = None
+        try:
+            record, views = run.advance()
+        except Cancelled:
+            self._send(Stopped(run.number))
+            return
+        self._send(Stepped(run.number, record, views))
+        if record.step == record.steps:
+            self._send(Finished(run.number, run.learner.release_))
+        else:
+            self._run = run
+
+    def _shade(self, request: Shade) -> None:
+        from geodp_app.runs.shading import shade
+
+        try:
+            sheets = shade(request.question, self._give_way)
+        except Cancelled:
+            sheets = ()
+        self._send(Shaded(request.run, request.tag, sheets))
+
+    def _cancel(self, request: Cancel) -> None:
+        if self._run is not None and self._run.number == request.run:
+            self._run = None
+        self._send(Stopped(request.run))
+
+    def _fail(self, request: Request, error: Exception) -> None:
+        """Tell it in one line; the process lives on."""
+        text = " ".join(str(error).split())
+        if isinstance(error, MemoryError):
+            text = "out of memory: use a coarser grid or fewer examples"
+        elif not isinstance(error, ValueError):
+            text = f"internal error, nothing was released: {type(error).__name__}: {text}"
+        self._send(Failed(getattr(request, "run", 0), text))
+
+    # inside a selection
+
+    def _look(self, progress: Progressed | None) -> None:
+        """Report, and stop if that is asked; other requests wait."""
+        if progress is not None:
+            self._send(progress)
+        while self._pipe.poll():
+            request = self._receive()
+            # requests come in order: it can only be meant for the run in progress
+            if isinstance(request, Cancel):
+                raise Cancelled
+            self._waiting.append(request)
+
+    def _give_way(self) -> None:
+        if self._waiting or self._pipe.poll():
+            raise Cancelled
+
+    # the pipe
+
+    def _receive(self) -> Request:
+        try:
+            request: Request = messages.receive(self._pipe)
+        except (EOFError, OSError) as error:
+            raise PeerGone from error
+        return request
+
+    def _send(self, reply: Reply) -> None:
+        try:
+            with self._sending:
+                messages.send(self._pipe, reply)
+        except OSError as error:
+            raise PeerGone from error
+
+
+class _Run:
+    """One run: a learner, its stream of records, and the watch inside its selections."""
+
+    def __init__(self, number: int, job: Job, look: Callable[[Progressed | None], None]) -> None:
+        self.number = number
+        self.learner = make_learner(job.settings.learner, job.grid, job.settings.parameters())
+        self._lattice = HalfplaneLattice(job.grid, job.settings.measure)
+        self._look = look
+        self._step = 0
+        self._began = self._reported = 0.0
+        self._last: SelectionProgress | None = None
+        self._stream: Iterator[StepRecord] = self.learner.steps(
+            job.points, job.labels, watch=self._watch
+        )
+
+    def advance(self) -> tuple[StepRecord, tuple[BoxView, ...]]:
+        """Make the next step."""
+        self._step += 1
+        self._began = self._reported = time.monotonic()
+        try:
+            record = next(self._stream)
+            return _portable(record), self._views(self._last)
+        finally:
+            # it holds on to the sampler's tables
+            self._last = None
+
+    def _watch(self, progress: SelectionProgress) -> None:
+        self._last = progress
+        now = time.monotonic()
+        report = None
+        if now - self._reported >= REPORT_EVERY:
+            self._reported = now
+            report = Progressed(
+                run=self.number,
+                step=self._step,
+                trials=progress.trials,
+                boxes=progress.boxes,
+                log_mass=progress.log_mass,
+                seconds=now - self._began,
+                views=self._views(progress),
+            )
+        self._look(report)
+
+    def _views(self, progress: SelectionProgress | None) -> tuple[BoxView, ...]:
+        if progress is None or progress.heaviest is None:
+            return ()
+        unit = float(1 << self._lattice.bits)
+        return tuple(
+            BoxView(
+                box.sheets,
+                tuple(
+                    (u0 / unit, u1 / unit, v0 / unit, v1 / unit)
+                    for u0, u1, v0, v1 in box.rectangles
+                ),
+                box.share,
+            )
+            for box in progress.heaviest(MOST_BOXES)
+        )
+
+
+def _portable(record: StepRecord) -> StepRecord:
+    """The record without types that live among compiled loops."""
+    from learners.greedy import GreedyDiagnostics
+
+    known = record.diagnostics
+    if not isinstance(known, GreedyDiagnostics):
+        return record
+    return replace(record, diagnostics=GreedyFigures(**asdict(known)))
+
+
+def make_learner(name: LearnerChoice, grid: int, parameters: dict[str, Any]) -> Estimator:
+    """The learner of that name.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    from learners.convex_polygon import ConvexPolygonLearner
+    from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
+    from learners.polygon_union import PolygonUnionLearner
+
+    learners: dict[str, type[Any]] = {
+        "union": PolygonUnionLearner,
+        "convex": ConvexPolygonLearner,
+        "greedy-union": GreedyUnionLearner,
+        "greedy-convex": GreedyConvexLearner,
+    }
+    if name not in learners:
+        raise ValueError(f"unknown learner {name!r}: use one of {', '.join(learners)}")
+    learner: Estimator = learners[name](grid=grid, **parameters)
+    return learner

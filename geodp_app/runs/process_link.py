@@ -1,0 +1,108 @@
+"""A learner's process as its owner sees it: requests go in without waiting, replies call back.
+
+Two threads do what may block: one starts the process and reads its replies, the other writes
+requests (a million examples are 17 MB).  Neither computes anything.  Free of Qt.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+from collections.abc import Callable
+from multiprocessing.context import SpawnProcess
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from geodp_app.runs import messages
+from geodp_app.runs.learner_process import main
+from geodp_app.runs.protocol import Reply, Request
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+
+class ProcessLink:
+    """One process, from its start to its end.
+
+    Parameters
+    ----------
+    receive : callable
+        Called from a thread with this link and every reply, and at last with None when the
+        process has ended, whoever ended it.
+    """
+
+    def __init__(self, receive: Callable[[ProcessLink, Reply | None], None]) -> None:
+        self._receive = receive
+        self._requests: SimpleQueue[Request | None] = SimpleQueue()
+        self._process: SpawnProcess | None = None
+        self._unwanted = False
+        self._reader = threading.Thread(target=self._live, name="geodp-replies", daemon=True)
+        self._reader.start()
+
+    def send(self, request: Request) -> None:
+        """Put a request on its way; never waits.  Without a process it is lost."""
+        self._requests.put(request)
+
+    def kill(self) -> None:
+        """End the process at once; never waits."""
+        self._unwanted = True
+        process = self._process
+        if process is not None:
+            process.kill()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the end of a process that was killed; whether it came in time."""
+        self._reader.join(seconds)
+        return not self._reader.is_alive()
+
+    @property
+    def pid(self) -> int | None:
+        """The process's number, once it has started."""
+        return None if self._process is None else self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """How the process ended: negative for a signal; None before, or if it never started."""
+        return None if self._process is None else self._process.exitcode
+
+    def _live(self) -> None:
+        try:
+            self._serve()
+        finally:
+            self._requests.put(None)
+            self._receive(self, None)
+
+    def _serve(self) -> None:
+        # spawn: a fork of a process with threads and a window is not safe
+        context = multiprocessing.get_context("spawn")
+        here, there = context.Pipe()
+        process = context.Process(target=main, args=(there,), name="geodp-learner", daemon=True)
+        try:
+            process.start()
+        except OSError:
+            return  # no room for another process
+        finally:
+            there.close()
+        self._process = process
+        if self._unwanted:
+            process.kill()
+        threading.Thread(
+            target=self._write, args=(here,), name="geodp-requests", daemon=True
+        ).start()
+        try:
+            while True:
+                self._receive(self, messages.receive(here))
+        except (EOFError, OSError):
+            pass
+        finally:
+            process.kill()
+            process.join()
+
+    def _write(self, pipe: Connection[Any, Any]) -> None:
+        try:
+            while (request := self._requests.get()) is not None:
+                messages.send(pipe, request)
+        except OSError:
+            pass  # the process has ended; the reader tells
+        finally:
+            pipe.close()

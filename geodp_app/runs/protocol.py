@@ -1,0 +1,276 @@
+"""What the window and the learner's process say to each other.  Plain picklable values.
+
+The process answers requests one at a time, in order:
+
+    Prepare   Preparing (only if something is compiled), Prepared
+    Start     Started
+    Next      Progressed (any number), Stepped; after the last step also Finished
+    Shade     Shaded
+    Cancel    Stopped, also from inside a Next
+
+or with Failed.  A question gives way to whatever is asked after it.  Replies carry the number of
+the run they belong to, so that what arrives late from a cancelled run can be dropped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp_app.document.work import RunSettings
+from geometry.halfplane import Halfplane, Measure
+from learners.records import Piece, Release, StepDiagnostics, StepRecord
+from learners.scores import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A run to be made.  Private: it holds the examples.
+
+    Attributes
+    ----------
+    points : ndarray of int64, shape (n, 2)
+    labels : ndarray of bool, shape (n,)
+    grid : int
+    settings : RunSettings
+    """
+
+    points: NDArray[np.int64]
+    labels: NDArray[np.bool_]
+    grid: int
+    settings: RunSettings
+
+
+@dataclass(frozen=True, slots=True)
+class ShadeQuestion:
+    """How good would the piece be if one of its halfplanes were another one?
+
+    Attributes
+    ----------
+    points, labels
+        The examples alive before the step.
+    role : {"disjunction", "conjunction"}
+    grid, measure
+        Of the lattice.
+    k, threshold
+        The score's parameters; a threshold of None means gain less loss (greedy).
+    rate : float
+        eta / k: nats per unit of the integer score; 0 when the run is not private.
+    others : tuple of Halfplane
+        The halfplanes held fixed: two for a triangle, none for a single halfplane.
+    resolution : int
+        Samples along a side of a raster.
+    most_lines : int
+        Cells are exact up to so many distinct examples inside the others.
+    """
+
+    points: NDArray[np.int64]
+    labels: NDArray[np.bool_]
+    role: Role
+    grid: int
+    measure: Measure
+    k: int
+    threshold: int | None
+    rate: float
+    others: tuple[Halfplane, ...]
+    resolution: int = 96
+    most_lines: int = 120
+
+
+@dataclass(frozen=True, slots=True)
+class ShadedCell:
+    """A cell of the arrangement in one sheet.
+
+    Attributes
+    ----------
+    outline : ndarray of float64, shape (m, 2)
+        Corners (u, v) in grid units (lattice units / 2**bits), counterclockwise.  Convex but for
+        the corners (0, 0) and (d, d) of the chord measure's region.
+    score : float
+        In examples.
+    probability : float
+        Of the whole cell, given the other halfplanes; sums to 1 over all sheets.
+    """
+
+    outline: NDArray[np.float64]
+    score: float
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class ShadedSheet:
+    """One sheet, shaded: exact cells for a small sample, else a raster.
+
+    Attributes
+    ----------
+    sheet : int
+        Value of geometry.halfplane.Sheet.
+    cells : tuple of ShadedCell
+        Empty when there are too many lines.
+    scores : ndarray of float64, shape (resolution, resolution), or None
+        Exact scores at a raster of lattice points, [i, j] at the centre of the i-th column in u
+        and j-th row in v of the sheet's square; NaN where the lattice has no halfplane.
+    low, high : float
+        The square: u and v in low..high, grid units.
+    """
+
+    sheet: int
+    cells: tuple[ShadedCell, ...]
+    scores: NDArray[np.float64] | None
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class BoxView:
+    """One of the sampler's heaviest boxes: a rectangle for each halfplane of the piece.
+
+    Attributes
+    ----------
+    sheets : tuple of int
+    rectangles : tuple of (u0, u1, v0, v1)
+        Half-open, in grid units.
+    share : float
+        Of the envelope's mass, 0..1.
+    """
+
+    sheets: tuple[int, ...]
+    rectangles: tuple[tuple[float, float, float, float], ...]
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class GreedyFigures(StepDiagnostics):
+    """Diagnostics of a greedy step, in a type that the window can load without compiled loops.
+
+    Attributes
+    ----------
+    gap : int
+        No piece of the lattice scores more than `score + gap`.
+    """
+
+    gap: int
+
+
+# requests
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """Compile or load the loops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Begin a run; nothing is selected yet."""
+
+    run: int
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """Make the next step of the run."""
+
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shade:
+    """Answer a question about the dual plane."""
+
+    run: int
+    question: ShadeQuestion
+    tag: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """End the run, even from inside a selection; the answer is always Stopped."""
+
+    run: int
+
+
+Request = Prepare | Start | Next | Shade | Cancel
+
+# replies
+
+
+@dataclass(frozen=True, slots=True)
+class Preparing:
+    """Loops are being compiled: it will take about half a minute, once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Ready for a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The job was accepted; steps may be asked for."""
+
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progressed:
+    """From inside a selection, at most every tenth of a second.  Private."""
+
+    run: int
+    step: int
+    trials: int
+    boxes: int
+    log_mass: float
+    seconds: float
+    views: tuple[BoxView, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """A step is done.  `views`: the sampler's heaviest boxes at its end (private).
+
+    The record's diagnostics are StepDiagnostics or GreedyFigures.
+    """
+
+    run: int
+    record: StepRecord
+    views: tuple[BoxView, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The last step is done: what may be published."""
+
+    run: int
+    release: Release
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The selection was cancelled; nothing was released."""
+
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """One line for the person."""
+
+    run: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shaded:
+    """The answer to a question; no sheets if it gave way to another request."""
+
+    run: int
+    tag: int
+    sheets: tuple[ShadedSheet, ...]
+    piece: Piece = field(default=())
+
+
+Reply = Preparing | Prepared | Started | Progressed | Stepped | Finished | Stopped | Failed | Shaded

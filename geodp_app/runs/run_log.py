@@ -1,0 +1,365 @@
+"""The log of a run: its records, a cursor to look back, and the figures of every step.
+
+Private, all of it but the release.  Frame: grid units.  Free of Qt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from shapely.geometry.base import BaseGeometry
+
+from geodp_app.document.simulating import simulate
+from geodp_app.document.work import RunSettings, Work
+from geodp_app.errors import InputError
+from geodp_app.examples_csv import Examples
+from geodp_app.runs.decisions import Decisions
+from geodp_app.runs.protocol import BoxView, ShadeQuestion
+from geodp_app.runs.stored_run import StoredRun
+from geometry.polygons import intersection_shape, union_shape
+from learners.accounting import AccountName, PrivacySpent, spent_after
+from learners.records import Piece, Release, StepRecord
+from learners.scores import Role
+from learners.set_cover import default_steps, plan_budget
+
+#: Seed of test samples: beyond the seeds that a person may choose for the examples.
+_TEST_SEED = 1 << 80
+
+
+@dataclass(frozen=True, slots=True)
+class StepFigures:
+    """What there is to say about one step.  Private.
+
+    Attributes
+    ----------
+    step, steps : int
+        Number of the step, from 1, and of how many.
+    empirical_error, false_positive_rate, false_negative_rate : float
+        Of the hypothesis after the step, over all examples (predicted 1 though 0; predicted 0
+        though 1).
+    test_error, test_false_positive_rate, test_false_negative_rate : float or None
+        The same over the test sample; None without one.
+    positives_alive, negatives_alive : int
+        Examples alive before the step.
+    positives_taken, negatives_taken : int
+        Examples that the step decided.
+    positives_decided, negatives_decided : int
+        Examples that this step and those before it decided.
+    score : float
+        Of the piece, in examples.
+    threshold : int or None
+        The noisy count; None when the learner is not private.
+    gap : int or None
+        Greedy learners: no piece scores more than `score + gap`.
+    seconds : float
+        Time of the step.
+    trials, boxes : int
+        Work of the sampler.
+    eta : float or None
+        Nats per example in each selection; None when the learner is not private.
+    epsilon_so_far : float or None
+        Spent by the first `step` steps, see :func:`learners.accounting.spent_after`.
+    account : str or None
+        The account that charges `epsilon_so_far`.
+    """
+
+    step: int
+    steps: int
+    empirical_error: float
+    false_positive_rate: float
+    false_negative_rate: float
+    test_error: float | None
+    test_false_positive_rate: float | None
+    test_false_negative_rate: float | None
+    positives_alive: int
+    negatives_alive: int
+    positives_taken: int
+    negatives_taken: int
+    positives_decided: int
+    negatives_decided: int
+    score: float
+    threshold: int | None
+    gap: int | None
+    seconds: float
+    trials: int
+    boxes: int
+    eta: float | None
+    epsilon_so_far: float | None
+    account: AccountName | None
+
+
+class RunLog:
+    """One run on one sample, and how it looked after each step.
+
+    Parameters
+    ----------
+    points : ndarray of int64, shape (n, 2)
+        The examples, grid units.
+    labels : ndarray of bool, shape (n,)
+    grid : int
+        d.
+    settings : RunSettings
+    test : Examples, optional
+        Points to test the hypothesis on, see :func:`test_sample`.
+    records : iterable of StepRecord
+        Steps made already, in order.
+    release : Release, optional
+        Of a run that is finished.
+    """
+
+    def __init__(
+        self,
+        points: NDArray[np.int64],
+        labels: NDArray[np.bool_],
+        grid: int,
+        settings: RunSettings,
+        test: Examples | None = None,
+        records: Iterable[StepRecord] = (),
+        release: Release | None = None,
+    ) -> None:
+        self.grid = grid
+        self.settings = settings
+        self.role: Role = "disjunction" if settings.learner.endswith("union") else "conjunction"
+        self.release: Release | None = None
+        self._records: list[StepRecord] = []
+        self._views: list[tuple[BoxView, ...]] = []
+        self._examples = Decisions(points, labels, self.role)
+        self._test = Decisions(test.points, test.labels, self.role) if test is not None else None
+        self._cursor = 0
+        self._regions: dict[int, BaseGeometry] = {}
+        self._budgets: dict[int, PrivacySpent | None] = {}
+        self._figures: dict[int, StepFigures] = {}
+        for record in records:
+            self.add(record)
+        if release is not None:
+            self.finish(release)
+
+    @classmethod
+    def restored(cls, work: Work, run: StoredRun) -> RunLog:
+        """The log of a run that was kept with a session; the work holds its examples."""
+        examples = work.examples
+        points = np.empty((0, 2), dtype=np.int64) if examples is None else examples.points
+        labels = np.empty(0, dtype=np.bool_) if examples is None else examples.labels != 0
+        test = test_sample(work)
+        return cls(points, labels, run.grid, run.settings, test, run.records, run.release)
+
+    def stored(self) -> StoredRun:
+        """What a session keeps of it."""
+        return StoredRun(self.settings, self.grid, self.records, self.release)
+
+    # growing
+
+    def add(self, record: StepRecord, views: tuple[BoxView, ...] = ()) -> None:
+        """One more step; a cursor at the end follows.
+
+        Raises
+        ------
+        ValueError
+            If it is not the next step.
+        """
+        if record.step != len(self._records) + 1:
+            raise ValueError(f"step {record.step} does not follow step {len(self._records)}")
+        follows = self._cursor == len(self._records)
+        self._examples.add(record.release.piece)
+        if self._test is not None:
+            self._test.add(record.release.piece)
+        self._records.append(record)
+        self._views.append(views)
+        if follows:
+            self._cursor = len(self._records)
+
+    def finish(self, release: Release) -> None:
+        """The run has come to its end."""
+        self.release = release
+
+    @property
+    def records(self) -> tuple[StepRecord, ...]:
+        """Steps made so far."""
+        return tuple(self._records)
+
+    @property
+    def planned(self) -> int:
+        """Steps of the whole run; a greedy run may end before."""
+        if self._records:
+            return self._records[-1].steps
+        n_steps = self.settings.n_steps
+        return default_steps(self.settings.k) if n_steps is None else n_steps
+
+    @property
+    def privacy(self) -> PrivacySpent | None:
+        """What the whole run spends; None when the learner is not private."""
+        if self.release is not None:
+            return self.release.privacy
+        return self._budget(self.planned)
+
+    # at the cursor
+
+    @property
+    def cursor(self) -> int:
+        """How many steps are shown, 0..len(records)."""
+        return self._cursor
+
+    @cursor.setter
+    def cursor(self, step: int) -> None:
+        if not 0 <= step <= len(self._records):
+            raise ValueError(f"step {step} is outside 0..{len(self._records)}")
+        self._cursor = step
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """Pieces of the steps shown; the last is the newest."""
+        return tuple(record.release.piece for record in self._records[: self._cursor])
+
+    @property
+    def views(self) -> tuple[BoxView, ...]:
+        """The sampler's heaviest boxes at the end of the last step shown."""
+        return self._views[self._cursor - 1] if self._cursor else ()
+
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """Examples that no step shown has decided, shape (n,)."""
+        return self._examples.alive(self._cursor)
+
+    @property
+    def decided(self) -> NDArray[np.bool_]:
+        """Examples that some step shown has decided, shape (n,)."""
+        return ~self.alive
+
+    @property
+    def wrong(self) -> NDArray[np.bool_]:
+        """Examples whose label is not the predicted one, shape (n,)."""
+        return self._examples.wrong(self._cursor)
+
+    def region(self) -> BaseGeometry:
+        """The hypothesis as a valid shape in grid units: that of the release, at the end."""
+        if self._cursor not in self._regions:
+            if self.role == "disjunction":
+                shape = union_shape(self.pieces, self.grid)
+            else:
+                shape = intersection_shape([h for piece in self.pieces for h in piece], self.grid)
+            self._regions[self._cursor] = shape
+        return self._regions[self._cursor]
+
+    # of any step
+
+    def figures(self, step: int) -> StepFigures:
+        """Figures of a step.
+
+        Raises
+        ------
+        ValueError
+            If the step, from 1, has not been made.
+        """
+        if step not in self._figures:
+            self._figures[step] = self._figure(self._record(step))
+        return self._figures[step]
+
+    def _figure(self, record: StepRecord) -> StepFigures:
+        step = record.step
+        known = record.diagnostics
+        so_far = [one.diagnostics for one in self._records[:step]]
+        privacy = self._budget(record.steps)
+        spent = None if privacy is None else spent_after(privacy, step)
+        test = None if self._test is None else self._test.error_rates(step)
+        return StepFigures(
+            step=step,
+            steps=record.steps,
+            empirical_error=known.empirical_error,
+            false_positive_rate=known.false_positive_rate,
+            false_negative_rate=known.false_negative_rate,
+            test_error=None if test is None else sum(test),
+            test_false_positive_rate=None if test is None else test[0],
+            test_false_negative_rate=None if test is None else test[1],
+            positives_alive=known.positives_alive,
+            negatives_alive=known.negatives_alive,
+            positives_taken=known.positives_taken,
+            negatives_taken=known.negatives_taken,
+            positives_decided=sum(one.positives_taken for one in so_far),
+            negatives_decided=sum(one.negatives_taken for one in so_far),
+            score=known.score,
+            threshold=record.release.threshold,
+            gap=getattr(known, "gap", None),
+            seconds=known.seconds,
+            trials=known.trials,
+            boxes=known.boxes,
+            eta=None if privacy is None else privacy.eta,
+            epsilon_so_far=None if spent is None else spent[0],
+            account=None if spent is None else spent[1],
+        )
+
+    def question(self, step: int, edge: int = 0, resolution: int = 96) -> ShadeQuestion:
+        """Why was this halfplane chosen in that step, the piece's others given?
+
+        Parameters
+        ----------
+        step : int
+            From 1.
+        edge : int
+            Which halfplane of the piece moves.
+        resolution : int
+            Of the raster, if there are many lines.
+
+        Raises
+        ------
+        ValueError
+            If the step has not been made, or its piece has no such halfplane.
+        """
+        record = self._record(step)
+        piece = record.release.piece
+        if not 0 <= edge < len(piece):
+            raise ValueError(f"halfplane {edge} is outside 0..{len(piece) - 1}")
+        alive = self._examples.alive(step - 1)
+        privacy = self._budget(record.steps)
+        return ShadeQuestion(
+            points=self._examples.points[alive],
+            labels=self._examples.labels[alive],
+            role=self.role,
+            grid=self.grid,
+            measure=self.settings.measure,
+            k=self.settings.k,
+            threshold=record.release.threshold,
+            rate=0.0 if privacy is None else privacy.eta / self.settings.k,
+            others=piece[:edge] + piece[edge + 1 :],
+            resolution=resolution,
+        )
+
+    def _record(self, step: int) -> StepRecord:
+        if not 1 <= step <= len(self._records):
+            raise ValueError(f"step {step} is outside 1..{len(self._records)}")
+        return self._records[step - 1]
+
+    def _budget(self, steps: int) -> PrivacySpent | None:
+        """The privacy statement of a run of that many steps: public numbers only."""
+        if steps not in self._budgets:
+            self._budgets[steps] = _plan(self.settings, steps)
+        return self._budgets[steps]
+
+
+def _plan(settings: RunSettings, steps: int) -> PrivacySpent | None:
+    if settings.learner.startswith("greedy"):
+        return None
+    s = settings
+    return plan_budget(s.epsilon, s.delta, steps, s.beta, s.neighbours, s.private).spent
+
+
+def test_sample(work: Work, n: int = 20_000) -> Examples | None:  # noqa: PT028
+    """Points to test a hypothesis on: drawn as the work's examples are, but without label noise.
+
+    They do not depend on the examples, nor on the seed of these.
+
+    Returns
+    -------
+    Examples or None
+        None for imported examples, whose source nobody knows, and where nothing is drawn or
+        painted to place the sample.
+    """
+    if work.examples is not None and not work.simulated:
+        return None
+    sampling = replace(work.sampling, n=n, noise=0.0, seed=_TEST_SEED)
+    try:
+        return simulate(replace(work, sampling=sampling))
+    except InputError:
+        return None

@@ -1,0 +1,63 @@
+"""Compiling the learners' loops before they are needed.
+
+Numba compiles a loop at its first call and keeps the machine code in its cache
+(``NUMBA_CACHE_DIR``, else beside the source).  From an empty cache that takes about half a
+minute, from a full one about a second.  Every learner is run once on a tiny sample, which calls
+every loop with the types of a real run, so that a real run compiles nothing.
+
+Imports numba: for the learner's process only.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba.core import event
+
+from geodp_app.runs.score_raster import count_raster
+from geometry.halfplane import HalfplaneLattice
+from learners.convex_polygon import ConvexPolygonLearner
+from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
+from learners.polygon_union import PolygonUnionLearner
+
+#: Side of the tiny sample's grid.
+_GRID = 8
+
+
+def warm_up(compiling: Callable[[], None]) -> None:
+    """Load or compile every loop.
+
+    Parameters
+    ----------
+    compiling : callable
+        Called once, from any thread, when the first loop turns out not to be cached.
+    """
+    xy = np.arange(_GRID + 1)
+    points = np.stack(np.meshgrid(xy, xy), axis=-1).reshape(-1, 2).astype(np.int64)
+    labels = points.sum(axis=1) <= _GRID
+    with event.install_listener("numba:compile", _First(compiling)):
+        for private in (PolygonUnionLearner, ConvexPolygonLearner):
+            private(k=1, n_steps=1, grid=_GRID, seed=1).fit(points, labels)
+        for greedy in (GreedyUnionLearner, GreedyConvexLearner):
+            greedy(k=1, n_steps=1, grid=_GRID, max_boxes=100).fit(points, labels)
+        lattice = HalfplaneLattice(_GRID)
+        count_raster(points, labels, lattice, (), 1, lambda: None)
+
+
+class _First(event.Listener):
+    """Hears of the first compilation."""
+
+    def __init__(self, heard: Callable[[], None]) -> None:
+        self._heard = heard
+        self._once = threading.Lock()
+
+    def on_start(self, event: Any) -> None:
+        """A loop is not in the cache."""
+        if self._once.acquire(blocking=False):
+            self._heard()
+
+    def on_end(self, event: Any) -> None:
+        """It has been compiled."""

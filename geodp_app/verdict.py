@@ -1,0 +1,82 @@
+"""What settings promise and what to expect of them, in two plain sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from geodp_app.document.work import Work
+from geometry.halfplane import HalfplaneLattice
+from learners.planner import LearnerName, Setting, error_guaranteed
+from learners.rule_of_thumb import expected_error
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Two sentences about a run.
+
+    Attributes
+    ----------
+    promise : str
+        What the theorem guarantees, honest when it is void.
+    practice : str
+        What runs usually reach: an estimate.
+    """
+
+    promise: str
+    practice: str
+
+
+def verdict(work: Work) -> Verdict:
+    """The verdict beside n."""
+    run = work.run
+    if run.learner.startswith("greedy"):
+        return Verdict(
+            "No privacy is promised: this learner is for comparison only.",
+            "It looks for the best piece in every step and adds no noise.",
+        )
+    n = work.sampling.n if work.examples is None else len(work.examples.points)
+    try:
+        setting = Setting(
+            k=run.k,
+            beta=run.beta,
+            epsilon=run.epsilon,
+            delta=run.delta,
+            lattice=HalfplaneLattice(work.drawing.grid, run.measure),
+            learner=cast(LearnerName, run.learner),
+            neighbours=run.neighbours,
+        )
+        plan = error_guaranteed(setting, n)
+        expected = expected_error(setting, n, _gain_share(work), run.n_steps)
+    except ValueError as error:
+        return Verdict("", f"These settings cannot run: {error}.")
+    seeded = "" if run.seed is None else " A seeded run is not private."
+    sure = 1 - run.beta
+    if plan.alpha is None:
+        promise = (
+            f"Proved: nothing below error 50 % for {n:,} examples. The theorem needs far more; "
+            "privacy holds in any case."
+        )
+    else:
+        promise = (
+            f"Proved: error at most {plan.alpha:.2%} with probability {sure:g}, "
+            f"with {plan.steps} steps, if {run.k} pieces fit the shape exactly."
+        )
+    practice = (
+        f"In practice expect an error of about {_percent(expected)} "
+        f"if {run.k} pieces fit the shape."
+    )
+    return Verdict(promise + seeded, practice)
+
+
+def _gain_share(work: Work) -> float:
+    """Share of the examples to gain, as the drawing has it; a third when there is none."""
+    region = work.drawing.region()
+    share = region.area / work.drawing.grid**2 if not region.is_empty else 1 / 3
+    return 1 - share if work.run.learner == "convex" else share
+
+
+def _percent(share: float) -> str:
+    if share >= 0.1:
+        return f"{share:.0%}"
+    return f"{share:.1%}" if share >= 0.01 else f"{share:.2%}"

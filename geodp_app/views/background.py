@@ -1,0 +1,86 @@
+"""Computing beside the window: the newest request of a kind wins, older ones are dropped.
+
+The thread and the window share two queues and no Qt object: the window polls while it waits, so
+nothing that Qt has deleted is ever touched and closing the window waits for nobody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Hashable
+from queue import Empty, SimpleQueue
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+#: Work to be done; it may ask now and then whether it has been dropped.
+Work = Callable[[Callable[[], bool]], object]
+
+_Task = tuple[Hashable, threading.Event, Work]
+_Result = tuple[Hashable, threading.Event, object]
+
+#: Milliseconds between two looks at the results.
+_POLL = 10
+
+
+class Background(QObject):
+    """One worker thread for numpy work."""
+
+    #: The key and the result of a request, unless it was dropped or a newer one was made.
+    done = Signal(object, object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
+        self._results: SimpleQueue[_Result] = SimpleQueue()
+        self._newest: dict[Hashable, threading.Event] = {}
+        self._timer = QTimer(self)
+        self._timer.setInterval(_POLL)
+        self._timer.timeout.connect(self._deliver)
+        queues = (self._tasks, self._results)
+        threading.Thread(target=_work_off, args=queues, name="pictures", daemon=True).start()
+        weakref.finalize(self, self._tasks.put, None)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request is waiting or under way."""
+        return bool(self._newest)
+
+    def submit(self, key: Hashable, work: Work) -> None:
+        """Ask for work in place of any earlier request with that key."""
+        self.drop(key)
+        self._newest[key] = token = threading.Event()
+        self._tasks.put((key, token, work))
+        self._timer.start()
+
+    def drop(self, key: Hashable) -> None:
+        """Forget a request; its result will not come."""
+        token = self._newest.pop(key, None)
+        if token is not None:
+            token.set()
+
+    def _deliver(self) -> None:
+        with contextlib.suppress(Empty):
+            while True:
+                key, token, result = self._results.get_nowait()
+                if self._newest.get(key) is token:
+                    del self._newest[key]
+                    self.done.emit(key, result)
+        if not self._newest:
+            self._timer.stop()
+
+
+def _work_off(tasks: SimpleQueue[_Task | None], results: SimpleQueue[_Result]) -> None:
+    """Do tasks one after another, until told None."""
+    while (task := tasks.get()) is not None:
+        key, token, work = task
+        result = None
+        try:
+            if not token.is_set():
+                result = work(token.is_set)
+        except Exception:  # told as for any thread; the next task may fare better
+            fault = (*sys.exc_info(), threading.current_thread())
+            threading.excepthook(threading.ExceptHookArgs(fault))
+        results.put((key, token, result))

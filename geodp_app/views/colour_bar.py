@@ -1,0 +1,94 @@
+"""A colour bar: cividis with the values that its colours stand for."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from geodp_app.dual.shading import Scale
+from geodp_app.palette import Palette, cividis
+
+_BAR, _TICK = 12, 4
+
+
+class ColourBar(QWidget):
+    """A horizontal bar with its label before it and values under it."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._scale: Scale | None = None
+        self._palette: Palette | None = None
+        table = cividis()
+        self._colours = QImage(table.tobytes(), 256, 1, 768, QImage.Format.Format_RGB888).copy()
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Colour bar")
+
+    def set_palette(self, palette: Palette) -> None:
+        """Take the colours of words and outline."""
+        self._palette = palette
+        self.update()
+
+    def set_scale(self, scale: Scale | None) -> None:
+        """Show a range, or nothing."""
+        self._scale = scale
+        if scale is not None:
+            low, high = scale.text(scale.low), scale.text(scale.high)
+            self.setAccessibleDescription(f"{scale.label}: {low} to {high}")
+        self.update()
+
+    @property
+    def scale(self) -> Scale | None:
+        """The range shown."""
+        return self._scale
+
+    def sizeHint(self) -> QSize:
+        """Bar, ticks and one line of text."""
+        return QSize(240, _BAR + _TICK + self.fontMetrics().height() + 4)
+
+    def minimumSizeHint(self) -> QSize:
+        """As high as the hint."""
+        return QSize(160, self.sizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Label, bar, values."""
+        if self._scale is None or self._palette is None:
+            return
+        painter = QPainter(self)
+        metrics, ink = painter.fontMetrics(), QColor(self._palette.ink)
+        label = self._scale.label
+        start = metrics.horizontalAdvance(label) + 14.0
+        margin = metrics.horizontalAdvance("0,000") / 2
+        bar = QRectF(start, 1, max(60.0, self.width() - start - margin), _BAR)
+        painter.setPen(ink)
+        above = (metrics.height() - _BAR) / 2
+        painter.drawText(QPointF(2, 1 - above + metrics.ascent()), label)
+        painter.drawImage(bar, self._colours)
+        painter.setPen(QPen(QColor(self._palette.border), 1))
+        painter.drawRect(bar)
+        end = -1e9
+        for place, text in self._scale.ticks():
+            x, width = bar.left() + place * bar.width(), metrics.horizontalAdvance(text)
+            left = min(x - width / 2, self.width() - width - 1.0)
+            if left < end + 6:
+                continue
+            end = left + width
+            painter.setPen(QPen(ink, 1))
+            painter.drawLine(QPointF(x, bar.bottom()), QPointF(x, bar.bottom() + _TICK))
+            painter.drawText(QPointF(left, bar.bottom() + _TICK + metrics.ascent()), text)
+        painter.end()
+
+
+def line_swatch(colour: str, *, dashed: bool, size: QSize) -> QImage:
+    """A short line as the sheets draw it, for a legend."""
+    image = QImage(size, QImage.Format.Format_ARGB32_Premultiplied)
+    image.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(image)
+    pen = QPen(QColor(colour), 2)
+    if dashed:
+        pen.setDashPattern([2.5, 1.5])
+    painter.setPen(pen)
+    middle = size.height() / 2
+    painter.drawLine(QPointF(0, middle), QPointF(size.width(), middle))
+    painter.end()
+    return image

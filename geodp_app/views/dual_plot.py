@@ -1,0 +1,179 @@
+"""The plot of one sheet: axes with as many digits as the zoom needs, mouse and keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QPointF, Qt, Signal
+from PySide6.QtGui import (
+    QFont,
+    QFontMetricsF,
+    QKeyEvent,
+    QMouseEvent,
+)
+from PySide6.QtWidgets import QWidget
+
+from geodp_app.dual.sheets import Window, digits_for, number
+from geodp_app.palette import Palette
+
+#: Factor of one key press.
+_ZOOM = 1.5
+#: Share of the window moved by one key press.
+_STEP = 0.1
+
+_MOVES = {
+    Qt.Key.Key_Left: (-1, 0),
+    Qt.Key.Key_Right: (1, 0),
+    Qt.Key.Key_Down: (0, -1),
+    Qt.Key.Key_Up: (0, 1),
+}
+_ZOOMS = {
+    Qt.Key.Key_Plus: 1 / _ZOOM,
+    Qt.Key.Key_Equal: 1 / _ZOOM,
+    Qt.Key.Key_Minus: _ZOOM,
+    Qt.Key.Key_Underscore: _ZOOM,
+}
+
+
+class DualAxis(pg.AxisItem):  # type: ignore[misc]
+    """Values that stay apart however deep the zoom."""
+
+    def __init__(self, orientation: str) -> None:
+        super().__init__(orientation)
+        self.enableAutoSIPrefix(False)
+
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
+        """Texts of the ticks."""
+        digits = 0 if spacing >= 1 else digits_for(spacing)
+        return [number(value, digits) for value in values]
+
+
+class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
+    """A plot that pans by drag and arrows, zooms by wheel, + and −, and fits by F."""
+
+    #: (u, v) under the pointer, or None.
+    pointed = Signal(object)
+    #: (x, y) of a click, in pixels of the view box.
+    clicked = Signal(object)
+    #: F was pressed.
+    fit_wanted = Signal()
+    #: The person moved the window by mouse or keys.
+    moved_by_hand = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        axes = {name: DualAxis(name) for name in ("bottom", "left")}
+        super().__init__(parent, axisItems=axes)
+        self.axes = axes
+        self.box: pg.ViewBox = self.getViewBox()
+        self.box.setMenuEnabled(False)
+        self.box.disableAutoRange()
+        self.plotItem.hideButtons()
+        self.plotItem.setMenuEnabled(False)
+        self.plotItem.layout.setContentsMargins(2, 4, 8, 7)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMouseTracking(True)
+        self.setMinimumSize(160, 140)
+        self.box.sigRangeChangedManually.connect(lambda *_: self.moved_by_hand.emit())
+        self.scene().sigMouseClicked.connect(self._click)
+
+    def set_palette(self, palette: Palette) -> None:
+        """Take the colours."""
+        self.setBackground(palette.canvas)
+        font = QFont(self.font())
+        font.setPointSizeF(max(7.5, font.pointSizeF() * 0.85))
+        for axis in self.axes.values():
+            axis.setPen(palette.border)
+            axis.setTextPen(palette.ink)
+            axis.setTickFont(font)
+            axis.label.setFont(font)
+            axis.setStyle(tickLength=-4)
+        high = QFontMetricsF(font).height()
+        self.axes["bottom"].setHeight(round(2 * high) + 10)  # ticks and label
+
+    def set_labels(self, across: str, up: str) -> None:
+        """What the axes are."""
+        for name, text in (("bottom", across), ("left", up)):
+            self.axes[name].setLabel(text)
+
+    def window(self) -> Window:
+        """The dual points in sight."""
+        (u0, u1), (v0, v1) = self.box.viewRange()
+        return Window(u0, u1, v0, v1)
+
+    def set_window(self, window: Window) -> None:
+        """Show at least these dual points."""
+        self.box.setRange(
+            xRange=(window.u0, window.u1),
+            yRange=(window.v0, window.v1),
+            padding=0,
+            disableAutoRange=True,
+        )
+
+    def zoom(self, factor: float) -> None:
+        """Scale the window about its middle; above 1 it shows more."""
+        self.box.scaleBy((factor, factor))
+        self.moved_by_hand.emit()
+
+    # events
+
+    def event(self, event: QEvent) -> bool:
+        """Keep the plot's own keys from shortcuts of the window."""
+        if (
+            event.type() == QEvent.Type.ShortcutOverride
+            and isinstance(event, QKeyEvent)
+            and _plain(event)
+            and (event.key() in _MOVES or event.key() in _ZOOMS or event.key() == Qt.Key.Key_F)
+        ):
+            event.accept()
+            return True
+        return bool(super().event(event))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Arrows pan, + and − zoom, F fits."""
+        key = Qt.Key(event.key())
+        if not _plain(event):
+            event.ignore()
+        elif key in _MOVES:
+            across, up = _MOVES[key]
+            window = self.window()
+            self.box.translateBy(x=across * _STEP * window.width, y=up * _STEP * window.height)
+            self.moved_by_hand.emit()
+        elif key in _ZOOMS:
+            self.zoom(_ZOOMS[key])
+        elif key == Qt.Key.Key_F:
+            self.fit_wanted.emit()
+        else:
+            event.ignore()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Tell what is under the pointer."""
+        super().mouseMoveEvent(event)
+        self.pointed.emit(self._dual_at(self.mapToScene(event.position().toPoint())))
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Nothing is under the pointer."""
+        super().leaveEvent(event)
+        self.pointed.emit(None)
+
+    def _dual_at(self, at: QPointF) -> tuple[float, float] | None:
+        area = self.box.sceneBoundingRect()
+        if not area.contains(at) or area.width() <= 0 or area.height() <= 0:
+            return None
+        window = self.window()
+        u = window.u0 + (at.x() - area.left()) / area.width() * window.width
+        v = window.v1 - (at.y() - area.top()) / area.height() * window.height
+        return u, v
+
+    def _click(self, event: Any) -> None:
+        at = event.scenePos()
+        if event.button() == Qt.MouseButton.LeftButton and self.box.sceneBoundingRect().contains(
+            at
+        ):
+            self.clicked.emit(self.box.mapFromScene(at))
+
+
+def _plain(event: QKeyEvent) -> bool:
+    """No Ctrl, Alt or Meta; Shift may be needed for +."""
+    shift, keypad = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.KeypadModifier
+    return not (event.modifiers() & ~(shift | keypad))

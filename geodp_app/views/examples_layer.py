@@ -1,0 +1,103 @@
+"""Examples on the plane: symbols while there are few, one pixel a grid point when there are many.
+
+Positives are discs, negatives rings, wrong ones crosses, those already decided small grey dots:
+colour is never the only sign.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QColor
+
+from geodp_app.palette import Palette
+from geodp_app.plane.examples_picture import MAX_SIDE, ExampleKinds, Kind, picture
+from geodp_app.views.paths import cosmetic, tinted
+
+#: Up to here symbols are drawn; scatter items hold 30 frames a second to about 40,000.
+MOST_SYMBOLS = 12_000
+
+#: Sizes in pixels while there are few; with more of them they shrink to half.
+_SIZES = {Kind.DECIDED: 3.0, Kind.NEGATIVE: 5.0, Kind.POSITIVE: 5.0, Kind.WRONG: 7.0}
+_FEW = 1_500
+_SYMBOLS = {Kind.DECIDED: "o", Kind.NEGATIVE: "o", Kind.POSITIVE: "o", Kind.WRONG: "x"}
+
+
+class ExamplesLayer:
+    """The examples' items in one plot."""
+
+    def __init__(self, plot: pg.PlotItem, z: float) -> None:
+        self._image = pg.ImageItem(axisOrder="row-major")
+        self._image.setZValue(z)
+        self._scatters = {}
+        plot.addItem(self._image)
+        for kind in Kind:
+            scatter = pg.ScatterPlotItem(pxMode=True, symbol=_SYMBOLS[kind], size=_SIZES[kind])
+            scatter.setZValue(z + kind / 10)
+            self._scatters[kind] = scatter
+            plot.addItem(scatter)
+        self._examples: ExampleKinds | None = None
+        self._grid = 1
+
+    def set_palette(self, palette: Palette) -> None:
+        """Colours of the symbols."""
+        clear = pg.mkBrush(None)
+        pens = {
+            Kind.DECIDED: pg.mkPen(None),
+            Kind.NEGATIVE: cosmetic(palette.negative, 1.0),
+            Kind.POSITIVE: pg.mkPen(None),
+            Kind.WRONG: cosmetic(palette.danger, 1.1, alpha=0.85),
+        }
+        brushes = {
+            Kind.DECIDED: pg.mkBrush(tinted(palette.soft_ink, 0.45)),
+            Kind.NEGATIVE: clear,
+            Kind.POSITIVE: pg.mkBrush(tinted(palette.positive, 0.85)),
+            Kind.WRONG: clear,
+        }
+        for kind, scatter in self._scatters.items():
+            scatter.setPen(pens[kind])
+            scatter.setBrush(brushes[kind])
+        self._colours = {
+            Kind.DECIDED: _rgba(palette.soft_ink, 0.35),
+            Kind.NEGATIVE: _rgba(palette.negative, 0.75),
+            Kind.POSITIVE: _rgba(palette.positive, 0.9),
+            Kind.WRONG: _rgba(palette.danger, 0.9),
+        }
+        if self._examples is not None:
+            self.show(self._examples, self._grid)
+
+    def show(self, examples: ExampleKinds | None, grid: int) -> None:
+        """Show these examples of a grid 0..grid; None clears."""
+        self._examples, self._grid = examples, grid
+        few = examples is not None and len(examples.points) <= MOST_SYMBOLS
+        shrink = 1.0
+        if examples is not None and len(examples.points) > _FEW:
+            shrink = max(0.5, (_FEW / len(examples.points)) ** 0.35)
+        for kind, scatter in self._scatters.items():
+            points = examples.chosen(kind) if examples is not None and few else _NONE
+            scatter.setSize(_SIZES[kind] * shrink)
+            scatter.setData(pos=points.astype(np.float64))
+        if examples is None or few:
+            self._image.clear()
+            return
+        pixels = picture(examples, grid, self._colours)
+        share = -(-(grid + 1) // MAX_SIDE)
+        side = len(pixels) * share
+        self._image.setImage(pixels, autoLevels=False, levels=(0, 255))
+        self._image.setRect(QRectF(-0.5, -0.5, side, side))
+
+    def set_visible(self, visible: bool) -> None:
+        """Show or hide everything."""
+        self._image.setVisible(visible)
+        for scatter in self._scatters.values():
+            scatter.setVisible(visible)
+
+
+_NONE: NDArray[np.int64] = np.zeros((0, 2), dtype=np.int64)
+
+
+def _rgba(colour: str, alpha: float) -> tuple[int, int, int, int]:
+    c = QColor(colour)
+    return c.red(), c.green(), c.blue(), round(255 * alpha)

@@ -1,0 +1,398 @@
+"""The window: what is in it and where, and who tells whom.
+
+Views hold no state.  The document, the editor and the run's log do; when one of them changes, the
+window shows them again.  Actions come from :mod:`geodp_app.actions`; files, runs and what is
+shown of a run have helpers of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QByteArray, QSettings, Qt
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QLabel,
+    QMainWindow,
+    QMessageBox,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from geodp_app.document.document import Document
+from geodp_app.document.work import Work
+from geodp_app.drawing.editor import Editor, ToolName
+from geodp_app.palette import Palette, load_palette
+from geodp_app.runs.run_log import RunLog
+from geodp_app.runs.stored_run import StoredRun
+from geodp_app.verdict import verdict
+from geodp_app.views.about import about_text, privacy_text
+from geodp_app.views.dual_view import DualView
+from geodp_app.views.error_chart import ErrorChart
+from geodp_app.views.fault_watch import FaultWatch
+from geodp_app.views.figures_panel import FiguresPanel
+from geodp_app.views.panes import Pane
+from geodp_app.views.plane_view import PlaneView
+from geodp_app.views.run_display import RunDisplay
+from geodp_app.views.settings_panel import SettingsPanel
+from geodp_app.views.shortcut_sheet import ShortcutSheet
+from geodp_app.views.theme import apply_theme
+from geodp_app.views.timeline import Timeline
+from geodp_app.views.vertex_table import VertexDialog
+from geodp_app.views.window_actions import WindowActions
+from geodp_app.views.window_files import WindowFiles
+from geodp_app.views.window_pictures import write_widget
+from geodp_app.views.window_recovery import WindowRecovery
+from geodp_app.views.window_runs import WindowRuns
+from geometry.halfplane import HalfplaneLattice
+
+#: Opened first: its steps take moments, and its shape needs more than one triangle.
+FIRST_EXAMPLE = "star"
+
+_STATES = {
+    "preparing": "Preparing the learner…",
+    "ready": "Ready",
+    "selecting": "Selecting…",
+    "waiting": "Running",
+    "paused": "Paused",
+    "finished": "Finished",
+    "failed": "Stopped by an error",
+}
+
+
+class MainWindow(QMainWindow):
+    """Draw, sample, step, watch both planes, export.
+
+    Parameters
+    ----------
+    palette : Palette
+    settings : QSettings, optional
+        Where the window's own geometry and theme are kept.
+    recovery : path, optional
+        Folder for recovery files instead of the user's.
+    """
+
+    def __init__(
+        self,
+        palette: Palette,
+        settings: QSettings | None = None,
+        recovery: Path | None = None,
+    ) -> None:
+        super().__init__()
+        self.setAcceptDrops(True)
+        self.palette_now = palette
+        self._settings = settings
+        self.document = Document()
+        self.editor = Editor(self.document)
+        self.runs = WindowRuns(self.document, self)
+        self.files = WindowFiles(self)
+        self.recovery = WindowRecovery(self, recovery)
+        self._make_views()
+        self.show_faults = FaultWatch(self.editor, self._faults_found)
+        self.display = RunDisplay(self)
+        self.commands = WindowActions(self)
+        self._connect()
+        self.set_palette(palette)
+        self._restore_layout()
+        self._document_changed()
+
+    def begin(self, path: Path | None = None) -> None:
+        """What to open with: a file, what a crash left, or an example drawn and sampled."""
+        if self.recovery.offer() or (path is not None and self.files.open(path)):
+            return
+        self.begin_with_example(None)
+
+    def begin_with_example(self, name: str | None) -> None:
+        """An example, drawn and sampled, with nothing to undo or to save."""
+        self.document.open_example(name or FIRST_EXAMPLE)
+        self.document.sample()
+        self.document.new(self.document.work)
+
+    # layout
+
+    def _make_views(self) -> None:
+        self.plane, self.dual = PlaneView(), DualView()
+        self.plane.set_editor(self.editor)
+        self.chart, self.figures = ErrorChart(), FiguresPanel()
+        self.timeline, self.settings = Timeline(), SettingsPanel()
+        self.plane_pane = Pane("Plane", self.plane)
+        self.dual_pane = Pane("Dual plane", self.dual)
+        self.planes = _splitter(Qt.Orientation.Horizontal, self.plane_pane, self.dual_pane)
+        self._lower = _splitter(Qt.Orientation.Horizontal, self.chart, self.figures)
+        below = QWidget()
+        column = QVBoxLayout(below)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.timeline)
+        column.addWidget(self._lower, 1)
+        self._stack = _splitter(Qt.Orientation.Vertical, self.planes, below)
+        self._stack.setStretchFactor(0, 3)
+        self._stack.setStretchFactor(1, 1)
+        side = QWidget()
+        side.setObjectName("side")
+        right = QVBoxLayout(side)
+        right.setContentsMargins(0, 0, 6, 6)
+        right.setSpacing(6)
+        right.addWidget(self.settings, 1)
+        right.addWidget(self.figures.budget)
+        self._sides = _splitter(Qt.Orientation.Horizontal, self._stack, side)
+        self._lower.setStretchFactor(0, 2)
+        self._lower.setStretchFactor(1, 3)
+        self._stack.setSizes([620, 250])
+        self._lower.setSizes([420, 720])
+        self._sides.setStretchFactor(0, 1)
+        self._sides.setStretchFactor(1, 0)
+        side.setMinimumWidth(262)
+        self.setCentralWidget(self._sides)
+        self._hint, self._where, self._learner = QLabel(), QLabel(), QLabel()
+        for label, name in (
+            (self._hint, "Hint"),
+            (self._where, "Position"),
+            (self._learner, "Learner"),
+        ):
+            label.setAccessibleName(name)
+        bar = self.statusBar()
+        bar.addWidget(self._hint, 1)
+        bar.addPermanentWidget(self._where)
+        bar.addPermanentWidget(self._learner)
+
+    def _connect(self) -> None:
+        self.document.subscribe(self._document_changed)
+        self.plane.edited.connect(self._editor_changed)
+        self.plane.pointed.connect(self._pointed)
+        self.dual.dual_hovered.connect(self.plane.show_halfplane)
+        self.dual.step_picked.connect(self.runs.move_cursor)
+        self.dual.shade_wanted.connect(lambda *_: self.display.refresh())
+        self.chart.step_picked.connect(self.runs.move_cursor)
+        self.timeline.cursor_moved.connect(self.runs.move_cursor)
+        self.timeline.play_asked.connect(self.runs.run_or_pause)
+        self.runs.changed.connect(self._run_changed)
+        self.runs.progressed.connect(self.display.progress)
+        self.runs.shaded.connect(self.display.shaded)
+        self.runs.told.connect(self.tell)
+        self.settings.sampling_changed.connect(
+            lambda v: self._change(self.document.set_sampling, v)
+        )
+        self.settings.run_changed.connect(lambda v: self._change(self.document.set_run, v))
+        self.settings.grid_changed.connect(self._grid_changed)
+        self.settings.sample_asked.connect(self.sample)
+
+    def _restore_layout(self) -> None:
+        self.resize(1440, 900)
+        kept = self._settings.value("geometry") if self._settings else None
+        if isinstance(kept, QByteArray):
+            self.restoreGeometry(kept)
+
+    def set_palette(self, palette: Palette) -> None:
+        """Light or dark."""
+        self.palette_now = palette
+        for view in (self.plane, self.dual, self.chart, self.figures, self.timeline):
+            view.set_palette(palette)
+        self.commands.set_palette(palette)
+        self._editor_changed()
+
+    def set_dark(self, dark: bool) -> None:
+        """Change the theme, and remember it."""
+        palette = load_palette("dark" if dark else "light")
+        application = QApplication.instance()
+        assert isinstance(application, QApplication)
+        apply_theme(application, palette)
+        self.set_palette(palette)
+        if self._settings is not None:
+            self._settings.setValue("theme", palette.name)
+
+    # telling
+
+    def tell(self, text: str) -> None:
+        """One line in the status bar, for a while."""
+        self.statusBar().showMessage(text, 8000)
+
+    def complain(self, what: str, why: str) -> None:
+        """A problem that needs to be seen."""
+        box = QMessageBox(self)
+        box.setIcon(QMessageBox.Icon.Warning)
+        box.setText(f"{what}.")
+        box.setInformativeText(why)
+        box.exec()
+
+    def show_learner_state(self) -> None:
+        """What the learner is doing, at the right of the status bar."""
+        state = self.runs.controller.state
+        pending = " Your run starts then." if self.runs.controller.pending else ""
+        self._learner.setText(_STATES[state] + (pending if state == "preparing" else ""))
+
+    # what actions ask for
+
+    def start_anew(self) -> None:
+        """An empty document."""
+        self.document.new(Work())
+        self.runs.adopt(None)
+
+    def show_session(self, work: Work, run: StoredRun | None, path: Path | None) -> None:
+        """A document that was read from a file."""
+        self.document.new(work, path)
+        self.runs.adopt(None if run is None else RunLog.restored(work, run))
+
+    def stored_run(self) -> StoredRun | None:
+        """The run to keep with the session."""
+        log = self.runs.current
+        return None if log is None else log.stored()
+
+    def sample(self) -> None:
+        """Draw examples from the drawing."""
+        self.files.attempt("sample", self.document.sample)
+
+    def set_tool(self, tool: ToolName) -> None:
+        """Another drawing tool."""
+        self.editor.set_tool(tool)
+        self.plane.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._editor_changed()
+
+    def set_snapping(self, on: bool) -> None:
+        """Snap to vertices and edges, or not."""
+        self.editor.snapping = on
+        self._editor_changed()
+
+    def delete_selected(self) -> None:
+        """Delete what is selected in the drawing."""
+        self.editor.key("Delete")
+        self._editor_changed()
+
+    def undo(self) -> None:
+        """Take back the draft's last vertex, or the last change."""
+        if self.editor.undo_vertex():
+            self._editor_changed()
+        else:
+            label = self.document.undo()
+            self.tell(f"Undone: {label}" if label else "Nothing to undo")
+
+    def redo(self) -> None:
+        """Do again what was undone."""
+        label = self.document.redo()
+        self.tell(f"Redone: {label}" if label else "Nothing to redo")
+
+    def fit(self) -> None:
+        """Show everything in both planes."""
+        self.plane.fit()
+        self.dual.fit()
+
+    def set_release_view(self, release: bool) -> None:
+        """Show only what may be published, or everything."""
+        self.display.set_release_view(release)
+        for view in (self.chart, self.figures, self.timeline):
+            view.set_release_view(release)
+        for pane in (self.plane_pane, self.dual_pane):
+            pane.set_private(not release)
+        if release and (self.runs.current is None or self.runs.current.release is None):
+            self.tell("Nothing is released yet: a release exists when all steps are done.")
+
+    def show_vertices(self, *_: object) -> None:
+        """The drawing as a table."""
+        VertexDialog(self.document, self).show()
+
+    def show_shortcuts(self) -> None:
+        """All keys."""
+        ShortcutSheet(self).exec()
+
+    def explain_privacy(self) -> None:
+        """What the privacy statement means."""
+        QMessageBox.information(self, "Privacy", privacy_text())
+
+    def show_about(self) -> None:
+        """Version, licence and sources."""
+        QMessageBox.about(self, "About geodp", about_text())
+
+    def write_picture(self, path: Path) -> None:
+        """The two planes as PNG or SVG."""
+        write_widget(path, self.planes, self.document.work.name)
+
+    # following
+
+    def _document_changed(self) -> None:
+        work = self.document.work
+        self.plane.set_frame(work.frame)
+        self.settings.show_work(work)
+        self.settings.show_verdict(verdict(work))
+        self.dual.set_lattice(HalfplaneLattice(work.drawing.grid, work.run.measure))
+        self.runs.follow_document()
+        self._editor_changed()
+        self.display.refresh()
+        name = self.document.path.name if self.document.path else work.name
+        self.setWindowTitle(f"{name}[*] — geodp")
+        self.setWindowModified(self.document.dirty)
+        self.recovery.later()
+
+    def _run_changed(self, stepped: bool) -> None:
+        self.display.refresh(flash=stepped)
+        self.commands.refresh()
+        if stepped:
+            self.recovery.later()
+
+    def _editor_changed(self) -> None:
+        self.show_faults.refresh()
+        self.plane.drawing.show_dabs(self.document.work.sampling.dabs)
+        self.commands.refresh()
+
+    def _faults_found(self) -> None:
+        found = self.show_faults.found
+        self.plane.show_drawing(found)
+        text = self.editor.message or self.editor.hint
+        if found and not self.editor.message and self.editor.draft is None:
+            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+            text = found[0].text + more
+        self._hint.setText(text)
+
+    def _change(self, change: Callable[..., None], fields: dict[str, Any]) -> None:
+        self.files.attempt("change the settings", lambda: change(**fields))
+
+    def _grid_changed(self, grid: int) -> None:
+        self.files.attempt("change the grid", lambda: self.document.set_grid(grid))
+
+    def _pointed(self, at: tuple[float, float] | None) -> None:
+        grid = self.document.drawing.grid
+        if at is None or not all(-0.5 <= c <= grid + 0.5 for c in at):
+            self._where.setText("")
+            self.dual.show_example(None)
+            return
+        x, y = round(at[0]), round(at[1])
+        self._where.setText(f"x {x}  y {y}")
+        self.dual.show_example(x, y)
+
+    # coming and going
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Files may be dropped."""
+        if event.mimeData().hasUrls():
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open the first file."""
+        for url in event.mimeData().urls()[:1]:
+            self.files.open(Path(url.toLocalFile()))
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Ask about unsaved work; a run under way releases nothing."""
+        if not self.files.may_discard():
+            event.ignore()
+            return
+        if self._settings is not None:
+            self._settings.setValue("geometry", self.saveGeometry())
+        self.abandon()
+        event.accept()
+
+    def abandon(self) -> None:
+        """End the learner's process and forget the recovery file."""
+        self.runs.close()
+        self.recovery.end()
+
+
+def _splitter(orientation: Qt.Orientation, *widgets: QWidget) -> QSplitter:
+    splitter = QSplitter(orientation)
+    for widget in widgets:
+        splitter.addWidget(widget)
+    splitter.setChildrenCollapsible(False)
+    return splitter

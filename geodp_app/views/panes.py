@@ -1,0 +1,45 @@
+"""A pane: a titled frame with room for a mark and buttons in its head."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+
+class PrivateMark(QLabel):
+    """The mark on what only the curator may see."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("Private data", parent)
+        self.setObjectName("privateMark")
+        self.setToolTip("What is shown here is not part of the release: do not publish it")
+        self.setAccessibleName("This part shows private data")
+
+
+class Pane(QFrame):
+    """A title, a private mark and a body."""
+
+    def __init__(self, title: str, body: QWidget, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("pane")
+        self.mark = PrivateMark()
+        self.note = QLabel()
+        self.note.setObjectName("note")
+        heading = QLabel(title)
+        heading.setObjectName("paneTitle")
+        self.head = QHBoxLayout()
+        self.head.setContentsMargins(12, 6, 8, 4)
+        self.head.setSpacing(10)
+        self.head.addWidget(heading)
+        self.head.addWidget(self.mark)
+        self.head.addWidget(self.note, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(self.head)
+        layout.addWidget(body, 1)
+        self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+
+    def set_private(self, private: bool) -> None:
+        """Show or hide the mark."""
+        self.mark.setVisible(private)

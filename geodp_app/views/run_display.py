@@ -1,0 +1,210 @@
+"""Shows one moment of a run in all views at once: the step at the log's cursor.
+
+The release view shows what a finished run publishes and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QObject, QTimer
+
+from geodp_app.dual.shading import ShadeMode
+from geodp_app.examples_csv import Examples
+from geodp_app.figures_view import ErrorPoint, FiguresView, Selecting
+from geodp_app.plane.examples_picture import ExampleKinds
+from geodp_app.runs.protocol import Progressed, Shaded
+from geodp_app.runs.run_log import RunLog, StepFigures
+
+if TYPE_CHECKING:
+    from geodp_app.views.main_window import MainWindow
+
+#: Pause before a question about the dual plane is asked, in milliseconds: scrubbing asks none.
+_SETTLE = 120
+
+
+class RunDisplay(QObject):
+    """What the views show of the run."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._release = False
+        window.dual.controls.choose("score")
+        self._boxes = True
+        self._tag: int | None = None
+        self._nats: float | None = None
+        self._labels: tuple[Examples, NDArray[np.bool_]] | None = None
+        self._asking = QTimer(self, singleShot=True, interval=_SETTLE)
+        self._asking.timeout.connect(self._ask)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether an answer about the dual plane is still to come."""
+        return self._asking.isActive() or self._tag is not None
+
+    def refresh(self, *, flash: bool = False) -> None:
+        """Show the step at the cursor."""
+        w = self._window
+        log = w.runs.current
+        busy = w.runs.busy
+        self._show_plane(log, flash=flash)
+        self._show_dual(log)
+        self._show_figures(log)
+        planned = log.planned if log else 0
+        done = len(log.records) if log else 0
+        w.timeline.set_run(log.cursor if log else 0, done, planned)
+        w.timeline.set_playing(busy)
+        if not busy:
+            w.timeline.set_selecting(None)
+        elif w.runs.controller.state == "selecting":
+            w.timeline.set_selecting(Selecting(done + 1))
+        w.show_learner_state()
+
+    def progress(self, reply: Progressed) -> None:
+        """Show a selection under way."""
+        self._window.timeline.set_selecting(
+            Selecting(reply.step, reply.trials, reply.boxes, reply.seconds)
+        )
+        if self._boxes and not self._release:
+            self._window.dual.set_boxes(reply.views)
+
+    def set_release_view(self, release: bool) -> None:
+        """Only what may be published, or everything."""
+        self._release = release
+        self.refresh()
+
+    def set_boxes(self, shown: bool = True) -> None:
+        """Show or hide the sampler's boxes."""
+        self._boxes = shown
+        self.refresh()
+
+    def set_shading(self, mode: ShadeMode) -> None:
+        """Shade the dual plane by "score" or "probability", or not ("off")."""
+        controls = self._window.dual.controls
+        controls.choose(mode, controls.edge)
+        self.refresh()
+
+    def shaded(self, reply: Shaded) -> None:
+        """An answer about the dual plane."""
+        if reply.tag == self._tag:
+            self._tag = None
+            self._window.dual.set_shading(reply.sheets, nats=self._nats)
+
+    # views
+
+    def _show_plane(self, log: RunLog | None, *, flash: bool) -> None:
+        plane, work = self._window.plane, self._window.document.work
+        if self._release:
+            release = log.release if log else None
+            region = release.shape() if release else None
+            plane.show_learned(region, release.pieces if release else (), flash=False)
+            plane.set_release_view(True)
+            return
+        plane.set_release_view(False)
+        examples = work.examples
+        if examples is None:
+            plane.show_examples(None)
+        elif log is None:
+            plane.show_examples(ExampleKinds.of(examples.points, self._labels_of(examples)))
+        else:
+            labels = self._labels_of(examples)
+            # what is not decided yet may still be gained: it is wrong only in the end
+            wrong = log.wrong if log.cursor == log.planned else log.wrong & log.decided
+            plane.show_examples(ExampleKinds.of(examples.points, labels, log.decided, wrong))
+        region = log.region() if log is not None and log.cursor else None
+        plane.show_learned(region, log.pieces if log is not None else (), flash=flash)
+
+    def _show_dual(self, log: RunLog | None) -> None:
+        dual, work = self._window.dual, self._window.document.work
+        dual.set_release_view(self._release)
+        dual.set_shading(None)
+        self._tag = None
+        if self._release:
+            pieces = log.release.pieces if log and log.release else ()
+            dual.set_pieces(pieces, len(pieces) - 1)
+            return
+        examples = work.examples
+        if examples is None:
+            dual.set_examples(None, None)
+        else:
+            alive = None if log is None else log.alive
+            dual.set_examples(examples.points, self._labels_of(examples), alive)
+        dual.set_pieces(log.pieces if log else (), log.cursor - 1 if log else -1)
+        dual.set_boxes(log.views if log and self._boxes else ())
+        wanted = dual.controls.mode != "off" and not self._window.runs.busy
+        if wanted and log is not None and log.cursor:
+            self._asking.start()
+
+    def _ask(self) -> None:
+        w = self._window
+        log = w.runs.current
+        if log is None or not log.cursor or w.runs.busy or self._release:
+            return
+        question = log.question(log.cursor, w.dual.controls.edge)
+        self._nats = question.rate * question.k or None
+        self._tag = w.runs.controller.shade(question)
+
+    def _labels_of(self, examples: Examples) -> NDArray[np.bool_]:
+        """Labels as truth values, made once for each sample."""
+        if self._labels is None or self._labels[0] is not examples:
+            self._labels = examples, examples.labels != 0
+        return self._labels[1]
+
+    def _show_figures(self, log: RunLog | None) -> None:
+        w = self._window
+        if log is None:
+            w.chart.set_points((), 0, 0)
+            w.figures.show_figures(FiguresView())
+            return
+        steps = [log.figures(step) for step in range(1, len(log.records) + 1)]
+        w.chart.set_points(tuple(_point(each) for each in steps), log.planned, log.cursor)
+        w.figures.show_figures(_view(log))
+
+
+def _point(figures: StepFigures) -> ErrorPoint:
+    return ErrorPoint(
+        step=figures.step,
+        empirical=figures.empirical_error,
+        false_positives=figures.false_positive_rate,
+        false_negatives=figures.false_negative_rate,
+        test=figures.test_error,
+    )
+
+
+def _view(log: RunLog) -> FiguresView:
+    settings = log.settings
+    greedy = settings.learner.startswith("greedy")
+    view = FiguresView(
+        step=log.cursor,
+        steps=log.planned,
+        guarantee="greedy" if greedy else "private" if settings.private else "seeded",
+        epsilon=None if greedy else settings.epsilon,
+        delta=None if greedy else settings.delta,
+        neighbours=None if greedy else settings.neighbours,
+    )
+    if not log.cursor:
+        return view
+    f = log.figures(log.cursor)
+    return replace(
+        view,
+        test_error=f.test_error,
+        empirical_error=f.empirical_error,
+        false_positive_rate=f.false_positive_rate,
+        false_negative_rate=f.false_negative_rate,
+        positives_taken=f.positives_taken,
+        negatives_taken=f.negatives_taken,
+        score=f.score,
+        seconds=f.seconds,
+        trials=f.trials,
+        boxes=f.boxes,
+        positives_covered=f.positives_decided if log.role == "disjunction" else None,
+        positives=f.positives_decided + f.positives_alive - f.positives_taken,
+        threshold=f.threshold,
+        epsilon_so_far=f.epsilon_so_far,
+        eta=f.eta,
+        account=f.account,
+    )

@@ -1,0 +1,257 @@
+"""The settings at the side: sample, learner, privacy, and what they promise.
+
+Every field writes through the document, so each change can be undone; the panel follows the
+document and holds no values of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QFormLayout,
+    QGroupBox,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from geodp_app.document.work import Work
+from geodp_app.verdict import Verdict
+from geodp_app.views.number_fields import SizeField, SmallNumberField
+from geometry.halfplane import MAX_D
+
+_DISTRIBUTIONS = (
+    ("uniform", "Uniform"),
+    ("clustered", "Clustered"),
+    ("gaussian", "Gaussian"),
+    ("painted", "Painted"),
+)
+_LEARNERS = (
+    ("union", "Union of triangles"),
+    ("convex", "Convex polygon"),
+    ("greedy-union", "Greedy union (not private)"),
+    ("greedy-convex", "Greedy convex (not private)"),
+)
+_NEIGHBOURS = (("add-remove", "Add or remove one"), ("replace-one", "Replace one"))
+_MEASURES = (("chord", "Chord"), ("paper", "Paper"))
+
+
+class SettingsPanel(QScrollArea):
+    """A column of fields."""
+
+    #: Names and values of changed fields: grid, sampling, run.
+    grid_changed = Signal(int)
+    sampling_changed = Signal(dict)
+    run_changed = Signal(dict)
+    sample_asked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QScrollArea.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName("Settings")
+        self._column = QWidget()
+        self._column.setObjectName("settings")
+        layout = QVBoxLayout(self._column)
+        layout.setContentsMargins(12, 12, 12, 12)
+        layout.setSpacing(12)
+        layout.addWidget(self._sample_group())
+        layout.addWidget(self._learner_group())
+        layout.addWidget(self._privacy_group())
+        layout.addWidget(self._verdict_group())
+        layout.addStretch(1)
+        self.setWidget(self._column)
+
+    def show_work(self, work: Work) -> None:
+        """Follow the document."""
+        s, r = work.sampling, work.run
+        convex, private = r.learner.endswith("convex"), not r.learner.startswith("greedy")
+        values: tuple[tuple[Any, Any], ...] = (
+            (self.count, s.n),
+            (self.noise, s.noise * 100),
+            (self.grid, work.drawing.grid),
+            (self.k, r.k),
+            (self.steps, r.n_steps or 0),
+            (self.epsilon, r.epsilon),
+            (self.delta, r.delta),
+        )
+        for field, value in values:
+            with QSignalBlocker(field):
+                field.setValue(value)
+        choices = (
+            (self.distribution, s.distribution),
+            (self.learner, r.learner),
+            (self.neighbours, r.neighbours),
+            (self.measure, r.measure),
+        )
+        for box, value in choices:
+            with QSignalBlocker(box):
+                box.setCurrentIndex(box.findData(value))
+        self._show_seed(self.sample_seeded, self.sample_seed, s.seed)
+        self._show_seed(self.run_seeded, self.run_seed, r.seed)
+        self._k_label.setText("Edges k" if convex else "Triangles k")
+        for field in (self.epsilon, self.delta, self.neighbours, self.run_seeded, self.run_seed):
+            field.setEnabled(private and (field is not self.run_seed or r.seed is not None))
+        self._imported.setVisible(not work.simulated and work.examples is not None)
+        self.sample_button.setText("Sample again" if work.examples is not None else "Sample")
+
+    def show_verdict(self, verdict: Verdict) -> None:
+        """What these settings promise, and what to expect."""
+        self._promise.setText(verdict.promise)
+        self._practice.setText(verdict.practice)
+
+    # groups
+
+    def _sample_group(self) -> QGroupBox:
+        group, form = _group("Sample")
+        self.count = SizeField(1, 10_000_000)
+        self.count.valueChanged.connect(lambda n: self.sampling_changed.emit({"n": n}))
+        self._add(form, "Examples n", self.count, "How many labelled examples to draw")
+        self.distribution = self._choice(
+            _DISTRIBUTIONS, lambda name: self.sampling_changed.emit({"distribution": name})
+        )
+        tip = "Where the examples are. Painted: use the paint tool (B) to say where"
+        self._add(form, "Where", self.distribution, tip)
+        self.noise = QDoubleSpinBox(decimals=1, maximum=50.0, suffix=" %", singleStep=0.5)
+        self.noise.valueChanged.connect(
+            lambda share: self.sampling_changed.emit({"noise": share / 100})
+        )
+        self._add(form, "Label noise", self.noise, "Share of labels that are flipped")
+        self.sample_seeded, self.sample_seed = self._seed_fields(
+            "Repeatable",
+            "The same seed draws the same sample; the sample is simulated in any case",
+            lambda seed: self.sampling_changed.emit({"seed": seed}),
+        )
+        form.addRow(self.sample_seeded, self.sample_seed)
+        self.grid = QSpinBox(minimum=1, maximum=MAX_D, singleStep=64)
+        self.grid.setKeyboardTracking(False)
+        self.grid.valueChanged.connect(self.grid_changed)
+        self._add(form, "Grid d", self.grid, f"Coordinates are 0..d; at most {MAX_D}")
+        self._imported = QLabel("These examples were imported: drawing does not change them.")
+        self._imported.setWordWrap(True)
+        self._imported.setObjectName("note")
+        form.addRow(self._imported)
+        self.sample_button = QPushButton("Sample")
+        self.sample_button.setToolTip("Draw examples, labelled by the drawing (F6)")
+        self.sample_button.clicked.connect(self.sample_asked)
+        form.addRow(self.sample_button)
+        return group
+
+    def _learner_group(self) -> QGroupBox:
+        group, form = _group("Learner")
+        self.learner = self._choice(
+            _LEARNERS, lambda name: self.run_changed.emit({"learner": name})
+        )
+        self._add(form, "Learner", self.learner, "What is learned, and whether privately")
+        self.k = QSpinBox(minimum=1, maximum=200)
+        self.k.valueChanged.connect(lambda k: self.run_changed.emit({"k": k}))
+        tip = "Pieces of a good shape: triangles that cover it, or edges of the convex polygon"
+        self._k_label = self._add(form, "Triangles k", self.k, tip)
+        self.steps = QSpinBox(minimum=0, maximum=1000)
+        self.steps.setSpecialValueText("automatic")
+        self.steps.valueChanged.connect(lambda m: self.run_changed.emit({"n_steps": m or None}))
+        self._add(form, "Steps m", self.steps, "Automatic: 1 for k = 1, else 3k")
+        self.measure = self._choice(
+            _MEASURES, lambda name: self.run_changed.emit({"measure": name})
+        )
+        self._add(form, "Measure", self.measure, "Base measure of the dual plane; chord is better")
+        return group
+
+    def _privacy_group(self) -> QGroupBox:
+        group, form = _group("Privacy")
+        self.epsilon = QDoubleSpinBox(decimals=3, minimum=0.001, maximum=1000.0, singleStep=0.1)
+        self.epsilon.setKeyboardTracking(False)
+        self.epsilon.valueChanged.connect(lambda e: self.run_changed.emit({"epsilon": e}))
+        self._add(form, "ε", self.epsilon, "Privacy of the whole run; smaller is more private")
+        self.delta = SmallNumberField(1e-30, 0.5)
+        self.delta.valueChanged.connect(lambda e: self.run_changed.emit({"delta": e}))
+        self._add(form, "δ", self.delta, "Probability that the guarantee fails: well below 1/n")
+        self.neighbours = self._choice(
+            _NEIGHBOURS, lambda name: self.run_changed.emit({"neighbours": name})
+        )
+        self._add(form, "Neighbours", self.neighbours, "What one person's report may change")
+        self.run_seeded, self.run_seed = self._seed_fields(
+            "Seeded",
+            "A seeded run can be repeated and is therefore not private",
+            lambda seed: self.run_changed.emit({"seed": seed}),
+        )
+        form.addRow(self.run_seeded, self.run_seed)
+        return group
+
+    def _verdict_group(self) -> QGroupBox:
+        group, form = _group("What to expect")
+        self._practice = _paragraph("practice")
+        self._promise = _paragraph("promise")
+        form.addRow(self._practice)
+        form.addRow(self._promise)
+        return group
+
+    # fields
+
+    def _add(self, form: QFormLayout, name: str, field: QWidget, tip: str) -> QLabel:
+        label = QLabel(name)
+        label.setBuddy(field)
+        label.setToolTip(tip)
+        field.setToolTip(tip)
+        field.setAccessibleName(name)
+        form.addRow(label, field)
+        return label
+
+    def _choice(
+        self, entries: tuple[tuple[str, str], ...], tell: Callable[[str], None]
+    ) -> QComboBox:
+        box = QComboBox()
+        box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        box.setMinimumContentsLength(8)
+        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        for value, text in entries:
+            box.addItem(text, value)
+        box.currentIndexChanged.connect(lambda _: tell(box.currentData()))
+        return box
+
+    def _seed_fields(
+        self, text: str, tip: str, tell: Callable[[int | None], None]
+    ) -> tuple[QCheckBox, QSpinBox]:
+        check, number = QCheckBox(text), QSpinBox(maximum=2**31 - 1)
+        check.setToolTip(tip)
+        number.setToolTip(tip)
+        number.setAccessibleName(f"{text}: seed")
+        check.toggled.connect(lambda on: tell(number.value() if on else None))
+        number.valueChanged.connect(tell)
+        return check, number
+
+    def _show_seed(self, check: QCheckBox, number: QSpinBox, seed: int | None) -> None:
+        with QSignalBlocker(check), QSignalBlocker(number):
+            check.setChecked(seed is not None)
+            if seed is not None:
+                number.setValue(seed)
+            number.setEnabled(seed is not None)
+
+
+def _group(title: str) -> tuple[QGroupBox, QFormLayout]:
+    group = QGroupBox(title)
+    form = QFormLayout(group)
+    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+    form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+    form.setHorizontalSpacing(10)
+    form.setVerticalSpacing(7)
+    return group, form
+
+
+def _paragraph(name: str) -> QLabel:
+    label = QLabel()
+    label.setWordWrap(True)
+    label.setObjectName(name)
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return label

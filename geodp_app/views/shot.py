@@ -1,0 +1,117 @@
+"""Taking a picture of the window: open it off-screen, run, wait until nothing moves, save."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QEventLoop, QStandardPaths, QTimer
+
+from geodp_app.document.exporting import export_release
+from geodp_app.errors import InputError
+from geodp_app.palette import load_palette
+from geodp_app.views.app import make_application
+from geodp_app.views.main_window import MainWindow
+from geodp_app.views.theme import apply_theme
+from geodp_app.views.window_pictures import png_bytes
+from geometry.files import atomic_write
+
+
+def shoot(options: argparse.Namespace) -> str:
+    """Take the picture; returns what to tell.
+
+    Raises
+    ------
+    InputError
+        If the file or the run is refused.
+    PictureError
+        If the picture cannot be encoded.
+    """
+    QStandardPaths.setTestModeEnabled(True)  # this person's settings and recovery stay untouched
+    application = make_application(offscreen=True)
+    palette = load_palette(options.theme)
+    apply_theme(application, palette)
+    with tempfile.TemporaryDirectory() as folder:
+        window = MainWindow(palette, recovery=Path(folder))
+        try:
+            window.resize(*options.size)
+            window.show()
+            _prepare(window, options)
+            told = _run(window, options)
+            window.set_release_view(options.view == "release")
+            _wait(lambda: not window.display.waiting, window)
+            _pause(300)  # the flash of the newest piece fades
+            atomic_write(options.output, png_bytes(window, options.scale))
+            _export(window, options)
+        finally:
+            window.abandon()
+    return f"{options.output}: {told}"
+
+
+def _prepare(window: MainWindow, options: argparse.Namespace) -> None:
+    problems: list[str] = []
+    window.complain = lambda what, why: problems.append(f"{what}: {why}")  # type: ignore[method-assign]
+    if options.file is not None:
+        window.files.open(options.file)
+    else:
+        window.begin_with_example(options.example)
+    if options.n is not None:
+        window.document.set_sampling(n=options.n)
+    if options.seed is not None:
+        window.document.set_run(seed=options.seed)
+    if window.document.work.simulated and options.n is not None:
+        window.sample()
+    if problems:
+        raise InputError(problems[0])
+
+
+def _run(window: MainWindow, options: argparse.Namespace) -> str:
+    runs = window.runs
+    failures: list[str] = []
+    runs.controller.failed.connect(failures.append)
+
+    def done() -> bool:
+        if failures:
+            raise InputError(failures[0])
+        log = runs.current
+        if log is None:
+            return False
+        finished = log.release is not None
+        return finished or (options.steps is not None and len(log.records) >= options.steps)
+
+    if options.steps != 0:
+        runs.run_or_pause()
+        _wait(done, window)
+        if runs.busy:
+            runs.run_or_pause()
+            _wait(lambda: not runs.busy, window)
+        if options.steps is not None:
+            runs.move_cursor(options.steps)
+    log = runs.current
+    if log is None:
+        return "nothing was run"
+    ended = "finished" if log.release is not None else "unfinished"
+    return f"{log.cursor} of {log.planned} steps, {ended}"
+
+
+def _export(window: MainWindow, options: argparse.Namespace) -> None:
+    log = window.runs.current
+    if options.learned is None:
+        return
+    if log is None or log.release is None:
+        raise InputError("--learned needs a finished run: leave out --steps")
+    export_release(options.learned, log.release, window.document.work.frame)
+
+
+def _wait(done: Callable[[], bool], window: MainWindow) -> None:
+    """Let the window live until something is true."""
+    while not done():
+        _pause(20)
+
+
+def _pause(milliseconds: int) -> None:
+    loop = QEventLoop()
+    QTimer.singleShot(milliseconds, loop.quit)
+    loop.exec()

@@ -1,0 +1,207 @@
+"""Files of the window: open, save, import, export, drop, and the question before closing.
+
+Dialogs here, the work in :mod:`geodp_app.document`; every failure becomes one clear message and
+nothing is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QStandardPaths
+from PySide6.QtWidgets import QFileDialog, QMessageBox
+
+from geodp_app.document import exporting, importing, session
+from geodp_app.document.recent import RecentFiles
+from geodp_app.errors import InputError, PictureError
+from geometry.geojson import GeoJSONError
+from geometry.grid import BoundsError
+
+if TYPE_CHECKING:
+    from geodp_app.views.main_window import MainWindow
+
+_SESSION = "geodp session (*.geodp)"
+_SHAPES = "Shapes (*.geojson *.json)"
+_TABLE = "Examples (*.csv)"
+_PROBLEMS = (InputError, GeoJSONError, BoundsError, PictureError, OSError, MemoryError)
+
+
+def config_folder() -> Path:
+    """Where this user's settings and recovery files are."""
+    place = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.AppConfigLocation)
+    return Path(place)
+
+
+class WindowFiles(QObject):
+    """File actions of one window."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self.recent = RecentFiles(config_folder())
+
+    # opening
+
+    def open_dialog(self) -> None:
+        """Ask for any file that can be opened."""
+        self._ask_open("Open", f"All that geodp reads (*.geodp *.geojson *.json *.csv);;{_SESSION}")
+
+    def import_target_dialog(self) -> None:
+        """Ask for a shape."""
+        self._ask_open("Import target", _SHAPES)
+
+    def import_examples_dialog(self) -> None:
+        """Ask for examples."""
+        self._ask_open("Import examples", _TABLE)
+
+    def open(self, path: Path) -> bool:
+        """Open a session, a target or examples; says whether it worked."""
+        if path.suffix == ".geodp" and not self.may_discard():
+            return False
+        return self.attempt(f"open {path.name}", lambda: self._open(path))
+
+    def open_example(self, name: str) -> None:
+        """A bundled target; it can be undone."""
+        self.attempt(f"open {name}", lambda: self._window.document.open_example(name))
+        self._window.document.path = None
+
+    def new(self) -> None:
+        """An empty drawing."""
+        if self.may_discard():
+            self._window.start_anew()
+
+    # saving
+
+    def save(self) -> bool:
+        """Save under the session's own name, or ask for one."""
+        path = self._window.document.path
+        return self.save_as() if path is None else self._save(path)
+
+    def save_as(self) -> bool:
+        """Ask for a name, and save."""
+        path = self._ask_save("Save session", ".geodp", _SESSION)
+        return path is not None and self._save(path)
+
+    def may_discard(self) -> bool:
+        """Whether what is there may go: it is saved, or the person says so."""
+        window = self._window
+        if not window.document.dirty:
+            return True
+        box = QMessageBox(window)
+        box.setIcon(QMessageBox.Icon.Question)
+        box.setText("Save the changes to this session?")
+        box.setInformativeText("Otherwise the drawing, the sample and the run are lost.")
+        buttons = QMessageBox.StandardButton
+        box.setStandardButtons(buttons.Save | buttons.Discard | buttons.Cancel)
+        box.setDefaultButton(buttons.Save)
+        answer = box.exec()
+        if answer == buttons.Save:
+            return self.save()
+        return answer == buttons.Discard
+
+    # exporting
+
+    def export_learned(self) -> None:
+        """The released shape as GeoJSON."""
+        log = self._window.runs.current
+        if log is None or log.release is None:
+            self._window.tell("There is no release yet: run all steps to the end first.")
+            return
+        release = log.release
+        frame = self._window.document.work.frame
+        self._export(
+            "Export learned shape", "learned", ".geojson", _SHAPES,
+            lambda path: exporting.export_release(path, release, frame),
+        )  # fmt: skip
+
+    def export_target(self) -> None:
+        """The drawing as GeoJSON."""
+        work = self._window.document.work
+        self._export(
+            "Export drawing", "target", ".geojson", _SHAPES,
+            lambda path: exporting.export_target(path, work),
+        )  # fmt: skip
+
+    def export_examples(self) -> None:
+        """The examples as CSV: private."""
+        examples = self._window.document.work.examples
+        if examples is None:
+            self._window.tell("There are no examples to export: press Sample first.")
+            return
+        self._export(
+            "Export examples (private data)", "examples", ".csv", _TABLE,
+            lambda path: exporting.export_examples(path, examples),
+        )  # fmt: skip
+
+    def export_steps(self) -> None:
+        """The steps with their diagnostics as JSON lines: private."""
+        log = self._window.runs.current
+        if log is None or not log.records:
+            self._window.tell("There are no steps to export: press Run first.")
+            return
+        records = log.records
+        self._export(
+            "Export steps (private data)", "steps", ".jsonl", "Steps (*.jsonl)",
+            lambda path: exporting.export_steps(path, records),
+        )  # fmt: skip
+
+    def export_picture(self) -> None:
+        """The window's two planes as PNG or SVG."""
+        self._export(
+            "Export picture", "picture", ".png", "PNG picture (*.png);;SVG picture (*.svg)",
+            self._window.write_picture,
+        )  # fmt: skip
+
+    # pieces
+
+    def _open(self, path: Path) -> None:
+        window = self._window
+        opened = importing.open_any(path, window.document)
+        if opened.kind == "session":
+            window.show_session(window.document.work, opened.run, path)
+        self.recent.add(path)
+        window.tell(opened.note)
+
+    def _save(self, path: Path) -> bool:
+        window = self._window
+
+        def write() -> None:
+            session.save_session(path, window.document.work, window.stored_run())
+            window.document.mark_saved(path)
+            self.recent.add(path)
+            window.recovery.forget()
+            window.tell(f"Saved {path.name}. It holds private data.")
+
+        return self.attempt(f"save {path.name}", write)
+
+    def _export(
+        self, title: str, stem: str, suffix: str, kinds: str, write: Callable[[Path], None]
+    ) -> None:
+        path = self._ask_save(title, suffix, kinds, stem)
+        if path is not None and self.attempt(f"write {path.name}", lambda: write(path)):
+            self._window.tell(f"Wrote {path.name}")
+
+    def _ask_open(self, title: str, kinds: str) -> None:
+        name, _ = QFileDialog.getOpenFileName(self._window, title, "", kinds)
+        if name:
+            self.open(Path(name))
+
+    def _ask_save(self, title: str, suffix: str, kinds: str, stem: str = "") -> Path | None:
+        start = "-".join(part for part in (self._window.document.work.name, stem) if part)
+        name, _ = QFileDialog.getSaveFileName(self._window, title, start + suffix, kinds)
+        if not name:
+            return None
+        path = Path(name)
+        return path if path.suffix else path.with_suffix(suffix)
+
+    def attempt(self, what: str, do: Callable[[], object]) -> bool:
+        """Do something that may fail for a reason a person can mend; says whether it worked."""
+        try:
+            do()
+        except _PROBLEMS as error:
+            text = getattr(error, "strerror", None) or str(error) or "not enough memory"
+            self._window.complain(f"Could not {what}", " ".join(str(text).split()))
+            return False
+        return True

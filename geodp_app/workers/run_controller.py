@@ -1,0 +1,401 @@
+"""Runs as the window steers them: step, run, pause, cancel, and questions about the dual plane.
+
+The learner lives in a process of its own (:mod:`geodp_app.runs.learner_process` says why); what
+it replies arrives here as Qt signals in the window's thread.  No method waits for anything.
+
+A run has a number; replies of an older run are dropped.  A process that dies is replaced, and so
+is one that does not stop within :data:`PATIENCE` of being asked: what it was doing is lost, which
+is what a cancelled selection must be.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Literal
+
+from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer, Signal
+
+from geodp_app.runs.process_link import ProcessLink
+from geodp_app.runs.protocol import (
+    Cancel,
+    Failed,
+    Finished,
+    Job,
+    Next,
+    Prepare,
+    Prepared,
+    Preparing,
+    Progressed,
+    Reply,
+    Shade,
+    Shaded,
+    ShadeQuestion,
+    Start,
+    Started,
+    Stepped,
+    Stopped,
+)
+
+State = Literal["preparing", "ready", "selecting", "waiting", "paused", "finished", "failed"]
+
+#: Milliseconds that a selection may take to stop before its process is ended.
+PATIENCE = 150
+
+#: Seconds to wait for the process's end when the window closes.
+_CLOSING = 2.0
+
+
+class RunController(QObject):
+    """Owner of the learner's process and of the run in it.
+
+    The process is started at once.  States:
+
+    preparing
+        The process starts, or compiles its loops; a run may be started and waits.
+    ready
+        No run.
+    selecting
+        A step is being made.
+    waiting
+        Between two steps of a run that goes on by itself.
+    paused
+        Before a step that nobody has asked for yet.
+    finished, failed
+        The last run has come to its end, or an error ended it (or no process can be started);
+        another run may be started.
+    """
+
+    state_changed = Signal(str)
+    #: Loops are being compiled: about half a minute, once.
+    preparing = Signal()
+    #: Progressed, from inside a selection.
+    progressed = Signal(object)
+    #: Stepped, when a step is done.
+    stepped = Signal(object)
+    #: Release, after the last step.
+    finished = Signal(object)
+    #: The run was cancelled; nothing of it may be released.
+    stopped = Signal()
+    #: One line for the person.
+    failed = Signal(str)
+    #: Shaded: the answer to a question.
+    shaded = Signal(object)
+
+    _arrived = Signal(object, object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._arrived.connect(self._handle, Qt.ConnectionType.QueuedConnection)
+        self._between = QTimer(self, singleShot=True)
+        self._between.timeout.connect(self._next)
+        self._patience = QTimer(self, singleShot=True, interval=PATIENCE)
+        self._patience.timeout.connect(self._lose_patience)
+        self._link: ProcessLink | None = None
+        self._prepared = False
+        self._closed = False
+        self._phase: State = "ready"
+        self._told: State | None = None
+        # the current run, its job until the process has it, and what is wanted of it
+        self._run = 0
+        self._job: Job | None = None
+        self._goal: Literal["stay", "step", "run"] = "stay"
+        self._delay = 0
+        # the run whose selection is to stop, and whether somebody waits to hear of it
+        self._awaited: int | None = None
+        self._stopping = False
+        # questions: numbered; one waiting, one asked
+        self._tag = 0
+        self._question: tuple[int, ShadeQuestion] | None = None
+        self._asked: tuple[int, ShadeQuestion] | None = None
+        application = QCoreApplication.instance()
+        if application is not None:
+            application.aboutToQuit.connect(self.close)
+        self.prepare()
+
+    # what the window asks
+
+    @property
+    def state(self) -> State:
+        """See the class."""
+        if self._link is None:
+            return "failed"
+        return self._phase if self._prepared else "preparing"
+
+    @property
+    def pending(self) -> bool:
+        """Whether a step has been asked for that the process is not ready to make yet."""
+        return self._phase == "paused" and self._goal != "stay"
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the learner's process, once it has started."""
+        return None if self._link is None else self._link.pid
+
+    def prepare(self) -> None:
+        """Start the process if there is none, and make it ready for a run."""
+        if self._link is not None or self._closed:
+            return
+        self._prepared = False
+        self._link = ProcessLink(self._from_link)
+        self.destroyed.connect(self._link.kill)
+        self._link.send(Prepare())
+        if self._job is not None:
+            self._link.send(Start(self._run, self._job))
+        if self._asked is not None:
+            self._question, self._asked = self._question or self._asked, None
+        self._tell_state()
+
+    def start(self, job: Job) -> None:
+        """Begin a run, paused before its first step; a run under way is cancelled."""
+        self._abandon()
+        self._job = job
+        self._phase = "paused"
+        if self._link is None:
+            self.prepare()
+        else:
+            self._send(Start(self._run, job))
+        self._tell_state()
+
+    def step(self) -> None:
+        """Make one step of a run that is paused or waiting."""
+        self._want("step")
+
+    def run(self) -> None:
+        """Make steps until the last, or until :meth:`pause`."""
+        self._want("run")
+
+    def pause(self) -> None:
+        """Make no step after the one under way."""
+        self._goal = "stay"
+        self._between.stop()
+        if self._phase == "waiting":
+            self._phase = "paused"
+        self._tell_state()
+        self._go_on()
+
+    def set_delay(self, seconds: float) -> None:
+        """Time between two steps of a run that goes on by itself."""
+        self._delay = max(0, round(1000 * seconds))
+        if self._between.isActive():
+            self._between.start(self._delay)
+
+    def cancel(self) -> None:
+        """End the run, within 0.2 s even from inside a selection; `stopped` tells when."""
+        if self._phase == "selecting":
+            if not self._stopping:
+                self._stopping, self._goal = True, "stay"
+                self._ask_to_stop()
+        elif self._phase in ("paused", "waiting"):
+            self.reset()
+            self.stopped.emit()
+
+    def reset(self) -> None:
+        """Forget the run and questions about it; a selection under way is cancelled."""
+        self._abandon()
+        self._tell_state()
+
+    def shade(self, question: ShadeQuestion) -> int:
+        """Ask about the dual plane; `shaded` answers when the process has nothing else to do.
+
+        Returns
+        -------
+        int
+            The tag of the answer.  A question that has not been sent yet is forgotten when
+            another one comes.
+        """
+        self._tag += 1
+        self._question = self._tag, question
+        self._go_on()
+        return self._tag
+
+    def close(self) -> None:
+        """End the process; to be called before the application ends."""
+        self._closed = True
+        self._between.stop()
+        self._patience.stop()
+        link, self._link = self._link, None
+        if link is not None:
+            link.kill()
+            link.join(_CLOSING)
+
+    # going on
+
+    def _want(self, goal: Literal["step", "run"]) -> None:
+        if self._phase not in ("paused", "waiting", "selecting") or self._stopping:
+            return
+        if self._phase == "selecting":
+            # a step under way is the step
+            self._goal = "run" if goal == "run" else self._goal
+            return
+        self._goal = goal
+        if self._phase == "waiting":
+            self._phase = "paused"
+        self._between.stop()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Send what is wanted, if the process can take it."""
+        if not self._prepared or self._job is not None or self._phase == "selecting":
+            return
+        if self._phase == "paused" and self._goal != "stay":
+            self._next()
+        elif self._question is not None and self._asked is None and self._awaited is None:
+            self._asked, self._question = self._question, None
+            self._send(Shade(self._run, self._asked[1], self._asked[0]))
+
+    def _next(self) -> None:
+        if self._goal == "step":
+            self._goal = "stay"
+        self._phase = "selecting"
+        self._send(Next(self._run))
+        self._tell_state()
+
+    def _end_run(self, phase: State) -> None:
+        self._phase, self._goal = phase, "stay"
+        self._job = None
+        self._stopping = False
+        self._between.stop()
+        self._tell_state()
+
+    def _abandon(self) -> None:
+        """Leave the run behind, whatever it is doing; replies to come belong to an older one."""
+        selecting = self._phase == "selecting"
+        if selecting and not self._stopping:
+            self._ask_to_stop()
+        elif self._phase in ("paused", "waiting"):
+            self._send(Cancel(self._run))
+        self._question = None
+        self._run += 1
+        self._phase, self._goal, self._job, self._stopping = "ready", "stay", None, False
+        self._between.stop()
+        if selecting:
+            self.stopped.emit()
+
+    def _ask_to_stop(self) -> None:
+        self._awaited = self._run
+        self._send(Cancel(self._run))
+        self._patience.start()
+
+    def _tell_state(self) -> None:
+        if self.state != self._told and not self._closed:
+            self._told = self.state
+            self.state_changed.emit(self.state)
+
+    # the process
+
+    def _send(self, request: Start | Next | Shade | Cancel) -> None:
+        if self._link is not None:
+            self._link.send(request)
+
+    def _from_link(self, link: ProcessLink, reply: Reply | None) -> None:
+        """Called by a thread of the link."""
+        with contextlib.suppress(RuntimeError):  # the window is gone already
+            self._arrived.emit(link, reply)
+
+    def _lose_patience(self) -> None:
+        """The process does not stop: end it, and start another."""
+        link, self._link = self._link, None
+        if link is not None:
+            link.kill()
+        self.prepare()
+        self._cancelled()
+
+    def _cancelled(self) -> None:
+        """The selection that was to stop has stopped."""
+        self._awaited = None
+        self._patience.stop()
+        if self._stopping:
+            self._end_run("ready")
+            self.stopped.emit()
+
+    def _handle(self, link: ProcessLink, reply: Reply | None) -> None:
+        if link is not self._link:
+            return
+        match reply:
+            case None:
+                self._lost(link)
+            case Preparing():
+                self.preparing.emit()
+            case Prepared():
+                self._prepared = True
+            case Stopped():
+                if reply.run == self._awaited:
+                    self._cancelled()
+            case Shaded():
+                self._answered(reply)
+            case Failed():
+                self._refused(reply)
+            case Started() | Progressed() | Stepped() | Finished():
+                if reply.run == self._run and not self._stopping:
+                    self._follow(reply)
+        self._tell_state()
+        self._go_on()
+
+    def _follow(self, reply: Started | Progressed | Stepped | Finished) -> None:
+        """A reply of the current run."""
+        match reply:
+            case Started():
+                self._job = None
+            case Progressed():
+                self.progressed.emit(reply)
+            case Stepped():
+                if reply.record.step < reply.record.steps:
+                    self._phase = "waiting" if self._goal == "run" else "paused"
+                self.stepped.emit(reply)
+                if self._phase == "waiting" and reply.run == self._run:
+                    if self._delay:
+                        self._between.start(self._delay)
+                    else:
+                        self._next()
+            case Finished():
+                self._end_run("finished")
+                self.finished.emit(reply.release)
+
+    def _answered(self, reply: Shaded) -> None:
+        asked, self._asked = self._asked, None
+        if reply.run != self._run or asked is None:
+            return
+        if reply.sheets:
+            self.shaded.emit(reply)
+        elif self._question is None:
+            # it gave way to a step: ask again later
+            self._question = asked
+
+    def _refused(self, reply: Failed) -> None:
+        if not self._prepared:
+            # nothing can be run: let go of the process, so that prepare() tries again
+            link, self._link = self._link, None
+            if link is not None:
+                link.kill()
+            self._end_run("failed")
+            self.failed.emit(f"The learner cannot be prepared: {reply.message}")
+        elif self._asked is not None:
+            # replies come in order, and the question was asked before anything else
+            self._asked = None
+            self.failed.emit(f"The dual plane cannot be shaded: {reply.message}")
+        elif reply.run == self._run and not self._stopping:
+            self._end_run("failed")
+            self.failed.emit(f"The run failed: {reply.message}")
+
+    def _lost(self, link: ProcessLink) -> None:
+        """The process ended and nobody here ended it."""
+        self._link = None
+        how = f"(exit code {link.exit_code})"
+        under_way = self._phase in ("selecting", "paused", "waiting") and not self._stopping
+        # what ended it is not tried again
+        self._job = self._asked = None
+        if self._prepared:
+            self.prepare()
+        else:
+            self._end_run("failed")
+            self.failed.emit(
+                f"The learner's process could not start {how}: see the terminal, then try again."
+            )
+            return
+        self._cancelled()
+        if under_way:
+            self._end_run("failed")
+            self.failed.emit(
+                f"The learner's process ended {how} and the run is lost; nothing was released. "
+                "If memory is short, use a coarser grid or fewer examples."
+            )

@@ -1,0 +1,55 @@
+"""What a run is likely to reach in practice: an estimate, not a bound.
+
+The planner's guarantee holds for every shape and sample and is far from what runs do.  Here the
+terms of its proof are kept at their typical size, for k pieces that fit the shape:
+
+saturation   a piece is good enough when it gains b/k examples, so (1 - 1/k)^m of the examples to
+             gain may be left after m steps;
+counts       thresholds lie about Delta below the true counts, and as many examples may be left;
+selection    a smooth law over D numbers loses about D/eta examples a step (the mean of a
+             Gamma(D) variable): D = 2 for a halfplane, 6 for a triangle; what is lost on the side
+             of the gain is mended by later steps, so half of it counts.
+
+tests/test_rule_of_thumb.py holds it against runs: within a factor of three on the shapes that
+k pieces fit.
+"""
+
+from __future__ import annotations
+
+from learners.planner import Setting
+from learners.set_cover import default_steps, plan_budget
+
+_NUMBERS = {"union": 6, "convex": 2}
+
+
+def expected_error(
+    setting: Setting, examples: int, gain_share: float, steps: int | None = None
+) -> float:
+    """Error on new points that a run is likely to reach, 0..1/2.
+
+    Parameters
+    ----------
+    setting : Setting
+        Of a run with the learner's defaults.
+    examples : int
+        n.
+    gain_share : float
+        Share of the examples to gain, 0..1: positives for a union, negatives for a convex
+        polygon.
+    steps : int, optional
+        m; the learner's default if None.
+
+    Raises
+    ------
+    ValueError
+        If the budget is too small to run at all.
+    """
+    m = default_steps(setting.k) if steps is None else steps
+    budget = plan_budget(
+        setting.epsilon, setting.delta, m, setting.beta, setting.neighbours, private=True
+    )
+    left = gain_share * (1 - 1 / setting.k) ** m
+    noise = budget.margin / examples
+    selection = m * _NUMBERS[setting.learner] / budget.eta / examples / 2
+    # no run does worse than to learn nothing
+    return min(0.5, gain_share, left + noise + selection)

@@ -1,0 +1,186 @@
+"""Undo and redo: what is kept, what is merged, what is forgotten, what counts as saved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from numpy.typing import NDArray
+
+from geodp_app.document.history import History
+
+
+@dataclass(frozen=True)
+class Page:
+    text: str
+    array: NDArray[np.uint8] | None = None
+
+
+def arrays(page: Page) -> tuple[NDArray[np.uint8], ...]:
+    return () if page.array is None else (page.array,)
+
+
+def test_undo_and_redo_go_back_and_forth_and_name_the_step():
+    history = History("a")
+    assert (history.undo(), history.redo()) == (None, None)
+    history.push("write b", "b")
+    history.push("write c", "c")
+    assert (history.undo_label, history.redo_label) == ("write c", None)
+    assert history.undo() == "write c"
+    assert history.state == "b"
+    assert (history.undo_label, history.redo_label) == ("write b", "write c")
+    assert history.redo() == "write c"
+    assert history.state == "c"
+
+
+def test_an_edit_after_undo_takes_the_future_away():
+    history = History("a")
+    history.push("b", "b")
+    history.undo()
+    history.push("c", "c")
+    assert history.redo_label is None
+    assert history.undo() == "c"
+    assert history.state == "a"
+
+
+def test_edits_of_one_key_are_one_step_until_something_comes_between():
+    history = History(0)
+    for n in (1, 12, 123):
+        history.push("n", n, "n")
+    assert history.undo() == "n"
+    assert history.state == 0
+    history.redo()
+    history.push("n", 7, "n")  # undo and redo end the typing
+    history.push("other", 8)
+    history.push("n", 9, "n")
+    history.settle()
+    history.push("n", 10, "n")
+    states = []
+    while history.undo():
+        states.append(history.state)
+    assert states == [9, 8, 7, 123, 0]
+
+
+def test_the_saved_state_is_known_again_after_undo_and_cannot_be_merged_away():
+    history = History(0)
+    assert not history.dirty
+    history.push("n", 1, "n")
+    assert history.dirty
+    history.mark_saved()
+    history.push("n", 2, "n")
+    assert history.dirty
+    history.undo()
+    assert (history.state, history.dirty) == (1, False)
+    history.undo()
+    assert history.dirty
+    history.redo()
+    assert not history.dirty
+    history.mark_unsaved()
+    assert history.dirty
+
+
+def test_an_equal_state_made_anew_is_not_the_saved_one():
+    history = History("a")
+    history.push("b", "b")
+    history.push("a", "a")
+    assert history.dirty
+
+
+def test_the_oldest_steps_over_the_count_are_forgotten():
+    history = History(0, most_steps=3)
+    for n in range(1, 10):
+        history.push(str(n), n)
+    undone = []
+    while history.undo():
+        undone.append(history.state)
+    assert undone == [8, 7, 6]
+
+
+def sheet(size: int) -> NDArray[np.uint8]:
+    return np.zeros(size, np.uint8)
+
+
+def test_replaced_arrays_over_the_bytes_are_forgotten_and_shared_ones_are_free():
+    shared = sheet(80)
+    history = History(Page("0", shared), arrays=arrays, most_bytes=100)
+    for n in range(1, 50):
+        history.push("text", Page(str(n), shared))  # the array is current: it weighs nothing
+    history.push("new", Page("new", sheet(60)))
+    for n in range(30):
+        history.push("text", Page(str(n), history.state.array))  # 80 bytes replaced
+    history.push("newer", Page("newer", sheet(60)))  # 140 replaced: those with 80 must go
+    count = 0
+    while history.undo():
+        count += 1
+        assert history.state.array is not shared
+    assert count == 31
+
+
+def test_the_last_step_stays_whatever_it_weighs():
+    history = History(Page("a", sheet(1000)), arrays=arrays, most_bytes=10)
+    history.push("b", Page("b", sheet(1000)))
+    history.push("c", Page("c", sheet(1000)))
+    assert history.undo() == "c"
+    assert history.state.text == "b"
+    assert history.undo() is None
+    assert history.redo() == "c"
+
+
+class HistoryMachine(RuleBasedStateMachine):
+    """Against a plain list of states."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.history = History(0, most_steps=10**6)
+        self.states, self.at, self.saved, self.key = [0], 0, 0, None
+        self.number = 0
+
+    @rule(key=st.sampled_from([None, "a", "b"]))
+    def push(self, key):
+        self.number += 1
+        del self.states[self.at + 1 :]
+        if key is not None and key == self.key:
+            self.states[self.at] = self.number
+        else:
+            self.states.append(self.number)
+            self.at += 1
+        self.key = key
+        self.history.push("edit", self.number, key)
+
+    @rule()
+    def undo(self):
+        assert (self.history.undo() is not None) == (self.at > 0)
+        if self.at > 0:
+            self.at, self.key = self.at - 1, None
+
+    @rule()
+    def redo(self):
+        possible = self.at < len(self.states) - 1
+        assert (self.history.redo() is not None) == possible
+        if possible:
+            self.at, self.key = self.at + 1, None
+
+    @rule()
+    def save(self):
+        self.saved, self.key = self.states[self.at], None
+        self.history.mark_saved()
+
+    @precondition(lambda self: self.key is not None)
+    @rule()
+    def settle(self):
+        self.key = None
+        self.history.settle()
+
+    @invariant()
+    def agrees(self):
+        assert self.history.state == self.states[self.at]
+        assert self.history.dirty == (self.states[self.at] != self.saved)
+        assert (self.history.undo_label is not None) == (self.at > 0)
+        assert (self.history.redo_label is not None) == (self.at < len(self.states) - 1)
+
+
+TestHistoryMachine = HistoryMachine.TestCase
+TestHistoryMachine.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

@@ -1,0 +1,43 @@
+"""What each example is, and the picture with a pixel a grid point."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from geodp_app.plane.examples_picture import MAX_SIDE, ExampleKinds, Kind, picture
+
+COLOURS = {kind: (10 * kind, 0, 0, 255) for kind in Kind}
+
+
+def test_kinds_by_label_and_by_what_the_run_did() -> None:
+    points = np.array([[0, 0], [1, 0], [2, 0], [3, 0]])
+    labels = np.array([True, False, True, False])
+    assert list(ExampleKinds.of(points, labels).kinds) == [3, 2, 3, 2]
+    decided = np.array([True, True, False, False])
+    wrong = np.array([False, True, False, False])
+    kinds = ExampleKinds.of(points, labels, decided, wrong)
+    assert list(kinds.kinds) == [Kind.DECIDED, Kind.WRONG, Kind.POSITIVE, Kind.NEGATIVE]
+    assert kinds.chosen(Kind.WRONG, label=False).tolist() == [[1, 0]]
+    assert kinds.chosen(Kind.WRONG, label=True).tolist() == []
+
+
+def test_every_example_has_its_pixel_and_the_weightiest_kind_wins() -> None:
+    rng = np.random.default_rng(1)
+    points = rng.integers(0, 8, (60, 2))
+    labels = rng.random(60) < 0.5
+    wrong = rng.random(60) < 0.2
+    kinds = ExampleKinds.of(points, labels, wrong=wrong)
+    drawn = picture(kinds, 7, COLOURS)
+    for x in range(8):
+        for y in range(8):
+            here = (points == (x, y)).all(axis=1)
+            expected = max(kinds.kinds[here], default=0)
+            assert drawn[y, x, 0] == 10 * expected
+
+
+def test_a_fine_grid_shares_pixels() -> None:
+    points = np.array([[0, 0], [4096, 4096]])
+    drawn = picture(ExampleKinds.of(points, np.array([True, False])), 4096, COLOURS)
+    assert max(drawn.shape) <= MAX_SIDE
+    assert drawn[0, 0, 0] == 30
+    assert drawn[-1, -1, 0] == 20

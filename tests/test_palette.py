@@ -1,0 +1,163 @@
+"""The colours can be read, told apart and told apart by people who see fewer of them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+
+import numpy as np
+import pytest
+
+from assets import palette_path, style_image_path
+from geodp_app.palette import (
+    PALETTES,
+    PaletteError,
+    cividis,
+    contrast,
+    load_palette,
+    luminance,
+    mix,
+    parse_colour,
+    parse_palette,
+)
+
+WORDS = ("ink", "soft_ink", "accent", "danger", "warning")
+BACKGROUNDS = ("window", "panel", "canvas")
+MARKS = ("positive", "negative", "learned", "target", "chosen", "selection", "focus", "border")
+DATA = ("positive", "negative", "learned", "chosen")
+
+# Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB
+SEEN = {
+    "all": np.eye(3),
+    "protan": np.array(
+        [
+            [0.152286, 1.052583, -0.204868],
+            [0.114503, 0.786281, 0.099216],
+            [-0.003882, -0.048116, 1.051998],
+        ]
+    ),
+    "deutan": np.array(
+        [
+            [0.367322, 0.860646, -0.227968],
+            [0.280085, 0.672501, 0.047413],
+            [-0.011820, 0.042940, 0.968881],
+        ]
+    ),
+}
+TO_XYZ = np.array(
+    [
+        [0.4124564, 0.3575761, 0.1804375],
+        [0.2126729, 0.7151522, 0.0721750],
+        [0.0193339, 0.1191920, 0.9503041],
+    ]
+)
+
+
+def lab(colour: str, seen: str) -> np.ndarray:
+    """CIE L*a*b* (D65) of a colour as seen."""
+    srgb = np.array(parse_colour(colour)) / 255
+    linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+    xyz = TO_XYZ @ np.clip(SEEN[seen] @ linear, 0, 1) / np.array([0.95047, 1.0, 1.08883])
+    f = np.where(xyz > (6 / 29) ** 3, np.cbrt(xyz), xyz * (29 / 6) ** 2 / 3 + 4 / 29)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+def test_contrast_is_that_of_wcag() -> None:
+    assert contrast("#000000", "#FFFFFF") == pytest.approx(21)
+    assert contrast("#FFFFFF", "#000000") == pytest.approx(21)
+    assert contrast("#767676", "#FFFFFF") == pytest.approx(4.54, abs=0.005)
+    assert contrast("#123456", "#123456") == 1
+    assert luminance("#FF0000") == pytest.approx(0.2126)
+
+
+@pytest.mark.parametrize("name", PALETTES)
+def test_words_can_be_read_on_every_background(name: str) -> None:
+    p = load_palette(name)
+    for words, background in itertools.product(WORDS, BACKGROUNDS):
+        ratio = contrast(getattr(p, words), getattr(p, background))
+        assert ratio >= 4.5, (words, background)
+    assert contrast(p.on_accent, p.accent) >= 4.5
+
+
+@pytest.mark.parametrize("name", PALETTES)
+def test_marks_stand_out_from_every_background(name: str) -> None:
+    p = load_palette(name)
+    for mark, background in itertools.product(MARKS, BACKGROUNDS):
+        ratio = contrast(getattr(p, mark), getattr(p, background))
+        assert ratio >= 3, (mark, background)
+
+
+@pytest.mark.parametrize("seen", SEEN)
+@pytest.mark.parametrize("name", PALETTES)
+def test_data_colours_stay_apart_for_everybody(name: str, seen: str) -> None:
+    p = load_palette(name)
+    for a, b in itertools.combinations(DATA, 2):
+        distance = np.linalg.norm(lab(getattr(p, a), seen) - lab(getattr(p, b), seen))
+        assert distance >= (55 if seen == "all" else 20), (a, b)
+
+
+def test_the_simulation_does_confuse_red_and_green() -> None:
+    plain = np.linalg.norm(lab("#B03030", "all") - lab("#4F6A1A", "all"))
+    for seen in ("protan", "deutan"):
+        assert np.linalg.norm(lab("#B03030", seen) - lab("#4F6A1A", seen)) < plain / 2
+
+
+def test_one_theme_is_dark_on_light_and_the_other_light_on_dark() -> None:
+    light, dark = load_palette("light"), load_palette("dark")
+    assert luminance(light.panel) > 0.8 > 0.1 > luminance(light.ink)
+    assert luminance(dark.panel) < 0.05 < 0.7 < luminance(dark.ink)
+    assert light.panel != "#FFFFFF"
+    assert (light.name, dark.name) == PALETTES
+
+
+def test_a_palette_that_is_not_there_is_refused_by_name() -> None:
+    with pytest.raises(PaletteError, match="no palette 'sepia'; there are: light, dark"):
+        load_palette("sepia")  # type: ignore[arg-type]
+
+
+def test_a_palette_with_a_gap_an_extra_or_a_word_for_a_colour_is_refused() -> None:
+    good = json.loads(palette_path("light").read_text(encoding="utf-8"))
+    missing = {key: value for key, value in good.items() if key != "chosen"}
+    for data, complaint in (
+        (missing, "chosen"),
+        (good | {"extra": "#000000"}, "extra"),
+        (good | {"ink": "black"}, "'black' is not a colour"),
+        (good | {"ink": "#12345"}, "#12345"),
+    ):
+        with pytest.raises(PaletteError, match=complaint):
+            parse_palette(json.dumps(data))
+
+
+def test_mixing_moves_from_one_colour_to_the_other() -> None:
+    assert mix("#000000", "#FFFFFF", 0.0) == "#000000"
+    assert mix("#000000", "#FFFFFF", 1.0) == "#FFFFFF"
+    assert mix("#102030", "#304050", 0.5) == "#203040"
+
+
+def test_cividis_runs_from_dark_blue_over_grey_to_yellow_and_only_gets_lighter() -> None:
+    table = cividis()
+    assert table.shape == (256, 3)
+    assert table.dtype == np.uint8
+    # the published table
+    for index, colour in ((0, (0, 32, 77)), (128, (125, 124, 120)), (255, (255, 234, 70))):
+        assert np.abs(table[index].astype(int) - colour).max() <= 1
+    hexes = ["#" + "".join(f"{c:02X}" for c in row) for row in table.tolist()]
+    lightness = np.array([lab(each, "all")[0] for each in hexes])
+    assert (np.diff(lightness) > -0.35).all()  # eight bits a channel
+    assert lightness[-1] - lightness[0] > 70
+
+
+@pytest.mark.parametrize("name", PALETTES)
+def test_the_style_sheets_pictures_have_the_palettes_colours(name: str) -> None:
+    p = load_palette(name)
+    drawn = {
+        picture: re.search(r'stroke="(#\w+)"', style_image_path(picture).read_text())
+        for picture in (f"check-{name}", f"lock-{name}", "down", "up", "right")
+    }
+    colours = {picture: found.group(1) for picture, found in drawn.items() if found}
+    assert colours[f"check-{name}"] == p.on_accent
+    assert colours[f"lock-{name}"] == p.warning
+    for arrow in ("down", "up", "right"):  # one grey for both themes
+        for background in (p.panel, p.canvas):
+            assert contrast(colours[arrow], background) >= 3

@@ -1,0 +1,137 @@
+"""The sampler's heaviest boxes, for those who watch it."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+from geometry.halfplane import HalfplaneLattice
+from learners import envelope, envelope_selection
+from learners.envelope_selection import EnvelopeSelection
+from learners.randomness import SeededRandom
+from learners.records import inside_piece
+from learners.scores import set_cover_score
+from learners.selection import HeavyBox, SelectionProgress
+
+
+def sample() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(4)
+    points = rng.integers(0, 65, (2000, 2))
+    return points, (np.abs(points - 30).sum(axis=1) < 20) ^ (rng.random(2000) < 0.05)
+
+
+def select(kind: str, watch: object, rate: float = 0.05) -> object:
+    points, labels = sample()
+    score = set_cover_score("disjunction", 2, 300, int(labels.sum()), int((~labels).sum()))
+    selection = EnvelopeSelection(HalfplaneLattice(64), kind)  # type: ignore[arg-type]
+    return selection.select(points, labels, score, rate, SeededRandom(5), watch)  # type: ignore
+
+
+@pytest.mark.parametrize(("kind", "size"), [("halfplane", 1), ("triangle", 3)])
+def test_all_boxes_share_the_whole_mass_and_come_by_weight(kind: str, size: int) -> None:
+    seen: list[tuple[SelectionProgress, tuple[HeavyBox, ...]]] = []
+
+    def watch(progress: SelectionProgress) -> None:
+        assert progress.heaviest is not None
+        seen.append((progress, progress.heaviest(progress.boxes)))
+
+    select(kind, watch)
+    assert seen
+    for progress, boxes in seen:
+        shares = [box.share for box in boxes]
+        assert shares == sorted(shares, reverse=True)
+        assert sum(shares) == pytest.approx(1.0)
+        assert 0 < len(boxes) <= progress.boxes
+        for box in boxes:
+            assert len(box.sheets) == len(box.rectangles) == size
+            for u0, u1, v0, v1 in box.rectangles:
+                assert u0 < u1
+                assert v0 < v1
+    assert seen[-1][0].boxes > 5
+
+
+def test_few_boxes_are_the_first_of_many() -> None:
+    def watch(progress: SelectionProgress) -> None:
+        assert progress.heaviest is not None
+        every = [box.share for box in progress.heaviest(progress.boxes)]
+        assert [box.share for box in progress.heaviest(7)] == every[:7]
+        assert progress.heaviest(0) == ()
+
+    select("triangle", watch)
+
+
+def test_rectangles_are_those_of_the_partition() -> None:
+    """A box's count of positives bounds every piece drawn from its rectangles."""
+    strands: list[envelope_selection._Strand] = []
+    keep = envelope_selection._behind
+
+    def spy(now: list[envelope_selection._Strand]) -> list[envelope_selection._Strand]:
+        strands[:] = now
+        return keep(now)
+
+    boxes: list[HeavyBox] = []
+
+    def watch(progress: SelectionProgress) -> None:
+        assert progress.heaviest is not None
+        boxes[:] = progress.heaviest(10**9)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(envelope_selection, "_behind", spy)
+        select("triangle", watch)
+    rows = {
+        (*row[:12].tolist(), int(row[envelope.SHEETS])): row
+        for strand in strands
+        for row in strand.partition.boxes[: strand.partition.tally[envelope.BOXES]]
+    }
+    points, labels = sample()
+    lattice = HalfplaneLattice(64)
+    rng = np.random.default_rng(6)
+    checked = 0
+    for box in boxes[:1000]:
+        corners = [c for rectangle in box.rectangles for c in rectangle]
+        row = rows[(*corners, sum(sheet << 3 * e for e, sheet in enumerate(box.sheets)))]
+        chosen = [(int(rng.integers(*r[:2])), int(rng.integers(*r[2:]))) for r in box.rectangles]
+        if all(lattice.admits(u, v) for u, v in chosen):
+            piece = tuple(
+                lattice.halfplane(lattice.sheets[sheet], u, v)
+                for sheet, (u, v) in zip(box.sheets, chosen, strict=True)
+            )
+            held = inside_piece(piece, points)
+            assert np.count_nonzero(held & labels) <= row[envelope.POSITIVES]
+            checked += 1
+    assert checked > 30
+
+
+def test_watching_changes_no_draw_and_equality_ignores_the_boxes() -> None:
+    looked: list[SelectionProgress] = []
+
+    def watch(progress: SelectionProgress) -> None:
+        assert progress.heaviest is not None
+        progress.heaviest(60)
+        looked.append(progress)
+
+    plain, watched = select("triangle", None), select("triangle", watch)
+    assert looked
+    assert plain == watched
+    assert "heaviest" not in repr(watched)
+
+
+def test_a_selection_hands_out_final_boxes_without_the_tables() -> None:
+    assert select("triangle", None).progress.heaviest is None  # type: ignore[attr-defined]
+    tables: list[weakref.ref[object]] = []
+    last: list[tuple[HeavyBox, ...]] = []
+
+    def watch(progress: SelectionProgress) -> None:
+        assert progress.heaviest is not None
+        last[:] = [progress.heaviest(60)]
+        strands = progress.heaviest.args[0]  # type: ignore[attr-defined]
+        tables[:] = [weakref.ref(strand.partition.boxes) for strand in strands]
+
+    selected = select("triangle", watch)
+    gc.collect()
+    assert all(table() is None for table in tables)
+    assert selected.progress.heaviest(60) == last[0]  # type: ignore[attr-defined]
+    assert len(selected.progress.heaviest(3)) == 3  # type: ignore[attr-defined]

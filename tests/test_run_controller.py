@@ -1,0 +1,448 @@
+"""The controller in a window's thread, with a real learner's process at the other end."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt, QTimer
+from pytestqt.qtbot import QtBot
+
+from geodp_app.document.work import RunSettings
+from geodp_app.runs.learner_process import make_learner
+from geodp_app.runs.protocol import Job, ShadeQuestion
+from geodp_app.workers.run_controller import RunController
+
+GRID = 64
+
+
+class Recorder:
+    """A controller and everything it said."""
+
+    def __init__(self) -> None:
+        self.controller = RunController()
+        self.said: list[tuple[str, object]] = []
+        c = self.controller
+        for name in ("preparing", "stopped"):
+            getattr(c, name).connect(lambda name=name: self.said.append((name, None)))
+        for name in ("state_changed", "progressed", "stepped", "finished", "failed", "shaded"):
+            getattr(c, name).connect(lambda what, name=name: self.said.append((name, what)))
+
+    @property
+    def states(self) -> list[object]:
+        return self.all("state_changed")
+
+    def all(self, name: str) -> list[object]:
+        return [what for said, what in self.said if said == name]
+
+
+@pytest.fixture(scope="module")
+def _one(qapp: object) -> Iterator[Recorder]:
+    recorder = Recorder()
+    yield recorder
+    recorder.controller.close()
+
+
+@pytest.fixture
+def recorder(_one: Recorder, qtbot: QtBot) -> Recorder:  # noqa: PT019
+    """A controller without a run, its process ready."""
+    _one.controller.reset()
+    _one.controller.set_delay(0)
+    until(qtbot, lambda: _one.controller.state == "ready")
+    qtbot.wait(200)  # what a run before this one may still send
+    _one.said.clear()
+    return _one
+
+
+def until(qtbot: QtBot, condition: Callable[[], bool], seconds: float = 60) -> None:
+    qtbot.waitUntil(condition, timeout=round(1000 * seconds))
+
+
+def job(learner: str = "union", n: int = 400, **settings: object) -> Job:
+    rng = np.random.default_rng(1)
+    points = rng.integers(0, GRID + 1, (n, 2))
+    labels = np.abs(points - 30).sum(axis=1) < 25
+    chosen = RunSettings(learner=learner, k=2, n_steps=3, seed=4)  # type: ignore[arg-type]
+    return Job(points, labels, GRID, replace(chosen, **settings))  # type: ignore[arg-type]
+
+
+def hopeless(n: int = 20_000) -> Job:
+    """A job whose first selection takes many minutes."""
+    rng = np.random.default_rng(1)
+    points = rng.integers(0, 1025, (n, 2))
+    settings = RunSettings(k=1, n_steps=1, epsilon=40.0, seed=1)
+    return Job(points, rng.random(n) < 0.5, 1024, settings)
+
+
+def question(n: int = 20) -> ShadeQuestion:
+    work = job(n=n)
+    return ShadeQuestion(work.points, work.labels, "conjunction", GRID, "chord", 2, 5, 0.1, ())
+
+
+@contextlib.contextmanager
+def heartbeat() -> Iterator[list[float]]:
+    """Seconds between the beats of a 5 ms timer in this thread."""
+    gaps: list[float] = []
+    last = [time.perf_counter()]
+
+    def beat() -> None:
+        now = time.perf_counter()
+        gaps.append(now - last[0])
+        last[0] = now
+
+    timer = QTimer(timerType=Qt.TimerType.PreciseTimer, interval=5)
+    timer.timeout.connect(beat)
+    timer.start()
+    yield gaps
+    beat()
+    timer.stop()
+
+
+def assert_alive(gaps: list[float]) -> None:
+    """Hardly any gap of 100 ms: other programs may hold up a beat, the window must not."""
+    late = sorted(gaps)[-1 - len(gaps) // 20]
+    print(f"{len(gaps)} beats, 95th percentile {late:.4f} s, longest {max(gaps):.4f} s")
+    assert late < 0.1
+    assert sum(gap > 0.1 for gap in gaps) <= 2
+
+
+def test_a_run_by_steps_then_to_its_end(recorder: Recorder, qtbot: QtBot) -> None:
+    c, work = recorder.controller, job()
+    c.start(work)
+    assert c.state == "paused"
+    assert not c.pending
+    qtbot.wait(100)
+    assert recorder.all("stepped") == []
+    c.step()
+    until(qtbot, lambda: len(recorder.all("stepped")) == 1)
+    assert c.state == "paused"
+    c.run()
+    until(qtbot, lambda: c.state == "finished")
+    assert recorder.states == ["paused", "selecting", "paused", "selecting", "finished"]
+    model = make_learner("union", GRID, work.settings.parameters())
+    expected = list(model.steps(work.points, work.labels))
+    records = [reply.record for reply in recorder.all("stepped")]  # type: ignore[attr-defined]
+    assert [r.release for r in records] == [r.release for r in expected]
+    assert recorder.all("finished") == [model.release_]
+    c.step()
+    assert c.state == "finished"
+    c.reset()
+    assert c.state == "ready"
+    assert recorder.all("stopped") == []
+
+
+def test_a_slow_run_waits_between_steps_and_pauses_there(recorder: Recorder, qtbot: QtBot) -> None:
+    c = recorder.controller
+    c.set_delay(30)
+    c.start(job())
+    c.run()
+    until(qtbot, lambda: c.state == "waiting")
+    assert len(recorder.all("stepped")) == 1
+    c.pause()
+    assert c.state == "paused"
+    c.run()
+    until(qtbot, lambda: c.state == "waiting")
+    # a shorter delay holds at once
+    c.set_delay(0.05)
+    until(qtbot, lambda: c.state == "finished")
+
+
+def test_pause_lets_the_step_under_way_end(recorder: Recorder, qtbot: QtBot) -> None:
+    c = recorder.controller
+    c.start(job(epsilon=5.0))
+    c.run()
+    until(qtbot, lambda: c.state == "selecting")
+    c.pause()
+    assert c.state == "selecting"
+    until(qtbot, lambda: c.state == "paused")
+    steps = len(recorder.all("stepped"))
+    assert steps >= 1
+    qtbot.wait(100)
+    assert len(recorder.all("stepped")) == steps
+
+
+def test_a_cancel_is_done_within_a_fifth_of_a_second(recorder: Recorder, qtbot: QtBot) -> None:
+    c = recorder.controller
+    c.start(hopeless())
+    c.run()
+    until(qtbot, lambda: len(recorder.all("progressed")) >= 2)
+    pid, started = c.pid, time.perf_counter()
+    c.cancel()
+    until(qtbot, lambda: recorder.all("stopped") == [None])
+    assert time.perf_counter() - started < 0.2
+    until(qtbot, lambda: c.state == "ready")
+    assert c.pid == pid, "a process that stops when asked is kept"
+    told = len(recorder.said)
+    qtbot.wait(150)
+    assert len(recorder.said) == told
+    c.start(job())
+    c.run()
+    until(qtbot, lambda: c.state == "finished")
+
+
+def test_a_paused_run_is_cancelled_at_once(recorder: Recorder, qtbot: QtBot) -> None:
+    c = recorder.controller
+    c.start(job())
+    c.step()
+    until(qtbot, lambda: len(recorder.all("stepped")) == 1)
+    c.cancel()
+    assert c.state == "ready"
+    assert recorder.all("stopped") == [None]
+    c.run()
+    qtbot.wait(100)
+    assert len(recorder.all("stepped")) == 1
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="POSIX signals")
+def test_a_process_that_does_not_stop_is_replaced(recorder: Recorder, qtbot: QtBot) -> None:
+    c = recorder.controller
+    c.start(hopeless())
+    c.run()
+    until(qtbot, lambda: bool(recorder.all("progressed")))
+    old = c.pid
+    assert old is not None
+    os.kill(old, signal.SIGSTOP)
+    started = time.perf_counter()
+    c.cancel()
+    until(qtbot, lambda: recorder.all("stopped") == [None])
+    assert time.perf_counter() - started < 0.2
+    assert c.state == "preparing"
+    # the loops are cached: it is ready again soon (a second or two when nothing else runs)
+    until(qtbot, lambda: c.state == "ready", 20)
+    assert c.pid != old
+    assert_gone(old)
+    assert recorder.all("failed") == []
+    assert recorder.states[-2:] == ["preparing", "ready"]
+
+
+def test_a_new_run_ends_the_one_under_way(recorder: Recorder, qtbot: QtBot) -> None:
+    """Nothing of the old run is heard once the new one has been started."""
+    c = recorder.controller
+    c.start(hopeless())
+    c.run()
+    until(qtbot, lambda: bool(recorder.all("progressed")))
+    recorder.said.clear()
+    c.start(job())
+    assert c.state == "paused"
+    assert recorder.all("stopped") == [None]
+    c.run()
+    assert c.pending
+    until(qtbot, lambda: c.state == "finished")
+    assert [r.record.step for r in recorder.all("stepped")] == [1, 2, 3]  # type: ignore
+    assert len({r.run for r in recorder.all("stepped")}) == 1  # type: ignore[attr-defined]
+    assert recorder.all("stopped") == [None]
+
+
+def test_a_process_that_dies_loses_its_run_and_is_replaced(
+    recorder: Recorder, qtbot: QtBot
+) -> None:
+    c = recorder.controller
+    c.start(hopeless())
+    c.run()
+    until(qtbot, lambda: bool(recorder.all("progressed")))
+    assert c.pid is not None
+    os.kill(c.pid, signal.SIGTERM)
+    until(qtbot, lambda: bool(recorder.all("failed")))
+    (message,) = recorder.all("failed")
+    assert "the run is lost; nothing was released" in str(message)
+    until(qtbot, lambda: c.state == "failed", 20)
+    c.start(job())
+    c.run()
+    until(qtbot, lambda: c.state == "finished")
+
+
+def test_wrong_settings_fail_the_run_with_the_reason(recorder: Recorder, qtbot: QtBot) -> None:
+    c = recorder.controller
+    c.start(job(epsilon=-1.0))
+    c.run()
+    until(qtbot, lambda: c.state == "failed")
+    assert recorder.all("failed") == ["The run failed: epsilon must be a positive number, got -1.0"]
+    c.start(job())
+    c.step()
+    until(qtbot, lambda: bool(recorder.all("stepped")))
+
+
+def test_only_the_newest_question_waits_and_is_answered_when_there_is_time(
+    recorder: Recorder, qtbot: QtBot
+) -> None:
+    c = recorder.controller
+    c.start(hopeless())
+    c.step()
+    until(qtbot, lambda: bool(recorder.all("progressed")))
+    tags = [c.shade(question()) for _ in range(3)]
+    assert len(set(tags)) == 3
+    qtbot.wait(150)
+    assert recorder.all("shaded") == []
+    # a cancelled run takes its questions along
+    c.cancel()
+    until(qtbot, lambda: c.state == "ready")
+    tags = [c.shade(question()) for _ in range(3)]
+    # the first was sent at once, the second was replaced before it could be
+    until(qtbot, lambda: len(recorder.all("shaded")) == 2)
+    qtbot.wait(150)
+    assert [reply.tag for reply in recorder.all("shaded")][-1] == tags[2]  # type: ignore
+    assert tags[1] not in [reply.tag for reply in recorder.all("shaded")]  # type: ignore
+
+
+def test_a_question_gives_way_to_a_step_and_is_asked_again(
+    recorder: Recorder, qtbot: QtBot
+) -> None:
+    c = recorder.controller
+    c.start(job())
+    c.step()
+    until(qtbot, lambda: len(recorder.all("stepped")) == 1)
+    rng = np.random.default_rng(0)
+    lines = replace(question(), points=rng.integers(0, GRID + 1, (60, 2)), labels=np.ones(60, bool))
+    tag = c.shade(lines)
+    c.step()
+    assert c.state == "selecting"
+    until(qtbot, lambda: bool(recorder.all("shaded")))
+    assert [reply.tag for reply in recorder.all("shaded")] == [tag]  # type: ignore[attr-defined]
+    until(qtbot, lambda: len(recorder.all("stepped")) == 2)
+
+
+def test_the_window_never_freezes_while_a_process_prepares_and_runs(
+    qtbot: QtBot, recorder: Recorder
+) -> None:
+    """A second process is prepared from the cache and selects among 100,000 examples."""
+    with heartbeat() as gaps:
+        other = RunController()
+        try:
+            stepped: list[object] = []
+            other.stepped.connect(stepped.append)
+            progressed: list[object] = []
+            other.progressed.connect(progressed.append)
+            other.start(hopeless(100_000))
+            other.run()
+            assert other.state == "preparing"
+            until(qtbot, lambda: len(progressed) >= 10 or bool(stepped))
+        finally:
+            other.close()
+    assert_alive(gaps)
+
+
+def test_a_million_examples_are_sent_without_a_pause(recorder: Recorder, qtbot: QtBot) -> None:
+    c, work = recorder.controller, hopeless(10**6)
+    with heartbeat() as gaps:
+        qtbot.wait(50)
+        started = time.perf_counter()
+        c.start(work)
+        c.run()
+        assert time.perf_counter() - started < 0.1
+        until(qtbot, lambda: bool(recorder.all("progressed")))
+        qtbot.wait(200)
+    c.cancel()
+    until(qtbot, lambda: c.state == "ready")
+    assert_alive(gaps)
+
+
+def test_close_leaves_no_process(qtbot: QtBot) -> None:
+    at_once = RunController()
+    at_once.close()
+    started = RunController()
+    until(qtbot, lambda: started.pid is not None)
+    pid = started.pid
+    assert pid is not None
+    started.close()
+    assert_gone(pid)
+    assert not [child for child in multiprocessing.active_children() if child.pid == pid]
+    started.start(job())
+    started.run()
+    qtbot.wait(50)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/stat")
+    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def assert_gone(pid: int, seconds: float = 5.0) -> None:
+    end = time.monotonic() + seconds
+    while alive(pid):
+        assert time.monotonic() < end, "the process lives on"
+        time.sleep(0.01)
+
+
+_WINDOW = """
+import sys, time
+import numpy as np
+from PySide6.QtCore import QCoreApplication
+from geodp_app.document.work import RunSettings
+from geodp_app.runs.protocol import Job
+from geodp_app.workers.run_controller import RunController
+
+def wait(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        application.processEvents()
+        time.sleep(0.01)
+        assert time.monotonic() < end
+
+if __name__ == "__main__":
+    application = QCoreApplication([])
+    controller = RunController()
+    failed, stepped, progressed = [], [], []
+    controller.failed.connect(failed.append)
+    controller.stepped.connect(stepped.append)
+    controller.progressed.connect(progressed.append)
+    rng = np.random.default_rng(0)
+    points = rng.integers(0, 65, (30, 2))
+    labels = points.sum(axis=1) < 60
+    controller.start(Job(points, labels, 64, RunSettings("greedy-convex", k=1, n_steps=1)))
+    controller.run()
+    wait(lambda: controller.state == "finished" or failed)
+    points = rng.integers(0, 1025, (20_000, 2))
+    settings = RunSettings(k=1, n_steps=1, epsilon=40.0)
+    controller.start(Job(points, rng.random(20_000) < 0.5, 1024, settings))
+    controller.run()
+    wait(lambda: progressed or failed)
+    print(controller.pid, len(stepped), failed, "numba" in sys.modules, flush=True)
+    wait(lambda: False)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="looks at /proc")
+def test_the_process_ends_with_a_window_that_crashes_and_keeps_loops_out_of_it(
+    tmp_path: Path,
+) -> None:
+    script = tmp_path / "window.py"
+    script.write_text(_WINDOW)
+    window = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
+    assert window.stdout is not None
+    pid, *rest = window.stdout.readline().split(maxsplit=1)
+    assert rest == ["1 [] False\n"]
+    assert alive(int(pid))
+    window.kill()
+    window.wait(10)
+    assert_gone(int(pid))
+    window.stdout.close()
+
+
+@pytest.mark.slow
+def test_the_window_never_freezes_while_the_loops_are_compiled(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From an empty cache."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    with heartbeat() as gaps:
+        controller = RunController()
+        told: list[int] = []
+        controller.preparing.connect(lambda: told.append(1))
+        until(qtbot, lambda: controller.state == "ready", 300)
+        controller.close()
+    assert told == [1]
+    assert_alive(gaps)

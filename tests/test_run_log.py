@@ -1,0 +1,245 @@
+"""The log of a run against the learner's own books."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+import shapely
+
+from geodp_app.document.work import RunSettings, SampleSettings, Work
+from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.examples_csv import Examples, Frame
+from geodp_app.runs import run_log
+from geodp_app.runs.learner_process import make_learner
+from geodp_app.runs.protocol import BoxView
+from geodp_app.runs.run_log import RunLog
+from geodp_app.runs.shading import shade
+from geometry.halfplane import HalfplaneLattice, Sheet
+from learners.accounting import spent_after
+from learners.records import Release, StepDiagnostics, StepRecord, StepRelease, predict_pieces
+
+GRID = 64
+ALL = ("union", "convex", "greedy-union", "greedy-convex")
+
+
+def examples(n: int, seed: int, noise: float = 0.03) -> Examples:
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, GRID + 1, (n, 2))
+    labels = (np.abs(points - 30).sum(axis=1) < 22) ^ (rng.random(n) < noise)
+    return Examples(points, labels.astype(np.int64), Frame(GRID))
+
+
+@cache
+def finished(learner: str, n: int = 3000) -> tuple[RunLog, Release]:
+    """A finished run with a test sample."""
+    sample = examples(n, seed=1)
+    settings = RunSettings(learner=learner, epsilon=4.0, k=3, n_steps=4, seed=2)  # type: ignore
+    model = make_learner(settings.learner, GRID, settings.parameters())
+    log = RunLog(sample.points, sample.labels != 0, GRID, settings, examples(500, seed=7))
+    for record in model.steps(sample.points, sample.labels):
+        log.add(record)
+    log.finish(model.release_)
+    return log, model.release_
+
+
+@pytest.mark.parametrize("learner", ALL)
+def test_masks_and_figures_are_those_of_the_learners_books(learner: str) -> None:
+    log, release = finished(learner)
+    sample, test = examples(3000, seed=1), examples(500, seed=7)
+    taken = np.zeros(2, dtype=int)
+    for step, record in enumerate(log.records, start=1):
+        known, figures = record.diagnostics, log.figures(step)
+        log.cursor = step - 1
+        before = log.alive
+        assert np.count_nonzero(before & (sample.labels == 1)) == known.positives_alive
+        assert np.count_nonzero(before & (sample.labels == 0)) == known.negatives_alive
+        log.cursor = step
+        assert (log.decided == ~log.alive).all()
+        assert log.pieces == release.pieces[:step]
+        gone = before & log.decided
+        assert np.count_nonzero(gone & (sample.labels == 1)) == figures.positives_taken
+        assert np.count_nonzero(gone & (sample.labels == 0)) == figures.negatives_taken
+        taken += figures.positives_taken, figures.negatives_taken
+        assert (figures.positives_decided, figures.negatives_decided) == tuple(taken)
+        predicted = predict_pieces(log.role, release.pieces[:step], sample.points)
+        assert (log.wrong == (predicted != sample.labels)).all()
+        assert figures.empirical_error == pytest.approx(np.mean(log.wrong))
+        guessed = predict_pieces(log.role, release.pieces[:step], test.points)
+        assert figures.test_false_positive_rate == np.mean(guessed & (test.labels == 0))
+        assert figures.test_false_negative_rate == np.mean(~guessed & (test.labels == 1))
+        assert figures.test_error == pytest.approx(np.mean(guessed != test.labels))
+        assert (figures.step, figures.steps, figures.score) == (step, record.steps, known.score)
+        assert figures.threshold == record.release.threshold
+    assert log.cursor == log.planned == len(release.pieces)
+
+
+@pytest.mark.parametrize("learner", ["union", "convex"])
+def test_epsilon_so_far_ends_at_the_runs_own(learner: str) -> None:
+    log, release = finished(learner)
+    assert release.privacy is not None
+    assert log.privacy == release.privacy
+    costs = [log.figures(step).epsilon_so_far for step in range(1, 5)]
+    assert costs == [spent_after(release.privacy, step)[0] for step in range(1, 5)]
+    assert costs[-1] == 4.0
+    assert log.figures(2).eta == release.privacy.eta
+
+
+def test_a_greedy_log_has_no_privacy_figures() -> None:
+    log, _ = finished("greedy-union")
+    figures = log.figures(1)
+    assert (figures.eta, figures.epsilon_so_far, figures.account) == (None, None, None)
+    assert figures.threshold is None
+    assert figures.gap is not None
+    assert log.privacy is None
+
+
+def test_privacy_is_known_before_the_release() -> None:
+    settings = RunSettings(k=2)
+    empty = examples(0, seed=1)
+    log = RunLog(empty.points, empty.labels != 0, GRID, settings)
+    assert log.planned == 6
+    assert log.privacy is not None
+    assert (log.privacy.steps, log.privacy.epsilon, log.privacy.private) == (6, 1.0, True)
+
+
+@pytest.mark.parametrize("learner", ALL)
+def test_the_region_at_the_end_is_the_releases_shape(learner: str) -> None:
+    log, release = finished(learner)
+    log.cursor = len(log.records)
+    assert log.region().equals_exact(release.shape(), 0)
+    log.cursor = 0
+    start = log.region()
+    whole = shapely.box(0, 0, GRID, GRID)
+    assert start.is_empty if log.role == "disjunction" else start.equals(whole)
+
+
+def test_the_cursor_follows_the_last_step_until_somebody_looks_back() -> None:
+    done, _ = finished("union")
+    sample = examples(3000, seed=1)
+    log = RunLog(sample.points, sample.labels != 0, GRID, done.settings)
+    boxes = (BoxView((0,), ((0.0, 1.0, 0.0, 1.0),), 0.5),)
+    assert log.views == ()
+    log.add(done.records[0], boxes)
+    log.add(done.records[1])
+    assert log.cursor == 2
+    assert log.views == ()
+    log.cursor = 1
+    assert log.views == boxes
+    log.add(done.records[2])
+    assert log.cursor == 1
+    for step in (-1, 4):
+        with pytest.raises(ValueError, match="0..3"):
+            log.cursor = step
+
+
+def test_steps_come_in_order_and_only_those_made_have_figures() -> None:
+    done, _ = finished("union")
+    sample = examples(10, seed=1)
+    log = RunLog(sample.points, sample.labels != 0, GRID, done.settings)
+    with pytest.raises(ValueError, match="step 2 does not follow step 0"):
+        log.add(done.records[1])
+    with pytest.raises(ValueError, match="step 1 is outside"):
+        log.figures(1)
+    with pytest.raises(ValueError, match="step 0 is outside"):
+        log.question(0)
+
+
+@pytest.mark.parametrize("learner", ["union", "convex"])
+def test_shading_scores_the_chosen_halfplane_as_the_record_does(learner: str) -> None:
+    """The question of a step leads to the very score that the learner saw."""
+    log, release = finished(learner, 60)
+    assert release.privacy is not None
+    for record in log.records:
+        for edge, chosen in enumerate(record.release.piece):
+            question = log.question(record.step, edge)
+            assert len(question.others) == len(record.release.piece) - 1
+            assert chosen not in question.others
+            assert question.rate == release.privacy.eta / 3
+            known = record.diagnostics
+            assert len(question.points) == known.positives_alive + known.negatives_alive
+            unit = 1 << chosen.lattice.bits
+            point = shapely.Point(chosen.u / unit, chosen.v / unit)
+            sheet = next(s for s in shade(question) if s.sheet == chosen.sheet)
+            scores = [c.score for c in sheet.cells if shapely.Polygon(c.outline).intersects(point)]
+            assert record.diagnostics.score in scores
+    with pytest.raises(ValueError, match="halfplane 3"):
+        log.question(1, 3)
+
+
+def test_a_log_is_stored_and_restored() -> None:
+    log, release = finished("convex")
+    log.cursor = len(log.records)
+    stored = log.stored()
+    work = Work(drawing=Drawing(GRID), examples=examples(3000, seed=1), simulated=False)
+    again = RunLog.restored(work, stored)
+    assert again.records == log.records
+    assert again.release == release
+    assert again.cursor == len(log.records)
+    assert replace(again.figures(3), test_error=0.0) == replace(
+        log.figures(3),
+        test_error=0.0,
+        test_false_positive_rate=None,
+        test_false_negative_rate=None,
+    )
+    without = RunLog.restored(replace(work, examples=None), stored)
+    assert len(without.alive) == 0
+    assert without.region().equals(log.region())
+
+
+SQUARE = Drawing(100, (Shape(((20, 20), (80, 20), (80, 80), (20, 80))),))
+
+
+def test_a_test_sample_is_drawn_like_the_examples_but_clean_and_independent() -> None:
+    work = Work(drawing=SQUARE, sampling=SampleSettings(n=50, noise=0.4, seed=5))
+    test = run_log.test_sample(work, 4000)
+    assert test is not None
+    inside = ((test.points >= 20) & (test.points <= 80)).all(axis=1)
+    assert (inside == test.labels).all()
+    assert inside.mean() == pytest.approx((61 / 101) ** 2, abs=0.03)
+    again = run_log.test_sample(replace(work, sampling=SampleSettings(seed=6)), 4000)
+    assert again is not None
+    assert (again.points == test.points).all()
+    clustered = run_log.test_sample(
+        replace(work, sampling=SampleSettings(distribution="clustered")), 4000
+    )
+    assert clustered is not None
+    assert clustered.points.std() < 0.8 * test.points.std()
+
+
+def test_there_is_no_test_sample_for_imported_examples_or_for_nothing() -> None:
+    work = Work(drawing=SQUARE, examples=examples(10, seed=1), simulated=False)
+    assert run_log.test_sample(work) is None
+    painted = Work(drawing=SQUARE, sampling=SampleSettings(distribution="painted"))
+    assert run_log.test_sample(painted) is None
+    nothing = Work(drawing=Drawing(100), sampling=SampleSettings(distribution="gaussian"))
+    assert run_log.test_sample(nothing) is None
+    log = RunLog(np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=bool), 100, RunSettings())
+    assert not log.wrong.any()
+
+
+def test_a_million_examples_take_a_tenth_of_a_second_a_step() -> None:
+    rng = np.random.default_rng(3)
+    points, labels = rng.integers(0, 1025, (10**6, 2)), rng.random(10**6) < 0.5
+    lattice = HalfplaneLattice(1024)
+    unit = 1 << lattice.bits
+    log = RunLog(points, labels, 1024, RunSettings(k=1, n_steps=9))
+    known = StepDiagnostics(0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, 0.0)
+    seconds = []
+    for step in range(1, 10):
+        x = step * 100 * unit
+        piece = (
+            lattice.halfplane(Sheet.STEEP_RIGHT, x - 60 * unit, x - 50 * unit),
+            lattice.halfplane(Sheet.STEEP_LEFT, x, x),
+            lattice.halfplane(Sheet.FLAT_ABOVE, 3 * unit, 9 * unit),
+        )
+        started = time.perf_counter()
+        log.add(StepRecord(step, 9, StepRelease(piece, 0), known))
+        assert log.alive.any()
+        assert log.wrong.any()
+        seconds.append(time.perf_counter() - started)
+    # the median: other work on the machine may delay a step
+    assert sorted(seconds)[4] < 0.1

@@ -1,0 +1,337 @@
+"""The learner's server, in a thread here, at the other end of a pipe."""
+
+from __future__ import annotations
+
+import multiprocessing
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from geodp_app.document.work import RunSettings
+from geodp_app.runs import learner_process, messages
+from geodp_app.runs.learner_process import MOST_BOXES, LearnerServer, make_learner
+from geodp_app.runs.protocol import (
+    Cancel,
+    Failed,
+    Finished,
+    GreedyFigures,
+    Job,
+    Next,
+    Prepare,
+    Prepared,
+    Preparing,
+    Progressed,
+    Reply,
+    Request,
+    Shade,
+    Shaded,
+    ShadeQuestion,
+    Start,
+    Started,
+    Stepped,
+    Stopped,
+)
+from learners.records import StepDiagnostics, StepRecord
+
+GRID = 64
+
+
+class Client:
+    """The window's end of the pipe."""
+
+    def __init__(self) -> None:
+        self.pipe, self.far = multiprocessing.Pipe()
+        self.thread = threading.Thread(target=LearnerServer(self.far).serve, daemon=True)
+
+    def send(self, *requests: Request) -> None:
+        for request in requests:
+            messages.send(self.pipe, request)
+
+    def receive(self) -> Reply:
+        assert self.pipe.poll(60), "no reply"
+        reply: Reply = messages.receive(self.pipe)
+        return reply
+
+    def until(self, kind: type) -> Reply:
+        """The next reply that is not Progressed; it must be of that kind."""
+        while isinstance(reply := self.receive(), Progressed):
+            pass
+        assert isinstance(reply, kind), reply
+        return reply
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    one = Client()
+    one.thread.start()
+    yield one
+    one.pipe.close()
+    one.thread.join(10)
+    assert not one.thread.is_alive()
+    one.far.close()
+
+
+def job(learner: str = "union", n: int = 400, **settings: object) -> Job:
+    rng = np.random.default_rng(1)
+    points = rng.integers(0, GRID + 1, (n, 2))
+    labels = np.abs(points - 30).sum(axis=1) < 25
+    chosen = RunSettings(learner=learner, k=2, n_steps=3, seed=4)  # type: ignore[arg-type]
+    return Job(points, labels, GRID, replace(chosen, **settings))  # type: ignore[arg-type]
+
+
+def hopeless() -> Job:
+    """A job whose first selection takes many minutes."""
+    rng = np.random.default_rng(1)
+    points = rng.integers(0, 1025, (20_000, 2))
+    settings = RunSettings(k=1, n_steps=1, epsilon=40.0, seed=1)
+    return Job(points, rng.random(20_000) < 0.5, 1024, settings)
+
+
+def timeless(record: StepRecord) -> StepRecord:
+    return replace(record, diagnostics=replace(record.diagnostics, seconds=0.0))
+
+
+@pytest.mark.parametrize("learner", ["union", "convex", "greedy-union", "greedy-convex"])
+def test_a_run_by_steps_is_the_learners_own_run(client: Client, learner: str) -> None:
+    # few examples, so that a greedy search for triangles is short
+    work = job(learner, 30 if learner == "greedy-union" else 400)
+    client.send(Start(7, work))
+    assert client.receive() == Started(7)
+    records: list[StepRecord] = []
+    while not records or records[-1].step < records[-1].steps:
+        client.send(Next(7))
+        reply = client.until(Stepped)
+        assert isinstance(reply, Stepped)
+        assert reply.run == 7
+        records.append(reply.record)
+    last = client.receive()
+    assert isinstance(last, Finished)
+    model = make_learner(work.settings.learner, GRID, work.settings.parameters())
+    expected = list(model.steps(work.points, work.labels))
+    assert [r.release for r in records] == [r.release for r in expected]
+    assert last.release == model.release_
+    # no class that would bring compiled loops into the window's process
+    kind = GreedyFigures if learner.startswith("greedy") else StepDiagnostics
+    assert {type(record.diagnostics) for record in records} == {kind}
+    if learner.startswith("greedy"):
+        assert [r.diagnostics.gap for r in records] == [r.diagnostics.gap for r in expected]
+    client.send(Next(7))
+    assert "over" in client.until(Failed).message  # type: ignore[union-attr]
+
+
+def test_boxes_come_in_grid_units_with_every_step(client: Client) -> None:
+    client.send(Start(1, job()), Next(1))
+    client.until(Started)
+    views = client.until(Stepped).views  # type: ignore[union-attr]
+    assert 0 < len(views) <= MOST_BOXES
+    assert 0 < sum(view.share for view in views) <= 1 + 1e-9
+    for view in views:
+        assert len(view.sheets) == len(view.rectangles) == 3
+        for u0, u1, v0, v1 in view.rectangles:
+            assert -GRID <= u0 < u1 <= 2 * GRID + 1
+            assert -GRID <= v0 < v1 <= 2 * GRID + 1
+
+
+def test_progress_is_told_at_most_every_tenth_of_a_second(client: Client) -> None:
+    client.send(Start(1, hopeless()), Next(1))
+    client.until(Started)
+    told = [client.receive() for _ in range(4)]
+    assert all(isinstance(reply, Progressed) and reply.step == 1 for reply in told)
+    seconds = [reply.seconds for reply in told]  # type: ignore[union-attr]
+    assert all(late - early >= 0.099 for early, late in zip(seconds, seconds[1:], strict=False))
+    boxes = [reply.boxes for reply in told]  # type: ignore[union-attr]
+    assert boxes == sorted(boxes)
+    assert all(0 < len(reply.views) <= MOST_BOXES for reply in told)  # type: ignore[union-attr]
+    client.send(Cancel(1))
+    client.until(Stopped)
+
+
+def test_a_cancelled_selection_releases_nothing_and_ends_the_run(client: Client) -> None:
+    client.send(Start(1, hopeless()), Next(1))
+    client.until(Started)
+    assert isinstance(client.receive(), Progressed)
+    client.send(Cancel(1), Next(1))
+    assert client.until(Stopped) == Stopped(1)
+    assert "over" in client.until(Failed).message  # type: ignore[union-attr]
+    # and the process goes on
+    client.send(Start(2, job()), Next(2))
+    client.until(Started)
+    client.until(Stepped)
+
+
+def test_requests_that_come_during_a_selection_wait_their_turn(client: Client) -> None:
+    client.send(Start(1, hopeless()), Next(1))
+    client.until(Started)
+    assert isinstance(client.receive(), Progressed)
+    client.send(Prepare(), Cancel(1), Start(2, job()))
+    assert client.until(Stopped) == Stopped(1)
+    assert isinstance(client.until(Prepared), Prepared)
+    assert client.until(Started) == Started(2)
+
+
+def test_values_come_out_of_the_pipe_as_they_went_in() -> None:
+    """Large and small arrays, of any layout; and they may be written to."""
+    near, far = multiprocessing.Pipe()
+    large = np.arange(10**5).reshape(-1, 2)
+    value = {"large": large, "same": large, "turned": large.T, "small": np.ones(3), "every": 1}
+    value |= {"second": large[::2], "none": np.empty((0, 2))}
+    sender = threading.Thread(target=messages.send, args=(near, value))
+    sender.start()
+    got = messages.receive(far)
+    sender.join(10)
+    assert list(got) == list(value)
+    assert all(np.array_equal(got[name], value[name]) for name in value)
+    assert got["same"] is got["large"]
+    got["large"][0, 0] = 7
+    assert not far.poll()
+    near.close()
+    with pytest.raises(EOFError):
+        messages.receive(far)
+
+
+def test_a_closed_pipe_ends_the_server_even_inside_a_selection(client: Client) -> None:
+    client.send(Start(1, hopeless()), Next(1))
+    client.until(Started)
+    assert isinstance(client.receive(), Progressed)
+    client.pipe.close()
+    client.thread.join(2)
+    assert not client.thread.is_alive()
+
+
+def test_wrong_settings_and_examples_are_told_in_one_line(client: Client) -> None:
+    work = job()
+    off = replace(work, points=work.points + GRID)
+    client.send(Start(1, replace(work, settings=replace(work.settings, epsilon=-1.0))))
+    assert client.receive() == Failed(1, "epsilon must be a positive number, got -1.0")
+    client.send(Start(2, off))
+    told = client.receive()
+    assert isinstance(told, Failed)
+    assert "is off the grid 0..64" in told.message
+    client.send(Next(2), Start(3, work))
+    client.until(Failed)
+    assert client.receive() == Started(3)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (MemoryError(), "out of memory"),
+        (RuntimeError("two\nlines"), "internal error, nothing was released: RuntimeError: two lines"),
+    ],
+)  # fmt: skip
+def test_errors_inside_a_step_end_the_run_and_not_the_process(
+    client: Client, monkeypatch: pytest.MonkeyPatch, error: Exception, text: str
+) -> None:
+    class Broken:
+        def steps(self, *_: object, **__: object) -> Iterator[StepRecord]:
+            raise error
+            yield
+
+    client.send(Start(1, job()))
+    client.until(Started)
+    monkeypatch.setattr(learner_process, "make_learner", lambda *_: Broken())
+    client.send(Start(2, job()), Next(2))
+    client.until(Started)
+    failed = client.receive()
+    assert isinstance(failed, Failed)
+    assert failed.run == 2
+    assert failed.message.startswith(text)
+    monkeypatch.undo()
+    client.send(Next(2), Start(3, job()), Next(3))
+    client.until(Failed)
+    client.until(Started)
+    client.until(Stepped)
+
+
+def test_a_question_is_answered_and_gives_way_to_other_requests(client: Client) -> None:
+    work = job()
+    question = ShadeQuestion(
+        work.points, work.labels, "conjunction", GRID, "chord", 2, 5, 0.1, (), most_lines=0
+    )
+    client.send(Start(1, work), Shade(1, question, 11))
+    client.until(Started)
+    answer = client.until(Shaded)
+    assert isinstance(answer, Shaded)
+    assert (answer.run, answer.tag, len(answer.sheets)) == (1, 11, 4)
+    second = Client()
+    second.send(Start(1, work), Shade(1, question, 12), Next(1))
+    second.thread.start()
+    second.until(Started)
+    # Next was in the pipe before the question was looked at
+    assert second.receive() == Shaded(1, 12, ())
+    second.until(Stepped)
+    second.pipe.close()
+    second.thread.join(10)
+
+
+_LOADED = """
+import sys
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+from geodp_app.document.work import RunSettings
+from geodp_app.runs.learner_process import make_learner
+from geodp_app.runs.score_raster import count_raster
+from geodp_app.runs.warm_up import warm_up
+from geometry.halfplane import HalfplaneLattice, Sheet
+
+def loaded():
+    return {
+        (module.__name__, name, str(signature))
+        for module in list(sys.modules.values())
+        if module.__name__.split(".")[0] in ("geometry", "learners", "geodp_app")
+        for name, value in vars(module).items()
+        if isinstance(value, Dispatcher)
+        for signature in value.signatures
+    }
+
+told = []
+warm_up(lambda: told.append(1))
+warm = loaded()
+assert len(warm) >= 8, warm
+rng = np.random.default_rng(0)
+points = rng.integers(0, 129, (3000, 2))
+labels = (np.abs(points - 50).sum(axis=1) < 50) ^ (rng.random(3000) < 0.05)
+for measure in ("chord", "paper"):
+    for learner in ("union", "convex", "greedy-union", "greedy-convex"):
+        settings = RunSettings(learner=learner, k=2, n_steps=2, measure=measure)
+        model = make_learner(learner, 128, settings.parameters())
+        for record in model.steps(points, labels):
+            pass
+lattice = HalfplaneLattice(128)
+other = lattice.halfplane(Sheet.FLAT_ABOVE, 0, 0)
+count_raster(points, labels, lattice, (other, other), 20, lambda: None)
+assert loaded() == warm, loaded() - warm
+"""
+
+
+def test_after_warming_up_a_real_run_loads_and_compiles_nothing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _LOADED], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_preparing_is_told_once_when_a_loop_is_not_cached(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.send(Prepare())
+    # loops that are loaded already, or in the cache
+    while isinstance(client.receive(), Preparing):
+        pass
+    from numba import njit
+
+    from geodp_app.runs import warm_up
+
+    @njit
+    def fresh(x):  # type: ignore[no-untyped-def]
+        return x + 1
+
+    monkeypatch.setattr(warm_up, "count_raster", lambda *_: (fresh(1), fresh(1.0)))
+    client.send(Prepare())
+    assert client.receive() == Preparing()
+    assert client.receive() == Prepared()

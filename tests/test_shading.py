@@ -1,0 +1,264 @@
+"""Answers about the dual plane against enumerated laws and counts made one by one."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from geodp_app.runs.protocol import ShadedSheet, ShadeQuestion
+from geodp_app.runs.score_raster import pixel_centres
+from geodp_app.runs.shading import shade
+from geometry.duality import dual_line
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from learners.arrangement_selection import ArrangementSelection
+from learners.records import inside_piece
+from learners.scores import set_cover_score
+
+
+def question(
+    d: int,
+    n: int,
+    seed: int,
+    *,
+    measure: str = "chord",
+    role: str = "disjunction",
+    threshold: int | None = 3,
+    k: int = 2,
+    rate: float = 0.8,
+    others: tuple[Halfplane, ...] = (),
+) -> ShadeQuestion:
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, d + 1, (n, 2))
+    if n > 2:
+        points[-1] = points[0]
+    labels = (points.sum(axis=1) < d) ^ (rng.random(n) < 0.15)
+    return ShadeQuestion(
+        points, labels, role, d, measure, k, threshold, rate, others, 12  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def wedge(lattice: HalfplaneLattice) -> tuple[Halfplane, Halfplane]:
+    """x >= d/5 and a slanted upper boundary: most of the square."""
+    unit, d = 1 << lattice.bits, lattice.d
+    if lattice.measure == "paper":
+        upper = lattice.halfplane(Sheet.FLAT_BELOW, d * unit, -unit // 3)
+        return lattice.halfplane(Sheet.FLAT_ABOVE, d * unit // 5, 0), upper
+    upper = lattice.halfplane(Sheet.FLAT_BELOW, d * unit, d * unit // 2)
+    return lattice.halfplane(Sheet.STEEP_RIGHT, d * unit // 5, d * unit // 5), upper
+
+
+def score_by_hand(q: ShadeQuestion, piece: tuple[Halfplane, ...]) -> float:
+    """The score, in examples, from the definition of gains and losses."""
+    inside = inside_piece(piece, q.points)
+    decided = inside if q.role == "disjunction" else ~inside
+    gain_label = q.role == "disjunction"
+    gain = int(np.count_nonzero(decided & (q.labels == gain_label)))
+    loss = int(np.count_nonzero(decided & (q.labels != gain_label)))
+    return gain - loss if q.threshold is None else min(gain - q.threshold / q.k, -loss)
+
+
+def signature(q: ShadeQuestion, sheet: int, u: float, v: float) -> tuple[bool, ...]:
+    """Which examples the halfplane at a dual point off all dual lines holds; grid units."""
+    lattice = HalfplaneLattice(q.grid, q.measure)
+    unit = 1 << lattice.bits
+    held = []
+    for x, y in q.points.tolist():
+        a, b, c = dual_line(lattice, Sheet(sheet), (x, y))
+        below = a * u * unit + b * v * unit < c
+        held.append(below == Sheet(sheet).upper)
+    return tuple(held)
+
+
+def cells_of(sheets: tuple[ShadedSheet, ...]) -> list[tuple[int, shapely.Polygon, float, float]]:
+    return [
+        (sheet.sheet, shapely.Polygon(cell.outline), cell.score, cell.probability)
+        for sheet in sheets
+        for cell in sheet.cells
+    ]
+
+
+@pytest.mark.parametrize("role", ["disjunction", "conjunction"])
+@pytest.mark.parametrize("measure", ["chord", "paper"])
+def test_cells_have_the_law_of_the_arrangement_selection(measure: str, role: str) -> None:
+    q = question(8, 12, 8, measure=measure, role=role)
+    positives = int(q.labels.sum())
+    assert q.threshold is not None
+    score = set_cover_score(q.role, q.k, q.threshold, positives, len(q.labels) - positives)
+    selection = ArrangementSelection(HalfplaneLattice(8, q.measure), "halfplane")
+    law: Counter[tuple[bool, ...]] = Counter()
+    values = {}
+    for outcome in selection.law(q.points, q.labels, score, q.rate):
+        law[outcome.inside] += outcome.probability
+        values[outcome.inside] = outcome.value / q.k
+    drawn: Counter[tuple[bool, ...]] = Counter()
+    for sheet, polygon, cell_score, probability in cells_of(shade(q)):
+        point = polygon.representative_point()
+        inside = signature(q, sheet, point.x, point.y)
+        drawn[inside] += probability
+        if inside in values:
+            assert cell_score == values[inside]
+    assert len(drawn) > 30
+    # cells of the border alone are not drawn; they hold a few lattice points of 2**40
+    assert sum(drawn.values()) == pytest.approx(1.0, abs=1e-5)
+    for inside, probability in law.items():
+        assert drawn[inside] == pytest.approx(probability, abs=1e-5)
+
+
+@pytest.mark.parametrize("measure", ["chord", "paper"])
+@pytest.mark.parametrize("threshold", [4, None])
+def test_with_two_edges_held_cells_weigh_area_times_exponential(
+    measure: str, threshold: int | None
+) -> None:
+    """The base measure is a product and the lattice is fine, so areas stand for counts."""
+    lattice = HalfplaneLattice(16, measure)  # type: ignore[arg-type]
+    others = wedge(lattice)
+    q = question(16, 25, 3, measure=measure, threshold=threshold, rate=0.3, others=others)
+    cells = cells_of(shade(q))
+    weights = [
+        polygon.area * math.exp(q.rate * q.k * cell_score) for _, polygon, cell_score, _ in cells
+    ]
+    total = sum(weights)
+    for (sheet, polygon, cell_score, probability), weight in zip(cells, weights, strict=True):
+        assert probability == pytest.approx(weight / total, rel=1e-3, abs=1e-7)
+        point = polygon.representative_point()
+        unit = 1 << lattice.bits
+        moving = Halfplane(lattice, Sheet(sheet), round(point.x * unit), round(point.y * unit))
+        if polygon.area > 1e-6:
+            assert cell_score == score_by_hand(q, (moving, *others))
+    assert len(cells) > 20
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(2, 24), st.integers(0, 14), st.integers(0, 10**6))
+def test_cells_tile_the_region_and_none_is_cut_along_the_diagonal(
+    d: int, n: int, seed: int
+) -> None:
+    for sheet in shade(question(d, n, seed)):
+        polygons = [shapely.Polygon(cell.outline) for cell in sheet.cells]
+        assert all(polygon.is_valid for polygon in polygons)
+        assert sum(polygon.area for polygon in polygons) == pytest.approx(3 * d * d)
+        for cell in sheet.cells:
+            on = np.isclose(cell.outline[:, 0], cell.outline[:, 1], rtol=0, atol=1e-12)
+            edges = on & np.roll(on, -1)
+            assert not edges.any()
+
+
+def test_no_examples_make_one_cell_a_sheet() -> None:
+    sheets = shade(question(16, 0, 0))
+    assert [len(sheet.cells) for sheet in sheets] == [1, 1, 1, 1]
+    assert [sheet.cells[0].probability for sheet in sheets] == [0.25] * 4
+    assert [(sheet.low, sheet.high) for sheet in sheets] == [(-16, 32)] * 4
+
+
+def test_huge_scores_neither_overflow_nor_vanish() -> None:
+    q = replace(question(8, 10, 2), threshold=10**6, rate=90.0)
+    probabilities = [p for *_, p in cells_of(shade(q))]
+    assert all(math.isfinite(p) for p in probabilities)
+    assert sum(probabilities) == pytest.approx(1.0)
+
+
+def test_only_examples_inside_the_other_edges_make_lines() -> None:
+    lattice = HalfplaneLattice(16)
+    q = question(16, 300, 1, others=wedge(lattice))
+    held = inside_piece(q.others, q.points)
+    lines = len(np.unique(q.points[held], axis=0))
+    assert lines < len(np.unique(q.points, axis=0))
+    assert shade(replace(q, most_lines=lines))[0].cells
+    assert shade(replace(q, most_lines=lines - 1))[0].scores is not None
+
+
+@pytest.mark.parametrize("measure", ["chord", "paper"])
+@pytest.mark.parametrize(
+    ("role", "threshold", "held"),
+    [
+        ("disjunction", 7, True),
+        ("disjunction", None, True),
+        ("conjunction", 7, False),
+        ("conjunction", None, False),
+    ],
+)
+def test_a_raster_counts_like_one_by_one(
+    measure: str, role: str, threshold: int | None, held: bool
+) -> None:
+    lattice = HalfplaneLattice(20, measure)  # type: ignore[arg-type]
+    others = wedge(lattice) if held else ()
+    q = question(20, 400, 5, measure=measure, role=role, threshold=threshold, others=others)
+    q = replace(q, most_lines=0)
+    centres = pixel_centres(lattice, q.resolution)
+    sheets = shade(q)
+    assert [sheet.sheet for sheet in sheets] == [int(sheet) for sheet in lattice.sheets]
+    seen = set()
+    for sheet in sheets:
+        assert sheet.cells == ()
+        assert sheet.scores is not None
+        for i, u in enumerate(centres.tolist()):
+            for j, v in enumerate(centres.tolist()):
+                if not lattice.admits(u, v):
+                    assert math.isnan(sheet.scores[i, j])
+                    continue
+                moving = lattice.halfplane(Sheet(sheet.sheet), u, v)
+                assert sheet.scores[i, j] == score_by_hand(q, (moving, *others))
+                seen.add(sheet.scores[i, j])
+    assert len(seen) > 10
+
+
+def test_pixel_centres_are_the_nearest_lattice_points() -> None:
+    lattice = HalfplaneLattice(5, bits=1)
+    width = lattice.high - lattice.low
+    for resolution in (1, 7, 96):
+        exact = lattice.low + (np.arange(resolution) + 0.5) * width / resolution
+        assert np.abs(pixel_centres(lattice, resolution) - exact).max() <= 0.5
+
+
+def test_cells_and_raster_agree() -> None:
+    q = replace(question(32, 30, 9, role="conjunction"), resolution=23)
+    unit = 1 << HalfplaneLattice(32).bits
+    centres = pixel_centres(HalfplaneLattice(32), q.resolution) / unit
+    for fine, coarse in zip(shade(q), shade(replace(q, most_lines=0)), strict=True):
+        assert coarse.scores is not None
+        u, v = np.meshgrid(centres, centres, indexing="ij")
+        agreed = 0
+        for cell in fine.cells:
+            # pixels at the very edge may be on the line itself
+            polygon = shapely.Polygon(cell.outline).buffer(-1e-6)
+            inside = shapely.contains_xy(polygon, u, v)
+            assert (coarse.scores[inside] == cell.score).all()
+            agreed += int(inside.sum())
+        assert agreed > 0.9 * np.isfinite(coarse.scores).sum()
+
+
+def test_a_raster_of_many_examples_is_quick() -> None:
+    rng = np.random.default_rng(0)
+    points = rng.integers(0, 1025, (100_000, 2))
+    labels = rng.random(100_000) < 0.5
+    others = wedge(HalfplaneLattice(1024))
+    q = ShadeQuestion(points, labels, "disjunction", 1024, "chord", 4, 100, 0.1, others)
+    shade(replace(q, resolution=1))
+    started = time.perf_counter()
+    sheets = shade(q)
+    assert time.perf_counter() - started < 1.5
+    assert all(sheet.scores is not None and sheet.scores.shape == (96, 96) for sheet in sheets)
+
+
+@pytest.mark.parametrize("most_lines", [0, 120])
+def test_the_watch_ends_the_work(most_lines: int) -> None:
+    class Enough(Exception):
+        pass
+
+    looks = []
+
+    def watch() -> None:
+        looks.append(1)
+        if len(looks) == 3:
+            raise Enough
+
+    with pytest.raises(Enough):
+        shade(replace(question(16, 50, 1), most_lines=most_lines), watch)

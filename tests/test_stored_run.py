@@ -1,0 +1,205 @@
+"""A stored run comes back exactly, and a damaged one is refused by its line."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from geodp_app.document.strict_files import DamagedFileError
+from geodp_app.document.work import RunSettings
+from geodp_app.runs.stored_run import StoredRun
+from geometry.halfplane import HalfplaneLattice, Sheet
+from learners.accounting import PrivacySpent
+from learners.records import Release, StepDiagnostics, StepRecord, StepRelease
+
+LATTICE = HalfplaneLattice(100, "chord")
+SPENT = PrivacySpent(1.0, 1e-6, "add-remove", 0.1, 0.9 - 1e-16, math.pi / 7, 2, "zcdp", True)
+
+
+def diagnostics(**fields) -> StepDiagnostics:
+    plain = {
+        "positives_alive": 9, "negatives_alive": 8, "positives_taken": 7, "negatives_taken": 6,
+        "score": -0.1, "empirical_error": 1 / 3, "false_positive_rate": 0.1 + 0.2,
+        "false_negative_rate": 0.0, "seconds": 0.123456789012345, "trials": 5, "boxes": 4,
+        "log_mass": -1e-300,
+    }  # fmt: skip
+    return StepDiagnostics(**{**plain, **fields})
+
+
+def piece(lattice: HalfplaneLattice = LATTICE, shift: int = 0):
+    return tuple(
+        lattice.halfplane(sheet, 5 + shift, 7 << lattice.bits)
+        for sheet in (Sheet.FLAT_ABOVE, Sheet.STEEP_LEFT, Sheet.FLAT_BELOW)
+    )
+
+
+def stored(finished: bool = True) -> StoredRun:
+    records = (
+        StepRecord(1, 2, StepRelease(piece(), -17), diagnostics(log_mass=math.inf)),
+        StepRecord(2, 2, StepRelease(piece(shift=1), 3), diagnostics(score=-math.inf)),
+    )
+    release = Release(
+        learner="PolygonUnionLearner",
+        role="disjunction",
+        lattice=LATTICE,
+        pieces=tuple(r.release.piece for r in records),
+        thresholds=(-17, 3),
+        parameters=(("epsilon", 1.0), ("n_steps", None), ("measure", "chord")),
+        privacy=SPENT,
+    )
+    return StoredRun(RunSettings(), 100, records, release if finished else None)
+
+
+@pytest.mark.parametrize("run", [stored(), stored(False), StoredRun(RunSettings(seed=3), 4096)])
+def test_a_run_comes_back_exactly(run):
+    lines = run.to_lines()
+    assert all("\n" not in line for line in lines)
+    assert StoredRun.from_lines(lines) == run
+    text = "\n".join(lines).encode() + b"\n"
+    assert StoredRun.from_lines(text.split(b"\n")) == run
+
+
+def test_the_first_line_says_that_it_is_private():
+    assert "Private" in json.loads(stored().to_lines()[0])["warning"]
+
+
+def test_nan_comes_back():
+    record = replace(stored().records[0], diagnostics=diagnostics(log_mass=math.nan))
+    back = StoredRun.from_lines(StoredRun(RunSettings(), 100, (record,)).to_lines())
+    assert math.isnan(back.records[0].diagnostics.log_mass)
+
+
+def test_numpy_numbers_are_stored_as_plain_ones():
+    odd = diagnostics(score=np.float64(1.5), trials=np.int64(7), boxes=True)
+    record = replace(stored().records[0], diagnostics=odd)
+    back = StoredRun.from_lines(StoredRun(RunSettings(), 100, (record,)).to_lines())
+    found = back.records[0].diagnostics
+    assert (type(found.score), type(found.trials), type(found.boxes)) == (float, int, int)
+    assert (found.score, found.trials, found.boxes) == (1.5, 7, 1)
+
+
+def test_a_greedy_run_is_kept_with_plain_diagnostics_and_without_loading_its_learner():
+    from learners.greedy import GreedyDiagnostics
+
+    run = stored(False)
+    greedy = GreedyDiagnostics(**asdict(diagnostics()), gap=3)
+    records = tuple(replace(record, diagnostics=greedy) for record in run.records)
+    back = StoredRun.from_lines(replace(run, records=records).to_lines())
+    assert [record.diagnostics for record in back.records] == [diagnostics()] * 2
+    code = "import sys, geodp_app.runs.stored_run; print('numba' in sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout == "False\n"
+
+
+@pytest.mark.parametrize("measure", ["chord", "paper"])
+@given(data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_any_pieces_on_any_lattice_come_back(measure, data):
+    d = data.draw(st.integers(1, 4096))
+    bits = data.draw(st.integers(0, HalfplaneLattice.finest_bits(d, measure)))
+    lattice = HalfplaneLattice(d, measure, bits)
+    heights = st.integers(0, d << bits)
+    halfplanes = st.builds(lattice.halfplane, st.sampled_from(lattice.sheets), heights, heights)
+    size = data.draw(st.sampled_from([1, 3]))
+    records = tuple(
+        StepRecord(i + 1, 3, StepRelease(tuple(some), data.draw(st.none() | st.integers())), diag)
+        for i, some in enumerate(
+            data.draw(st.lists(st.lists(halfplanes, min_size=size, max_size=size), max_size=3))
+        )
+        for diag in [diagnostics(score=data.draw(st.floats(allow_nan=False)))]
+    )
+    run = StoredRun(RunSettings(measure=measure), d, records)
+    back = StoredRun.from_lines(run.to_lines())
+    assert back == run
+    if records:
+        assert back.records[0].release.piece[0].lattice.bits == bits
+
+
+def test_pieces_of_another_lattice_are_not_written():
+    run = stored(False)
+    coarse = HalfplaneLattice(100, "chord", 3)
+    odd = StepRecord(2, 2, StepRelease(piece(coarse), 3), diagnostics())
+    for wrong in (
+        replace(run, records=(run.records[0], odd)),
+        replace(run, grid=101),
+        replace(run, settings=RunSettings(measure="paper")),
+    ):
+        with pytest.raises(ValueError, match="of one lattice"):
+            wrong.to_lines()
+
+
+def edit(number: int, **members) -> list[str]:
+    """The lines of a run with members of one line replaced; None removes one."""
+    lines = stored().to_lines()
+    data = {**json.loads(lines[number]), **members}
+    lines[number] = json.dumps({k: v for k, v in data.items() if v is not None})
+    return lines
+
+
+HEAD, STEP, LAST = 0, 2, 3
+SETTINGS = json.loads(stored().to_lines()[0])["settings"]
+PIECE = json.loads(stored().to_lines()[2])["piece"]
+FIGURES = json.loads(stored().to_lines()[2])["diagnostics"]
+RELEASE = json.loads(stored().to_lines()[3])["release"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([], "has no lines"),
+        (["{"], "line 1: is not JSON"),
+        (["[]"], "line 1: a line must be an object"),
+        (['{"kind": "step"}'], "line 1: is not the beginning of a run"),
+        ([b"\xff"], "line 1: is not UTF-8"),
+        (["[" * 10**5], "line 1: is nested too deeply"),
+        (stored().to_lines()[1:], "line 1: is not the beginning"),
+        (stored().to_lines() + ["{}"], "line 5: comes after the release"),
+        ([*stored().to_lines()[:2], *stored().to_lines()[3:]], "line 3: the release has other"),
+        ([*stored().to_lines()[:1], *stored().to_lines()[2:]], "line 2: is step 2 of 2 in place"),
+        (edit(HEAD, bits=-1), "line 1: bits: -1 is negative"),
+        (edit(HEAD, bits=40), "line 1: bits = 40 is outside"),
+        (edit(HEAD, bits=3), "line 2: "),
+        (edit(HEAD, bits="17"), "line 1: bits: '17' is not a whole number"),
+        (edit(HEAD, grid=10**5), "line 1: grid size d = 100000"),
+        (edit(HEAD, grid=None), "line 1: 'grid' is missing or unknown"),
+        (edit(HEAD, settings={**SETTINGS, "k": 0}), "line 1: k = 0"),
+        (edit(HEAD, settings={**SETTINGS, "extra": 0}), "line 1: settings: 'extra' is missing or"),
+        (edit(HEAD, settings={}), "line 1: settings: 'beta' is missing or unknown"),
+        (edit(HEAD, settings=[]), "line 1: settings must be an object"),
+        (edit(HEAD, settings={**SETTINGS, "measure": "paper"}), "line 2: "),
+        (edit(STEP, kind="leap"), "line 3: is of the unknown kind 'leap'"),
+        (edit(STEP, step=3), "line 3: is step 3 of 2"),
+        (edit(STEP, steps=1), "line 3: is step 2 of 1"),
+        (edit(STEP, step=2.0), "line 3: step: 2.0 is not a whole number"),
+        (edit(STEP, threshold="3"), "line 3: threshold: '3'"),
+        (edit(STEP, piece=PIECE[:2]), "line 3: a piece of 2 halfplanes"),
+        (edit(STEP, piece=[["FLAT", 0, 0]]), "line 3: 'FLAT' is missing or unknown"),
+        (edit(STEP, piece=[["FLAT_ABOVE", 10**9, 0]]), "line 3: .* is not in the chord lattice"),
+        (edit(STEP, piece=[["FLAT_ABOVE", 0.5, 0]]), "line 3: u: 0.5 is not a whole number"),
+        (edit(STEP, piece=[["FLAT_ABOVE", 0]]), "line 3: "),
+        (edit(STEP, piece=7), "line 3: "),
+        (edit(STEP, diagnostics={**FIGURES, "score": "much"}), "line 3: score: 'much'"),
+        (edit(STEP, diagnostics={**FIGURES, "trials": "inf"}), "line 3: trials: 'inf'"),
+        (edit(STEP, diagnostics={**FIGURES, "score": [1]}), r"line 3: score: \[1\]"),
+        (edit(STEP, diagnostics={}), "line 3: 'positives_alive' is missing or unknown"),
+        (edit(LAST, release={**RELEASE, "bits": 3}), "line 4: "),
+        (edit(LAST, release={**RELEASE, "pieces": []}), "line 4: "),
+        (edit(LAST, release={**RELEASE, "grid": 99}), "line 4: "),
+        (edit(LAST, release={**RELEASE, "privacy": 3}), "line 4: "),
+        (edit(LAST, release=None), "line 4: 'release' is missing"),
+        (['{"kind": "run", "grid": NaN}'], "line 1: is not JSON: 'NaN' is not a finite"),
+        (['{"kind": "run", "grid": 1e999}'], "line 1: is not JSON: '1e999' is not a finite"),
+    ],
+)
+def test_a_damaged_run_is_refused_by_its_line(lines, message):
+    with pytest.raises(DamagedFileError, match=message) as caught:
+        StoredRun.from_lines(lines)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,406 @@
+"""The real window, driven by clicks and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QMessageBox
+from pytestqt.qtbot import QtBot
+from window_driver import (
+    action,
+    at,
+    click,
+    double_click,
+    drag,
+    finish_run,
+    key,
+    open_window,
+    wait,
+)
+
+from geodp_app.document.work import RunSettings
+from geodp_app.learned_file import read_learned
+from geodp_app.views.main_window import MainWindow
+from geometry.geojson import read_geojson
+
+L_SHAPE = ((50, 50), (200, 50), (200, 100), (100, 100), (100, 200), (50, 200))
+CONTROL = Qt.KeyboardModifier.ControlModifier
+HOLE = ((60, 60), (80, 60), (80, 80), (60, 80))
+
+
+@pytest.fixture
+def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
+    with open_window(qtbot, tmp_path) as made:
+        yield made
+
+
+def quick(window: MainWindow, **run: object) -> None:
+    """Settings whose runs take moments."""
+    window.document.set_sampling(n=2_000)
+    window.document.set_run(**{"k": 2, "n_steps": 4, **run})
+
+
+def draw_l(window: MainWindow) -> None:
+    key(window, Qt.Key.Key_P)
+    for x, y in L_SHAPE:
+        click(window, x, y)
+    key(window, Qt.Key.Key_Return)
+
+
+def choose_file(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
+
+
+def test_from_the_first_click_to_the_reopened_file(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw_l(window)
+    key(window, Qt.Key.Key_H)
+    for x, y in HOLE:
+        click(window, x, y)
+    click(window, *HOLE[0])  # closes
+    (shape,) = window.document.drawing.shapes
+    assert len(shape.outer) == 6
+    assert len(shape.holes) == 1
+    drawn = window.document.drawing.region()
+    assert drawn.area == 50 * 150 + 100 * 50 - 20 * 20
+
+    key(window, Qt.Key.Key_Z, CONTROL)
+    assert window.document.drawing.shapes[0].holes == ()
+    key(window, Qt.Key.Key_Z, CONTROL)
+    assert window.document.drawing.shapes == ()
+    key(
+        window,
+        Qt.Key.Key_Z,
+        CONTROL | Qt.KeyboardModifier.ShiftModifier,
+    )
+    key(window, Qt.Key.Key_Y, CONTROL)
+    assert window.document.drawing.region().equals(drawn)
+
+    quick(window)
+    key(window, Qt.Key.Key_F6)
+    examples = window.document.work.examples
+    assert examples is not None
+    assert len(examples.points) == 2_000
+    assert examples.labels.mean() == pytest.approx(drawn.area / 256**2, abs=0.05)
+
+    key(window, Qt.Key.Key_F10)
+    wait(qtbot, lambda: window.runs.current is not None and len(window.runs.current.records) == 1)
+    key(window, Qt.Key.Key_F5)
+    finish_run(qtbot, window)
+    log = window.runs.current
+    assert log is not None
+    assert log.cursor == len(log.records) == 4
+
+    action(window, "back")
+    action(window, "back")
+    assert log.cursor == 2
+    assert log.release is not None
+    assert window.timeline.track.value() == 2
+
+    target, learned = tmp_path / "target.geojson", tmp_path / "learned.geojson"
+    choose_file(monkeypatch, target)
+    action(window, "export_drawing")
+    assert read_geojson(target).on_grid(256).normalize().equals_exact(drawn.normalize(), 1e-6)
+    choose_file(monkeypatch, learned)
+    action(window, "export_learned")
+    assert read_learned(learned).release == log.release
+
+    session = tmp_path / "work.geodp"
+    choose_file(monkeypatch, session)
+    action(window, "save")
+    assert not window.document.dirty
+    work = window.document.work
+    window.start_anew()
+    assert window.document.drawing.shapes == ()
+    action(window, "open")
+    assert window.document.drawing == work.drawing
+    assert window.document.work.examples is not None
+    assert np.array_equal(window.document.work.examples.points, examples.points)
+    again = window.runs.current
+    assert again is not None
+    assert again.release == log.release
+    assert again.records == log.records
+
+
+def test_cancel_takes_effect_at_once_and_releases_nothing(qtbot: QtBot, window: MainWindow) -> None:
+    window.document.open_example("three")
+    window.document.set_sampling(n=100_000)
+    window.document.set_run(k=3, n_steps=3)
+    window.sample()
+    wait(qtbot, lambda: window.runs.controller.state != "preparing")
+    seen: list[object] = []
+    window.runs.progressed.connect(seen.append)
+    key(window, Qt.Key.Key_F5)
+    wait(qtbot, lambda: bool(seen))  # in the middle of a selection
+    with qtbot.waitSignal(window.runs.controller.stopped, timeout=2_000):
+        key(window, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
+    assert not window.runs.busy
+    log = window.runs.current
+    assert log is None or log.release is None
+    assert not window.commands.by_id["export_learned"].isEnabled()
+    # and the window can go on
+    window.document.set_sampling(n=500)
+    window.document.set_run(k=1, n_steps=1)
+    window.sample()
+    key(window, Qt.Key.Key_F5)
+    finish_run(qtbot, window)
+
+
+def test_a_double_click_closes_without_a_stray_vertex(window: MainWindow) -> None:
+    key(window, Qt.Key.Key_P)
+    click(window, 25, 25)
+    click(window, 150, 25)
+    double_click(window, 150, 150)
+    (shape,) = window.document.drawing.shapes
+    assert shape.outer == ((25, 25), (150, 25), (150, 150))
+
+
+def test_escape_cancels_and_backspace_takes_back_a_vertex(window: MainWindow) -> None:
+    key(window, Qt.Key.Key_P)
+    click(window, 25, 25)
+    click(window, 150, 25)
+    key(window, Qt.Key.Key_Backspace)
+    assert window.editor.draft is not None
+    assert len(window.editor.draft.vertices) == 1
+    key(window, Qt.Key.Key_Escape)
+    assert window.editor.draft is None
+    assert not window.document.can_undo
+
+
+def test_ctrl_z_takes_back_a_vertex_before_it_takes_back_a_shape(window: MainWindow) -> None:
+    draw_l(window)
+    click(window, 220, 220)
+    click(window, 250, 220)
+    key(window, Qt.Key.Key_Z, CONTROL)
+    key(window, Qt.Key.Key_Z, CONTROL)
+    assert window.editor.draft is None
+    assert len(window.document.drawing.shapes) == 1
+    key(window, Qt.Key.Key_Z, CONTROL)
+    assert window.document.drawing.shapes == ()
+
+
+def test_a_mode_change_keeps_an_unfinished_polygon_that_can_stand(window: MainWindow) -> None:
+    key(window, Qt.Key.Key_P)
+    for x, y in ((25, 25), (125, 25), (125, 125)):
+        click(window, x, y)
+    key(window, Qt.Key.Key_V)
+    assert [len(s.outer) for s in window.document.drawing.shapes] == [3]
+    assert window.editor.tool == "select"
+
+
+def test_a_rectangle_by_drag_and_a_vertex_by_drag(window: MainWindow) -> None:
+    key(window, Qt.Key.Key_R)
+    drag(window, (25, 25), (75, 60), (125, 100))
+    (shape,) = window.document.drawing.shapes
+    assert sorted(shape.outer) == [(25, 25), (25, 100), (125, 25), (125, 100)]
+    key(window, Qt.Key.Key_D)
+    drag(window, (125, 100), (150, 125), (175, 150))
+    (shape,) = window.document.drawing.shapes
+    assert sorted(shape.outer) == [(25, 25), (25, 100), (125, 25), (175, 150)]
+
+
+def test_a_crossing_is_shown_where_it_happens(window: MainWindow) -> None:
+    key(window, Qt.Key.Key_P)
+    for x, y in ((25, 25), (125, 125), (125, 25), (25, 125)):
+        click(window, x, y)
+    key(window, Qt.Key.Key_Return)
+    assert window.document.drawing.shapes == ()  # refused, and kept as a draft
+    assert window.editor.draft is not None
+    assert "(75, 75)" in window._hint.text()
+
+
+def test_drawing_without_a_mouse(window: MainWindow) -> None:
+    key(window, Qt.Key.Key_P)
+    key(window, Qt.Key.Key_Insert)
+    for moves in ([Qt.Key.Key_Right] * 4, [Qt.Key.Key_Up] * 3):
+        for move in moves:
+            key(window, move, Qt.KeyboardModifier.ShiftModifier)
+        key(window, Qt.Key.Key_Insert)
+    key(window, Qt.Key.Key_Return)
+    (shape,) = window.document.drawing.shapes
+    (ax, ay), (bx, by), (cx, cy) = shape.outer
+    assert (bx - ax, by - ay) == (40, 0)
+    assert (cx - bx, cy - by) == (0, 30)
+
+
+def test_space_lends_the_hand(window: MainWindow) -> None:
+    key(window, Qt.Key.Key_P)
+    before = window.plane.getViewBox().viewRange()
+    window.plane.setFocus()
+    QTest.keyPress(window.plane, Qt.Key.Key_Space)
+    drag(window, (125, 125), (137, 130), (150, 135), (160, 140))
+    QTest.keyRelease(window.plane, Qt.Key.Key_Space)
+    assert window.plane.getViewBox().viewRange() != before
+    assert window.editor.draft is None
+
+
+def test_letters_typed_into_a_field_are_not_tools(window: MainWindow) -> None:
+    window.set_tool("select")
+    field = window.settings.delta
+    field.setFocus()
+    field.selectAll()
+    QTest.keyClicks(field, "1e-8")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert window.document.work.run.delta == 1e-8
+    assert window.editor.tool == "select"
+
+
+def test_every_setting_can_be_undone(window: MainWindow) -> None:
+    window.settings.k.setValue(7)
+    window.settings.epsilon.setValue(2.5)
+    index = window.settings.learner.findData("convex")
+    window.settings.learner.setCurrentIndex(index)
+    run = window.document.work.run
+    assert (run.k, run.epsilon, run.learner) == (7, 2.5, "convex")
+    for _ in range(3):
+        action(window, "undo")
+    assert window.document.work.run == RunSettings()
+    assert window.settings.k.value() == RunSettings().k
+
+
+def test_editing_the_drawing_drops_the_sample_and_undo_brings_run_and_sample_back(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    draw_l(window)
+    quick(window, k=1, n_steps=1)
+    key(window, Qt.Key.Key_F5)  # samples by itself
+    finish_run(qtbot, window)
+    log = window.runs.current
+    key(window, Qt.Key.Key_R)
+    drag(window, (210, 210), (240, 240))
+    assert window.document.work.examples is None
+    assert window.runs.current is None
+    action(window, "undo")
+    assert window.runs.current is log
+
+
+def test_the_release_view_hides_what_is_private(qtbot: QtBot, window: MainWindow) -> None:
+    draw_l(window)
+    quick(window)
+    key(window, Qt.Key.Key_F5)
+    finish_run(qtbot, window)
+    assert window.plane_pane.mark.isVisible()
+    action(window, "release_view")
+    assert not window.plane_pane.mark.isVisible()
+    assert not window.dual_pane.mark.isVisible()
+    assert not window.figures.errors.isVisible()
+    visible = [
+        item
+        for item in window.plane.getPlotItem().items
+        if item.isVisible() and item.boundingRect().width() > 0
+    ]
+    learned = window.plane.learned
+    allowed = {id(learned._region), id(window.plane._border)}
+    assert {id(item) for item in visible} <= allowed
+    action(window, "release_view")
+    assert window.plane_pane.mark.isVisible()
+
+
+def test_closing_with_changes_asks_and_can_be_taken_back(
+    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw_l(window)
+    asked: list[str] = []
+
+    def answer(box: QMessageBox) -> QMessageBox.StandardButton:
+        asked.append(box.text())
+        return QMessageBox.StandardButton.Cancel
+
+    monkeypatch.setattr(QMessageBox, "exec", answer)
+    assert not window.close()
+    assert asked
+    assert window.isVisible()
+
+
+def test_closing_in_the_middle_of_a_run_leaves_no_process(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    discard = QMessageBox.StandardButton.Discard
+    monkeypatch.setattr(QMessageBox, "exec", lambda _: discard)
+    with open_window(qtbot, tmp_path) as window:
+        window.document.open_example("three")
+        window.document.set_sampling(n=50_000)
+        window.sample()
+        seen: list[object] = []
+        window.runs.progressed.connect(seen.append)
+        key(window, Qt.Key.Key_F5)
+        wait(qtbot, lambda: bool(seen))
+        pid = window.runs.controller.pid
+        assert window.close()
+        assert pid is not None
+        assert not Path(f"/proc/{pid}/exe").exists()
+
+
+def test_a_damaged_session_and_a_full_disk_are_told_and_lose_nothing(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw_l(window)
+    drawn = window.document.drawing
+    told: list[str] = []
+    monkeypatch.setattr(window, "complain", lambda what, why: told.append(f"{what}: {why}"))
+    monkeypatch.setattr(window.files, "may_discard", lambda: True)
+    broken = tmp_path / "broken.geodp"
+    broken.write_bytes(b"PK\x03\x04 no zip at all")
+    assert not window.files.open(broken)
+    assert "broken.geodp" in told[0]
+    assert window.document.drawing == drawn
+
+    choose_file(monkeypatch, Path("/dev/full/no.geodp"))
+    action(window, "save")
+    assert len(told) == 2
+    assert window.document.dirty
+    assert window.document.drawing == drawn
+
+
+def test_the_first_minute_one_key_from_opening_to_a_shape(qtbot: QtBot, tmp_path: Path) -> None:
+    with open_window(qtbot, tmp_path) as window:
+        window.begin()
+        assert window.document.work.examples is not None
+        assert not window.document.dirty
+        assert not window.document.can_undo
+        assert window.commands.by_id["run"].isEnabled()
+        assert window._hint.text()
+
+
+def test_pointing_at_an_example_marks_its_dual_line(window: MainWindow) -> None:
+    draw_l(window)
+    shown: list[object] = []
+    original = window.dual.show_example
+    window.dual.show_example = lambda x, y=None: (shown.append((x, y)), original(x, y))[1]  # type: ignore[method-assign]
+    QTest.mouseMove(window.plane.viewport(), at(window, 75, 175))
+    assert window._where.text() == "x 75  y 175"
+    assert shown[-1] == (75, 175)
+
+
+def test_the_vertex_table_moves_vertices(qtbot: QtBot, window: MainWindow) -> None:
+    from geodp_app.views.vertex_table import VertexModel
+
+    draw_l(window)
+    model = VertexModel(window.document)
+    assert model.rowCount() == 6
+    assert model.setData(model.index(1, 3), "225")
+    assert window.document.drawing.shapes[0].outer[1] == (225, 50)
+    assert not model.setData(model.index(1, 3), "257")
+    assert not model.setData(model.index(1, 4), "north")
+    action(window, "undo")
+    assert window.document.drawing.shapes[0].outer[1] == (200, 50)
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_pictures_are_written_whole(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    draw_l(window)
+    path = tmp_path / f"picture.{suffix}"
+    choose_file(monkeypatch, path)
+    action(window, "export_picture")
+    start = path.read_bytes()[:200]
+    assert start.startswith(b"\x89PNG") or b"<svg" in start or b"<?xml" in start
+    assert [each.name for each in tmp_path.glob("picture*")] == [path.name]
