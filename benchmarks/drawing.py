@@ -21,7 +21,15 @@ import numpy as np
 from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
+from geodp_app.document.document import Document
+from geodp_app.document.work import Work
+from geodp_app.drawing.editor import Editor
+from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.examples_csv import Frame
+from geodp_app.palette import load_palette
+from geodp_app.plane.examples_picture import ExampleKinds
 from geodp_app.views.dual_view import DualView
+from geodp_app.views.plane_view import PlaneView
 from geometry.halfplane import HalfplaneLattice, Sheet
 
 SIZE, GRID = 900, 1024
@@ -98,8 +106,40 @@ def dual_part(seconds: float) -> Iterator[Measurement]:
     view.close()
 
 
+def plane_part(seconds: float) -> Iterator[Measurement]:
+    """The plane: panning over examples with a target, a learned region and a new triangle."""
+    palette = load_palette("light")
+    square = Drawing(GRID, (Shape(((200, 200), (800, 200), (800, 800), (200, 800))),))
+    for n in (10_000, 100_000, 1_000_000):
+        view = PlaneView()
+        view.resize(SIZE, SIZE)
+        document = Document(Work(drawing=square))
+        view.set_editor(Editor(document))
+        view.set_palette(palette)
+        view.set_frame(Frame(GRID))
+        view.show()
+        points, labels = simulated(n)
+        start = time.perf_counter()
+        decided = points[:, 0] < GRID / 3
+        view.show_examples(ExampleKinds.of(points, labels, decided, decided & ~labels))
+        shown = 1000 * (time.perf_counter() - start)
+        view.show_learned(square.region().buffer(-30), (), flash=False)
+        view.show_drawing(())
+
+        def pan(frame: int, view: PlaneView = view) -> None:
+            view.getViewBox().translateBy(x=8 if frame % 20 < 10 else -8)
+
+        rate = frames_per_second(view, pan, seconds)
+        yield Measurement(f"plane, {n:,} examples", rate, "frames/s")
+        yield Measurement(f"plane, {n:,} examples, shown anew in", shown, "ms")
+        view.close()
+
+
 #: Parts by name.
-PARTS: dict[str, Callable[[float], Iterator[Measurement]]] = {"dual": dual_part}
+PARTS: dict[str, Callable[[float], Iterator[Measurement]]] = {
+    "plane": plane_part,
+    "dual": dual_part,
+}
 
 
 def main() -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from geodp_app.plane.examples_picture import MAX_SIDE, ExampleKinds, Kind, picture
-
-COLOURS = {kind: (10 * kind, 0, 0, 255) for kind in Kind}
+from geodp_app.plane.examples_picture import MAX_SIDE, ExampleKinds, Kind, grid_places, picture
 
 
 def test_kinds_by_label_and_by_what_the_run_did() -> None:
@@ -27,17 +25,18 @@ def test_every_example_has_its_pixel_and_the_weightiest_kind_wins() -> None:
     labels = rng.random(60) < 0.5
     wrong = rng.random(60) < 0.2
     kinds = ExampleKinds.of(points, labels, wrong=wrong)
-    drawn = picture(kinds, 7, COLOURS)
+    drawn = picture(kinds, 7, grid_places(points, 7))
     for x in range(8):
         for y in range(8):
             here = (points == (x, y)).all(axis=1)
             expected = max(kinds.kinds[here], default=0)
-            assert drawn[y, x, 0] == 10 * expected
+            assert drawn[y, x] == expected
 
 
 def test_a_fine_grid_shares_pixels() -> None:
     points = np.array([[0, 0], [4096, 4096]])
-    drawn = picture(ExampleKinds.of(points, np.array([True, False])), 4096, COLOURS)
+    kinds = ExampleKinds.of(points, np.array([True, False]))
+    drawn = picture(kinds, 4096, grid_places(points, 4096))
     assert max(drawn.shape) <= MAX_SIDE
-    assert drawn[0, 0, 0] == 30
-    assert drawn[-1, -1, 0] == 20
+    assert drawn[0, 0] == Kind.POSITIVE
+    assert drawn[-1, -1] == Kind.NEGATIVE

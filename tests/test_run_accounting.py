@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -30,7 +31,7 @@ def test_every_step_costs_something_and_no_step_more_than_the_run(privacy: Priva
     costs = [spent_after(privacy, j)[0] for j in range(privacy.steps + 1)]
     assert costs[0] == 0
     assert costs[-1] == privacy.epsilon
-    assert all(before < after for before, after in zip(costs, costs[1:], strict=False))
+    assert all(before < after for before, after in itertools.pairwise(costs))
 
 
 @given(budgets)

@@ -54,7 +54,7 @@ def _one(qapp: object) -> Iterator[Recorder]:
 
 
 @pytest.fixture
-def recorder(_one: Recorder, qtbot: QtBot) -> Recorder:  # noqa: PT019
+def recorder(_one: Recorder, qtbot: QtBot) -> Recorder:
     """A controller without a run, its process ready."""
     _one.controller.reset()
     _one.controller.set_delay(0)

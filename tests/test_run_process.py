@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import subprocess
 import sys
@@ -143,7 +144,7 @@ def test_progress_is_told_at_most_every_tenth_of_a_second(client: Client) -> Non
     told = [client.receive() for _ in range(4)]
     assert all(isinstance(reply, Progressed) and reply.step == 1 for reply in told)
     seconds = [reply.seconds for reply in told]  # type: ignore[union-attr]
-    assert all(late - early >= 0.099 for early, late in zip(seconds, seconds[1:], strict=False))
+    assert all(late - early >= 0.099 for early, late in itertools.pairwise(seconds))
     boxes = [reply.boxes for reply in told]  # type: ignore[union-attr]
     assert boxes == sorted(boxes)
     assert all(0 < len(reply.views) <= MOST_BOXES for reply in told)  # type: ignore[union-attr]
@@ -221,9 +222,9 @@ def test_wrong_settings_and_examples_are_told_in_one_line(client: Client) -> Non
     ("error", "text"),
     [
         (MemoryError(), "out of memory"),
-        (RuntimeError("two\nlines"), "internal error, nothing was released: RuntimeError: two lines"),
+        (RuntimeError("two\nlines"), "internal error, nothing was released: RuntimeError: two"),
     ],
-)  # fmt: skip
+)
 def test_errors_inside_a_step_end_the_run_and_not_the_process(
     client: Client, monkeypatch: pytest.MonkeyPatch, error: Exception, text: str
 ) -> None:
@@ -241,6 +242,7 @@ def test_errors_inside_a_step_end_the_run_and_not_the_process(
     assert isinstance(failed, Failed)
     assert failed.run == 2
     assert failed.message.startswith(text)
+    assert "\n" not in failed.message
     monkeypatch.undo()
     client.send(Next(2), Start(3, job()), Next(3))
     client.until(Failed)
@@ -294,11 +296,11 @@ warm_up(lambda: told.append(1))
 warm = loaded()
 assert len(warm) >= 8, warm
 rng = np.random.default_rng(0)
-points = rng.integers(0, 129, (3000, 2))
-labels = (np.abs(points - 50).sum(axis=1) < 50) ^ (rng.random(3000) < 0.05)
+points = rng.integers(0, 129, (300, 2))
+labels = points.sum(axis=1) < 120
 for measure in ("chord", "paper"):
     for learner in ("union", "convex", "greedy-union", "greedy-convex"):
-        settings = RunSettings(learner=learner, k=2, n_steps=2, measure=measure)
+        settings = RunSettings(learner=learner, k=1, n_steps=2, measure=measure, seed=1)
         model = make_learner(learner, 128, settings.parameters())
         for record in model.steps(points, labels):
             pass

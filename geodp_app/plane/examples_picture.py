@@ -66,25 +66,31 @@ class ExampleKinds:
         return chosen
 
 
-def picture(
-    examples: ExampleKinds, d: int, colours: dict[Kind, tuple[int, int, int, int]]
-) -> NDArray[np.uint8]:
-    """RGBA picture, shape (side, side, 4), of the grid {0..d}^2; transparent where nothing is.
+def grid_places(points: NDArray[np.int64], d: int) -> NDArray[np.int64]:
+    """Index of each example's pixel in the flat picture of the grid {0..d}^2, shape (n,)."""
+    share, side = picture_scale(d)
+    places: NDArray[np.int64] = (points[:, 1] // share) * side + points[:, 0] // share
+    return places
+
+
+def picture_scale(d: int) -> tuple[int, int]:
+    """(grid points along a pixel's side, pixels along the picture's side)."""
+    share = -(-(d + 1) // MAX_SIDE)
+    return share, -(-(d + 1) // share)
+
+
+def picture(examples: ExampleKinds, d: int, places: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """What is at each pixel: a Kind, or 0 for nothing; uint8 of shape (side, side).
 
     Parameters
     ----------
     examples : ExampleKinds
     d : int
-    colours : dict of Kind to (r, g, b, a)
-        0..255 each.
+    places : ndarray of int64, shape (n,)
+        Of the same points, see :func:`grid_places`.
     """
-    share = -(-(d + 1) // MAX_SIDE)
-    side = -(-(d + 1) // share)
-    at = (examples.points[:, 1] // share) * side + examples.points[:, 0] // share
+    _, side = picture_scale(d)
     codes = np.zeros(side * side, dtype=np.uint8)
     for kind in Kind:
-        codes[at[examples.kinds == kind]] = kind
-    table = np.zeros((max(Kind) + 1, 4), dtype=np.uint8)
-    for kind, colour in colours.items():
-        table[kind] = colour
-    return table[codes].reshape(side, side, 4)
+        codes[places[examples.kinds == kind]] = kind
+    return codes.reshape(side, side)

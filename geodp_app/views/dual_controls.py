@@ -40,7 +40,7 @@ class SheetTabs(QWidget):
         self.bar.setUsesScrollButtons(False)
         self.bar.setElideMode(Qt.TextElideMode.ElideNone)
         self.bar.setAccessibleName("Sheets of the dual plane")
-        self.zoom = QPushButton("Zoom to chosen")
+        self.zoom = QPushButton("To chosen")
         self.zoom.setToolTip("Show the neighbourhood of the newest chosen point")
         self.fit = QPushButton("Fit")
         self.fit.setToolTip("Show all of the sheet (F)")
@@ -88,7 +88,8 @@ class DualControls(QWidget):
         self._groups = [_exclusive(self, group) for group in (self.modes, self.edges)]
         for group in self._groups:
             group.idClicked.connect(lambda _: self.shade_wanted.emit(self.edge, self.mode))
-        self._edge_row = QWidget()
+        #: The edges' buttons; whoever lays out the view places them beside the caption.
+        self.edge_row = QWidget()
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -100,12 +101,11 @@ class DualControls(QWidget):
         row.addWidget(_bar())
         row.addWidget(QLabel("Shade"))
         row.addLayout(_joined(self.modes))
-        edges = QHBoxLayout(self._edge_row)
-        edges.setContentsMargins(6, 0, 0, 0)
+        row.addStretch(1)
+        edges = QHBoxLayout(self.edge_row)
+        edges.setContentsMargins(0, 0, 4, 0)
         edges.addWidget(QLabel("Edge"))
         edges.addLayout(_joined(self.edges))
-        row.addWidget(self._edge_row)
-        row.addStretch(1)
 
     @property
     def shown(self) -> tuple[bool, bool]:
@@ -129,7 +129,7 @@ class DualControls(QWidget):
 
     def set_edges(self, edges: int) -> None:
         """How many edges the newest piece has; with one there is nothing to select."""
-        self._edge_row.setVisible(edges == 3)
+        self.edge_row.setVisible(edges == 3)
         if edges != 3:
             self.edges[0].setChecked(True)
 

@@ -137,19 +137,19 @@ class Boxes(Overlay):
         """Outlines, the heaviest last."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         area = self.boundingRect().adjusted(-9, -9, 9, 9)
-        colour, rim = QColor(palette.accent), QColor(palette.canvas)
-        for (u0, u1, v0, v1), opacity in self.boxes:
-            (left, bottom), (right, top) = self.to_pixels(np.array([[u0, v0], [u1, v1]])).tolist()
+        colour = QColor(palette.accent)
+        corners = np.array([rectangle for rectangle, _ in self.boxes]).reshape(-1, 2, 2)
+        pixels = self.to_pixels(corners.transpose(0, 2, 1).reshape(-1, 2)).reshape(-1, 4).tolist()
+        for (left, bottom, right, top), (_, opacity) in zip(pixels, self.boxes, strict=True):
             spare_x = max(0.0, (_LEAST_BOX - (right - left)) / 2)
             spare_y = max(0.0, (_LEAST_BOX - (bottom - top)) / 2)
             outline = QRectF(QPointF(left - spare_x, top - spare_y), QPointF(right, bottom))
             outline.adjust(0, 0, spare_x, spare_y)
             shown = outline.intersected(area)  # a box may be millions of pixels wide
             if not shown.isEmpty():
-                for tint, width in ((rim, 3.5), (colour, 1.5)):
-                    tint.setAlphaF(opacity)
-                    painter.setPen(QPen(tint, width))
-                    painter.drawRect(shown)
+                colour.setAlphaF(opacity)
+                painter.setPen(QPen(colour, 1.0))  # one pixel: the fast path of the raster
+                painter.drawRect(shown)
 
 
 class Chosen(Overlay):

@@ -8,7 +8,7 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, Qt, QTimer, Signal
-from PySide6.QtGui import QImage
+from PySide6.QtGui import QImage, QResizeEvent
 from PySide6.QtWidgets import QGraphicsPathItem, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from geodp_app.dual.line_picture import LinePicture
@@ -37,6 +37,8 @@ _AREA_A_LINE, _FAINTEST = 1_000.0, 0.28
 _PAUSE = 30
 #: Room around the window, as a share of it, in which lines are kept for panning.
 _ROOM = 0.25
+#: Narrower sheets do without words around them.
+_WIDE = 420
 
 
 class SheetView(QWidget):
@@ -77,7 +79,7 @@ class SheetView(QWidget):
         bold.setBold(True)
         self.name.setFont(bold)
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight)
-        for label in (self.name, self.meaning, self.note):
+        for label in (self.meaning, self.note):
             label.setMinimumWidth(1)
         head.addWidget(self.name)
         head.addWidget(self.meaning)
@@ -123,6 +125,15 @@ class SheetView(QWidget):
             self.note,
         )
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A small sheet keeps its name and its plot; words are in the tool tip."""
+        super().resizeEvent(event)
+        width = self.width()
+        self.meaning.setVisible(width >= _WIDE)
+        self.note.setMaximumWidth(max(0, width - self.name.sizeHint().width() - 24))
+        for name in ("bottom", "left"):
+            self.plot.getAxis(name).showLabel(width >= _WIDE)
+
     # what is shown
 
     def set_lattice(self, lattice: HalfplaneLattice) -> None:
@@ -131,6 +142,7 @@ class SheetView(QWidget):
         words, whole = sheet_words(lattice, self.sheet), extent(lattice)
         self.name.setText(words.name)
         self.meaning.setText(words.meaning)
+        self.name.setToolTip(f"Points are {words.meaning}.\nAcross: {words.across}\nUp: {words.up}")
         self.plot.setAccessibleName(f"Dual plane, sheet {words.name}")
         self.plot.setAccessibleDescription(
             f"Points are {words.meaning}. Across: {words.across}. Up: {words.up}."

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from geodp_app.dual.captions import (
     EMPTY,
@@ -101,7 +101,10 @@ class DualView(QWidget):
         column.addWidget(self.tabs)
         column.addWidget(self.controls)
         column.addWidget(self._grid, 1)
-        column.addWidget(self.caption)
+        explained = QHBoxLayout()
+        explained.addWidget(self.controls.edge_row, 0, Qt.AlignmentFlag.AlignTop)
+        explained.addWidget(self.caption, 1)
+        column.addLayout(explained)
         column.addWidget(self.readout)
         column.addWidget(self.bar)
 
@@ -226,6 +229,7 @@ class DualView(QWidget):
         for view in self.sheets.values():
             view.show_private(not on)
         self.controls.setVisible(not on)
+        self.controls.edge_row.setVisible(not on and self._edges == 3)
         self._sight()
         self._mark()
         self._explain()

@@ -9,11 +9,18 @@ from __future__ import annotations
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QRectF
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QImage
 
+from geodp_app.dual.sheets import Window
 from geodp_app.palette import Palette
-from geodp_app.plane.examples_picture import MAX_SIDE, ExampleKinds, Kind, picture
+from geodp_app.plane.examples_picture import (
+    ExampleKinds,
+    Kind,
+    grid_places,
+    picture,
+    picture_scale,
+)
+from geodp_app.views.dual_items import PictureItem
 from geodp_app.views.paths import cosmetic, tinted
 
 #: Up to here symbols are drawn; scatter items hold 30 frames a second to about 40,000.
@@ -29,16 +36,18 @@ class ExamplesLayer:
     """The examples' items in one plot."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
-        self._image = pg.ImageItem(axisOrder="row-major")
+        self._image = PictureItem()
         self._image.setZValue(z)
         self._scatters = {}
-        plot.addItem(self._image)
+        plot.addItem(self._image, ignoreBounds=True)
         for kind in Kind:
             scatter = pg.ScatterPlotItem(pxMode=True, symbol=_SYMBOLS[kind], size=_SIZES[kind])
             scatter.setZValue(z + kind / 10)
             self._scatters[kind] = scatter
             plot.addItem(scatter)
         self._examples: ExampleKinds | None = None
+        #: Points and the pixels they are on.
+        self._places: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
         self._grid = 1
 
     def set_palette(self, palette: Palette) -> None:
@@ -80,13 +89,17 @@ class ExamplesLayer:
             scatter.setSize(_SIZES[kind] * shrink)
             scatter.setData(pos=points.astype(np.float64))
         if examples is None or few:
-            self._image.clear()
+            self._image.set_image(None, None)
             return
-        pixels = picture(examples, grid, self._colours)
-        share = -(-(grid + 1) // MAX_SIDE)
-        side = len(pixels) * share
-        self._image.setImage(pixels, autoLevels=False, levels=(0, 255))
-        self._image.setRect(QRectF(-0.5, -0.5, side, side))
+        if self._places is None or self._places[0] is not examples.points:
+            self._places = examples.points, grid_places(examples.points, grid)
+        codes = picture(examples, grid, self._places[1])
+        share, side = picture_scale(grid)
+        indexed = QImage(codes.data, side, side, side, QImage.Format.Format_Indexed8)
+        indexed.setColorTable([0, *(self._colours[kind] for kind in Kind)])
+        image = indexed.convertToFormat(QImage.Format.Format_ARGB32_Premultiplied)
+        reach = side * share - 0.5
+        self._image.set_image(image, Window(-0.5, reach, -0.5, reach))
 
     def set_visible(self, visible: bool) -> None:
         """Show or hide everything."""
@@ -98,6 +111,5 @@ class ExamplesLayer:
 _NONE: NDArray[np.int64] = np.zeros((0, 2), dtype=np.int64)
 
 
-def _rgba(colour: str, alpha: float) -> tuple[int, int, int, int]:
-    c = QColor(colour)
-    return c.red(), c.green(), c.blue(), round(255 * alpha)
+def _rgba(colour: str, alpha: float) -> int:
+    return tinted(colour, alpha).rgba()

@@ -140,6 +140,7 @@ class MainWindow(QMainWindow):
         right.addWidget(self.settings, 1)
         right.addWidget(self.figures.budget)
         self._sides = _splitter(Qt.Orientation.Horizontal, self._stack, side)
+        self.planes.setSizes([600, 600])
         self._lower.setStretchFactor(0, 2)
         self._lower.setStretchFactor(1, 3)
         self._stack.setSizes([620, 250])

@@ -25,9 +25,7 @@ class PlaneAxis(pg.AxisItem):  # type: ignore[misc]
         self.picture = None
         self.update()
 
-    def tickValues(
-        self, low: float, high: float, size: float
-    ) -> list[tuple[float, list[float]]]:
+    def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
         """Ticks at round numbers of the unit that is shown; places in grid units."""
         start, unit = self._unit()
         levels = super().tickValues(start + low * unit, start + high * unit, size)

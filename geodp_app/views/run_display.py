@@ -37,6 +37,9 @@ class RunDisplay(QObject):
         self._boxes = True
         self._tag: int | None = None
         self._nats: float | None = None
+        self._moment: tuple[int, ...] = ()
+        self._kept: tuple[object, ...] = ()
+        self._asked: tuple[RunLog, int, int] | None = None
         self._labels: tuple[Examples, NDArray[np.bool_]] | None = None
         self._asking = QTimer(self, singleShot=True, interval=_SETTLE)
         self._asking.timeout.connect(self._ask)
@@ -51,9 +54,16 @@ class RunDisplay(QObject):
         w = self._window
         log = w.runs.current
         busy = w.runs.busy
-        self._show_plane(log, flash=flash)
-        self._show_dual(log)
-        self._show_figures(log)
+        # a change of the controller's state alone leaves planes and figures as they are
+        values = (w.document.work, log, log.release if log else None)
+        numbers = (log.cursor if log else 0, len(log.records) if log else 0)
+        moment = (*map(id, values), *numbers, self._release, self._boxes)
+        if moment != self._moment:
+            self._moment, self._kept = moment, values  # kept, so that ids stay theirs
+            self._show_plane(log, flash=flash)
+            self._show_dual(log)
+            self._show_figures(log)
+        self._shade_later(log)
         planned = log.planned if log else 0
         done = len(log.records) if log else 0
         w.timeline.set_run(log.cursor if log else 0, done, planned)
@@ -123,6 +133,7 @@ class RunDisplay(QObject):
         dual.set_release_view(self._release)
         dual.set_shading(None)
         self._tag = None
+        self._asked = None
         if self._release:
             pieces = log.release.pieces if log and log.release else ()
             dual.set_pieces(pieces, len(pieces) - 1)
@@ -135,8 +146,15 @@ class RunDisplay(QObject):
             dual.set_examples(examples.points, self._labels_of(examples), alive)
         dual.set_pieces(log.pieces if log else (), log.cursor - 1 if log else -1)
         dual.set_boxes(log.views if log and self._boxes else ())
-        wanted = dual.controls.mode != "off" and not self._window.runs.busy
-        if wanted and log is not None and log.cursor:
+
+    def _shade_later(self, log: RunLog | None) -> None:
+        """Ask for the shading of the step at the cursor, once the run rests."""
+        controls = self._window.dual.controls
+        if controls.mode == "off" or self._window.runs.busy or log is None or not log.cursor:
+            return
+        question = (log, log.cursor, controls.edge)
+        if not self._release and question != self._asked:
+            self._asked = question
             self._asking.start()
 
     def _ask(self) -> None:

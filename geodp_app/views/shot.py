@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QEventLoop, QStandardPaths, QTimer
+from PySide6.QtCore import (
+    QEventLoop,
+    QMessageLogContext,
+    QStandardPaths,
+    QTimer,
+    QtMsgType,
+    qInstallMessageHandler,
+)
 
 from geodp_app.document.exporting import export_release
 from geodp_app.errors import InputError
@@ -30,6 +38,7 @@ def shoot(options: argparse.Namespace) -> str:
         If the picture cannot be encoded.
     """
     QStandardPaths.setTestModeEnabled(True)  # this person's settings and recovery stay untouched
+    qInstallMessageHandler(_say)
     application = make_application(offscreen=True)
     palette = load_palette(options.theme)
     apply_theme(application, palette)
@@ -48,6 +57,12 @@ def shoot(options: argparse.Namespace) -> str:
         finally:
             window.abandon()
     return f"{options.output}: {told}"
+
+
+def _say(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
+    """What Qt has to say, but for what every off-screen window makes it say."""
+    if "propagateSizeHints" not in text:
+        sys.stderr.write(f"Qt: {text}\n")
 
 
 def _prepare(window: MainWindow, options: argparse.Namespace) -> None:

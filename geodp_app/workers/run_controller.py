@@ -106,7 +106,7 @@ class RunController(QObject):
         # questions: numbered; one waiting, one asked
         self._tag = 0
         self._question: tuple[int, ShadeQuestion] | None = None
-        self._asked: tuple[int, ShadeQuestion] | None = None
+        self._asked: Shade | None = None
         application = QCoreApplication.instance()
         if application is not None:
             application.aboutToQuit.connect(self.close)
@@ -141,8 +141,6 @@ class RunController(QObject):
         self._link.send(Prepare())
         if self._job is not None:
             self._link.send(Start(self._run, self._job))
-        if self._asked is not None:
-            self._question, self._asked = self._question or self._asked, None
         self._tell_state()
 
     def start(self, job: Job) -> None:
@@ -240,8 +238,9 @@ class RunController(QObject):
         if self._phase == "paused" and self._goal != "stay":
             self._next()
         elif self._question is not None and self._asked is None and self._awaited is None:
-            self._asked, self._question = self._question, None
-            self._send(Shade(self._run, self._asked[1], self._asked[0]))
+            tag, question = self._question
+            self._asked, self._question = Shade(self._run, question, tag), None
+            self._send(self._asked)
 
     def _next(self) -> None:
         if self._goal == "step":
@@ -297,6 +296,7 @@ class RunController(QObject):
         link, self._link = self._link, None
         if link is not None:
             link.kill()
+        self._asked = None
         self.prepare()
         self._cancelled()
 
@@ -359,7 +359,7 @@ class RunController(QObject):
             self.shaded.emit(reply)
         elif self._question is None:
             # it gave way to a step: ask again later
-            self._question = asked
+            self._question = asked.tag, asked.question
 
     def _refused(self, reply: Failed) -> None:
         if not self._prepared:
@@ -367,12 +367,13 @@ class RunController(QObject):
             link, self._link = self._link, None
             if link is not None:
                 link.kill()
-            self._end_run("failed")
+            self._end_run("ready")
             self.failed.emit(f"The learner cannot be prepared: {reply.message}")
-        elif self._asked is not None:
-            # replies come in order, and the question was asked before anything else
+        elif self._asked is not None and self._asked.run == reply.run:
+            # replies come in order, and a question is only asked when the run waits
             self._asked = None
-            self.failed.emit(f"The dual plane cannot be shaded: {reply.message}")
+            if reply.run == self._run:
+                self.failed.emit(f"The dual plane cannot be shaded: {reply.message}")
         elif reply.run == self._run and not self._stopping:
             self._end_run("failed")
             self.failed.emit(f"The run failed: {reply.message}")
@@ -387,7 +388,7 @@ class RunController(QObject):
         if self._prepared:
             self.prepare()
         else:
-            self._end_run("failed")
+            self._end_run("ready")
             self.failed.emit(
                 f"The learner's process could not start {how}: see the terminal, then try again."
             )
