@@ -73,7 +73,7 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
         self.plotItem.layout.setContentsMargins(2, 4, 8, 7)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
-        self.setMinimumSize(160, 140)
+        self.setMinimumSize(120, 104)
         self.box.sigRangeChangedManually.connect(lambda *_: self.moved_by_hand.emit())
         self.scene().sigMouseClicked.connect(self._click)
 

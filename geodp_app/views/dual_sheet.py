@@ -130,7 +130,7 @@ class SheetView(QWidget):
         super().resizeEvent(event)
         width = self.width()
         self.meaning.setVisible(width >= _WIDE)
-        self.note.setMaximumWidth(max(0, width - self.name.sizeHint().width() - 24))
+        self._fit_note()
         for name in ("bottom", "left"):
             self.plot.getAxis(name).showLabel(width >= _WIDE)
 
@@ -290,6 +290,15 @@ class SheetView(QWidget):
     def _write_note(self) -> None:
         covered = self._dense and self._dim
         self.note.setText("zoom in to see lines" if covered else self._note)
+        self.note.setToolTip(self.note.text())
+        self._fit_note()
+
+    def _fit_note(self) -> None:
+        """The note where there is room for it, else nothing: half a sentence misleads."""
+        room = self.width() - self.name.sizeHint().width() - 20
+        if self.meaning.isVisibleTo(self):
+            room -= self.meaning.sizeHint().width() + 8
+        self.note.setMaximumWidth(room if self.note.sizeHint().width() <= room else 0)
 
     def _pen_lines(self) -> None:
         if self._palette is None:

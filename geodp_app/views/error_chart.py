@@ -115,6 +115,7 @@ class ErrorChart(QFrame):
         self.mark = PrivateMark()
         self._message = QLabel()
         self._message.setObjectName("note")
+        self._message.setWordWrap(True)
         self.log_button = QToolButton()
         self.log_button.setCheckable(True)
         self.log_button.setText("Log scale")

@@ -47,7 +47,7 @@ from geodp_app.views.window_actions import WindowActions
 from geodp_app.views.window_files import WindowFiles
 from geodp_app.views.window_pictures import write_widget
 from geodp_app.views.window_recovery import WindowRecovery
-from geodp_app.views.window_runs import WindowRuns
+from geodp_app.views.window_runs import WindowRuns, spent_text
 from geometry.halfplane import HalfplaneLattice
 
 #: Opened first: its steps take moments, and its shape needs more than one triangle.
@@ -329,6 +329,7 @@ class MainWindow(QMainWindow):
 
     def _run_changed(self, stepped: bool) -> None:
         self.display.refresh(flash=stepped)
+        self.plane_pane.note.setText(spent_text(self.runs.spent))
         self.commands.refresh()
         if stepped:
             self.recovery.later()

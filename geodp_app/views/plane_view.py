@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QLabel, QWidget
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.drawing.editor import Editor, Modifiers
@@ -29,6 +29,12 @@ from learners.records import Piece
 
 #: Pixels within which something is hit.
 _PICK = 9
+
+_EMPTY = (
+    "Draw a target: click to place vertices, Enter closes.\n"
+    "Or drag a rectangle (R), draw freehand (Shift+P), open an example, or drop a GeoJSON or "
+    "CSV file here."
+)
 
 _KEYS = {
     Qt.Key.Key_Return: "Enter",
@@ -69,9 +75,14 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
         self._border = pg.QtWidgets.QGraphicsRectItem()
         self._border.setZValue(5)
         plot.addItem(self._border, ignoreBounds=True)
+        self.empty = QLabel(_EMPTY, self, wordWrap=True, alignment=Qt.AlignmentFlag.AlignCenter)
+        self.empty.setObjectName("emptyState")
+        self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.empty.hide()
         self._editor: Editor | None = None
         self._frame: Frame | None = None
         self._held = False  # Space: the hand takes over
+        self._has_examples = self._release = False
 
     # what to show
 
@@ -114,6 +125,8 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
         """Examples and what each is at the step shown."""
         if self._frame is not None:
             self.examples.show(examples, self._frame.d)
+            self._has_examples = examples is not None
+            self._show_empty()
 
     def show_learned(
         self, region: BaseGeometry | None, pieces: Sequence[Piece], *, flash: bool
@@ -132,12 +145,33 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
         if self._editor is not None:
             self.drawing.show(self._editor, faults)
             self._set_cursor()
+            self._show_empty()
 
     def set_release_view(self, release: bool) -> None:
         """Only the learned region may stay."""
+        self._release = release
+        self._show_empty()
         self.examples.set_visible(not release)
         self.drawing.set_visible(not release)
         self.learned.set_steps_visible(not release)
+
+    def _show_empty(self) -> None:
+        """Say how to begin while there is nothing."""
+        editor = self._editor
+        drawn = editor is not None and (editor.shown.shapes or editor.draft is not None)
+        self.empty.setVisible(not (drawn or self._has_examples or self._release))
+        self._place_empty()
+
+    def _place_empty(self) -> None:
+        self.empty.setFixedWidth(min(360, max(120, self.width() - 120)))
+        self.empty.adjustSize()
+        self.empty.move(self.rect().center() - self.empty.rect().center())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the words in the middle."""
+        super().resizeEvent(event)
+        if hasattr(self, "empty"):  # the base class resizes while it is made
+            self._place_empty()
 
     # where things are
 

@@ -149,6 +149,11 @@ QToolTip {
 QGraphicsView { border: 2px solid transparent; border-radius: 4px; }
 QGraphicsView:focus { border-color: @focus; }
 
+QLabel#emptyState {
+    color: @ink; background: @panel; border: 1px solid @border; border-radius: 6px;
+    padding: 12px 18px;
+}
+
 /* groups */
 QGroupBox {
     background: transparent; border: none; border-top: 1px solid @rule;

@@ -7,11 +7,12 @@ runs on the sample is kept and shown.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from geodp_app.document.document import Document
-from geodp_app.document.work import RunSettings
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples
 from geodp_app.runs.protocol import Job, Progressed, Shaded, Stepped
@@ -185,7 +186,9 @@ class WindowRuns(QObject):
         self.shaded.emit(reply)
 
 
-def settings_text(settings: RunSettings) -> str:
-    """A run's settings in one line."""
-    steps = "" if settings.n_steps is None else f", {settings.n_steps} steps"
-    return f"{settings.learner}, k = {settings.k}{steps}"
+def spent_text(runs: Sequence[PrivacySpent]) -> str:
+    """What the finished runs on one sample cost together, if more than one is published."""
+    if len(runs) < 2:
+        return ""
+    epsilon, delta = sum(run.epsilon for run in runs), sum(run.delta for run in runs)
+    return f"{len(runs)} runs on this sample: ε = {epsilon:g}, δ = {delta:g} if all are published"

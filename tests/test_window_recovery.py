@@ -1,0 +1,89 @@
+"""After a crash the work is offered again; after a proper end nothing is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QStandardPaths
+from PySide6.QtWidgets import QMessageBox
+from pytestqt.qtbot import QtBot
+
+from geodp_app.palette import load_palette
+from geodp_app.views.main_window import MainWindow
+from window_driver import open_window
+
+# a window that draws, samples, saves for recovery, and is killed
+_CRASH = """
+import os, signal, sys
+from pathlib import Path
+from PySide6.QtCore import QStandardPaths
+from geodp_app.palette import load_palette
+from geodp_app.views.app import make_application
+from geodp_app.views.main_window import MainWindow
+
+QStandardPaths.setTestModeEnabled(True)
+application = make_application(offscreen=True)
+window = MainWindow(load_palette("light"), recovery=Path(sys.argv[1]))
+window.document.open_example("L")
+window.document.set_sampling(n=500)
+window.document.sample()
+window.recovery.save()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture
+def crashed(tmp_path: Path) -> Path:
+    folder = tmp_path / "recovery"
+    subprocess.run([sys.executable, "-c", _CRASH, str(folder)], timeout=120, check=False)
+    return folder
+
+
+def reopened(qtbot: QtBot, folder: Path) -> MainWindow:
+    QStandardPaths.setTestModeEnabled(True)
+    window = MainWindow(load_palette("light"), recovery=folder)
+    qtbot.addWidget(window, before_close_func=lambda w: w.abandon())
+    return window
+
+
+def test_the_work_of_a_killed_window_is_offered_and_recovered(
+    qtbot: QtBot, crashed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def yes(box: QMessageBox) -> QMessageBox.StandardButton:
+        asked.append(box.text())
+        return QMessageBox.StandardButton.Yes
+
+    monkeypatch.setattr(QMessageBox, "exec", yes)
+    monkeypatch.setattr(MainWindow, "closeEvent", lambda _, event: event.accept())
+    window = reopened(qtbot, crashed)
+    window.begin()
+    assert "did not close properly" in asked[0]
+    work = window.document.work
+    assert work.name == "L"
+    assert work.examples is not None
+    assert len(work.examples.points) == 500
+    assert window.document.dirty  # it is in no file yet
+
+
+def test_work_that_is_declined_is_gone(
+    qtbot: QtBot, crashed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(QMessageBox, "exec", lambda _: QMessageBox.StandardButton.No)
+    monkeypatch.setattr(MainWindow, "closeEvent", lambda _, event: event.accept())
+    window = reopened(qtbot, crashed)
+    assert not window.recovery.offer()
+    assert not window.recovery.offer()
+    assert not list(crashed.rglob("*.geodp"))
+
+
+def test_a_window_that_closes_leaves_nothing_to_recover(qtbot: QtBot, tmp_path: Path) -> None:
+    with open_window(qtbot, tmp_path) as window:
+        window.document.open_example("tri")
+        window.recovery.save()
+        assert list((tmp_path / "recovery").rglob("*.geodp"))
+    assert not list((tmp_path / "recovery").rglob("*.geodp"))
