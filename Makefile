@@ -5,7 +5,7 @@ BIN := .venv/bin
 .PHONY: help run test test-slow lint types contracts tests format clean
 
 help:
-	@echo "make run        set up and run the bundled example"
+	@echo "make run        set up and open the window"
 	@echo "make test       set up, then lint, types, contracts and tests"
 	@echo "make test-slow  the tests that take minutes"
 	@echo "make format     let ruff format and fix the code"

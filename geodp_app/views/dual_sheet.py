@@ -148,7 +148,7 @@ class SheetView(QWidget):
             f"Points are {words.meaning}. Across: {words.across}. Up: {words.up}."
         )
         self.plot.set_labels(words.across, words.up)
-        least, room = LEAST_STEPS / (1 << lattice.bits), whole.grown(1.0)
+        least, room = LEAST_STEPS / (1 << lattice.bits), whole.grown(4.0)
         self.plot.box.setAspectLocked(lattice.measure == "chord")
         self.plot.box.setLimits(
             xMin=room.u0,

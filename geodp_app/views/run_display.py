@@ -45,9 +45,10 @@ class RunDisplay(QObject):
         self._asking.timeout.connect(self._ask)
 
     @property
-    def waiting(self) -> bool:
-        """Whether an answer about the dual plane is still to come."""
-        return self._asking.isActive() or self._tag is not None
+    def settled(self) -> bool:
+        """Whether everything that was asked about the dual plane is shown."""
+        asked = self._asking.isActive() or self._tag is not None
+        return not asked and not self._window.dual.pictures.busy
 
     def refresh(self, *, flash: bool = False) -> None:
         """Show the step at the cursor."""

@@ -50,7 +50,7 @@ def shoot(options: argparse.Namespace) -> str:
             _prepare(window, options)
             told = _run(window, options)
             window.set_release_view(options.view == "release")
-            _wait(lambda: not window.display.waiting, window)
+            _wait(lambda: window.display.settled, window)
             _pause(300)  # the flash of the newest piece fades
             atomic_write(options.output, png_bytes(window, options.scale))
             _export(window, options)
