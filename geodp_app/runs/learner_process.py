@@ -1,6 +1,6 @@
 """The learner's process: the only place where the window's learners run.
 
-Why a process and not a thread: compiling the loops takes half a minute of pure Python, and the
+Why a process and not a thread: compiling the loops takes a minute of pure Python, and the
 learners' own bookkeeping holds the interpreter's lock as well; neither may ever delay a frame of
 the window.  And what runs away or runs out of memory can be ended at once, with nothing released.
 

@@ -200,7 +200,7 @@ Request = Prepare | Start | Next | Shade | Cancel
 
 @dataclass(frozen=True, slots=True)
 class Preparing:
-    """Loops are being compiled: it will take about half a minute, once."""
+    """Loops are being compiled: it will take about a minute, once."""
 
 
 @dataclass(frozen=True, slots=True)

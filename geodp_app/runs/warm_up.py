@@ -1,7 +1,7 @@
 """Compiling the learners' loops before they are needed.
 
 Numba compiles a loop at its first call and keeps the machine code in its cache
-(``NUMBA_CACHE_DIR``, else beside the source).  From an empty cache that takes about half a
+(``NUMBA_CACHE_DIR``, else beside the source).  From an empty cache that takes about a
 minute, from a full one about a second.  Every learner is run once on a tiny sample, which calls
 every loop with the types of a real run, so that a real run compiles nothing.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QObject, QTimer
 
 from geodp_app.drawing.editor import Editor
 from geodp_app.drawing.faults import Fault, faults
@@ -18,11 +18,11 @@ _REST = 150
 class FaultWatch:
     """The faults of the drawing that an editor shows."""
 
-    def __init__(self, editor: Editor, found: Callable[[], None]) -> None:
+    def __init__(self, editor: Editor, found: Callable[[], None], parent: QObject) -> None:
         self._editor, self._tell = editor, found
         self.found: tuple[Fault, ...] = ()
         self._looked_at: Drawing | None = None
-        self._timer = QTimer(singleShot=True, interval=_REST)
+        self._timer = QTimer(parent, singleShot=True, interval=_REST)
         self._timer.timeout.connect(self._look)
 
     def refresh(self) -> None:

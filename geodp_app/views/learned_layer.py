@@ -31,7 +31,7 @@ class LearnedLayer:
         self._newest = _item(plot, z + 0.2)
         self._pointed = _item(plot, z + 0.3)
         self._frame = _FRAMES
-        self._timer = QTimer(interval=33)
+        self._timer = QTimer(plot, interval=33)
         self._timer.timeout.connect(self._fade)
         self._palette: Palette | None = None
 

@@ -92,7 +92,7 @@ class MainWindow(QMainWindow):
         self.files = WindowFiles(self)
         self.recovery = WindowRecovery(self, recovery)
         self._make_views()
-        self.show_faults = FaultWatch(self.editor, self._faults_found)
+        self.show_faults = FaultWatch(self.editor, self._faults_found, self)
         self.display = RunDisplay(self)
         self.commands = WindowActions(self)
         self._connect()

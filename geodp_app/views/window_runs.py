@@ -152,7 +152,7 @@ class WindowRuns(QObject):
         self.changed.emit(False)
 
     def _preparing(self) -> None:
-        self.told.emit("Preparing the learner: its loops are compiled once, about half a minute.")
+        self.told.emit("Preparing the learner: its loops are compiled once, about a minute.")
 
     def _progressed(self, reply: Progressed) -> None:
         self.progressed.emit(reply)

@@ -66,7 +66,7 @@ class RunController(QObject):
     """
 
     state_changed = Signal(str)
-    #: Loops are being compiled: about half a minute, once.
+    #: Loops are being compiled: about a minute, once.
     preparing = Signal()
     #: Progressed, from inside a selection.
     progressed = Signal(object)
