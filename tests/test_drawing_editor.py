@@ -30,7 +30,7 @@ class Keeper:
     def drawing(self) -> Drawing:
         return self.history.state
 
-    def edit(self, label: str, drawing: Drawing) -> None:
+    def edit(self, label: str, drawing: Drawing, *, merge: object = None) -> None:
         self.history.push(label, drawing)
 
     def add_dab(self, dab: tuple[int, int, int]) -> None:

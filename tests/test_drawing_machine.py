@@ -40,7 +40,7 @@ class Drawers(RuleBasedStateMachine):
     def drawing(self) -> Drawing:
         return self.history.state
 
-    def edit(self, label: str, drawing: Drawing) -> None:
+    def edit(self, label: str, drawing: Drawing, *, merge: object = None) -> None:
         assert label
         assert label[0].islower()
         assert drawing != self.history.state, "an edit that changes nothing"

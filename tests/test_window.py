@@ -404,3 +404,14 @@ def test_pictures_are_written_whole(
     start = path.read_bytes()[:200]
     assert start.startswith(b"\x89PNG") or b"<svg" in start or b"<?xml" in start
     assert [each.name for each in tmp_path.glob("picture*")] == [path.name]
+
+
+def test_nudges_are_one_step_to_undo(window: MainWindow) -> None:
+    draw_l(window)
+    key(window, Qt.Key.Key_V)
+    click(window, 75, 150)
+    for _ in range(5):
+        key(window, Qt.Key.Key_Right)
+    assert window.document.drawing.shapes[0].outer[0] == (55, 50)
+    key(window, Qt.Key.Key_Z, CONTROL)
+    assert window.document.drawing.shapes[0].outer[0] == (50, 50)

@@ -10,10 +10,10 @@ import pytest
 from PySide6.QtCore import QStandardPaths
 from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
+from window_driver import open_window
 
 from geodp_app.palette import load_palette
 from geodp_app.views.main_window import MainWindow
-from window_driver import open_window
 
 # a window that draws, samples, saves for recovery, and is killed
 _CRASH = """

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
-
 from window_driver import open_window, wait
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -128,7 +129,7 @@ class SelectTool(Tool):
             return False
         if self._drag is None:
             moved, by = translated(self.desk.drawing, self._parts(), step)
-            self._move_to(moved)
+            self._move_to(moved, merge=("nudge", *self._parts()))
             if self.desk.cursor is not None:
                 x, y = self.desk.cursor
                 self.desk.cursor = self.desk.on_grid((x + by[0], y + by[1]))
@@ -156,11 +157,11 @@ class SelectTool(Tool):
     def _parts(self) -> list[tuple[int, int]]:
         return _parts(self._selected)
 
-    def _move_to(self, moved: Drawing) -> None:
+    def _move_to(self, moved: Drawing, *, merge: Hashable = None) -> None:
         if moved == self.desk.drawing:
             return
         known = set(faults(self.desk.drawing))
-        self.desk.edit(f"move {_name(self._selected)}", moved)
+        self.desk.edit(f"move {_name(self._selected)}", moved, merge=merge)
         for fault in faults(moved):
             if fault.kind.startswith("hole") and fault not in known:
                 self.desk.say(f"{fault.text}.")

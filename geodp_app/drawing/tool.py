@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -18,8 +19,8 @@ class Host(Protocol):
     def drawing(self) -> Drawing:
         """The drawing now."""
 
-    def edit(self, label: str, drawing: Drawing) -> None:
-        """Take over a drawing as one undoable step."""
+    def edit(self, label: str, drawing: Drawing, *, merge: Hashable = None) -> None:
+        """Take over a drawing as one undoable step, joined to the last one if `merge` is equal."""
 
     def add_dab(self, dab: tuple[int, int, int]) -> None:
         """Add a disc (x, y, r) to where a painted sample comes from."""
@@ -101,9 +102,10 @@ class Desk:
         """Leave word for the person; what was said before stays in front."""
         self.message = f"{self.message} {message}" if self.message else message
 
-    def edit(self, label: str, drawing: Drawing) -> None:
+    def edit(self, label: str, drawing: Drawing, *, merge: Hashable = None) -> None:
         """Hand a drawing to the host, as an edit of the tool's own."""
-        self.host.edit(label, drawing)
+        self._known = drawing  # the host tells observers, who ask the editor, before it returns
+        self.host.edit(label, drawing, merge=merge)
         self._known = self.host.drawing
 
     def changed_elsewhere(self) -> Drawing | None:
