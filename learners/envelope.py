@@ -167,6 +167,36 @@ def _admits_some(side, u0, u1, v0, v1):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def trim(side, box, e):
+    """Cut what carries no base measure off the rectangle of edge e; True if that was anything.
+
+    What is left is the bounding box of the admitted points; empty when there are none.
+    """
+    if side == 0:
+        return False
+    u0, u1, v0, v1 = box[4 * e], box[4 * e + 1], box[4 * e + 2], box[4 * e + 3]
+    if u0 >= u1 or v0 >= v1:
+        return False
+    if v1 <= 0:
+        u0 = max(u0, 0)
+    if u1 <= 0:
+        v0 = max(v0, 0)
+    if v0 > side:
+        u1 = min(u1, side + 1)
+    if u0 > side:
+        v1 = min(v1, side + 1)
+    # |u - v| <= side
+    u0, u1 = max(u0, v0 - side), min(u1, v1 + side)
+    v0, v1 = max(v0, u0 - side), min(v1, u1 + side)
+    # never less than nothing
+    u1, v1 = max(u0, u1), max(v0, v1)
+    changed = u0 != box[4 * e] or u1 != box[4 * e + 1]
+    changed = changed or v0 != box[4 * e + 2] or v1 != box[4 * e + 3]
+    box[4 * e], box[4 * e + 1], box[4 * e + 2], box[4 * e + 3] = u0, u1, v0, v1
+    return changed
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _admitted_box(side, box):
     for e in range(3):
         if (box[SHEETS] >> (3 * e)) & 7 == _NO_SHEET:
@@ -583,7 +613,8 @@ def _split(target, tables, partition, index, outcome, theta, rows):
     box[NEGATIVES] = negatives
     twin[POSITIVES] = positives
     for half in (box, twin):
-        if half[2 * axis + 1] - half[2 * axis] == 1:
+        # new corners, and those of a single point, have not been counted yet
+        if trim(target.side, half, axis >> 1) or half[2 * axis + 1] - half[2 * axis] == 1:
             _recount(tables, half, rows)
     _put_mass(tree, capacity, index, _mass(target, box))
     _put_mass(tree, capacity, twin_index, _mass(target, twin))

@@ -11,7 +11,8 @@ sampling: Maddison, Tarlow, Minka 2014):
    bound = min(k * P(outer) + c_pos, -k * N(inner) + c_neg) is at least every value in it.
 2. Draw a box in proportion to volume * exp(rate * bound), theta uniform in it, and accept
    with probability exp(rate * (value(theta) - bound)).
-3. After a rejection the box may be halved; start again.
+3. After a rejection the box may be halved, and its halves cut to what carries base measure;
+   start again.
 
 **Law.**  Given the boxes, each trial accepts theta with probability mu(theta) *
 exp(rate * value(theta)) / M, M the envelope's mass: proportional to the target whatever the
@@ -306,8 +307,12 @@ def heaviest_boxes(strands: list[_Strand], count: int) -> tuple[HeavyBox, ...]:
         used = int(strand.partition.tally[envelope.BOXES])
         masses = strand.partition.tree[capacity : capacity + used]
         most = min(count, used)
-        chosen = np.argpartition(masses, used - most)[used - most :] if most else ()
-        found += [(float(masses[i]), strand.partition.boxes[i]) for i in chosen]
+        if most:
+            # among equals the first, whatever the count: a stable sort of all that may be meant
+            least = np.partition(masses, used - most)[used - most]
+            candidates = np.flatnonzero(masses >= least)
+            chosen = candidates[np.argsort(-masses[candidates], kind="stable")[:most]]
+            found += [(float(masses[i]), strand.partition.boxes[i]) for i in chosen]
     found.sort(key=lambda one: -one[0])
     total = sum(strand.mass for strand in strands)
     return tuple(_heavy_box(box, mass / total) for mass, box in found[:count] if mass > 0)

@@ -268,7 +268,9 @@ def test_the_file_has_the_region_of_any_drawing(tmp_path_factory, shapes, bounds
         return
     exporting.export_target(path, work)
     back = read_geojson(path).on_grid(40, bounds)
-    assert shapely.symmetric_difference(back, region).area < 1e-6
+    # not by their difference: GEOS gets it wrong where vertices differ in the last digit
+    assert back.area == pytest.approx(region.area, abs=1e-6)
+    assert shapely.hausdorff_distance(back, region) < 1e-6
     grid = np.stack(np.meshgrid(np.arange(41), np.arange(41)), -1).reshape(-1, 2) + 0.5
     clear = shapely.distance(region.boundary, shapely.points(grid)) > 1e-6
     inside = [shapely.intersects_xy(shape, grid[clear]) for shape in (region, back)]

@@ -77,8 +77,8 @@ def drag(window: MainWindow, *stops: tuple[float, float]) -> None:
     QTest.mouseMove(viewport, spots[0])
     QTest.mousePress(viewport, LEFT, NONE, spots[0])
     for spot in spots[1:]:
-        QTest.mouseMove(viewport, spot)
-    QTest.mouseRelease(viewport, LEFT, NONE, spots[-1])
+        QTest.mouseMove(viewport, spot, 20)  # a hand takes its time, and the plot counts on it
+    QTest.mouseRelease(viewport, LEFT, NONE, spots[-1], 20)
 
 
 def key(window: MainWindow, name: Qt.Key, modifiers: Qt.KeyboardModifier = NONE) -> None:

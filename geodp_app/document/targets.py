@@ -78,8 +78,7 @@ class GridChange:
         return moved
 
     def _shape(self, shape: Shape) -> tuple[Shape, ...]:
-        polygon = shapely.make_valid(shapely.Polygon(shape.outer, shape.holes))
-        return fit_drawing(shapely.transform(orient_valid(polygon), self._points), self.grid).shapes
+        return fit_drawing(shapely.transform(shape.region(), self._points), self.grid).shapes
 
 
 def fit_drawing(region: BaseGeometry, grid: int) -> Drawing:

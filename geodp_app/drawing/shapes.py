@@ -34,6 +34,15 @@ class Shape:
         """The outline, then the holes."""
         return (self.outer, *self.holes)
 
+    def region(self) -> BaseGeometry:
+        """The polygon without its holes, valid; a ring that crosses itself counts even-odd."""
+        polygon = Polygon(self.outer, self.holes)
+        if shapely.is_valid(polygon):
+            return polygon
+        # ring by ring: a ring without area would make the whole fail
+        outer, *holes = (orient_valid(shapely.make_valid(Polygon(ring))) for ring in self.rings)
+        return orient_valid(shapely.difference(outer, shapely.union_all(holes)))
+
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
@@ -51,8 +60,7 @@ class Drawing:
 
     def region(self) -> BaseGeometry:
         """The union of the shapes, valid even where rings cross themselves (even-odd)."""
-        polygons = [shapely.make_valid(Polygon(s.outer, s.holes)) for s in self.shapes]
-        return orient_valid(shapely.union_all(polygons))
+        return orient_valid(shapely.union_all([shape.region() for shape in self.shapes]))
 
     @classmethod
     def of(cls, region: BaseGeometry, grid: int) -> Drawing:
@@ -60,7 +68,7 @@ class Drawing:
 
         Rings that cross after that are resolved, slivers thinner than a grid step may vanish.
         """
-        snapped = shapely.set_precision(shapely.make_valid(region), 1.0)
+        snapped = shapely.set_precision(orient_valid(region), 1.0)
         parts = [p for p in shapely.get_parts(orient_valid(snapped)) if p.geom_type == "Polygon"]
         return cls(
             grid,
