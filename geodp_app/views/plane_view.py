@@ -83,6 +83,8 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
         self._frame: Frame | None = None
         self._held = False  # Space: the hand takes over
         self._has_examples = self._release = False
+        #: The grid point that the hand has taken.
+        self._grabbed: tuple[float, float] | None = None
 
     # what to show
 
@@ -200,19 +202,21 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Hover or drag."""
         at = self.to_grid(event.position())
+        if self._grabbed is not None:
+            # the grid point that was taken stays under the pointer
+            self.getViewBox().translateBy(x=self._grabbed[0] - at[0], y=self._grabbed[1] - at[1])
+            return
         self.pointed.emit(at)
-        dragging = bool(event.buttons() & Qt.MouseButton.LeftButton)
-        if self._panning() or (event.buttons() and not dragging):
-            super().mouseMoveEvent(event)
-        elif self._editor is not None:
+        if self._editor is not None and not self._panning():
             self._editor.move(at, self._radius(), _modifiers(event))
             self.edited.emit()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """The end of a press."""
-        if self._panning() or event.button() != Qt.MouseButton.LeftButton:
-            super().mouseReleaseEvent(event)
-        elif self._editor is not None:
+        if self._grabbed is not None:
+            self._grabbed = None
+            self._set_cursor()
+        elif self._editor is not None and event.button() == Qt.MouseButton.LeftButton:
             at = self.to_grid(event.position())
             self._editor.release(at, self._radius(), _modifiers(event))
             self.edited.emit()
@@ -247,10 +251,12 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
 
     def _press(self, event: QMouseEvent, *, double: bool) -> None:
         self.setFocus(Qt.FocusReason.MouseFocusReason)
-        if self._panning() or event.button() != Qt.MouseButton.LeftButton:
-            super().mousePressEvent(event)
-        elif self._editor is not None:
-            at = self.to_grid(event.position())
+        at = self.to_grid(event.position())
+        left = event.button() == Qt.MouseButton.LeftButton
+        if event.button() == Qt.MouseButton.MiddleButton or (left and self._panning()):
+            self._grabbed = at
+            self._set_cursor()
+        elif left and self._editor is not None:
             self._editor.press(at, self._radius(), _modifiers(event), double=double)
             self.edited.emit()
             event.accept()
@@ -260,7 +266,9 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
 
     def _set_cursor(self) -> None:
         tool = self._editor.tool if self._editor is not None else "pan"
-        if self._held or tool == "pan":
+        if self._grabbed is not None:
+            shape = Qt.CursorShape.ClosedHandCursor
+        elif self._held or tool == "pan":
             shape = Qt.CursorShape.OpenHandCursor
         elif tool in ("select", "vertices"):
             hovering = self._editor is not None and self._editor.hover is not None
