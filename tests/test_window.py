@@ -291,6 +291,9 @@ def test_the_release_view_hides_what_is_private(qtbot: QtBot, window: MainWindow
     assert not window.plane_pane.mark.isVisible()
     assert not window.dual_pane.mark.isVisible()
     assert not window.figures.errors.isVisible()
+    assert not window.settings.count.isVisible()  # n is private
+    assert not window.dual.controls.edge_row.isVisible()
+    assert window.commands.by_id["release_view"].isChecked()
     visible = [
         item
         for item in window.plane.getPlotItem().items
@@ -415,3 +418,17 @@ def test_nudges_are_one_step_to_undo(window: MainWindow) -> None:
     assert window.document.drawing.shapes[0].outer[0] == (55, 50)
     key(window, Qt.Key.Key_Z, CONTROL)
     assert window.document.drawing.shapes[0].outer[0] == (50, 50)
+
+
+def test_the_release_view_of_an_unfinished_run_shows_nothing_of_it(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    draw_l(window)
+    quick(window)
+    action(window, "release_view")
+    key(window, Qt.Key.Key_F10)
+    wait(qtbot, lambda: window.runs.current is not None and len(window.runs.current.records) == 1)
+    threshold = window.figures.budget.values["Noisy threshold"]
+    assert threshold.text() == "–"
+    action(window, "release_view")
+    assert threshold.text() != "–"

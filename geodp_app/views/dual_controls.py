@@ -90,6 +90,7 @@ class DualControls(QWidget):
             group.idClicked.connect(lambda _: self.shade_wanted.emit(self.edge, self.mode))
         #: The edges' buttons; whoever lays out the view places them beside the caption.
         self.edge_row = QWidget()
+        self._edges, self._release = 0, False
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -129,9 +130,19 @@ class DualControls(QWidget):
 
     def set_edges(self, edges: int) -> None:
         """How many edges the newest piece has; with one there is nothing to select."""
-        self.edge_row.setVisible(edges == 3)
+        self._edges = edges
+        self._show_edges()
         if edges != 3:
             self.edges[0].setChecked(True)
+
+    def set_release_view(self, on: bool) -> None:
+        """Nothing here is about what is published."""
+        self._release = on
+        self.setVisible(not on)
+        self._show_edges()
+
+    def _show_edges(self) -> None:
+        self.edge_row.setVisible(self._edges == 3 and not self._release)
 
     def set_palette(self, palette: Palette) -> None:
         """Take the colours of the lines."""

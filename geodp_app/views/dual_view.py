@@ -228,8 +228,7 @@ class DualView(QWidget):
             self.fit()  # the window may have been chosen by private data
         for view in self.sheets.values():
             view.show_private(not on)
-        self.controls.setVisible(not on)
-        self.controls.edge_row.setVisible(not on and self._edges == 3)
+        self.controls.set_release_view(on)
         self._sight()
         self._mark()
         self._explain()

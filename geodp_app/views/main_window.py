@@ -284,10 +284,11 @@ class MainWindow(QMainWindow):
     def set_release_view(self, release: bool) -> None:
         """Show only what may be published, or everything."""
         self.display.set_release_view(release)
-        for view in (self.chart, self.figures, self.timeline):
+        for view in (self.chart, self.figures, self.timeline, self.settings):
             view.set_release_view(release)
         for pane in (self.plane_pane, self.dual_pane):
             pane.set_private(not release)
+        self.commands.by_id["release_view"].setChecked(release)
         if release and (self.runs.current is None or self.runs.current.release is None):
             self.tell("Nothing is released yet: a release exists when all steps are done.")
 

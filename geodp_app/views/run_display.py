@@ -175,7 +175,7 @@ class RunDisplay(QObject):
 
     def _show_figures(self, log: RunLog | None) -> None:
         w = self._window
-        if log is None:
+        if log is None or (self._release and log.release is None):
             w.chart.set_points((), 0, 0)
             w.figures.show_figures(FiguresView())
             return

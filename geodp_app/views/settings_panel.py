@@ -66,10 +66,9 @@ class SettingsPanel(QScrollArea):
         layout = QVBoxLayout(self._column)
         layout.setContentsMargins(12, 12, 12, 12)
         layout.setSpacing(12)
-        layout.addWidget(self._sample_group())
-        layout.addWidget(self._learner_group())
-        layout.addWidget(self._privacy_group())
-        layout.addWidget(self._verdict_group())
+        self._sample, self._verdict = self._sample_group(), self._verdict_group()
+        for group in (self._sample, self._learner_group(), self._privacy_group(), self._verdict):
+            layout.addWidget(group)
         layout.addStretch(1)
         self.setWidget(self._column)
 
@@ -105,6 +104,11 @@ class SettingsPanel(QScrollArea):
             field.setEnabled(private and (field is not self.run_seed or r.seed is not None))
         self._imported.setVisible(not work.simulated and work.examples is not None)
         self.sample_button.setText("Sample again" if work.examples is not None else "Sample")
+
+    def set_release_view(self, release: bool) -> None:
+        """The number of examples is private, and so is what is said about it."""
+        self._sample.setVisible(not release)
+        self._verdict.setVisible(not release)
 
     def show_verdict(self, verdict: Verdict) -> None:
         """What these settings promise, and what to expect."""
