@@ -50,8 +50,9 @@ from geodp_app.views.window_recovery import WindowRecovery
 from geodp_app.views.window_runs import WindowRuns, spent_text
 from geometry.halfplane import HalfplaneLattice
 
-#: Opened first: its steps take moments, and its shape needs more than one triangle.
-FIRST_EXAMPLE = "star"
+#: Opened first: its shape needs more than one triangle, and with so many examples a step takes
+#: moments and the whole run gets the shape about right.
+FIRST_EXAMPLE, FIRST_SIZE = "star", 30_000
 
 _STATES = {
     "preparing": "Preparing the learner…",
@@ -109,6 +110,8 @@ class MainWindow(QMainWindow):
     def begin_with_example(self, name: str | None) -> None:
         """An example, drawn and sampled, with nothing to undo or to save."""
         self.document.open_example(name or FIRST_EXAMPLE)
+        if name is None:
+            self.document.set_sampling(n=FIRST_SIZE)
         self.document.sample()
         self.document.new(self.document.work)
 
