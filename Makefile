@@ -31,7 +31,7 @@ tests: setup-test
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q
 
 test-slow: setup-test
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -m slow
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -m slow --hypothesis-profile=explore
 
 format: setup-test
 	$(BIN)/ruff check --fix .

@@ -78,6 +78,9 @@ _COARSE = 8
 #: Parts of the class that are refined side by side.  Fixed, so that a seed means one run.
 _STRANDS = 2
 
+#: Threads for all strands but one, which the caller's thread runs.
+_POOL = ThreadPoolExecutor(_STRANDS - 1, thread_name_prefix="strand")
+
 #: Work between two looks at the watch, in units of about a microsecond.
 _WORK_PER_CALL = 20_000
 
@@ -179,19 +182,16 @@ class EnvelopeSelection:
         target = self._target(score, rate)
         strands = self._start(target, columns, source)
         target = _weigh(target, strands)
-        with ThreadPoolExecutor(_STRANDS) as pool:
-            while True:
-                behind = _behind(strands)
-                if not behind:
-                    break
-                horizon = _first_acceptance(strands)
-                slices = [pool.submit(s.advance, target, horizon) for s in behind]
-                for done in slices:
-                    done.result()
-                if max(strand.mass for strand in strands) < _LIGHT:
-                    target = _weigh(target, strands)
-                if watch is not None:
-                    watch(self._progress(target, strands))
+        while behind := _behind(strands):
+            horizon = _first_acceptance(strands)
+            slices = [_POOL.submit(s.advance, target, horizon) for s in behind[1:]]
+            behind[0].advance(target, horizon)
+            for done in slices:
+                done.result()
+            if max(strand.mass for strand in strands) < _LIGHT:
+                target = _weigh(target, strands)
+            if watch is not None:
+                watch(self._progress(target, strands))
         winner = min(
             (strand for strand in strands if strand.accepted is not None), key=lambda s: s.clock
         )

@@ -1,4 +1,8 @@
-"""Shared fixtures: Qt draws off-screen; small files to run the commands on."""
+"""Shared fixtures: Qt draws off-screen; small files to run the commands on.
+
+Property tests draw the same examples every time, so that a run that passes passes again.
+``pytest --hypothesis-profile=explore`` draws new ones.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("explore", deadline=None)
+settings.register_profile("steady", derandomize=True, deadline=None, database=None)
+settings.load_profile("steady")
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 

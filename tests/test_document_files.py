@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import shapely
 from conftest import square_geojson
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_stored_run import stored
 
@@ -259,6 +259,13 @@ rings = st.lists(points, min_size=3, max_size=8).map(tuple)
 
 
 @given(st.lists(st.builds(Shape, rings), min_size=1, max_size=4), st.sampled_from([None, BOX]))
+@example(
+    shapes=[
+        Shape(((0, 0), (7, 1), (0, 2), (8, 1))),
+        Shape(((1, 0), (0, 0), (7, 1), (0, 7))),
+    ],
+    bounds=None,
+)
 @settings(max_examples=60, deadline=None)
 def test_the_file_has_the_region_of_any_drawing(tmp_path_factory, shapes, bounds):
     work = Work(drawing=Drawing(40, tuple(shapes)), bounds=bounds)
@@ -268,9 +275,11 @@ def test_the_file_has_the_region_of_any_drawing(tmp_path_factory, shapes, bounds
         return
     exporting.export_target(path, work)
     back = read_geojson(path).on_grid(40, bounds)
-    # not by their difference: GEOS gets it wrong where vertices differ in the last digit
+    # Not by their difference: GEOS gets it wrong where vertices differ in the last digit.  Nor by
+    # the distance of their boundaries: a hole thinner than a float's step is not written.
     assert back.area == pytest.approx(region.area, abs=1e-6)
-    assert shapely.hausdorff_distance(back, region) < 1e-6
+    assert region.buffer(1e-6).covers(back)
+    assert back.buffer(1e-6).covers(region)
     grid = np.stack(np.meshgrid(np.arange(41), np.arange(41)), -1).reshape(-1, 2) + 0.5
     clear = shapely.distance(region.boundary, shapely.points(grid)) > 1e-6
     inside = [shapely.intersects_xy(shape, grid[clear]) for shape in (region, back)]
