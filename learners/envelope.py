@@ -27,6 +27,18 @@ from geometry.counting import (
     line_row,
 )
 from learners.chunks import exponential, less, uniform_below
+from learners.factorised_boxes import (
+    MIX,
+    SIDE,
+    best_mix,
+    cell_term,
+    charge,
+    count_cells,
+    gather,
+    inner_term,
+    weigh_cells,
+    widest_axis,
+)
 
 #: Why a call of :func:`run` came back.
 ACCEPTED, NEEDS_RANDOM, PAUSED, STARVED, FULL = range(5)
@@ -42,7 +54,11 @@ _OUTSIDE_TRIALS = 16
 NEGATIVES, POSITIVES, SHEETS, ORDERS = 12, 13, 14, 15
 
 #: Entries of `Partition.tally`.
-BOXES, TRIALS, EXACT, SPLITS, TRIAL_WORK, SPLIT_WORK, FORGOTTEN, OUTSIDE = range(8)
+BOXES, TRIALS, EXACT, SPLITS, TRIAL_WORK, SPLIT_WORK, FORGOTTEN, OUTSIDE, FACTORISED = range(9)
+
+#: Columns of `Partition.factors`.
+MIX_USED, PEAK, VOLUME = range(3)
+_PLAIN = -1.0
 
 #: Chunks kept for one trial, which reads about 40.  A trial that would outrun them counts as
 #: rejected; lazy comparison and masked rejection make that less likely than 2**-1000.
@@ -52,6 +68,10 @@ RESERVE = 4096
 # counting it as three, so that splits get most of the time, was fastest on all hard targets
 # (docs/decisions/0003-envelope-refinement.md).
 _EXACT_COST, _SPLIT_COST = 8, 3
+
+# The same for factorised boxes, whose trials and splits take some 300 microseconds: again splits
+# get most of the time (docs/decisions/0005-factorised-boxes.md).
+_FACTOR_TRIAL_COST, _FACTORISE_COST = 50, 10
 
 # Two halves that weigh more than this, the whole being 1, gain nothing worth a choice.
 _USELESS = 1.98
@@ -77,11 +97,14 @@ class Partition(NamedTuple):
         Masses at capacity + box; every other node is the sum of its two children.
     coarse : int32 array, shape (2, 4, cells, cells)
         Row of each coarse lattice line for a label and a sheet; -1 when not made.
-    tally : int64 array, shape (8,)
+    tally : int64 array, shape (9,)
         Counters, see the constants above.
     clock : float64 array, shape (2,)
         Time of the last trial, when trials come as a Poisson process of rate tree[1]; and what
         the compensated sum still owes.
+    factors : float64 array, shape (capacity, 3)
+        Of a factorised box (:mod:`learners.factorised_boxes`): its mix, and the peak and volume
+        that give its mass.  The mix of a plain box is -1.
     """
 
     boxes: NDArray[np.int64]
@@ -89,6 +112,7 @@ class Partition(NamedTuple):
     coarse: NDArray[np.int32]
     tally: NDArray[np.int64]
     clock: NDArray[np.float64]
+    factors: NDArray[np.float64]
 
 
 class Target(NamedTuple):
@@ -96,7 +120,8 @@ class Target(NamedTuple):
 
     k, c_pos, c_neg : the integer score; rate : nats per unit of it; reference : the score that
     weighs 1, the same for all strands of one draw; side : d * 2**bits, or 0 when the whole
-    rectangle is admitted (measure "paper"); low, step : origin and step of the coarse lattice.
+    rectangle is admitted (measure "paper"); low, step : origin and step of the coarse lattice;
+    narrow : longest side of a box that may be factorised, 0 for none.
     """
 
     k: int
@@ -107,6 +132,7 @@ class Target(NamedTuple):
     side: int
     low: int
     step: int
+    narrow: int
 
 
 def make_partition(capacity: int, cells: int) -> Partition:
@@ -115,8 +141,9 @@ def make_partition(capacity: int, cells: int) -> Partition:
         boxes=np.empty((capacity, 16), dtype=np.int64),
         tree=np.zeros(2 * capacity, dtype=np.float64),
         coarse=np.full((2, 4, cells, cells), -1, dtype=np.int32),
-        tally=np.zeros(8, dtype=np.int64),
+        tally=np.zeros(9, dtype=np.int64),
         clock=np.zeros(2, dtype=np.float64),
+        factors=np.full((capacity, 3), _PLAIN, dtype=np.float64),
     )
 
 
@@ -128,6 +155,7 @@ def grow(partition: Partition) -> Partition:
     wider.coarse[:] = partition.coarse
     wider.tally[:] = partition.tally
     wider.clock[:] = partition.clock
+    wider.factors[:capacity] = partition.factors
     level = wider.tree[2 * capacity :]
     level[:capacity] = partition.tree[capacity:]
     while len(level) > 1:
@@ -207,9 +235,12 @@ def _admitted_box(side, box):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _mass(target, box):
+def _mass(target, box, factor):
     """Lattice points of the box, times its orders, times exp(rate * (bound - reference))."""
     volume = float(box[ORDERS])
+    if factor[MIX_USED] >= 0.0:
+        above = factor[PEAK] / MIX - target.reference
+        return volume * factor[VOLUME] * math.exp(target.rate * above)
     for e in range(3):
         if (box[SHEETS] >> (3 * e)) & 7 == _NO_SHEET:
             continue
@@ -238,6 +269,8 @@ def best_bound(target, partition):
     best = np.int64(-(1 << 62))
     for i in range(partition.tally[BOXES]):
         bound = _value(target, boxes[i, POSITIVES], boxes[i, NEGATIVES])
+        if partition.factors[i, MIX_USED] >= 0.0:
+            bound = min(bound, np.int64(math.ceil(partition.factors[i, PEAK] / MIX)))
         if bound > best and _admitted_box(target.side, boxes[i]):
             best = bound
     return best
@@ -250,7 +283,7 @@ def weigh(target, partition):
     capacity = len(boxes)
     used = partition.tally[BOXES]
     for i in range(capacity):
-        tree[capacity + i] = _mass(target, boxes[i]) if i < used else 0.0
+        tree[capacity + i] = _mass(target, boxes[i], partition.factors[i]) if i < used else 0.0
     for node in range(capacity - 1, 0, -1):
         tree[node] = tree[2 * node] + tree[2 * node + 1]
 
@@ -522,7 +555,7 @@ def _blame(target, tables, box, theta, rows):
     for e in range(3):
         sheet = (box[SHEETS] >> (3 * e)) & 7
         u0, u1, v0, v1 = box[4 * e], box[4 * e + 1], box[4 * e + 2], box[4 * e + 3]
-        if sheet == _NO_SHEET or max(u1 - u0, v1 - v0) <= step:
+        if sheet == _NO_SHEET or max(u1 - u0, v1 - v0) <= max(step, target.narrow):
             continue
         u = low + (theta[2 * e] - low) // step * step
         v = low + (theta[2 * e + 1] - low) // step * step
@@ -544,7 +577,8 @@ def _blame(target, tables, box, theta, rows):
 def _choose_axis(target, tables, box, rows, only):
     """(axis 0..5, positives, negatives): the halving whose two halves weigh least together.
 
-    `only` restricts it to one edge, unless it is -1.  The positives are those of the half that
+    `only` restricts it to one edge, unless it is -1.  While a side is too long for the box to be
+    factorised, sides that are short enough wait for it.  The positives are those of the half that
     lost the outer corner, the negatives those of the half that lost the inner one.  Where no
     halving lowers the envelope, the longest side is halved.  Axis -1 when the tables are full
     or nothing can be halved.
@@ -552,13 +586,20 @@ def _choose_axis(target, tables, box, rows, only):
     reference = _value(target, box[POSITIVES], box[NEGATIVES])
     best = np.inf
     chosen = (-1, np.int64(0), np.int64(0))
+    shortest = np.int64(2)
+    for axis in range(6):
+        e = axis >> 1
+        if (box[SHEETS] >> (3 * e)) & 7 == _NO_SHEET or (only >= 0 and e != only):
+            continue
+        if box[2 * axis + 1] - box[2 * axis] > target.narrow > 0:
+            shortest = max(shortest, target.narrow)
     for axis in range(6):
         e = axis >> 1
         sheet = (box[SHEETS] >> (3 * e)) & 7
         if sheet == _NO_SHEET or (only >= 0 and e != only):
             continue
         side = box[2 * axis + 1] - box[2 * axis]
-        if side < 2:
+        if side < shortest:
             continue
         middle = (box[2 * axis] + box[2 * axis + 1]) >> 1
         # the other coordinate of the same edge, at its outer and at its inner corner
@@ -616,12 +657,138 @@ def _split(target, tables, partition, index, outcome, theta, rows):
         # new corners, and those of a single point, have not been counted yet
         if trim(target.side, half, axis >> 1) or half[2 * axis + 1] - half[2 * axis] == 1:
             _recount(tables, half, rows)
-    _put_mass(tree, capacity, index, _mass(target, box))
-    _put_mass(tree, capacity, twin_index, _mass(target, twin))
+    factors = partition.factors
+    _put_mass(tree, capacity, index, _mass(target, box, factors[index]))
+    _put_mass(tree, capacity, twin_index, _mass(target, twin, factors[twin_index]))
+
+
+# -- factorised boxes ----------------------------------------------------------------------
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def run(target, tables, partition, chunks, work, horizon, may_grow, theta, at):
+def _may_factorise(target, box):
+    """Whether all sides are short enough, and long enough for cells."""
+    for e in range(3):
+        if (box[SHEETS] >> (3 * e)) & 7 == _NO_SHEET:
+            continue
+        for axis in range(2 * e, 2 * e + 2):
+            side = box[2 * axis + 1] - box[2 * axis]
+            if side > target.narrow or side < 4 * SIDE:
+                return False
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _examine(tables, ordinates, box, work):
+    """Make a box's tables of cells; the number of its uncertain examples, or -1: too many."""
+    found = gather(tables, ordinates, box, work.held, work.doubtful)
+    if found < 0:
+        return -1
+    kept = charge(tables, box, work.doubtful, found, work.held, work.doubtful)
+    count_cells(tables, box, work.doubtful, kept, work.ends, work.counts)
+    return kept
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _factorise(target, tables, ordinates, partition, index, work):
+    """Give a plain box a factorised envelope; False, and nothing changed, unless it is lighter."""
+    box, factor = partition.boxes[index], partition.factors[index]
+    if _examine(tables, ordinates, box, work) < 0:
+        return False
+    factor[MIX_USED], factor[PEAK], factor[VOLUME] = best_mix(target, box, work, MIX // 2)
+    capacity = len(partition.boxes)
+    mass = _mass(target, box, factor)
+    if mass >= partition.tree[capacity + index]:
+        factor[MIX_USED] = _PLAIN
+        return False
+    _put_mass(partition.tree, capacity, index, mass)
+    partition.tally[FACTORISED] += 1
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _factor_trial(target, tables, ordinates, partition, index, work, chunks, at, theta):
+    """As :func:`_trial`, in a factorised box; also the number of its uncertain examples.
+
+    Cells are drawn by their weights, theta uniform in them, and kept with exp(rate * (value -
+    their bound)).
+    """
+    box, tally = partition.boxes[index], partition.tally
+    tally[TRIALS] += 1
+    tally[TRIAL_WORK] += _FACTOR_TRIAL_COST
+    count = _examine(tables, ordinates, box, work)
+    mix = np.int64(partition.factors[index, MIX_USED])
+    weigh_cells(target, box, mix, work)
+    bound = inner_term(target, mix, work.held)
+    positives, negatives = work.held[1], work.held[0]
+    for e in range(3):
+        sheet = (box[SHEETS] >> (3 * e)) & 7
+        if sheet == _NO_SHEET:
+            continue
+        cell, at = _draw_box(work.weights[e], SIDE * SIDE, chunks, at)
+        i, j = cell // SIDE, cell % SIDE
+        ends = work.ends[e]
+        u, at = uniform_below(ends[0, i + 1] - ends[0, i], chunks, at)
+        v, at = uniform_below(ends[1, j + 1] - ends[1, j], chunks, at)
+        if u < 0 or v < 0:
+            return OUTCOME_REJECTED, at, count
+        # the ends of a lower sheet are those of -u and -v
+        u += -ends[0, i + 1] if sheet & 1 else ends[0, i]
+        v += -ends[1, j + 1] if sheet & 1 else ends[1, j]
+        if target.side != 0 and (
+            abs(u - v) > target.side or max(u, v) < 0 or min(u, v) > target.side
+        ):
+            tally[OUTSIDE] += 1
+            return OUTCOME_OUTSIDE + e, at, count
+        theta[2 * e] = u
+        theta[2 * e + 1] = v
+        bound += cell_term(target, mix, work.counts, e, i, j)
+        positives += work.counts[e, 1, i, j]
+        negatives += work.counts[e, 0, i, j]
+    spread, at = exponential(chunks, at)
+    least = bound - np.int64(min(MIX * spread / target.rate, 4e18))
+    if MIX * _value(target, positives, negatives) < least:
+        return OUTCOME_REJECTED, at, count
+    tally[EXACT] += 1
+    tally[TRIAL_WORK] += _EXACT_COST
+    value = _exact_value(target, tables.columns, tables.basis, box[SHEETS], theta, -(-least // MIX))
+    return OUTCOME_ACCEPTED if MIX * value >= least else OUTCOME_REJECTED, at, count
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _split_factors(target, tables, partition, index, count, outcome, work):
+    """Halve a factorised box that has just been examined; each half is factorised, too."""
+    boxes, factors, tree = partition.boxes, partition.factors, partition.tree
+    capacity = len(boxes)
+    box = boxes[index]
+    only = outcome - OUTCOME_OUTSIDE if outcome >= OUTCOME_OUTSIDE else -1
+    axis = widest_axis(tables, box, work.doubtful, count, only)
+    if axis < 0:
+        return
+    middle = (box[2 * axis] + box[2 * axis + 1]) >> 1
+    twin_index = partition.tally[BOXES]
+    partition.tally[BOXES] += 1
+    boxes[twin_index] = box
+    box[2 * axis + 1] = middle
+    boxes[twin_index, 2 * axis] = middle
+    negatives, positives = work.held[0], work.held[1]
+    mix = np.int64(factors[index, MIX_USED])
+    for half_index in (index, twin_index):
+        half, factor = boxes[half_index], factors[half_index]
+        if _admitted_box(target.side, half):
+            work.held[0], work.held[1] = negatives, positives
+            kept = charge(tables, half, work.doubtful, count, work.held, work.halved)
+            count_cells(tables, half, work.halved, kept, work.ends, work.counts)
+            factor[MIX_USED], factor[PEAK], factor[VOLUME] = best_mix(target, half, work, mix)
+        else:
+            factor[MIX_USED], factor[PEAK], factor[VOLUME] = float(mix), 0.0, 0.0
+        _put_mass(tree, capacity, half_index, _mass(target, half, factor))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run(
+    target, tables, ordinates, partition, workspace, chunks, work, horizon, may_grow, theta, at
+):  # fmt: skip
     """Trials and splits until one is accepted, the clock passes the horizon, the bits run out,
     `work` is done, the boxes are used up (only if they may grow), or hardly any mass is left.
 
@@ -629,6 +796,7 @@ def run(target, tables, partition, chunks, work, horizon, may_grow, theta, at):
     int64 of shape (6,), and their sheets are the box's.
     """
     boxes, tree, tally, clock = partition.boxes, partition.tree, partition.tally, partition.clock
+    factors = partition.factors
     capacity = len(boxes)
     rows = np.zeros(6, dtype=np.int64)
     limit = tally[TRIAL_WORK] + tally[SPLIT_WORK] + work
@@ -648,16 +816,32 @@ def run(target, tables, partition, chunks, work, horizon, may_grow, theta, at):
         clock[1] = (total - clock[0]) - term
         clock[0] = total
         index, at = _draw_box(tree, capacity, chunks, at)
-        outcome, at = _trial(target, tables, partition, boxes[index], chunks, at, theta)
+        factorised = factors[index, MIX_USED] >= 0.0
+        count = np.int64(0)
+        if factorised:
+            outcome, at, count = _factor_trial(
+                target, tables, ordinates, partition, index, workspace, chunks, at, theta
+            )
+        else:
+            outcome, at = _trial(target, tables, partition, boxes[index], chunks, at, theta)
         if outcome == OUTCOME_ACCEPTED:
             return ACCEPTED, index, at
         if outcome == OUTCOME_REJECTED:
             refine = tally[SPLIT_WORK] <= tally[TRIAL_WORK]
         else:
             refine = tally[OUTSIDE] % _OUTSIDE_TRIALS == 0
-        if refine and tally[BOXES] < capacity:
-            if len(tables.lines) - tables.used[0] < _SPLIT_LINES:
-                _forget(partition, tables)
-            tally[SPLITS] += 1
-            tally[SPLIT_WORK] += _SPLIT_COST
-            _split(target, tables, partition, index, outcome, theta, rows)
+        if not refine or tally[BOXES] == capacity:
+            continue
+        tally[SPLITS] += 1
+        if factorised:
+            tally[SPLIT_WORK] += 2 * _FACTORISE_COST
+            _split_factors(target, tables, partition, index, count, outcome, workspace)
+            continue
+        if outcome == OUTCOME_REJECTED and _may_factorise(target, boxes[index]):
+            tally[SPLIT_WORK] += _FACTORISE_COST
+            if _factorise(target, tables, ordinates, partition, index, workspace):
+                continue
+        if len(tables.lines) - tables.used[0] < _SPLIT_LINES:
+            _forget(partition, tables)
+        tally[SPLIT_WORK] += _SPLIT_COST
+        _split(target, tables, partition, index, outcome, theta, rows)

@@ -61,6 +61,7 @@ from numpy.typing import NDArray
 from geometry.counting import LineTables, count_columns, make_tables
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners import envelope
+from learners.factorised_boxes import Workspace, make_workspace, order_by_column
 from learners.randomness import RandomSource
 from learners.scores import Score
 from learners.selection import (
@@ -74,6 +75,10 @@ from learners.selection import (
 
 #: Cells of the coarse lattice along a side of the square; most trials end there.
 _COARSE = 8
+
+#: A box no longer than this share of the square's side may be factorised; with more than _DENSE
+#: examples alive it must be shorter in proportion, so that its tables stay small.
+_NARROW, _DENSE = 32, 100_000
 
 #: Parts of the class that are refined side by side.  Fixed, so that a seed means one run.
 _STRANDS = 2
@@ -99,7 +104,9 @@ class _Strand:
     """One part of the class: its tables, boxes and bits, and its accepted piece if any."""
 
     tables: LineTables
+    ordinates: NDArray[np.int32]
     partition: envelope.Partition
+    workspace: Workspace
     source: RandomSource
     most_boxes: int
     chunks: NDArray[np.uint16] = field(default_factory=lambda: np.empty(0, dtype=np.uint16))
@@ -133,8 +140,8 @@ class _Strand:
             self.chunks = np.frombuffer(self.source.bytes(2 * count), dtype="<u2")
             self.at = 0
         why, box, self.at = envelope.run(
-            target, self.tables, self.partition, self.chunks, _WORK_PER_CALL, horizon,
-            self.may_grow, self.theta, self.at,
+            target, self.tables, self.ordinates, self.partition, self.workspace, self.chunks,
+            _WORK_PER_CALL, horizon, self.may_grow, self.theta, self.at,
         )  # fmt: skip
         if why == envelope.FULL:
             self.partition = envelope.grow(self.partition)
@@ -179,8 +186,8 @@ class EnvelopeSelection:
     ) -> Selected:
         """Draw one piece (see :class:`learners.selection.Selection`)."""
         columns = count_columns(points, labels, self.lattice.d)
-        target = self._target(score, rate)
-        strands = self._start(target, columns, source)
+        target = self._target(score, rate, len(points))
+        strands = self._start(target, columns, order_by_column(points, labels), source)
         target = _weigh(target, strands)
         while behind := _behind(strands):
             horizon = _first_acceptance(strands)
@@ -213,13 +220,14 @@ class EnvelopeSelection:
         )
         details: dict[str, Any] = {
             "exact_evaluations": _tally(strands, envelope.EXACT),
+            "factorised": _tally(strands, envelope.FACTORISED),
             "lines": sum(int(strand.tables.used[0]) for strand in strands),
             "tables_dropped": _tally(strands, envelope.FORGOTTEN),
             "strands_full": sum(strand.full for strand in strands),
         }
         return Selected(piece, progress, details)
 
-    def _target(self, score: Score, rate: float) -> envelope.Target:
+    def _target(self, score: Score, rate: float, n: int) -> envelope.Target:
         lattice = self.lattice
         chord = lattice.measure == "chord"
         span = lattice.d << lattice.bits if chord else lattice.high - lattice.low
@@ -232,10 +240,15 @@ class EnvelopeSelection:
             side=lattice.d << lattice.bits if chord else 0,
             low=lattice.low,
             step=-(-span // _COARSE),
+            narrow=span * _DENSE // (_NARROW * max(n, _DENSE)) if chord else 0,
         )
 
     def _start(
-        self, target: envelope.Target, columns: NDArray[np.int32], source: RandomSource
+        self,
+        target: envelope.Target,
+        columns: NDArray[np.int32],
+        ordinates: NDArray[np.int32],
+        source: RandomSource,
     ) -> list[_Strand]:
         """Strands with their first boxes: every multiset of sheets and rectangles, dealt out."""
         first = first_boxes(self.lattice, PIECE_SIZE[self.piece])
@@ -244,7 +257,9 @@ class EnvelopeSelection:
         strands = [
             _Strand(
                 make_tables(columns, self.lattice.basis, self.table_bytes // _STRANDS),
+                ordinates,
                 envelope.make_partition(room, cells),
+                make_workspace(),
                 source.spawn(),
                 self.max_boxes // _STRANDS,
             )

@@ -19,7 +19,7 @@ from learners.envelope_selection import EnvelopeSelection, first_boxes
 from learners.randomness import SeededRandom
 from learners.records import inside_piece
 from learners.scores import Score, set_cover_score
-from learners.selection import Cancelled, Selected, SelectionProgress
+from learners.selection import Cancelled, PieceKind, Selected, SelectionProgress
 
 
 def random_examples(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -131,6 +131,27 @@ def test_the_law_survives_weighing_anew(monkeypatch: pytest.MonkeyPatch) -> None
     assert_same_law(
         selection, points, labels, score_of("disjunction", 1, labels, 4), 1.0, 1500, seed=7
     )
+
+
+@pytest.mark.parametrize(
+    ("piece", "d", "n", "rate"), [("halfplane", 11, 30, 1.5), ("triangle", 8, 12, 1.5)]
+)
+def test_the_law_survives_factorised_boxes(
+    piece: PieceKind, d: int, n: int, rate: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Boxes are factorised as soon as they are first drawn in vain."""
+    plain = EnvelopeSelection._target
+
+    def wide(self: EnvelopeSelection, score: Score, rate: float, n: int) -> envelope.Target:
+        return plain(self, score, rate, n)._replace(narrow=self.lattice.high - self.lattice.low)
+
+    monkeypatch.setattr(EnvelopeSelection, "_target", wide)
+    points, labels = random_examples(d, n, seed=d)
+    selection = EnvelopeSelection(HalfplaneLattice(d), piece, table_bytes=1 << 20)
+    score = score_of("disjunction", 2, labels, 4)
+    selected = assert_same_law(selection, points, labels, score, rate, 3000, seed=12)
+    factorised = sum(one.details["factorised"] > 0 for one in selected)
+    assert factorised > len(selected) / 2
 
 
 def test_a_score_far_below_the_first_bound_is_found() -> None:

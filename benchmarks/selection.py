@@ -1,0 +1,666 @@
+"""How long a selection takes: beside others, by n, step by step, on large grids, in whole runs.
+
+    python benchmarks/selection.py [--part NAME ...] [--seeds N] [--quick] [--json]
+
+Prints a Markdown table a part, and progress on stderr.  Times are wall-clock seconds and
+multiples of U (:func:`common.unit_seconds`, measured at the start); tables of the examples are
+built within them.  Each seed of a row runs in a fresh process, after an untimed tiny selection
+that loads the compiled loops; MB is the largest peak of these processes, interpreter, libraries
+and sample included.  Goals are in U: for the median, or for the median and the worst.
+
+Every selection is one that a run at epsilon = 1, delta = 1e-6 asks for, with its own scores and
+eta; "step j of k" is a run of k steps.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import json
+import math
+import multiprocessing
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import shapely
+from common import (
+    DELTA,
+    DISTRIBUTIONS,
+    EPSILON,
+    GRID,
+    OCTAGON,
+    OCTAGON_EDGES,
+    TARGETS,
+    describe_run,
+    draw_sample,
+    unit_seconds,
+)
+from numpy.typing import NDArray
+
+from geodp_app.sampling import Distribution
+from geometry.halfplane import HalfplaneLattice, Sheet
+from learners import PolygonUnionLearner
+from learners.arrangement_selection import ArrangementSelection
+from learners.envelope_selection import EnvelopeSelection
+from learners.randomness import RandomSource, SeededRandom
+from learners.records import StepRecord
+from learners.scores import Role, Score
+from learners.selection import (
+    PIECE_SIZE,
+    PieceKind,
+    Selected,
+    Selection,
+    SelectionProgress,
+    Watch,
+)
+from learners.set_cover import plan_budget, private_steps
+
+LARGE_GRID = 1 << 20
+
+#: The learners' own default.
+BETA = 0.1
+
+#: A peer that took longer than this many seconds is not tried on more lines.
+PATIENCE = 20.0
+
+#: Most megabytes that a row with a goal may take.
+MOST_MEMORY = 1500.0
+
+
+# --- what is run -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A sample and the run on it: an intersection of halfplanes for the octagon, else a union."""
+
+    target: str
+    k: int
+    n: int
+    d: int = GRID
+    distribution: Distribution = "uniform"
+
+    @property
+    def piece(self) -> PieceKind:
+        return "halfplane" if self.target == OCTAGON else "triangle"
+
+    def sample(self, seed: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Points and labels."""
+        return draw_sample(self.target, self.distribution, self.n, self.d, seed)
+
+    def run(self, selection: Selection, seed: int) -> Iterator[StepRecord]:
+        """The private run of k steps."""
+        role: Role = "conjunction" if self.target == OCTAGON else "disjunction"
+        points, labels = self.sample(seed)
+        return private_steps(
+            points,
+            labels,
+            role=role,
+            k=self.k,
+            budget=plan_budget(EPSILON, DELTA, self.k, BETA, "add-remove", False),
+            selection=selection,
+            source=SeededRandom(seed),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What one selection is asked."""
+
+    lattice: HalfplaneLattice
+    points: NDArray[np.int64]
+    labels: NDArray[np.bool_]
+    score: Score
+    rate: float
+    source: RandomSource
+
+
+@dataclass(slots=True)
+class Listener:
+    """A selection that passes questions on and keeps the times; alone it answers anything."""
+
+    lattice: HalfplaneLattice
+    piece: PieceKind
+    inner: Selection | None = None
+    questions: list[Question] = field(default_factory=list)
+    times: list[Time] = field(default_factory=list)
+
+    def select(
+        self,
+        points: NDArray[np.int64],
+        labels: NDArray[np.bool_],
+        score: Score,
+        rate: float,
+        source: RandomSource,
+        watch: Watch | None = None,
+    ) -> Selected:
+        """See :meth:`learners.selection.Selection.select`."""
+        if self.inner is None:
+            self.questions.append(Question(self.lattice, points, labels, score, rate, source))
+            answer = (self.lattice.halfplane(Sheet.FLAT_ABOVE, 0, 0),) * PIECE_SIZE[self.piece]
+            return Selected(answer, SelectionProgress(0, 0, 0.0))
+        start = time.perf_counter()
+        selected = self.inner.select(points, labels, score, rate, source, watch)
+        seconds = time.perf_counter() - start
+        progress = selected.progress
+        note = f"{progress.boxes:,} boxes, {progress.trials:,} trials"
+        self.times.append(Time(seconds, peak_memory(), note=note))
+        return selected
+
+
+def first_question(case: Case, seed: int) -> Question:
+    """What the first step of a run asks."""
+    listener = Listener(HalfplaneLattice(case.d), case.piece)
+    next(case.run(listener, seed))
+    return listener.questions[0]
+
+
+# --- measured in a process of its own ----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """Seconds of one piece of work and of a part of it, the process's peak MB, and a remark."""
+
+    seconds: float
+    memory: float
+    part: float = 0.0
+    note: str = ""
+
+
+def peak_memory() -> float:
+    """Largest resident size of this process so far, in MB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
+
+
+def warm_up(piece: PieceKind = "triangle", d: int = GRID) -> None:
+    """Load the compiled loops, or compile them, by a tiny selection."""
+    points = np.random.default_rng(0).integers(0, d + 1, size=(100, 2))
+    labels = points.sum(axis=1) < d
+    selection = EnvelopeSelection(HalfplaneLattice(d), piece)
+    selection.select(points, labels, Score(1, -30, 0), 0.5, SeededRandom(0))
+
+
+def time_first(case: Case, seed: int) -> list[Time]:
+    """The first selection of a run, and the share of its tables and first boxes."""
+    warm_up(case.piece, case.d)
+    question = first_question(case, seed)
+    asked = (question.points, question.labels, question.score)
+    selection = EnvelopeSelection(question.lattice, case.piece)
+    start = time.perf_counter()
+    selection.select(*asked, question.rate, question.source)
+    whole = Time(time.perf_counter() - start, peak_memory())
+    # at rate 0 all pieces weigh the same: what is left is the set-up and a trial or two
+    start = time.perf_counter()
+    selection.select(*asked, 0.0, question.source)
+    return [replace(whole, part=time.perf_counter() - start)]
+
+
+def time_steps(case: Case, seed: int) -> list[Time]:
+    """Every selection of a run of k steps; memory is the run's up to the step."""
+    warm_up(case.piece, case.d)
+    lattice = HalfplaneLattice(case.d)
+    listener = Listener(lattice, case.piece, EnvelopeSelection(lattice, case.piece))
+    for _ in case.run(listener, seed):
+        pass
+    return listener.times
+
+
+def time_learner(case: Case, n_steps: int | None, seed: int) -> list[Time]:
+    """A whole run of the learner of unions, and its slowest step."""
+    warm_up(case.piece, case.d)
+    points, labels = case.sample(seed)
+    learner = PolygonUnionLearner(
+        k=case.k, epsilon=EPSILON, delta=DELTA, grid=case.d, n_steps=n_steps, seed=seed
+    )
+    start = time.perf_counter()
+    seconds = [record.diagnostics.seconds for record in learner.steps(points, labels)]
+    whole = time.perf_counter() - start
+    return [Time(whole, peak_memory(), part=max(seconds))]
+
+
+def time_unit(repeats: int) -> list[Time]:
+    """The unit U."""
+    return [Time(unit_seconds(repeats), peak_memory())]
+
+
+def time_method(method: str, case: Case, seed: int) -> list[Time]:
+    """The first selection of a run, by one of :data:`METHODS`."""
+    if method == ENVELOPE:
+        warm_up(case.piece, case.d)
+    question = first_question(case, seed)
+    start = time.perf_counter()
+    note = METHODS[method](question)
+    return [Time(time.perf_counter() - start, peak_memory(), note=note)]
+
+
+# --- the same selection by other means ---------------------------------------------------------
+#
+# A halfplane with boundary u + w * t / d, at abscissa t, is the point (w, u); the dual line of an
+# example (t, s) is u = s - t * w / d.  Lines are cut to |w| <= d, between the dual lines of the
+# corners of the square.  Halfplanes on either side of a line share its cell.  Flat lines, then
+# steep ones (coordinates swapped).
+
+
+def cell_weights(
+    question: Question, positives: NDArray[Any], negatives: NDArray[Any]
+) -> NDArray[np.float64]:
+    """exp(rate * score) of cells with that many examples below, summed over both sides."""
+    score, rate = question.score, question.rate
+    weights = np.zeros(len(positives))
+    above = (np.count_nonzero(question.labels), np.count_nonzero(~question.labels))
+    for p, n in ((positives, negatives), (above[0] - positives, above[1] - negatives)):
+        value = np.minimum(score.k * p + score.c_pos, -score.k * n + score.c_neg)
+        weights += np.exp(rate * value)  # set-cover scores are at most 0
+    return weights
+
+
+def log_mass(question: Question, masses: float) -> float:
+    """Log of a sum of area * weight over all sheets, relative to the base measure."""
+    return math.log(masses / (len(question.lattice.sheets) * 3 * question.lattice.d**2))
+
+
+def dual_segments(question: Question, axis: int) -> NDArray[np.float64]:
+    """Dual lines from w = -d to w = d, shape (n, 2, 2), and the border of what is admitted."""
+    d = question.lattice.d
+    t, s = question.points[:, axis], question.points[:, 1 - axis]
+    left = np.stack([np.full(len(t), -d), s + t], axis=1)
+    right = np.stack([np.full(len(t), d), s - t], axis=1)
+    corners = np.array([(-d, 0), (0, 0), (d, -d), (d, d), (0, d), (-d, 2 * d)])
+    border = np.stack([corners, np.roll(corners, -1, axis=0)], axis=1)
+    return np.concatenate([np.stack([left, right], axis=1), border]).astype(np.float64)
+
+
+def polygonize(question: Question) -> str:
+    """GEOS: node the segments, polygonize, weigh each cell at a point inside it."""
+    labels = np.stack([question.labels, ~question.labels], axis=1).astype(np.float32)
+    d, total, count = question.lattice.d, 0.0, 0
+    for axis in (0, 1):
+        t, s = question.points[:, axis], question.points[:, 1 - axis]
+        noded = shapely.union_all(shapely.linestrings(dual_segments(question, axis)))
+        cells = shapely.get_parts(shapely.polygonize([noded]))
+        w, u = shapely.get_coordinates(shapely.point_on_surface(cells)).T
+        count += len(cells)
+        for some in np.array_split(np.arange(len(cells)), -(-len(cells) // 4096)):
+            below = s - t * (w[some, None] / d) < u[some, None]
+            weights = cell_weights(question, *(below @ labels).T)
+            total += float(shapely.area(cells[some]) @ weights)
+    return f"{count:,} cells, log mass {log_mass(question, total):.3f}"
+
+
+def sweep(question: Question) -> str:
+    """Slabs between neighbouring crossings, O(n^2 log n): mass of all slabs.
+
+    In a slab the sum over the cells of weight * height is linear in w; a crossing changes the
+    cell between the two lines, and the borders of the cells below and above it.
+    """
+    total, slabs = 0.0, 0
+    for axis in (0, 1):
+        masses = slab_masses(question, axis)
+        total += float(masses.sum())
+        slabs += len(masses)
+    return f"{slabs:,} slabs, log mass {log_mass(question, total):.3f}"
+
+
+def slab_masses(question: Question, axis: int) -> NDArray[np.float64]:
+    """Mass of each slab, from left to right."""
+    d = question.lattice.d
+    # examples are moved a little, so that no three lines meet
+    points = question.points + np.random.default_rng(0).uniform(-1e-6, 1e-6, question.points.shape)
+    order = np.argsort(points[:, axis])
+    t, s = points[order, axis], points[order, 1 - axis]
+    labels = np.stack([question.labels, ~question.labels], axis=1)[order].astype(np.int64)
+
+    def weigh(below: NDArray[np.int64]) -> NDArray[np.float64]:
+        return cell_weights(question, *below.T)
+
+    # at w = -d lines have height s + t and slope -t / d, the border 0 and 0, 2 d and -1
+    upwards = np.argsort(s + t)
+    levels = np.concatenate([np.zeros((1, 2), dtype=np.int64), np.cumsum(labels[upwards], axis=0)])
+    below = np.empty_like(labels)
+    below[upwards] = levels[:-1]
+    weights = weigh(levels)
+    height = weights @ np.diff((s + t)[upwards], prepend=0, append=2 * d)
+    slope = weights @ np.diff(-t[upwards] / d, prepend=0, append=-1)
+
+    # at w = 0 the border turns
+    crossings, jumps = [np.zeros(1)], [weights[:1] + weights[-1:]]
+    for i in range(len(t)):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            w = d * (s - s[i]) / (t - t[i])
+        met = np.flatnonzero(np.abs(w) < d)
+        met = met[np.argsort(w[met])]
+        # lines of larger t come down from above; below both lines is what i had below before
+        turned = np.where(met > i, 1, -1)[:, None] * labels[met]
+        falls = met > i
+        j = met[falls]
+        both = below[i] + (np.cumsum(turned, axis=0) - turned)[falls]
+        jump = weigh(both + labels[i]) + weigh(both + labels[j])
+        jump -= weigh(both) + weigh(both + labels[i] + labels[j])
+        crossings.append(w[j])
+        jumps.append(jump * (t[j] - t[i]) / d)
+    where, jump = np.concatenate(crossings), np.concatenate(jumps)
+    order = np.argsort(where)
+    widths = np.diff(where[order], prepend=-d, append=d)
+    slopes = slope + np.cumsum(np.append(0.0, jump[order]))
+    heights = height + np.cumsum(np.append(0.0, slopes * widths))
+    masses: NDArray[np.float64] = widths * (heights[:-1] + heights[1:]) / 2
+    return masses
+
+
+def cgal(question: Question) -> str:
+    """CGAL by scikit-geometry: the arrangement alone, its cells counted and not weighed."""
+    skgeom = importlib.import_module("skgeom")
+    count = 0
+    for axis in (0, 1):
+        arrangement = skgeom.arrangement.Arrangement()
+        ends = dual_segments(question, axis).tolist()
+        arrangement.insert([skgeom.Segment2(skgeom.Point2(*a), skgeom.Point2(*b)) for a, b in ends])
+        count += sum(not face.is_unbounded() for face in arrangement.faces)
+    return f"{count:,} cells, not weighed"
+
+
+def arrangement(question: Question) -> str:
+    """Our reference: all cells in exact arithmetic, and a draw."""
+    selection = ArrangementSelection(question.lattice, "halfplane", max_cells=10**12)
+    found = selection.select(
+        question.points, question.labels, question.score, question.rate, question.source
+    ).progress
+    return f"{found.boxes:,} cells, log mass {found.log_mass:.3f}"
+
+
+def envelope(question: Question) -> str:
+    """Our sampler: a draw from the same law."""
+    found = (
+        EnvelopeSelection(question.lattice, "halfplane")
+        .select(question.points, question.labels, question.score, question.rate, question.source)
+        .progress
+    )
+    return f"{found.boxes:,} boxes, {found.trials:,} trials"
+
+
+ENVELOPE = "EnvelopeSelection"
+
+#: Ways to select a halfplane, by name; each returns a remark.
+METHODS: dict[str, Callable[[Question], str]] = {
+    "GEOS polygonize": polygonize,
+    "slab sweep": sweep,
+    "CGAL": cgal,
+    "ArrangementSelection": arrangement,
+    ENVELOPE: envelope,
+}
+
+
+# --- rows and parts ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a row should reach, in U."""
+
+    median: float
+    worst: float | None = None
+
+    def __str__(self) -> str:
+        return f"≤ {self.median:g}" + ("" if self.worst is None else f" / {self.worst:g}")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table: seconds of every seed (none when it failed), and the largest peak."""
+
+    name: str
+    seconds: tuple[float, ...]
+    memory: float
+    goal: Goal | None = None
+    note: str = ""
+
+    @property
+    def median(self) -> float:
+        return float(np.median(self.seconds))
+
+    def met(self, unit: float) -> bool | None:
+        """Whether the goal is reached, None without one."""
+        if self.goal is None:
+            return None
+        if not self.seconds:
+            return False
+        worst = math.inf if self.goal.worst is None else self.goal.worst
+        return (
+            self.median <= self.goal.median * unit
+            and max(self.seconds) <= worst * unit
+            and self.memory <= MOST_MEMORY
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """How much is measured."""
+
+    seeds: tuple[int, ...]
+    n: int = 100_000
+    growth: tuple[int, ...] = (1_000, 10_000, 100_000, 1_000_000)
+    lines: tuple[int, ...] = (100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800)
+
+    def each(
+        self, label: str, work: Callable[..., list[Time]], *arguments: Any
+    ) -> tuple[list[list[Time]], str]:
+        """The work of every seed; nothing and what went wrong, if anything does."""
+        runs = []
+        for seed in self.seeds:
+            found = apart(f"{label}, seed {seed}", work, *arguments, seed)
+            if isinstance(found, str):
+                return [], found
+            runs.append(found)
+        return runs, ""
+
+    def row(
+        self,
+        name: str,
+        goal: Goal | None,
+        note: str,
+        work: Callable[..., list[Time]],
+        *arguments: Any,
+    ) -> Row:
+        """Work with one time a seed, as a row; `note` tells the median of the parts."""
+        runs, trouble = self.each(name, work, *arguments)
+        times = [run[0] for run in runs]
+        if times:
+            note = note.format(float(np.median([one.part for one in times])))
+        return make_row(name, times, goal, trouble or note)
+
+
+def make_row(name: str, times: Sequence[Time], goal: Goal | None, note: str) -> Row:
+    """A row of times."""
+    seconds = tuple(one.seconds for one in times)
+    return Row(name, seconds, max((one.memory for one in times), default=0.0), goal, note)
+
+
+def apart(label: str, work: Callable[..., list[Time]], *arguments: Any) -> list[Time] | str:
+    """Times measured in a fresh process, or what went wrong there.
+
+    A process inherits the peak memory of its parent, so this one must do no work itself.
+    """
+    context = multiprocessing.get_context("spawn")
+    start = time.perf_counter()
+    try:
+        with ProcessPoolExecutor(max_workers=1, mp_context=context) as pool:
+            found = pool.submit(work, *arguments).result()
+    except Exception as error:
+        tell(f"{label}: failed: {error!r}")
+        return f"failed: {error}"
+    seconds = " ".join(f"{one.seconds:.3g}" for one in found)
+    tell(f"{label}: {seconds} s (of {time.perf_counter() - start:.1f} s)")
+    return found
+
+
+def tell(text: str) -> None:
+    """Progress."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def peers_part(bench: Bench) -> Iterator[Row]:
+    """One halfplane, the first of the octagon's run, by every method; one seed."""
+    methods = dict(METHODS)
+    if importlib.util.find_spec("skgeom") is None:
+        del methods["CGAL"]
+        yield Row("CGAL", (), 0.0, note="Python bindings (scikit-geometry) not installed")
+    for n in bench.lines:
+        if set(methods) <= {ENVELOPE}:
+            break
+        case = Case(OCTAGON, OCTAGON_EDGES, n)
+        for method in tuple(methods):
+            name = f"{n:,} lines: {method}"
+            found = apart(name, time_method, method, case, bench.seeds[0])
+            if isinstance(found, str):
+                yield make_row(name, [], None, found)
+            else:
+                yield make_row(name, found, None, found[0].note)
+            tired = isinstance(found, str) or found[0].seconds > PATIENCE
+            if tired and method != ENVELOPE:
+                del methods[method]
+
+
+def growth_part(bench: Bench) -> Iterator[Row]:
+    """The first selection by the number of examples, d = 1024."""
+    note = "of which tables and first boxes {:.3f} s"
+    for n in bench.growth:
+        goal = Goal(0.5) if n == 1_000_000 else None
+        case = Case(OCTAGON, OCTAGON_EDGES, n)
+        yield bench.row(f"halfplane, octagon, n = {n:,}", goal, note, time_first, case)
+    for n in bench.growth:
+        goal = Goal(0.5) if n >= 10_000 else None
+        yield bench.row(f"triangle, tri, n = {n:,}", goal, note, time_first, Case("tri", 1, n))
+
+
+def steps_part(bench: Bench) -> Iterator[Row]:
+    """Every selection of a run of k steps, d = 1024."""
+    for target, k in TARGETS.items():
+        for distribution in DISTRIBUTIONS:
+            goal = Goal(0.5) if target == "tri" else Goal(2, 10)
+            name = f"{target}, {distribution}, n = {bench.n:,}"
+            case = Case(target, k, bench.n, GRID, distribution)
+            runs, trouble = bench.each(name, time_steps, case)
+            for step in range(k):
+                times = [run[step] for run in runs]
+                worst = max(times, key=lambda one: one.seconds, default=Time(0, 0))
+                note = trouble or f"worst: {worst.note}"
+                yield make_row(f"{name}, step {step + 1} of {k}", times, goal, note)
+
+
+def large_part(bench: Bench) -> Iterator[Row]:
+    """The first selection on a grid of 2^20."""
+    note = "of which tables and first boxes {:.3f} s"
+    for target, k, goal in ((OCTAGON, OCTAGON_EDGES, Goal(1)), ("tri", 1, Goal(5))):
+        case = Case(target, k, bench.n, LARGE_GRID)
+        name = f"{case.piece}, {target}, n = {bench.n:,}, d = 2^20"
+        yield bench.row(name, goal, note, time_first, case)
+
+
+def learner_part(bench: Bench) -> Iterator[Row]:
+    """Whole runs of PolygonUnionLearner(k=5) on the star, d = 1024."""
+    for n_steps in (None, 5):
+        name = f"star, n = {bench.n:,}, " + (f"n_steps = {n_steps}" if n_steps else "default steps")
+        case, note = Case("star", TARGETS["star"], bench.n), "slowest step {:.2f} s"
+        yield bench.row(name, Goal(15), note, time_learner, case, n_steps)
+
+
+#: Parts by name.
+PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
+    "peers": peers_part,
+    "growth": growth_part,
+    "steps": steps_part,
+    "large": large_part,
+    "learner": learner_part,
+}
+
+#: Small enough to try the benchmark itself; its figures say nothing about the goals.
+QUICK = Bench(seeds=(0,), n=1_000, growth=(1_000,), lines=(25, 50))
+
+
+# --- printing ----------------------------------------------------------------------------------
+
+HEADINGS = ("", "median s", "worst s", "median U", "worst U", "goal U", "met", "MB", "")
+
+
+def table(rows: Sequence[Row], unit: float) -> str:
+    """Rows as a Markdown table."""
+    ruler = ("---", *["---:"] * (len(HEADINGS) - 2), "---")
+    lines = [HEADINGS, ruler, *(cells(row, unit) for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def cells(row: Row, unit: float) -> tuple[str, ...]:
+    """A row's cells, in the order of the headings."""
+    met = {None: "", True: "yes", False: "no"}[row.met(unit)]
+    goal = "" if row.goal is None else str(row.goal)
+    if not row.seconds:
+        return (row.name, "–", "–", "–", "–", goal, met, "–", row.note)
+    median, worst = row.median, max(row.seconds)
+    figures = (f"{median:.3f}", f"{worst:.3f}", f"{median / unit:.2f}", f"{worst / unit:.2f}")
+    return (row.name, *figures, goal, met, f"{row.memory:.0f}", row.note)
+
+
+def parse() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--part", choices=sorted(PARTS), nargs="+", help="only these parts")
+    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="0 to N - 1 (default 5)")
+    parser.add_argument("--quick", action="store_true", help="one seed, small samples, no goals")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args()
+    if options.seeds < 1:
+        parser.error("--seeds must be at least 1")
+    return options
+
+
+def measure_unit(repeats: int) -> float:
+    """U in seconds."""
+    found = apart("unit of time", time_unit, repeats)
+    if isinstance(found, str):
+        raise SystemExit(f"the unit of time: {found}")
+    return found[0].seconds
+
+
+def main() -> None:
+    """Measure and print."""
+    options = parse()
+    bench = QUICK if options.quick else Bench(tuple(range(options.seeds)))
+    repeats = 1 if options.quick else 5
+    unit = measure_unit(repeats)
+    head = {
+        "command": " ".join(["python benchmarks/selection.py", *sys.argv[1:]]),
+        "run": describe_run(),
+        "seeds": ", ".join(map(str, bench.seeds)),
+        "unit": round(unit, 3),
+    }
+    if not options.json:
+        seeds, u = head["seeds"], head["unit"]
+        print(f"`{head['command']}`: {head['run']}; seeds {seeds}; U = {u} s", flush=True)
+    found = []
+    for part in options.part or PARTS:
+        rows = list(PARTS[part](bench))
+        if options.quick:
+            rows = [replace(row, goal=None) for row in rows]
+        found += [{"part": part, **asdict(row), "met": row.met(unit)} for row in rows]
+        if not options.json:
+            print(f"\n{PARTS[part].__doc__}\n\n{table(rows, unit)}", flush=True)
+    at_end = round(measure_unit(repeats), 3)
+    if options.json:
+        print(json.dumps({**head, "unit at the end": at_end, "rows": found}, indent=2))
+    else:
+        print(f"\nAt the end U was {at_end} s.")
+
+
+if __name__ == "__main__":
+    main()

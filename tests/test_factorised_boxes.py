@@ -1,0 +1,230 @@
+"""The factorised envelope: its tables by brute force, its bound above every value, its mass."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from geometry.counting import count_columns, make_tables
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from learners import envelope, factorised_boxes
+from learners.factorised_boxes import MIX, SIDE, make_workspace, order_by_column
+from learners.scores import Score
+
+D = 16
+LATTICES = [HalfplaneLattice(D, bits=6), HalfplaneLattice(D, "paper", bits=6)]
+
+
+def sample(seed: int, n: int = 200) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, D + 1, (n, 2)), rng.random(n) < 0.4
+
+
+def some_box(lattice: HalfplaneLattice, edges: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """A box of rectangles inside the class, of sides from SIDE * 4 up."""
+    box = np.zeros(16, dtype=np.int64)
+    sheets = []
+    for e in range(edges):
+        sheets.append(int(rng.choice([int(s) for s in lattice.sheets])))
+        if lattice.measure == "paper":
+            u, v = rng.integers(-3 * D << lattice.bits, 3 * D << lattice.bits, 2)
+            v //= 4
+        else:
+            u, v = rng.integers(0, D << lattice.bits, 2)
+        sides = rng.integers(4 * SIDE, 3 * (1 << lattice.bits), 2)
+        box[4 * e : 4 * e + 4] = (u, u + sides[0], v, v + sides[1])
+    box[envelope.SHEETS] = envelope.pack_sheets(tuple(sheets))
+    box[envelope.ORDERS] = 1
+    return box
+
+
+def a_target(score: Score, rate: float) -> envelope.Target:
+    return envelope.Target(score.k, score.c_pos, score.c_neg, rate, 0, 0, 0, 1, 0)
+
+
+def examined(
+    lattice: HalfplaneLattice, points: NDArray[np.int64], labels: NDArray[np.bool_], box: Any
+) -> tuple[Any, int]:
+    tables = make_tables(count_columns(points, labels, D), lattice.basis, 0)
+    work = make_workspace()
+    count = envelope._examine(tables, order_by_column(points, labels), box, work)
+    return work, count
+
+
+def contains(lattice: HalfplaneLattice, box: Any, e: int, u: int, v: int, points: Any) -> Any:
+    """Membership in the halfplane (u, v) of edge e, which need not carry base measure."""
+    sheet = Sheet(int(box[envelope.SHEETS]) >> (3 * e) & 7)
+    return Halfplane(lattice, sheet, int(u), int(v)).contains(points)
+
+
+def corners(box: Any, e: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """(outer, inner) dual points of an edge."""
+    u0, u1, v0, v1 = (int(x) for x in box[4 * e : 4 * e + 4])
+    odd = int(box[envelope.SHEETS]) >> (3 * e) & 1
+    return ((u1, v1), (u0, v0)) if odd else ((u0, v0), (u1, v1))
+
+
+def cell_range(box: Any, e: int, work: Any, axis: int, i: int) -> tuple[int, int]:
+    """Lattice values of u or v in a cell: first and last."""
+    low, high = (int(x) for x in work.ends[e, axis, i : i + 2])
+    odd = int(box[envelope.SHEETS]) >> (3 * e) & 1
+    return (-high, -low - 1) if odd else (low, high - 1)
+
+
+@pytest.mark.parametrize("edges", [1, 2, 3])
+@pytest.mark.parametrize("lattice", LATTICES, ids=lambda lattice: lattice.measure)
+def test_every_example_is_held_uncertain_or_outside(lattice: HalfplaneLattice, edges: int) -> None:
+    rng = np.random.default_rng(edges)
+    some = 0
+    for trial in range(60):
+        points, labels = sample(trial)
+        box = some_box(lattice, edges, rng)
+        work, count = examined(lattice, points, labels, box)
+        outer = np.ones(len(points), dtype=bool)
+        misses = np.zeros((len(points), edges), dtype=bool)
+        for e in range(edges):
+            at_outer, at_inner = corners(box, e)
+            outer &= contains(lattice, box, e, *at_outer, points)
+            misses[:, e] = ~contains(lattice, box, e, *at_inner, points)
+        inner = outer & ~misses.any(axis=1)
+        assert work.held.tolist() == [int((inner & ~labels).sum()), int((inner & labels).sum())]
+        expected = []
+        for i in np.flatnonzero(outer & misses.any(axis=1)):
+            charged = int(np.flatnonzero(misses[i])[0])
+            if not labels[i] and misses[i].sum() > 1:
+                charged = -1
+            expected.append((*points[i].tolist(), int(labels[i]), charged))
+        found = [tuple(row) for row in work.doubtful[:count].tolist()]
+        assert sorted(found) == sorted(expected)
+        some += count
+    assert some > 500
+
+
+@pytest.mark.parametrize("lattice", LATTICES, ids=lambda lattice: lattice.measure)
+def test_cells_count_what_may_and_what_must_lie_in_them(lattice: HalfplaneLattice) -> None:
+    rng = np.random.default_rng(7)
+    for trial in range(12):
+        points, labels = sample(trial)
+        box = some_box(lattice, 3, rng)
+        work, count = examined(lattice, points, labels, box)
+        rows = work.doubtful[:count]
+        for e, i, j in itertools.product(range(3), range(SIDE), range(SIDE)):
+            u, v = cell_range(box, e, work, 0, i), cell_range(box, e, work, 1, j)
+            for label in (0, 1):
+                mine = rows[(rows[:, 3] == e) & (rows[:, 2] == label)][:, :2]
+                held = [
+                    contains(lattice, box, e, a, b, mine)
+                    for a, b in itertools.product((u[0], u[1]), (v[0], v[1]))
+                ]
+                counted = work.counts[e, label, i, j]
+                if label:
+                    assert counted >= np.any(held, axis=0).sum()
+                else:
+                    assert counted <= np.all(held, axis=0).sum()
+                # the corner is at most one lattice unit outside the cell
+                wider = [
+                    contains(lattice, box, e, a, b, mine)
+                    for a, b in itertools.product((u[0] - 1, u[1] + 1), (v[0] - 1, v[1] + 1))
+                ]
+                if label:
+                    assert counted <= np.any(wider, axis=0).sum()
+                else:
+                    assert counted >= np.all(wider, axis=0).sum()
+
+
+@pytest.mark.parametrize("edges", [1, 2, 3])
+@pytest.mark.parametrize("lattice", LATTICES, ids=lambda lattice: lattice.measure)
+def test_no_piece_is_above_its_cells_bound(lattice: HalfplaneLattice, edges: int) -> None:
+    rng = np.random.default_rng(11 + edges)
+    tight = 0
+    for trial in range(60):
+        points, labels = sample(trial)
+        score = Score(3, -int(rng.integers(0, 60)), int(rng.integers(0, 20)))
+        target = a_target(score, 0.3)
+        box = some_box(lattice, edges, rng)
+        work, _ = examined(lattice, points, labels, box)
+        for _ in range(40):
+            held = np.ones(len(points), dtype=bool)
+            cells = []
+            for e in range(edges):
+                i, j = (int(x) for x in rng.integers(0, SIDE, 2))
+                u0, u1 = cell_range(box, e, work, 0, i)
+                v0, v1 = cell_range(box, e, work, 1, j)
+                u, v = rng.integers(u0, u1 + 1), rng.integers(v0, v1 + 1)
+                held &= contains(lattice, box, e, u, v, points)
+                cells.append((e, i, j))
+            value = score.value(int((held & labels).sum()), int((held & ~labels).sum()))
+            for mix in range(MIX + 1):
+                bound = factorised_boxes.inner_term(target, mix, work.held)
+                for e, i, j in cells:
+                    bound += factorised_boxes.cell_term(target, mix, work.counts, e, i, j)
+                assert MIX * value <= bound
+                tight += MIX * value == bound
+    assert tight > 10
+
+
+def test_the_mass_is_the_sum_over_all_cells() -> None:
+    lattice = LATTICES[0]
+    rng = np.random.default_rng(3)
+    points, labels = sample(5)
+    target = a_target(Score(2, -40, 3), 0.07)
+    box = some_box(lattice, 2, rng)
+    work, _ = examined(lattice, points, labels, box)
+    for mix in (0, 5, MIX):
+        peak, volume = factorised_boxes.weigh_cells(target, box, mix, work)
+        total, highest = 0.0, -(10**9)
+        cells = list(itertools.product(range(SIDE), repeat=2))
+        for first, second in itertools.product(cells, repeat=2):
+            bound, area = factorised_boxes.inner_term(target, mix, work.held), 1
+            for e, (i, j) in enumerate((first, second)):
+                bound += factorised_boxes.cell_term(target, mix, work.counts, e, i, j)
+                u, v = cell_range(box, e, work, 0, i), cell_range(box, e, work, 1, j)
+                area *= (u[1] - u[0] + 1) * (v[1] - v[0] + 1)
+            highest = max(highest, bound)
+            total += area * math.exp(target.rate * bound / MIX)
+        assert highest == peak
+        assert volume * math.exp(target.rate * peak / MIX) == pytest.approx(total, rel=1e-12)
+    # the mix that is chosen weighs no more than the one it starts from
+    for start in (0, 8, MIX):
+        mix, peak, volume = factorised_boxes.best_mix(target, box, work, start)
+        before = factorised_boxes.weigh_cells(target, box, start, work)
+        assert math.log(volume) + target.rate * peak / MIX <= (
+            math.log(before[1]) + target.rate * before[0] / MIX + 1e-12
+        )
+        assert 0 <= mix <= MIX
+
+
+def test_a_half_keeps_the_uncertain_examples_of_its_parent() -> None:
+    """Charging the parent's list gives the same as looking at all examples again."""
+    rng = np.random.default_rng(9)
+    lattice = LATTICES[0]
+    for trial in range(40):
+        points, labels = sample(trial)
+        tables = make_tables(count_columns(points, labels, D), lattice.basis, 0)
+        box = some_box(lattice, 3, rng)
+        work, count = examined(lattice, points, labels, box)
+        half = box.copy()
+        axis = int(rng.integers(0, 6))
+        half[2 * axis + int(rng.integers(0, 2))] = (box[2 * axis] + box[2 * axis + 1]) >> 1
+        kept = factorised_boxes.charge(tables, half, work.doubtful, count, work.held, work.halved)
+        again, expected = examined(lattice, points, labels, half)
+        assert kept == expected
+        assert work.held.tolist() == again.held.tolist()
+        assert sorted(work.halved[:kept].tolist()) == sorted(again.doubtful[:kept].tolist())
+
+
+def test_too_many_uncertain_examples_are_refused() -> None:
+    rng = np.random.default_rng(1)
+    points = rng.integers(0, D + 1, (factorised_boxes.MOST + 2000, 2))
+    labels = rng.random(len(points)) < 0.5
+    lattice = LATTICES[0]
+    box = np.zeros(16, dtype=np.int64)
+    box[:4] = (0, D << lattice.bits, 0, D << lattice.bits)
+    box[envelope.SHEETS] = envelope.pack_sheets((0,))
+    _, count = examined(lattice, points, labels, box)
+    assert count == -1
