@@ -12,7 +12,8 @@ sampling: Maddison, Tarlow, Minka 2014):
 2. Draw a box in proportion to volume * exp(rate * bound), theta uniform in it, and accept
    with probability exp(rate * (value(theta) - bound)).
 3. After a rejection the box may be halved, and its halves cut to what carries base measure;
-   start again.
+   start again.  Small boxes of a hard selection get a finer envelope instead of halves
+   (:mod:`learners.factorised_boxes`).
 
 **Law.**  Given the boxes, each trial accepts theta with probability mu(theta) *
 exp(rate * value(theta)) / M, M the envelope's mass: proportional to the target whatever the
@@ -27,10 +28,11 @@ that run side by side on the processor's cores, and the acceptance with the leas
 once every other clock has passed it.  Threads and their speed decide nothing.
 
 **Arithmetic.**  Membership, counts, bounds and the acceptance test are integers.  Doubles
-enter in (i) a mass: exp of a product, at most seven roundings; (ii) sums up the tree, one
-rounding a level, at most 22 levels, and the ratio of two of them at each level, compared with
-infinitely many uniform bits; (iii) -ln(U) / rate with U uniform to a relative 2^-48 at both
-ends.  Each moves the probability of an accepted theta by a factor within exp(+-2^-43),
+enter in (i) a mass: exp of a product, at most seven roundings, or of a factorised box at most
+sixty, those of its cells' weights and sums included; (ii) sums up the tree, one rounding a level,
+at most 22 levels, and the ratio of two of them at each level, compared with infinitely many
+uniform bits, for a factorised box also down three trees of six levels; (iii) -ln(U) / rate with U
+uniform to a relative 2^-48 at both ends.  Each moves the probability of an accepted theta by a factor within exp(+-2^-43),
 exp(+-2^-46) and exp(+-2^-42); normalising doubles the sum.  Clocks are compensated sums of waits,
 off by at most a factor exp(+-2^-44), and decide between strands only.  Together below
 exp(+-2^-40), inside the charge of 2^-38 in :mod:`learners.accounting`.  Boxes lighter than 1e-100
@@ -79,6 +81,9 @@ _COARSE = 8
 #: A box no longer than this share of the square's side may be factorised; with more than _DENSE
 #: examples alive it must be shorter in proportion, so that its tables stay small.
 _NARROW, _DENSE = 32, 100_000
+
+#: Boxes of a strand before the first is factorised: most selections end with fewer.
+_PLAIN_BOXES = 1 << 14
 
 #: Parts of the class that are refined side by side.  Fixed, so that a seed means one run.
 _STRANDS = 2
@@ -139,6 +144,8 @@ class _Strand:
             count = min(max(_FIRST_CHUNKS, 2 * len(self.chunks)), _MOST_CHUNKS)
             self.chunks = np.frombuffer(self.source.bytes(2 * count), dtype="<u2")
             self.at = 0
+        if self.partition.tally[envelope.BOXES] < _PLAIN_BOXES:
+            target = target._replace(narrow=0)
         why, box, self.at = envelope.run(
             target, self.tables, self.ordinates, self.partition, self.workspace, self.chunks,
             _WORK_PER_CALL, horizon, self.may_grow, self.theta, self.at,
