@@ -32,13 +32,13 @@ enter in (i) a mass: exp of a product, at most seven roundings, or of a factoris
 sixty, those of its cells' weights and sums included; (ii) sums up the tree, one rounding a level,
 at most 22 levels, and the ratio of two of them at each level, compared with infinitely many
 uniform bits, for a factorised box also down three trees of six levels; (iii) -ln(U) / rate with U
-uniform to a relative 2^-48 at both ends.  Each moves the probability of an accepted theta by a factor within exp(+-2^-43),
-exp(+-2^-46) and exp(+-2^-42); normalising doubles the sum.  Clocks are compensated sums of waits,
-off by at most a factor exp(+-2^-44), and decide between strands only.  Together below
-exp(+-2^-40), inside the charge of 2^-38 in :mod:`learners.accounting`.  Boxes lighter than 1e-100
-of the heaviest strand may lose precision or vanish, for masses are weighed anew before they fall
-below 1e-150: in a run of 2^64 trials that matters with probability below 2^-180, which the
-account covers.  Details: docs/privacy.md, lemma 5.
+uniform to a relative 2^-48 at both ends.  Each moves the probability of an accepted theta by a
+factor within exp(+-2^-43), exp(+-2^-46) and exp(+-2^-42); normalising doubles the sum.  Clocks
+are compensated sums of waits, off by at most a factor exp(+-2^-44), and decide between strands
+only.  Together below exp(+-2^-40), inside the charge of 2^-38 in :mod:`learners.accounting`.
+Boxes lighter than 1e-100 of the heaviest strand may lose precision or vanish, for masses are
+weighed anew before they fall below 1e-150: in a run of 2^64 trials that matters with
+probability below 2^-180, which the account covers.  Details: docs/privacy.md, lemma 5.
 
 The running time depends on the data: a timing side channel (docs/privacy.md).
 
