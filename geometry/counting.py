@@ -1,17 +1,16 @@
 """Counting labelled examples in a halfplane or a triangle, exactly and in O(1).
 
-For one halfplane a*x + b*y >= c not bounded by a vertical line, *cut(x)* is the
-number of grid ordinates strictly below its closed part (b > 0), or on and below
-its boundary (b < 0), in column x.  Its table holds, for each abscissa x, how many
-examples of one label lie in columns before x and below the cut.  A triangle is
-the region between the lower envelope of its b < 0 boundaries and the upper
-envelope of its b > 0 boundaries, over an interval of columns; each envelope has at
-most three pieces, so its count is a sum of at most six differences of table
-entries.  All ends of pieces are integer floor divisions: nothing rounds.
+A line's table holds, for each column of :mod:`geometry.columns`, how many examples of one label
+lie in the columns before it and below the line's cut.  A triangle is the region between the lower
+envelope of its b < 0 boundaries and the upper envelope of its b > 0 boundaries, over an interval
+of abscissae; each envelope has at most three pieces, so its count is a sum of at most six
+differences of table entries.  All ends of pieces are integer floor divisions: nothing rounds.
+Where columns are wide (d > 2048), a piece may end in the midst of one: of these columns, at most
+five, the examples near the boundaries are tested one by one.
 
-Building the column tables takes O(n + d^2), a line's table O(d), a count in O(1)
-two table entries per envelope piece, and a count without tables O(d).  Times do
-not depend on n.  Memory: 8 (d+1)(d+2) bytes for the columns, 4 (d+2) a line and label.
+A line's table takes O(columns), a count in O(1) two table entries per envelope piece.  Times do
+not depend on n, but for the examples tested one by one.  Memory: 4 (columns + 1) bytes a line
+and label.
 
 Everything here is compiled; arrays are C-contiguous with the dtypes stated.
 """
@@ -23,6 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from geometry.columns import HEAD, count_span, fill_line, unpack
 
 #: Row of `LineTables.lines` for "no constraint": a = b = c = 0.
 NO_LINE = 0
@@ -39,13 +40,11 @@ class LineTables(NamedTuple):
 
     Attributes
     ----------
-    columns : int32 array, shape (2, d+1, d+2)
-        columns[s, x, j]: examples of label s with abscissa x and ordinate below j.
-    totals : int32 array, shape (2, d+2)
-        Examples with abscissa below x, by label.
+    totals : tuple of two int32 arrays
+        The examples by label, packed (:func:`geometry.columns.count_columns`).
     lines : int64 array, shape (capacity, 3)
         (a, b, c) of each line; row 0 constrains nothing.
-    below : int32 array, shape (capacity, d+2)
+    below : int32 array, shape (capacity, columns + 1)
         The table of each line for its label (not filled in when b = 0).
     slots : int64 array, shape (2**m, 3)
         Open-addressing hash: 8*u + 2*sheet + label, v, row (row < 0: free).
@@ -55,8 +54,7 @@ class LineTables(NamedTuple):
         (c0, c1, D) of the halfplane lattice.
     """
 
-    columns: NDArray[np.int32]
-    totals: NDArray[np.int32]
+    totals: tuple[NDArray[np.int32], NDArray[np.int32]]
     lines: NDArray[np.int64]
     below: NDArray[np.int32]
     slots: NDArray[np.int64]
@@ -64,55 +62,35 @@ class LineTables(NamedTuple):
     basis: NDArray[np.int64]
 
 
-def count_columns(
-    points: NDArray[np.int64], labels: NDArray[np.bool_], d: int
-) -> NDArray[np.int32]:
-    """`LineTables.columns` of the examples: grid points (n, 2) in 0..d and labels (n,)."""
-    columns = np.zeros((2, d + 1, d + 2), dtype=np.int32)
-    _fill_columns(points, labels, columns)
-    return columns
-
-
 def make_tables(
-    columns: NDArray[np.int32], basis: tuple[int, int, int], table_bytes: int
+    totals: tuple[NDArray[np.int32], NDArray[np.int32]],
+    basis: tuple[int, int, int],
+    table_bytes: int,
 ) -> LineTables:
     """Room for as many line tables over the columns as fit table_bytes.
 
     Parameters
     ----------
-    columns : int32 array, shape (2, d+1, d+2)
-        From :func:`count_columns`; not copied.
+    totals : tuple of two int32 arrays
+        From :func:`geometry.columns.count_columns`; not copied.
     basis : tuple of int
         :attr:`geometry.halfplane.HalfplaneLattice.basis`.
     table_bytes : int
         Budget; pages are taken from the system only as tables fill up.
     """
-    d = columns.shape[1] - 1
-    totals = np.zeros((2, d + 2), dtype=np.int32)
-    np.cumsum(columns[:, :, d + 1], axis=1, out=totals[:, 1:])
-    capacity = min(max(256, table_bytes // (4 * (d + 2))), _MOST_LINES)
+    width = len(unpack(totals[0]).before)
+    capacity = min(max(256, table_bytes // (4 * width)), _MOST_LINES)
     slots = np.full((1 << (2 * capacity - 1).bit_length(), 3), -1, dtype=np.int64)
     lines = np.empty((capacity, 3), dtype=np.int64)
     lines[NO_LINE] = 0
     return LineTables(
-        columns=columns,
         totals=totals,
         lines=lines,
-        below=np.empty((capacity, d + 2), dtype=np.int32),
+        below=np.empty((capacity, width), dtype=np.int32),
         slots=slots,
         used=np.ones(1, dtype=np.int64),
         basis=np.array(basis, dtype=np.int64),
     )
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _fill_columns(points, labels, columns):
-    for i in range(len(points)):
-        columns[1 if labels[i] else 0, points[i, 0], points[i, 1] + 1] += 1
-    for s in range(2):
-        for x in range(columns.shape[1]):
-            for j in range(1, columns.shape[2]):
-                columns[s, x, j] += columns[s, x, j - 1]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -126,35 +104,6 @@ def coefficients(basis, sheet, u, v):
     if sheet < 2:
         return along, across, level
     return across, along, level
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def cut_terms(a, b, c):
-    """(p, q, m) with cut(x) = floor((p + q*x) / m), for b != 0."""
-    if b > 0:
-        return c + b - 1, -a, b
-    return -c - b, a, -b
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _fill_line(column, a, b, c, row):
-    """row[x] = examples in columns before x and below the line's cut."""
-    width, height = column.shape
-    p, q, m = cut_terms(a, b, c)
-    cut = p // m
-    rest = p - cut * m
-    step = q // m
-    more = q - step * m
-    count = 0
-    row[0] = 0
-    for x in range(width):
-        count += column[x, min(max(cut, 0), height - 1)]
-        row[x + 1] = count
-        cut += step
-        rest += more
-        if rest >= m:
-            rest -= m
-            cut += 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -189,7 +138,7 @@ def line_row(tables, sheet, u, v, label):
     tables.lines[row, 1] = b
     tables.lines[row, 2] = c
     if b != 0:
-        _fill_line(tables.columns[label], a, b, c, tables.below[row])
+        fill_line(tables.totals[label], a, b, c, tables.below[row])
     return row
 
 
@@ -266,12 +215,12 @@ def count_piece(lines, below, total, i, j, k):
     ----------
     lines, below : arrays
         Of :class:`LineTables`.
-    total : int32 array, shape (d+2,)
+    total : int32 array
         `totals` of the label.
     i, j, k : int
         Rows of the lines, made for that label; NO_LINE constrains nothing.
     """
-    d = len(total) - 2
+    d = np.int64(total[0])
     a1, b1, c1 = lines[i, 0], lines[i, 1], lines[i, 2]
     a2, b2, c2 = lines[j, 0], lines[j, 1], lines[j, 2]
     a3, b3, c3 = lines[k, 0], lines[k, 1], lines[k, 2]
@@ -288,13 +237,75 @@ def count_piece(lines, below, total, i, j, k):
     l2, r2, l3, r3, first, last = _pair(a2, b2, c2, l2, r2, a3, b3, c3, l3, r3, first, last, d)
     if first > last:
         return 0
+    l1, r1 = max(l1, first), min(r1, last)
+    l2, r2 = max(l2, first), min(r2, last)
+    l3, r3 = max(l3, first), min(r3, last)
+    if total[1] != 0:
+        return _count_wide(
+            below, total, i, a1, b1, c1, l1, r1, j, a2, b2, c2, l2, r2, k, a3, b3, c3, l3, r3,
+            first, last,
+        )  # fmt: skip
     count = 0
     if b1 >= 0 and b2 >= 0 and b3 >= 0:
-        count = total[last + 1] - total[first]
+        count = total[last + 1 + HEAD] - total[first + HEAD]
     if b1 != 0:
-        count += _add(below, i, b1, max(l1, first), min(r1, last))
+        count += _add(below, i, b1, l1, r1)
     if b2 != 0:
-        count += _add(below, j, b2, max(l2, first), min(r2, last))
+        count += _add(below, j, b2, l2, r2)
     if b3 != 0:
-        count += _add(below, k, b3, max(l3, first), min(r3, last))
+        count += _add(below, k, b3, l3, r3)
+    return count
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _change(valid, x, shift):
+    """Twice the column in which something changes at abscissa x, and 1 if in its midst."""
+    if not valid:
+        return 0
+    return (x >> shift << 1) | (x & ((1 << shift) - 1) != 0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _count_wide(
+    below, total, i, a1, b1, c1, l1, r1, j, a2, b2, c2, l2, r2, k, a3, b3, c3, l3, r3,
+    first, last,
+):  # fmt: skip
+    """:func:`count_piece` where a column has several abscissae.
+
+    At most five columns are counted by themselves: in their midst the piece begins or ends, or
+    a boundary enters its envelope.  Between two changes each boundary is on its envelope
+    throughout or not at all.
+    """
+    columns, limit = unpack(total), len(total)
+    shift, before = columns.shift, columns.before
+    start, stop = first >> shift, (last >> shift) + 1
+    changes = (
+        _change(True, first, shift),
+        _change(last < columns.d, last + 1, shift),
+        _change(b1 != 0 and first < l1 <= r1, l1, shift),
+        _change(b2 != 0 and first < l2 <= r2, l2, shift),
+        _change(b3 != 0 and first < l3 <= r3, l3, shift),
+    )
+    count = 0
+    while start < stop:
+        nearest = 2 * stop
+        for change in changes:
+            if 2 * start < change < nearest:
+                nearest = change
+        end = nearest >> 1
+        if start < end:
+            x = start << shift
+            if b1 >= 0 and b2 >= 0 and b3 >= 0:
+                count += before[end] - before[start]
+            if b1 != 0 and l1 <= x <= r1:
+                count += _add(below, i, b1, start, end - 1)
+            if b2 != 0 and l2 <= x <= r2:
+                count += _add(below, j, b2, start, end - 1)
+            if b3 != 0 and l3 <= x <= r3:
+                count += _add(below, k, b3, start, end - 1)
+        if nearest & 1:
+            count += count_span(
+                columns, end, end + 1, first, last, (a1, b1, c1), (a2, b2, c2), (a3, b3, c3), limit
+            )
+        start = end + (nearest & 1)
     return count

@@ -36,8 +36,8 @@ from numpy.typing import NDArray
 
 Measure = Literal["chord", "paper"]
 
-#: Largest d for which column tables and 64-bit products stay exact.
-MAX_D = 4096
+#: Largest d for which 64-bit products stay exact.
+MAX_D = 1 << 20
 
 
 class Sheet(IntEnum):
@@ -101,14 +101,18 @@ class HalfplaneLattice:
 
     @staticmethod
     def finest_bits(d: int, measure: Measure) -> int:
-        """Finest exact resolution: crossings multiply c of one line by b of another.
+        """Finest resolution at which 64-bit integers hold every product.
 
-        chord: |c*b| <= 2 d^3 4^bits, paper: 2 d^2 4^bits; a difference of two of them
-        must stay below 2^62.
+        Crossings multiply c of one line by b of another.  chord: |c*b| <= 2 d^3 4^bits in the
+        class and 4 d^3 4^bits at a corner of a box, where |u - v| may reach 2d: at most 2^62,
+        and a difference of two at most 6 d^3 4^bits < 2^63.  paper: |c*b| <= 2 d^2 4^bits
+        <= 2^59, and side tests reach a*x = 2 d^3 2^bits <= 2^61, which binds above d = 2^15.
+        For d <= 2^20 there is always such a resolution, down to steps of one grid unit.
         """
         size = (d - 1).bit_length()
-        room = 60 - 3 * size if measure == "chord" else 59 - 2 * size
-        return min(20, room // 2)
+        if measure == "chord":
+            return min(20, (60 - 3 * size) // 2)
+        return min(20, (59 - 2 * size) // 2, 60 - 3 * size)
 
     @property
     def sheets(self) -> tuple[Sheet, ...]:

@@ -20,7 +20,8 @@ other edges fixed.
 
 Deterministic: work is counted in boxes, never by a clock.  Not private.
 
-Complexity: tables O(n + d^2); then O(1) counts a box, and O(d) for each line not met before.
+Complexity: tables O(n + c^2) for c columns (:mod:`geometry.columns`); then O(1) counts a box, and
+O(c) for each line not met before.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from geometry.columns import count_columns
 from geometry.counting import (
     NO_LINE,
     LineTables,
-    count_columns,
     count_piece,
     forget_lines,
     line_row,
@@ -64,9 +65,6 @@ _NO_SHEET = 7
 
 #: Sides of at most so many lattice steps are cut between two steps.
 _SHORT = 8
-
-#: Lines kept at most; more would cost more to clear than they save.
-_LINES = 1 << 16
 
 #: Boxes between two looks at the watch: doubled from the first to the last.
 _FIRST_SLICE, _LAST_SLICE = 1000, 1 << 15
@@ -186,9 +184,7 @@ def best_piece(
     watch : callable, optional
         Progress and cancel.
     """
-    columns = count_columns(points, labels, lattice.d)
-    table_bytes = min(table_bytes, 4 * (lattice.d + 2) * _LINES)
-    tables = make_tables(columns, lattice.basis, table_bytes)
+    tables = make_tables(count_columns(points, labels, lattice.d), lattice.basis, table_bytes)
     size = PIECE_SIZE[kind]
     edges = _all_edges(lattice)
     starts = list(itertools.combinations_with_replacement(edges, size))
@@ -495,7 +491,7 @@ def _choose_axis(objective, tables, search, box, outer, inner, positives, negati
     is the long side that makes every bound poor.  Axis -1: a single point.
     """
     floor = search.best[0]
-    reach = (tables.basis[0], np.int64(tables.columns.shape[1] - 1))
+    reach = (tables.basis[0], np.int64(tables.totals[0][0]))
     longest = np.int64(0)
     for axis in range(6):
         longest = max(longest, reach[axis & 1] * (box[2 * axis + 1] - box[2 * axis]))

@@ -18,14 +18,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from geometry.counting import (
-    NO_LINE,
-    coefficients,
-    count_piece,
-    cut_terms,
-    forget_lines,
-    line_row,
-)
+from geometry.columns import count_span, cut_terms, unpack, unpack_cells
+from geometry.counting import NO_LINE, coefficients, count_piece, forget_lines, line_row
 from learners.chunks import exponential, less, uniform_below
 from learners.factorised_boxes import (
     MIX,
@@ -361,13 +355,13 @@ def _draw_box(tree, capacity, chunks, at):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _exact_value(target, columns, basis, sheets, theta, least):
+def _exact_value(target, totals, basis, sheets, theta, least):
     """The score of theta; once it is known to be below `least`, any value below that."""
-    d = columns.shape[1] - 1
+    d = np.int64(totals[0][0])
     first, last = np.int64(0), np.int64(d)
-    a = np.empty(3, dtype=np.int64)
-    b = np.empty(3, dtype=np.int64)
-    c = np.empty(3, dtype=np.int64)
+    a = np.zeros(3, dtype=np.int64)
+    b = np.zeros(3, dtype=np.int64)
+    c = np.zeros(3, dtype=np.int64)
     used = 0
     for e in range(3):
         sheet = (sheets >> (3 * e)) & 7
@@ -383,12 +377,6 @@ def _exact_value(target, columns, basis, sheets, theta, least):
                 last = np.int64(-1)
             continue
         used += 1
-    # cut(x) of each boundary, stepped without division
-    cut = np.empty(3, dtype=np.int64)
-    rest = np.empty(3, dtype=np.int64)
-    step = np.empty(3, dtype=np.int64)
-    more = np.empty(3, dtype=np.int64)
-    size = np.empty(3, dtype=np.int64)
     for f in range(used):
         for g in range(f):
             if (b[f] < 0) == (b[g] < 0):
@@ -403,6 +391,22 @@ def _exact_value(target, columns, basis, sheets, theta, least):
                 first = max(first, -(rhs // -det))
             elif rhs < 0:
                 last = np.int64(-1)
+    most_negatives = (target.c_neg - least) // target.k
+    if totals[0][1] != 0:
+        one, two, three = (a[0], b[0], c[0]), (a[1], b[1], c[1]), (a[2], b[2], c[2])
+        neg, pos = unpack(totals[0]), unpack(totals[1])
+        start, stop = first >> neg.shift, (last >> neg.shift) + 1
+        negatives = count_span(neg, start, stop, first, last, one, two, three, most_negatives)
+        if negatives > most_negatives:
+            return _value(target, 0, negatives)
+        positives = count_span(pos, start, stop, first, last, one, two, three, len(totals[1]))
+        return _value(target, positives, negatives)
+    # cut(x) of each boundary, stepped without division
+    cut = np.empty(3, dtype=np.int64)
+    rest = np.empty(3, dtype=np.int64)
+    step = np.empty(3, dtype=np.int64)
+    more = np.empty(3, dtype=np.int64)
+    size = np.empty(3, dtype=np.int64)
     for f in range(used):
         p, q, m = cut_terms(a[f], b[f], c[f])
         start = p + q * first
@@ -411,9 +415,9 @@ def _exact_value(target, columns, basis, sheets, theta, least):
         step[f] = q // m
         more[f] = q - step[f] * m
         size[f] = m
+    cells_0, cells_1 = unpack_cells(totals[0]), unpack_cells(totals[1])
     positives = np.int64(0)
     negatives = np.int64(0)
-    most_negatives = (target.c_neg - least) // target.k
     for x in range(first, last + 1):
         high = np.int64(d + 1)
         low = np.int64(0)
@@ -428,10 +432,10 @@ def _exact_value(target, columns, basis, sheets, theta, least):
                 rest[f] -= size[f]
                 cut[f] += 1
         if high > low:
-            negatives += columns[0, x, high] - columns[0, x, low]
+            negatives += cells_0[x, high] - cells_0[x, low]
             if negatives > most_negatives:
                 break
-            positives += columns[1, x, high] - columns[1, x, low]
+            positives += cells_1[x, high] - cells_1[x, low]
     return _value(target, positives, negatives)
 
 
@@ -518,7 +522,7 @@ def _trial(target, tables, partition, box, chunks, at, theta):
             return OUTCOME_REJECTED, at
     tally[EXACT] += 1
     tally[TRIAL_WORK] += _EXACT_COST
-    value = _exact_value(target, tables.columns, tables.basis, sheets, theta, least)
+    value = _exact_value(target, tables.totals, tables.basis, sheets, theta, least)
     return OUTCOME_ACCEPTED if value >= least else OUTCOME_REJECTED, at
 
 
@@ -751,7 +755,7 @@ def _factor_trial(target, tables, ordinates, partition, index, work, chunks, at,
         return OUTCOME_REJECTED, at, count
     tally[EXACT] += 1
     tally[TRIAL_WORK] += _EXACT_COST
-    value = _exact_value(target, tables.columns, tables.basis, box[SHEETS], theta, -(-least // MIX))
+    value = _exact_value(target, tables.totals, tables.basis, box[SHEETS], theta, -(-least // MIX))
     return OUTCOME_ACCEPTED if MIX * value >= least else OUTCOME_REJECTED, at, count
 
 

@@ -42,9 +42,10 @@ probability below 2^-180, which the account covers.  Details: docs/privacy.md, l
 
 The running time depends on the data: a timing side channel (docs/privacy.md).
 
-Complexity: tables O(n + d^2); then a trial O(1) to O(d), a split O(1) counts and O(d) for each
-line not met before.  None of these depends on n, but how many are needed does: the more examples,
-the sharper the peak of the law and the finer the boxes it takes.
+Complexity: tables O(n + c^2) for c columns, c <= 2049 (:mod:`geometry.columns`); then a trial
+O(1) to O(c), a split O(1) counts and O(c) for each line not met before.  Up to d = 2048 none of
+these depends on n, but how many are needed does: the more examples, the sharper the peak of the
+law and the finer the boxes it takes.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.counting import LineTables, count_columns, make_tables
+from geometry.columns import column_shift, count_columns
+from geometry.counting import LineTables, make_tables
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners import envelope
 from learners.factorised_boxes import Workspace, make_workspace, order_by_column
@@ -192,9 +194,9 @@ class EnvelopeSelection:
         watch: Watch | None = None,
     ) -> Selected:
         """Draw one piece (see :class:`learners.selection.Selection`)."""
-        columns = count_columns(points, labels, self.lattice.d)
+        totals = count_columns(points, labels, self.lattice.d)
         target = self._target(score, rate, len(points))
-        strands = self._start(target, columns, order_by_column(points, labels), source)
+        strands = self._start(target, totals, order_by_column(points, labels), source)
         target = _weigh(target, strands)
         while behind := _behind(strands):
             horizon = _first_acceptance(strands)
@@ -237,6 +239,7 @@ class EnvelopeSelection:
     def _target(self, score: Score, rate: float, n: int) -> envelope.Target:
         lattice = self.lattice
         chord = lattice.measure == "chord"
+        factors = chord and column_shift(lattice.d) == 0
         span = lattice.d << lattice.bits if chord else lattice.high - lattice.low
         return envelope.Target(
             k=score.k,
@@ -247,13 +250,13 @@ class EnvelopeSelection:
             side=lattice.d << lattice.bits if chord else 0,
             low=lattice.low,
             step=-(-span // _COARSE),
-            narrow=span * _DENSE // (_NARROW * max(n, _DENSE)) if chord else 0,
+            narrow=span * _DENSE // (_NARROW * max(n, _DENSE)) if factors else 0,
         )
 
     def _start(
         self,
         target: envelope.Target,
-        columns: NDArray[np.int32],
+        totals: tuple[NDArray[np.int32], NDArray[np.int32]],
         ordinates: NDArray[np.int32],
         source: RandomSource,
     ) -> list[_Strand]:
@@ -263,7 +266,7 @@ class EnvelopeSelection:
         cells = (self.lattice.high + 1 - self.lattice.low) // target.step + 2
         strands = [
             _Strand(
-                make_tables(columns, self.lattice.basis, self.table_bytes // _STRANDS),
+                make_tables(totals, self.lattice.basis, self.table_bytes // _STRANDS),
                 ordinates,
                 envelope.make_partition(room, cells),
                 make_workspace(),

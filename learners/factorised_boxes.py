@@ -29,7 +29,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from geometry.counting import coefficients, cut_terms
+from geometry.columns import cut_terms, unpack
+from geometry.counting import coefficients
 
 #: Cells along a side of an edge's rectangle; a power of two.
 SIDE = 8
@@ -136,10 +137,12 @@ def _narrow(a, b, c, cut, x, low, high):
 def gather(tables, ordinates, box, held, found):
     """List the examples in all outer and not all inner halfplanes, and count those in all inner.
 
-    Returns how many were found, or -1 when they do not fit.  O(d) and O(1) an example.
+    Columns must be narrow (:mod:`geometry.columns`).  Returns how many were found, or -1 when they
+    do not fit.  O(d) and O(1) an example.
     """
-    columns, totals = tables.columns, tables.totals
-    width = columns.shape[1]
+    by_label = (unpack(tables.totals[0]), unpack(tables.totals[1]))
+    width = len(by_label[0].cells)
+    negatives = np.int64(by_label[0].before[width])
     a, b, c = _corner_lines(tables.basis, box)
     cut = np.zeros(6, dtype=np.int64)
     rest = np.zeros(6, dtype=np.int64)
@@ -154,7 +157,6 @@ def gather(tables, ordinates, box, held, found):
             step[f] = q // m
             more[f] = q - step[f] * m
             size[f] = m
-    negatives = np.int64(totals[0, width])
     held[:] = 0
     count = 0
     for x in range(width):
@@ -166,13 +168,14 @@ def gather(tables, ordinates, box, held, found):
             for f in range(3, 6):
                 inner_low, inner_high = _narrow(a[f], b[f], c[f], cut[f], x, inner_low, inner_high)
             for label in range(2):
-                column = columns[label, x]
+                columns = by_label[label]
+                column = columns.cells[x]
                 begin, end = column[low], column[high]
                 skip = skip_end = end
                 if inner_low < inner_high:
                     skip, skip_end = column[inner_low], column[inner_high]
                     held[label] += skip_end - skip
-                first = totals[label, x] + (negatives if label else 0)
+                first = columns.before[x] + (negatives if label else 0)
                 for rank in range(begin, end):
                     if skip <= rank < skip_end:
                         continue

@@ -9,7 +9,7 @@ import pytest
 
 from geometry.arrangement import Arrangement, Cell, area, arrange, clip
 from geometry.duality import admitted_parts, side
-from geometry.halfplane import HalfplaneLattice, Sheet
+from geometry.halfplane import MAX_D, HalfplaneLattice, Sheet
 
 
 def small_lattices() -> list[HalfplaneLattice]:
@@ -71,7 +71,7 @@ def test_cells_partition_the_lattice_by_signature(lattice: HalfplaneLattice) -> 
 
 
 @pytest.mark.parametrize("measure", ["chord", "paper"])
-@pytest.mark.parametrize(("d", "n"), [(5, 30), (64, 40), (1024, 60), (4096, 20)])
+@pytest.mark.parametrize(("d", "n"), [(5, 30), (64, 40), (1024, 60), (4096, 20), (MAX_D, 20)])
 def test_areas_and_lattice_points_sum_to_the_region(measure: str, d: int, n: int) -> None:
     """Exactly, at the finest resolution."""
     lattice = HalfplaneLattice(d, measure)

@@ -1,14 +1,16 @@
-"""Counting in O(1) agrees with testing every example, on tiny grids and at the size limit."""
+"""Counting in O(1) agrees with testing every example, on tiny grids, wide ones and the largest."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from geometry.counting import NO_LINE, count_columns, count_piece, line_row, make_tables
-from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice
+from geometry.columns import column_shift, count_columns, unpack
+from geometry.counting import NO_LINE, count_piece, line_row, make_tables
+from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Sheet
 
 
 def random_halfplanes(
@@ -76,6 +78,157 @@ def test_counts_are_exact_on_the_largest_grid() -> None:
             got = count_piece(tables.lines, tables.below, tables.totals[label], *rows)
             inside = first.contains(points) & second.contains(points) & third.contains(points)
             assert got == np.count_nonzero(inside & (labels == label))
+
+
+# -- wide columns: more than one abscissa in each ---------------------------------------------
+
+#: The least grid with wide columns, some whose last column is cut short, and the largest.
+WIDE = [2049, 4097, 5000, 2**16 + 3, MAX_D]
+
+
+def spread(d: int, rng: np.random.Generator) -> np.ndarray:
+    """Examples all over the square, at its corners, and on lines through them."""
+    points = rng.integers(0, d + 1, (300, 2))
+    points[:60, 1] = points[:60, 0]
+    points[60:120, 1] = d - points[60:120, 0]
+    points[120:130, 0] = d // 2
+    points[130:134] = [(0, 0), (d, 0), (0, d), (d, d)]
+    return points
+
+
+def crowded(d: int, rng: np.random.Generator) -> np.ndarray:
+    """All examples in one cell, many at one place."""
+    width = 1 << column_shift(d)
+    corner = d // 3 >> column_shift(d) << column_shift(d)
+    points = corner + rng.integers(0, width, (200, 2))
+    points[:40] = points[0]
+    return points
+
+
+def last_column(d: int, rng: np.random.Generator) -> np.ndarray:
+    """Examples in the last column, which may be narrower than the others, and beside it."""
+    points = rng.integers(0, d + 1, (100, 2))
+    points[:, 0] = d - rng.integers(0, 2 << column_shift(d), 100)
+    return points
+
+
+def fan(lattice: HalfplaneLattice, at: tuple[int, int]) -> list[Halfplane]:
+    """Halfplanes on all sheets whose boundaries pass through a grid point, vertical ones too."""
+    found = []
+    for sheet, slope in itertools.product(lattice.sheets, (-1, 0, 1)):
+        t, height = at if sheet.flat else at[::-1]
+        u = height - slope * t
+        v = u + slope * lattice.d if lattice.measure == "chord" else slope
+        found.append(lattice.halfplane(sheet, u << lattice.bits, v << lattice.bits))
+    return found
+
+
+def test_columns_hold_every_example_in_its_cell() -> None:
+    rng = np.random.default_rng(4)
+    for d in (2048, *WIDE):
+        points, labels = spread(d, rng), rng.random(300) < 0.3
+        shift = column_shift(d)
+        assert shift == 0 or 513 <= (d >> shift) + 1 <= 1024
+        for label, packed in enumerate(count_columns(points, labels, d)):
+            columns = unpack(packed)
+            own = points[labels == label]
+            assert (columns.d, columns.shift) == (d, shift)
+            assert columns.before[-1] == len(own)
+            cells = np.diff(columns.cells, axis=1)
+            where = own >> shift
+            assert np.array_equal(np.argwhere(cells), np.unique(where, axis=0))
+            assert cells.sum() == len(own)
+            if shift:
+                order = np.lexsort((where[:, 1], where[:, 0]))
+                assert np.array_equal(columns.examples >> shift, where[order])
+                assert sorted(map(tuple, columns.examples)) == sorted(map(tuple, own))
+
+
+@pytest.mark.parametrize("placed", [spread, crowded, last_column])
+@pytest.mark.parametrize("measure", ["chord", "paper"])
+@pytest.mark.parametrize("d", WIDE)
+def test_wide_counts_match_membership(
+    d: int, measure: str, placed: Callable[[int, np.random.Generator], np.ndarray]
+) -> None:
+    """Crossings within columns and exactly between two of them; rulers may change at both."""
+    rng = np.random.default_rng(d)
+    lattice = HalfplaneLattice(d, measure)
+    points = placed(d, rng)
+    labels = rng.random(len(points)) < 0.5
+    x, y = (int(c) for c in points[0])
+    between = x >> column_shift(d) << column_shift(d)
+    fans = [*fan(lattice, (between, y)), *fan(lattice, (max(between - 1, 0), y))]
+    fans += fan(lattice, (x, y))
+    chosen = [fans[i] for i in rng.permutation(len(fans))[:14]]
+    chosen += random_halfplanes(lattice, rng, 8)
+    assert_counts(lattice, points, labels, chosen)
+
+
+def assert_counts(
+    lattice: HalfplaneLattice, points: np.ndarray, labels: np.ndarray, halfplanes: list[Halfplane]
+) -> None:
+    """Every triple of the halfplanes holds as many examples as counted."""
+    tables = make_tables(count_columns(points, labels, lattice.d), lattice.basis, 1 << 20)
+    inside = np.array([h.contains(points) for h in halfplanes])
+    for label in (0, 1):
+        rows = [line_row(tables, int(h.sheet), h.u, h.v, label) for h in halfplanes]
+        own = inside[:, labels == label].astype(np.int64)
+        wanted = np.einsum("ip,jp,kp->ijk", own, own, own)
+        triples = itertools.combinations_with_replacement(range(len(halfplanes)), 3)
+        for i, j, k in triples:
+            got = count_piece(
+                tables.lines, tables.below, tables.totals[label], rows[i], rows[j], rows[k]
+            )
+            assert got == wanted[i, j, k], (halfplanes[i], halfplanes[j], halfplanes[k])
+
+
+@pytest.mark.parametrize("measure", ["chord", "paper"])
+@pytest.mark.parametrize("d", WIDE)
+def test_wide_counts_are_exact_at_the_corners_of_boxes(d: int, measure: str) -> None:
+    """Where coefficients are largest, outside the class too; Python's integers do not overflow."""
+    rng = np.random.default_rng(d + 1)
+    lattice = HalfplaneLattice(d, measure)
+    points = spread(d, rng)
+    labels = rng.random(len(points)) < 0.5
+    tables = make_tables(count_columns(points, labels, d), lattice.basis, 1 << 20)
+    s = d << lattice.bits
+    ends = (-s, 0, s + 1, 2 * s + 1) if measure == "chord" else (lattice.low, 0, lattice.high + 1)
+    lines = [
+        (int(sheet), u, v)
+        for sheet in lattice.sheets
+        for u, v in itertools.product(ends, ends)
+        if measure == "paper" or abs(u - v) <= 2 * s + 1
+    ]
+    chosen = [lines[i] for i in rng.permutation(len(lines))[:24]]
+    inside = np.array([exactly_inside(lattice, line, points) for line in chosen])
+    for label in (0, 1):
+        rows = [line_row(tables, *line, label) for line in chosen]
+        for i, j, k in rng.integers(0, len(chosen), (300, 3)):
+            got = count_piece(
+                tables.lines, tables.below, tables.totals[label], rows[i], rows[j], rows[k]
+            )
+            held = inside[i] & inside[j] & inside[k] & (labels == label)
+            assert got == np.count_nonzero(held), [chosen[n] for n in (i, j, k)]
+
+
+def exactly_inside(
+    lattice: HalfplaneLattice, line: tuple[int, int, int], points: np.ndarray
+) -> list[bool]:
+    """Membership in Python's integers."""
+    sheet, u, v = line
+    a, b, c = Halfplane(lattice, Sheet(sheet), u, v).coefficients
+    return [a * x + b * y >= c for x, y in points.tolist()]
+
+
+def test_wide_columns_without_examples_count_nothing() -> None:
+    lattice = HalfplaneLattice(5000)
+    points = np.array([[17, 4999], [17, 4998], [5000, 0]])
+    totals = count_columns(points, np.ones(3, dtype=bool), 5000)
+    tables = make_tables(totals, lattice.basis, 0)
+    for label, wanted in ((0, 0), (1, 3)):
+        row = line_row(tables, 0, 0, 0, label)
+        got = count_piece(tables.lines, tables.below, totals[label], row, NO_LINE, NO_LINE)
+        assert got == wanted
 
 
 def test_a_full_table_says_so_and_starts_again() -> None:

@@ -328,8 +328,8 @@ def test_an_empty_drawing_gives_zeros_or_says_what_to_do():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d.set_grid(0), "grid size 0 is outside 1..4096"),
-        (lambda d: d.set_grid(5000), "grid size 5000"),
+        (lambda d: d.set_grid(0), "grid size 0 is outside 1..1048576"),
+        (lambda d: d.set_grid(1048577), "grid size 1048577"),
         (lambda d: d.set_grid(10.5), "grid size 10.5"),
         (lambda d: d.set_sampling(n=0), "number of examples 0"),
         (lambda d: d.set_sampling(n=10**8), "number of examples 100000000"),

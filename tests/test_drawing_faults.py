@@ -16,6 +16,7 @@ from shapely.geometry import LineString, Polygon
 from geodp_app.drawing.crossings import CROSS, OVERLAP, TOUCH, meetings
 from geodp_app.drawing.faults import MOST_FAULTS, draft_faults, faults, shape_faults
 from geodp_app.drawing.shapes import Drawing, Ring, Shape
+from geometry.halfplane import MAX_D
 
 SQUARE: Ring = ((0, 0), (20, 0), (20, 20), (0, 20))
 
@@ -170,7 +171,7 @@ def test_every_crossing_lies_on_both_edges_it_names(ring: Ring) -> None:
                 assert edge.distance(shapely.Point(fault.at)) < 1e-9
 
 
-@given(points(4096), points(4096), points(4096), points(4096))
+@given(points(MAX_D), points(MAX_D), points(MAX_D), points(MAX_D))
 def test_segments_meet_where_fractions_say(a, b, c, d) -> None:  # type: ignore[no-untyped-def]
     assume(a != b and c != d)
     edges = np.array([[*a, *b], [*c, *d]])

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from geometry.halfplane import HalfplaneLattice
+from geometry.columns import count_columns
+from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners import envelope, envelope_selection
 from learners.arrangement_selection import ArrangementSelection
 from learners.envelope_selection import EnvelopeSelection, first_boxes
@@ -97,6 +98,82 @@ def test_triangles_on_a_coarse_lattice_with_many_ties() -> None:
     selection = EnvelopeSelection(HalfplaneLattice(4, bits=1), "triangle", table_bytes=1 << 20)
     score = score_of("disjunction", 2, labels, 5)
     assert_same_law(selection, points, labels, score, 0.7, 2500, seed=11)
+
+
+def crowded_examples(d: int, n: int, side: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """As random_examples, but all within a square of that side in the middle of the grid."""
+    points, labels = random_examples(side, n, seed)
+    return points + d // 2, labels
+
+
+@pytest.fixture
+def columns_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns of one sample are counted once, not for each of thousands of draws."""
+    found: dict[int, object] = {}
+
+    def once(points: np.ndarray, labels: np.ndarray, d: int) -> object:
+        if id(points) not in found:
+            found[id(points)] = count_columns(points, labels, d)
+        return found[id(points)]
+
+    monkeypatch.setattr(envelope_selection, "count_columns", once)
+
+
+@pytest.mark.usefixtures("columns_once")
+@pytest.mark.parametrize(
+    ("d", "side", "measure", "rate"),
+    [(5000, 12, "chord", 2.5), (5000, 12, "paper", 5.0), (MAX_D, 3000, "chord", 2.5)],
+)
+def test_halfplanes_on_a_wide_grid_follow_the_enumerated_law(
+    d: int, side: int, measure: str, rate: float
+) -> None:
+    """A few cells of wide columns hold all the examples, and boundaries pass between these."""
+    points, labels = crowded_examples(d, 14, side, seed=3)
+    selection = EnvelopeSelection(HalfplaneLattice(d, measure), "halfplane", table_bytes=1 << 20)
+    score = score_of("disjunction", 1, labels, int(labels.sum()) // 2)
+    assert_same_law(selection, points, labels, score, rate, 1500, seed=12)
+
+
+@pytest.mark.usefixtures("columns_once")
+def test_triangles_on_a_wide_grid_follow_the_enumerated_law() -> None:
+    points, labels = crowded_examples(MAX_D, 9, 3000, seed=3)
+    selection = EnvelopeSelection(HalfplaneLattice(MAX_D), "triangle", table_bytes=1 << 20)
+    score = score_of("disjunction", 1, labels, int(labels.sum()) // 2)
+    assert_same_law(selection, points, labels, score, 2.7, 1000, seed=13)
+
+
+@pytest.mark.parametrize("measure", ["chord", "paper"])
+@pytest.mark.parametrize("d", [30, 4097, 2**16 + 3, MAX_D])
+def test_the_exact_value_is_the_score(d: int, measure: str) -> None:
+    """Also with vertical boundaries; a value below what is asked for may be any value below."""
+    rng = np.random.default_rng(d)
+    lattice = HalfplaneLattice(d, measure)
+    points = rng.integers(0, d + 1, (400, 2))
+    points[:100] = d // 3 + rng.integers(0, 1 + d // 1000, (100, 2))
+    labels = rng.random(400) < 0.5
+    totals = count_columns(points, labels, d)
+    basis = np.array(lattice.basis)
+    middle = (d // 3) << lattice.bits
+    for _ in range(300):
+        piece = []
+        while len(piece) < 3:
+            u, v = (int(c) for c in rng.integers(lattice.low, lattice.high + 1, 2))
+            if rng.random() < 0.3:
+                u, v = middle, middle if measure == "chord" else 0
+            if lattice.admits(u, v):
+                piece.append(
+                    lattice.halfplane(lattice.sheets[rng.integers(len(lattice.sheets))], u, v)
+                )
+        held = inside_piece(tuple(piece), points)
+        positives, negatives = int((held & labels).sum()), int((held & ~labels).sum())
+        theta = np.array([c for h in piece for c in (h.u, h.v)])
+        sheets = envelope.pack_sheets(tuple(int(h.sheet) for h in piece))
+        for k, c_pos, c_neg in ((1, 0, 1000), (2, 1000, 0), (3, -50, 20)):
+            value = min(k * positives + c_pos, -k * negatives + c_neg)
+            target = envelope.Target(k, c_pos, c_neg, 1.0, 0, 0, 0, 1)
+            for least in (value - 7, value, value + 1, value + 40):
+                got = envelope._exact_value(target, totals, basis, sheets, theta, least)
+                assert got == value if least <= value else got < least
 
 
 def test_the_law_survives_dropped_tables() -> None:

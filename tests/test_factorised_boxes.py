@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from geometry.counting import count_columns, make_tables
+from geometry.columns import count_columns
+from geometry.counting import make_tables
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners import envelope, factorised_boxes
 from learners.factorised_boxes import MIX, SIDE, make_workspace, order_by_column

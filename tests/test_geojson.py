@@ -235,7 +235,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "frame": ({**DONUT, "geodp": {"frame": "utm"}}, "geodp.frame must be"),
     "grid missing": ({**DONUT, "geodp": {"frame": "grid"}}, "geodp.grid must be an integer"),
     "grid a boolean": ({**DONUT, "geodp": {"grid": True}}, "geodp.grid must be an integer"),
-    "grid too large": ({**DONUT, "geodp": {"grid": 5000}}, r"integer in 1..4096, not 5000"),
+    "grid too large": ({**DONUT, "geodp": {"grid": 2**21}}, r"integer in 1..1048576, not 2097152"),
     "off the grid": (
         {**DONUT, "geodp": {"frame": "grid", "grid": 3}},
         r"ring 0: position 1 \(4, 0\) is outside the grid 0..3",

@@ -6,7 +6,8 @@ from itertools import count
 import numpy as np
 import pytest
 
-from geometry.halfplane import HalfplaneLattice
+from geometry.halfplane import MAX_D, HalfplaneLattice
+from learners.arrangement_selection import halfplane_classes
 from learners.best_piece import BestPiece, best_piece, gain_less_loss
 from learners.greedy import GreedyConvexLearner, GreedyDiagnostics, GreedyUnionLearner
 from learners.records import Release, inside_piece, predict_pieces
@@ -96,6 +97,30 @@ def test_no_piece_of_the_lattice_is_better(lattice, role, weight):
         assert found.value == best_of_all(held, where, labels, role, weight)
         assert found.value == gain - (weight or 0) * loss
         assert weight is not None or loss == 0
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+@pytest.mark.parametrize("role", PIECES)
+@pytest.mark.parametrize(("d", "side"), [(5000, 9), (MAX_D, MAX_D)])
+def test_no_piece_is_better_on_a_wide_grid(d, side, role, weight):
+    """Against all classes of the arrangement, by what they hold of the sample."""
+    rng = np.random.default_rng(d)
+    lattice = HalfplaneLattice(d)
+    points = (d - side) // 2 + rng.integers(0, side + 1, (14, 2))
+    labels = rng.random(14) < 0.5
+    classes = halfplane_classes(lattice, points)
+    bits = [1 << classes.examples.index((x, y)) for x, y in points.tolist()]
+    sets = {c.inside for c in classes.halfplanes}
+    if role == "disjunction":
+        sets = {one & two for one in sets for two in sets}
+        sets = {one & two.inside for one in sets for two in classes.halfplanes}
+    held = np.array([[bool(inside & bit) for bit in bits] for inside in sets])
+    found = search(points, labels, lattice, role, weight, max_boxes=1 << 18)
+    gain, loss = worth(found, points, labels, role)
+    best = best_of_all(held, np.arange(14), labels, role, weight)
+    assert found.value == gain - (weight or 0) * loss <= best <= found.value + found.gap
+    if role == "conjunction":
+        assert found.gap == 0
 
 
 @pytest.mark.parametrize("boxes", [1, 30, 1000])

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geometry.grid import Bounds, BoundsError, GridMap
+from geometry.halfplane import MAX_D
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -17,7 +18,7 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 @st.composite
 def grid_maps(draw: st.DrawFn) -> GridMap:
     """A map onto a box at least a thousandth of a degree wide and high."""
-    d = draw(st.integers(1, 4096))
+    d = draw(st.integers(1, MAX_D))
     west, south = draw(st.floats(-180, 179.99)), draw(st.floats(-90, 89.99))
     east = draw(st.floats(west + 0.001, 180))
     north = draw(st.floats(south + 0.001, 90))

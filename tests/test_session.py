@@ -27,6 +27,7 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples, Frame
 from geometry.grid import Bounds
+from geometry.halfplane import MAX_D
 
 BOX = Bounds(13.1, 42.0, 20.000000000000004, 47.3)
 SHAPES = (
@@ -101,6 +102,15 @@ def test_points_in_column_order_or_views_are_saved_right(tmp_path):
     one = replace(odd, points=odd.points[:1], labels=odd.labels[:1])
     save_session(tmp_path / "a", replace(work, examples=one))
     assert_same(replace(work, examples=one), load_session(tmp_path / "a").work)
+
+
+@pytest.mark.parametrize("d", [65535, 65536, MAX_D])
+def test_points_at_the_far_edge_of_a_large_grid_come_back(tmp_path, d):
+    frame = Frame(d)
+    far = Examples(np.array([[d, 0], [d - 1, d], [0, d]]), np.array([1, 0, 1]), frame)
+    work = Work(drawing=Drawing(d), examples=far)
+    save_session(tmp_path / "a", work)
+    assert_same(work, load_session(tmp_path / "a").work)
 
 
 def test_a_million_examples_take_a_moment_and_5_megabytes(tmp_path):

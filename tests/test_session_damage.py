@@ -116,7 +116,7 @@ def drop(key: str) -> Callable[[Members], None]:
         (put("bounds", value=[5, 0, 1, 1]), "west < east"),
         (put("bounds", value=[10**400, 0, 1, 1]), "session.json: "),
         (put("drawing", value=[]), "not a drawing"),
-        (put("drawing", "grid", value=10**6), "grid size 1000000 is outside 1..4096"),
+        (put("drawing", "grid", value=10**7), "grid size 10000000 is outside 1..1048576"),
         (put("drawing", "grid", value="100"), "'100' is not a whole number"),
         (put("drawing", "shapes", value=[[[[0, 0], [1, 0], [0, 101]]]]), "off the grid 0..100"),
         (put("drawing", "shapes", value=[[[[0, 0], [1, 0]]]]), "a ring of 2 vertices"),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from geodp_app.document.strict_files import DamagedFileError
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.stored_run import StoredRun
-from geometry.halfplane import HalfplaneLattice, Sheet
+from geometry.halfplane import MAX_D, HalfplaneLattice, Sheet
 from learners.accounting import PrivacySpent
 from learners.records import Release, StepDiagnostics, StepRecord, StepRelease
 
@@ -103,7 +103,7 @@ def test_a_greedy_run_is_kept_with_plain_diagnostics_and_without_loading_its_lea
 @given(data=st.data())
 @settings(max_examples=40, deadline=None)
 def test_any_pieces_on_any_lattice_come_back(measure, data):
-    d = data.draw(st.integers(1, 4096))
+    d = data.draw(st.integers(1, MAX_D))
     bits = data.draw(st.integers(0, HalfplaneLattice.finest_bits(d, measure)))
     lattice = HalfplaneLattice(d, measure, bits)
     heights = st.integers(0, d << bits)

@@ -203,7 +203,7 @@ class Document:
         Raises
         ------
         InputError
-            If the grid is outside 1..4096.
+            If the grid is outside 1..MAX_D.
         """
         check_grid(grid)
         work = self.work

@@ -32,16 +32,23 @@ _FAULTS = (
 
 
 def points_bytes(examples: Examples) -> bytes:
-    """The archive: 5 bytes an example; grid coordinates fit in 16 bits."""
+    """The archive: 5 bytes an example where grid coordinates fit in 16 bits, else 9."""
     out = io.BytesIO()
     # row by row, whatever order the arrays have in memory
-    points = np.ascontiguousarray(examples.points, "<u2")
+    points = np.ascontiguousarray(examples.points, _point_type(examples.frame.d))
     np.savez(out, allow_pickle=False, points=points, labels=examples.labels.astype("u1"))
     return out.getvalue()
 
 
-def read_points(data: bytes, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Points, shape (count, 2), and labels, shape (count,), not yet compared with any grid.
+def read_points(data: bytes, count: int, d: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Points, shape (count, 2), and labels, shape (count,), not yet compared with the grid.
+
+    Parameters
+    ----------
+    data : bytes
+    count : int
+    d : int
+        Grid size: it decides how coordinates are stored.
 
     Raises
     ------
@@ -50,9 +57,14 @@ def read_points(data: bytes, count: int) -> tuple[NDArray[np.int64], NDArray[np.
     """
     archive = Archive(io.BytesIO(data), {_POINTS: MAX_TOTAL, _LABELS: MAX_TOTAL})
     archive.refuse_others()
-    points = _read_array(archive, _POINTS, "<u2", (count, 2))
+    points = _read_array(archive, _POINTS, _point_type(d), (count, 2))
     labels = _read_array(archive, _LABELS, "|u1", (count,))
     return points.astype(np.int64), labels.astype(np.int64)
+
+
+def _point_type(d: int) -> str:
+    """How coordinates 0..d are stored."""
+    return "<u2" if d < 1 << 16 else "<u4"
 
 
 def _read_array(

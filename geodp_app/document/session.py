@@ -3,7 +3,8 @@
 A session is a zip archive with three members:
 
 ``session.json``   schema version, settings, drawing, bounds, name
-``points.npz``     the examples, if there are any: ``points`` (n, 2) uint16, ``labels`` (n,) uint8
+``points.npz``     the examples, if there are any: ``points`` (n, 2) uint16 (uint32 on grids from
+                   65536 up), ``labels`` (n,) uint8
 ``steps.jsonl``    the run, if there is one (:mod:`geodp_app.runs.stored_run`)
 
 Members are stored without compression: random grid points hardly shrink, and saving stays fast.
@@ -213,7 +214,7 @@ def _read_bounds(data: Any) -> Bounds | None:
 def _with_examples(work: Work, said: Any, data: bytes) -> Work:
     """The work with its examples; `said` is what the state tells of them."""
     count, simulated = said["count"], _flag(said["simulated"], "simulated")
-    points, labels = read_points(data, count)
+    points, labels = read_points(data, count, work.drawing.grid)
     examples = Examples(points, labels, work.frame)
     check_examples(examples)
     return replace(work, examples=examples, simulated=simulated)

@@ -4,7 +4,8 @@ Candidates are pairs whose bounding boxes meet (an STR tree), so an outline of n
 n log n; signs of integer determinants decide.  A meeting is a proper crossing, an overlap of
 positive length, or a touch: an end of one segment on the other.
 
-Frame: any integers below 2**19 in size, for which every product stays under 2**62.
+Frame: grid units 0..2**20.  A turn is at most 2**40 in size and a difference of two 2**41, so
+every product stays below 2**62.
 """
 
 from __future__ import annotations
@@ -103,10 +104,12 @@ def meetings(edges: Ints, first: Ints, second: Ints) -> Meetings:
     at = np.zeros((len(first), 2))
     crossing = (np.sign(c_side) * np.sign(d_side) < 0) & (np.sign(a_side) * np.sign(b_side) < 0)
     kind[crossing] = CROSS
-    # a + t (b - a) with t = a_side / (a_side - b_side): integers up to the one division
+    # a + t (b - a) with t = a_side / (a_side - b_side): integers up to the one division, which
+    # rounds once for Python's integers however large they are
     share, whole = a_side[crossing], (a_side - b_side)[crossing]
-    at[crossing, 0] = (ax[crossing] * whole + share * (bx - ax)[crossing]) / whole
-    at[crossing, 1] = (ay[crossing] * whole + share * (by - ay)[crossing]) / whole
+    for axis, start, way in ((0, ax, bx - ax), (1, ay, by - ay)):
+        scaled = start[crossing] * whole + share * way[crossing]
+        at[crossing, axis] = scaled.astype(object) / whole.astype(object)
 
     along = (c_side == 0) & (d_side == 0)
     for side, x, y, (x1, y1, x2, y2) in (

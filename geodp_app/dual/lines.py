@@ -62,7 +62,7 @@ def distinct_lines(
     Parameters
     ----------
     points : ndarray of int, shape (n, 2)
-        Grid coordinates, 0..4096.
+        Grid coordinates, 0..2**20.
     labels : ndarray of bool or int, shape (n,)
     alive : ndarray of bool, shape (n,), optional
         By default all are.

@@ -1,7 +1,8 @@
 """Examples on the plane: what each one is at a step, and a picture with a pixel a grid point.
 
-Above some ten thousand points a picture is the only thing that can be panned smoothly; with one
-pixel for each grid point it is exact, never binned.  Frame: row 0 is y = 0 (y up).
+Above some ten thousand points a picture is the only thing that can be panned smoothly; up to
+d = 2048 it has one pixel for each grid point and is exact, never binned.  Frame: row 0 is y = 0
+(y up).
 """
 
 from __future__ import annotations

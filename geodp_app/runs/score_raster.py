@@ -4,9 +4,9 @@
 
 For every pixel of a sheet's square the lattice point nearest to the pixel's centre is taken as
 the moving halfplane, the other halfplanes of the piece stay, and the examples inside are counted
-by the tables of :mod:`geometry.counting`: O(d) a pixel and label, whatever the number of
-examples.  Tables are dropped whenever a few hundred lines have been met, so memory is that of
-the columns, 8 (d+1)(d+2) bytes, and about a megabyte.
+by the tables of :mod:`geometry.counting`: O(columns) a pixel and label.  Tables are dropped
+whenever a few hundred lines have been met, so memory is that of the columns
+(:mod:`geometry.columns`) and a few megabytes.
 
 Imports numba: for the learner's process only.
 """
@@ -19,9 +19,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from geometry.columns import count_columns
 from geometry.counting import (
     NO_LINE,
-    count_columns,
     count_piece,
     forget_lines,
     line_row,
@@ -67,8 +67,8 @@ def count_raster(
         Whether the lattice point carries base measure; counts are 0 where it does not.
     """
     # fresh copies: compiled loops know one kind of array
-    columns = count_columns(np.array(points, dtype=np.int64), np.array(labels, bool), lattice.d)
-    tables = make_tables(columns, lattice.basis, 0)
+    totals = count_columns(np.array(points, dtype=np.int64), np.array(labels, bool), lattice.d)
+    tables = make_tables(totals, lattice.basis, 0)
     fixed = np.full((2, 3), -1, dtype=np.int64)
     for row, other in zip(fixed, others, strict=False):
         row[:] = other.sheet, other.u, other.v

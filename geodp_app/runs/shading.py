@@ -10,7 +10,8 @@ the score of each and its probability, lattice points * exp(rate * value), norma
 cells of all sheets, drawn or not.  Many lines: a raster of exact scores
 (:mod:`geodp_app.runs.score_raster`).  Nothing is released: all of it is for the curator.
 
-Complexity: O(l^2 log l) for l lines (about a second for 120), else O(resolution^2 * d) a sheet.
+Complexity: O(l^2 log l) for l lines (about a second for 120), else O(resolution^2 * columns) a
+sheet (:mod:`geometry.columns`).
 """
 
 from __future__ import annotations

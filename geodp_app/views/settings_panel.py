@@ -141,7 +141,7 @@ class SettingsPanel(QScrollArea):
         self.grid = QSpinBox(minimum=1, maximum=MAX_D, singleStep=64)
         self.grid.setKeyboardTracking(False)
         self.grid.valueChanged.connect(self.grid_changed)
-        self._add(form, "Grid d", self.grid, f"Coordinates are 0..d; at most {MAX_D}")
+        self._add(form, "Grid d", self.grid, f"Coordinates are 0..d; at most {MAX_D:,}")
         self._imported = QLabel("These examples were imported: drawing does not change them.")
         self._imported.setWordWrap(True)
         self._imported.setObjectName("note")
