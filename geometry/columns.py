@@ -165,7 +165,7 @@ def fill_line(packed, a, b, c, row):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _first_cut(line, x, shift):
-    """Of a line's cut at abscissa x: whole part, rest, their steps to the next column, divisor."""
+    """A line's cut at abscissa x: whole part and rest, their steps to the next column, divisor."""
     a, b, c = line
     if b == 0:
         return 0, 0, 0, 0, 1
@@ -188,21 +188,13 @@ def _onward(cut, rest, step, more, size):
 @njit(cache=True, nogil=True, error_model="numpy")
 def _fill_narrow(cells, a, b, c, row):
     width, height = cells.shape
-    p, q, m = cut_terms(a, b, c)
-    cut = p // m
-    rest = p - cut * m
-    step = q // m
-    more = q - step * m
+    cut, rest, step, more, m = _first_cut((a, b, c), 0, 0)
     count = 0
     row[0] = 0
     for x in range(width):
         count += cells[x, min(max(cut, 0), height - 1)]
         row[x + 1] = count
-        cut += step
-        rest += more
-        if rest >= m:
-            rest -= m
-            cut += 1
+        cut, rest = _onward(cut, rest, step, more, m)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -229,7 +221,7 @@ def _fill_wide(columns, a, b, c, row):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _band(b, here, there, low, high, surely_low, surely_high):
-    """Ordinates that a column may and surely does hold, narrowed by a cut from here to there."""
+    """Ordinates that may be inside, and that surely are, given a cut between here and there."""
     if b == 0:
         return low, high, surely_low, surely_high
     least, most = min(here, there), max(here, there)
@@ -277,11 +269,9 @@ def count_span(columns, start, stop, first, last, one, two, three, most):
         cut_2, rest_2 = _onward(cut_2, rest_2, step_2, more_2, size_2)
         cut_3, rest_3 = _onward(cut_3, rest_3, step_3, more_3, size_3)
         band = (np.int64(0), top, np.int64(0), top)
-        band = _band(one[1], here_1, cut_1, band[0], band[1], band[2], band[3])
-        band = _band(two[1], here_2, cut_2, band[0], band[1], band[2], band[3])
-        low, high, surely_low, surely_high = _band(
-            three[1], here_3, cut_3, band[0], band[1], band[2], band[3]
-        )
+        band = _band(one[1], here_1, cut_1, *band)
+        band = _band(two[1], here_2, cut_2, *band)
+        low, high, surely_low, surely_high = _band(three[1], here_3, cut_3, *band)
         if low >= high:
             continue
         # cells low..high - 1; those from surely_low to surely_high - 1 count whole

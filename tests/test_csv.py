@@ -155,7 +155,7 @@ def test_degrees_outside_the_public_bounds_are_refused(write, row, reason):
         (b"x,y,label\n3,4,1\n\xff,6,0\n", "line 3 is not UTF-8"),
         ("# geodp {oops\nx,y,label\n3,4,1\n", "line 1: '# geodp' must be followed by a JSON"),
         ('# geodp {"grid": 0}\nx,y,label\n3,4,1\n', "grid 0"),
-        ('# geodp {"grid": 99999}\nx,y,label\n3,4,1\n', "grid 99999"),
+        ('# geodp {"grid": 1048577}\nx,y,label\n3,4,1\n', "grid 1048577"),
         ('# geodp {"grid": true}\nx,y,label\n3,4,1\n', "grid True"),
         ('# geodp {"bounds": [5, 0, 1, 1]}\nx,y,label\n3,4,1\n', "bounds in its first line"),
         ('# geodp {"bounds": 5}\nx,y,label\n3,4,1\n', "bounds in its first line"),

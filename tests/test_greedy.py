@@ -115,7 +115,7 @@ def test_no_piece_is_better_on_a_wide_grid(d, side, role, weight):
         sets = {one & two for one in sets for two in sets}
         sets = {one & two.inside for one in sets for two in classes.halfplanes}
     held = np.array([[bool(inside & bit) for bit in bits] for inside in sets])
-    found = search(points, labels, lattice, role, weight, max_boxes=1 << 18)
+    found = search(points, labels, lattice, role, weight, max_boxes=1 << 15)
     gain, loss = worth(found, points, labels, role)
     best = best_of_all(held, np.arange(14), labels, role, weight)
     assert found.value == gain - (weight or 0) * loss <= best <= found.value + found.gap

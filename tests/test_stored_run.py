@@ -168,7 +168,7 @@ RELEASE = json.loads(stored().to_lines()[3])["release"]
         (edit(HEAD, bits=40), "line 1: bits = 40 is outside"),
         (edit(HEAD, bits=3), "line 2: "),
         (edit(HEAD, bits="17"), "line 1: bits: '17' is not a whole number"),
-        (edit(HEAD, grid=10**5), "line 1: grid size d = 100000"),
+        (edit(HEAD, grid=10**7), "line 1: grid size d = 10000000"),
         (edit(HEAD, grid=None), "line 1: 'grid' is missing or unknown"),
         (edit(HEAD, settings={**SETTINGS, "k": 0}), "line 1: k = 0"),
         (edit(HEAD, settings={**SETTINGS, "extra": 0}), "line 1: settings: 'extra' is missing or"),
