@@ -166,7 +166,7 @@ def _field_fault(text: str, column: str, low: float, high: float) -> str:
         if value != round(value):
             return f"{shown} is not an integer"
         if not low <= value <= high:
-            return f"{shown} is off the grid 0..{high:g} (set its size with --grid)"
+            return f"{shown} is off the grid 0..{high} (set its size with --grid)"
     if not low <= value <= high:
-        return f"{shown} is outside the bounds {low:g}..{high:g}"
+        return f"{shown} is outside the bounds {low:.10g}..{high:.10g}"
     return ""

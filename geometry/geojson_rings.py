@@ -168,7 +168,7 @@ def _grid_fault(ring: NDArray[np.float64], limit: float) -> str:
     if inside.all():
         return ""
     i = int(np.argmin(inside))
-    return f"position {i} {point(ring[i])} is outside the grid 0..{limit:g}"
+    return f"position {i} {point(ring[i])} is outside the grid 0..{limit:.10g}"
 
 
 def _invalidity(shape: BaseGeometry) -> str:
@@ -195,7 +195,7 @@ def is_number(value: Any) -> bool:
 
 
 def point(xy: NDArray[np.float64]) -> str:
-    return f"({xy[0]:g}, {xy[1]:g})"
+    return f"({xy[0]:.10g}, {xy[1]:.10g})"
 
 
 def short(value: Any) -> str:

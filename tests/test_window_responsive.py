@@ -24,8 +24,8 @@ def test_frames_are_not_blocked_while_a_large_run_goes_on(qtbot: QtBot, tmp_path
         heart.start()
         window.runs.run_or_pause()
         wait(qtbot, lambda: window.runs.current is not None and window.runs.current.cursor >= 3)
+        wait(qtbot, lambda: len(beats) > 60)
         gaps = np.diff(beats)
         # the share, not the worst: on a busy machine any process may wait for its turn
-        assert len(gaps) > 50
         assert np.percentile(gaps, 98) < 0.1
         window.runs.cancel()

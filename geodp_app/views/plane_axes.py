@@ -38,7 +38,7 @@ class PlaneAxis(pg.AxisItem):  # type: ignore[misc]
         """Texts of the ticks at grid coordinates."""
         start, unit = self._unit()
         if self._bounds is None:
-            return [f"{value:g}" for value in values]
+            return [f"{value:.10g}" for value in values]
         digits = max(0, -math.floor(math.log10(spacing * unit) + 1e-9))
         names = "EW" if self._across else "NS"
         return [_degrees(start + value * unit, digits, names) for value in values]
