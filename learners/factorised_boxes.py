@@ -93,8 +93,9 @@ def make_workspace() -> Workspace:
 
 def order_by_column(points: NDArray[np.int64], labels: NDArray[np.bool_]) -> NDArray[np.int32]:
     """Ordinates of all examples, int32 of shape (n,), by label, then column, then rising."""
-    order = np.lexsort((points[:, 1], points[:, 0], labels))
-    ordinates: NDArray[np.int32] = points[order, 1].astype(np.int32)
+    # one key an example, 21 bits a coordinate, sorts much faster than three arrays
+    keys = (labels.astype(np.int64) << 42) | (points[:, 0] << 21) | points[:, 1]
+    ordinates: NDArray[np.int32] = (np.sort(keys) & (1 << 21) - 1).astype(np.int32)
     return ordinates
 
 

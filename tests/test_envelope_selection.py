@@ -153,7 +153,7 @@ def test_the_exact_value_is_the_score(d: int, measure: str) -> None:
     rng = np.random.default_rng(d)
     lattice = HalfplaneLattice(d, measure)
     points = rng.integers(0, d + 1, (400, 2))
-    points[:100] = d // 3 + rng.integers(0, 1 + d // 1000, (100, 2))
+    points[:100] = d // 3 + rng.integers(-(d // 1000), d // 1000 + 1, (100, 2))
     labels = rng.random(400) < 0.5
     totals = count_columns(points, labels, d)
     basis = np.array(lattice.basis)
