@@ -175,7 +175,7 @@ def test_only_examples_inside_the_other_edges_make_lines() -> None:
     assert shade(replace(q, most_lines=lines - 1))[0].scores is not None
 
 
-@pytest.mark.parametrize("measure", ["chord", "paper"])
+@pytest.mark.parametrize(("d", "measure"), [(20, "chord"), (20, "paper"), (5000, "chord")])
 @pytest.mark.parametrize(
     ("role", "threshold", "held"),
     [
@@ -186,11 +186,11 @@ def test_only_examples_inside_the_other_edges_make_lines() -> None:
     ],
 )
 def test_a_raster_counts_like_one_by_one(
-    measure: str, role: str, threshold: int | None, held: bool
+    d: int, measure: str, role: str, threshold: int | None, held: bool
 ) -> None:
-    lattice = HalfplaneLattice(20, measure)  # type: ignore[arg-type]
+    lattice = HalfplaneLattice(d, measure)  # type: ignore[arg-type]
     others = wedge(lattice) if held else ()
-    q = question(20, 400, 5, measure=measure, role=role, threshold=threshold, others=others)
+    q = question(d, 400, 5, measure=measure, role=role, threshold=threshold, others=others)
     q = replace(q, most_lines=0)
     centres = pixel_centres(lattice, q.resolution)
     sheets = shade(q)
