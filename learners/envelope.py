@@ -75,7 +75,8 @@ _SPLIT_LINES = 48
 
 #: A strand lighter than this does not run until masses are weighed anew.
 TINY = 1e-150
-_NO_SHEET = 7
+#: In place of the sheet of an edge that a box does not have.
+NO_SHEET = 7
 
 
 class Partition(NamedTuple):
@@ -112,15 +113,18 @@ class Partition(NamedTuple):
 class Target(NamedTuple):
     """What is drawn from.
 
-    k, c_pos, c_neg : the integer score; rate : nats per unit of it; reference : the score that
-    weighs 1, the same for all strands of one draw; side : d * 2**bits, or 0 when the whole
-    rectangle is admitted (measure "paper"); low, step : origin and step of the coarse lattice;
-    narrow : longest side of a box that may be factorised, 0 for none.
+    k, c_pos, c_neg, total : the integer score, total for the sum of its two parts and not the
+    smaller; prior : weight of a lattice piece of no edge, one, two and three; rate : nats per unit
+    of the score; reference : the score that weighs 1, the same for all strands of one draw; side :
+    d * 2**bits, or 0 when the whole rectangle is admitted (measure "paper"); low, step : origin and
+    step of the coarse lattice; narrow : longest side of a box that may be factorised, 0 for none.
     """
 
     k: int
     c_pos: int
     c_neg: int
+    total: bool
+    prior: tuple[float, float, float, float]
     rate: float
     reference: int
     side: int
@@ -161,13 +165,24 @@ def grow(partition: Partition) -> Partition:
 
 def pack_sheets(sheets: tuple[int, ...]) -> int:
     """Three bits an edge; missing edges are 7."""
-    padded = (*sheets, _NO_SHEET, _NO_SHEET)[:3]
+    padded = (*sheets, NO_SHEET, NO_SHEET)[:3]
     return sum(sheet << (3 * e) for e, sheet in enumerate(padded))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _value(target, positives, negatives):
-    return min(target.k * positives + target.c_pos, -target.k * negatives + target.c_neg)
+    gained = target.k * positives + target.c_pos
+    lost = -target.k * negatives + target.c_neg
+    return gained + lost if target.total else min(gained, lost)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _most_negatives(target, positives, least):
+    """The most negatives with which a piece of at most so many positives scores `least`."""
+    room = target.c_neg - least
+    if target.total:
+        room += target.k * positives + target.c_pos
+    return room // target.k
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -221,7 +236,7 @@ def trim(side, box, e):
 @njit(cache=True, nogil=True, error_model="numpy")
 def _admitted_box(side, box):
     for e in range(3):
-        if (box[SHEETS] >> (3 * e)) & 7 == _NO_SHEET:
+        if (box[SHEETS] >> (3 * e)) & 7 == NO_SHEET:
             continue
         if not _admits_some(side, box[4 * e], box[4 * e + 1], box[4 * e + 2], box[4 * e + 3]):
             return False
@@ -229,14 +244,22 @@ def _admitted_box(side, box):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _edge_count(box):
+    edges = 0
+    for e in range(3):
+        edges += (box[SHEETS] >> (3 * e)) & 7 != NO_SHEET
+    return edges
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _mass(target, box, factor):
-    """Lattice points of the box, times its orders, times exp(rate * (bound - reference))."""
-    volume = float(box[ORDERS])
+    """Prior of the box's lattice points and orders, times exp(rate * (bound - reference))."""
+    volume = float(box[ORDERS]) * target.prior[_edge_count(box)]
     if factor[MIX_USED] >= 0.0:
         above = factor[PEAK] / MIX - target.reference
         return volume * factor[VOLUME] * math.exp(target.rate * above)
     for e in range(3):
-        if (box[SHEETS] >> (3 * e)) & 7 == _NO_SHEET:
+        if (box[SHEETS] >> (3 * e)) & 7 == NO_SHEET:
             continue
         u0, u1, v0, v1 = box[4 * e], box[4 * e + 1], box[4 * e + 2], box[4 * e + 3]
         if not _admits_some(target.side, u0, u1, v0, v1):
@@ -300,7 +323,7 @@ def _corner_rows(tables, box, rows):
     """
     for e in range(3):
         sheet = (box[SHEETS] >> (3 * e)) & 7
-        if sheet == _NO_SHEET:
+        if sheet == NO_SHEET:
             rows[e] = rows[3 + e] = NO_LINE
             continue
         u0, v0 = box[4 * e], box[4 * e + 2]
@@ -355,8 +378,9 @@ def _draw_box(tree, capacity, chunks, at):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _exact_value(target, totals, basis, sheets, theta, least):
-    """The score of theta; once it is known to be below `least`, any value below that."""
+def _exact_value(target, totals, basis, sheets, theta, least, most):
+    """The score of theta, which holds at most `most` positives; once it is known to be below
+    `least`, any value below that."""
     d = np.int64(totals[0][0])
     first, last = np.int64(0), np.int64(d)
     a = np.zeros(3, dtype=np.int64)
@@ -365,7 +389,7 @@ def _exact_value(target, totals, basis, sheets, theta, least):
     used = 0
     for e in range(3):
         sheet = (sheets >> (3 * e)) & 7
-        if sheet == _NO_SHEET:
+        if sheet == NO_SHEET:
             continue
         a[used], b[used], c[used] = coefficients(basis, sheet, theta[2 * e], theta[2 * e + 1])
         if b[used] == 0:
@@ -391,14 +415,14 @@ def _exact_value(target, totals, basis, sheets, theta, least):
                 first = max(first, -(rhs // -det))
             elif rhs < 0:
                 last = np.int64(-1)
-    most_negatives = (target.c_neg - least) // target.k
+    most_negatives = _most_negatives(target, most, least)
     if totals[0][1] != 0:
         one, two, three = (a[0], b[0], c[0]), (a[1], b[1], c[1]), (a[2], b[2], c[2])
         neg, pos = unpack(totals[0]), unpack(totals[1])
         start, stop = first >> neg.shift, (last >> neg.shift) + 1
         negatives = count_span(neg, start, stop, first, last, one, two, three, most_negatives)
         if negatives > most_negatives:
-            return _value(target, 0, negatives)
+            return _value(target, most, negatives)
         positives = count_span(pos, start, stop, first, last, one, two, three, len(totals[1]))
         return _value(target, positives, negatives)
     # cut(x) of each boundary, stepped without division
@@ -434,7 +458,7 @@ def _exact_value(target, totals, basis, sheets, theta, least):
         if high > low:
             negatives += cells_0[x, high] - cells_0[x, low]
             if negatives > most_negatives:
-                break
+                return _value(target, most, negatives)
             positives += cells_1[x, high] - cells_1[x, low]
     return _value(target, positives, negatives)
 
@@ -474,7 +498,7 @@ def _trial(target, tables, partition, box, chunks, at, theta):
     inner_1 = inner_2 = inner_3 = NO_LINE
     for e in range(3):
         sheet = (sheets >> (3 * e)) & 7
-        if sheet == _NO_SHEET:
+        if sheet == NO_SHEET:
             continue
         u0, v0 = box[4 * e], box[4 * e + 2]
         u, at = uniform_below(box[4 * e + 1] - u0, chunks, at)
@@ -512,17 +536,16 @@ def _trial(target, tables, partition, box, chunks, at, theta):
     bound = _value(target, box[POSITIVES], box[NEGATIVES])
     least = bound - np.int64(min(spread / target.rate, 4e18))
     lines, below, totals = tables.lines, tables.below, tables.totals
-    if target.k * box[POSITIVES] + target.c_pos >= least:
-        positives = count_piece(lines, below, totals[1], outer_1, outer_2, outer_3)
-        if target.k * positives + target.c_pos < least:
-            return OUTCOME_REJECTED, at
+    positives = min(box[POSITIVES], count_piece(lines, below, totals[1], outer_1, outer_2, outer_3))
+    if _value(target, positives, box[NEGATIVES]) < least:
+        return OUTCOME_REJECTED, at
     if inner_1 != NO_LINE:
         negatives = count_piece(lines, below, totals[0], inner_1, inner_2, inner_3)
-        if -target.k * negatives + target.c_neg < least:
+        if _value(target, positives, negatives) < least:
             return OUTCOME_REJECTED, at
     tally[EXACT] += 1
     tally[TRIAL_WORK] += _EXACT_COST
-    value = _exact_value(target, tables.totals, tables.basis, sheets, theta, least)
+    value = _exact_value(target, tables.totals, tables.basis, sheets, theta, least, positives)
     return OUTCOME_ACCEPTED if value >= least else OUTCOME_REJECTED, at
 
 
@@ -559,7 +582,7 @@ def _blame(target, tables, box, theta, rows):
     for e in range(3):
         sheet = (box[SHEETS] >> (3 * e)) & 7
         u0, u1, v0, v1 = box[4 * e], box[4 * e + 1], box[4 * e + 2], box[4 * e + 3]
-        if sheet == _NO_SHEET or max(u1 - u0, v1 - v0) <= max(step, target.narrow):
+        if sheet == NO_SHEET or max(u1 - u0, v1 - v0) <= max(step, target.narrow):
             continue
         u = low + (theta[2 * e] - low) // step * step
         v = low + (theta[2 * e + 1] - low) // step * step
@@ -593,14 +616,14 @@ def _choose_axis(target, tables, box, rows, only):
     shortest = np.int64(2)
     for axis in range(6):
         e = axis >> 1
-        if (box[SHEETS] >> (3 * e)) & 7 == _NO_SHEET or (only >= 0 and e != only):
+        if (box[SHEETS] >> (3 * e)) & 7 == NO_SHEET or (only >= 0 and e != only):
             continue
         if box[2 * axis + 1] - box[2 * axis] > target.narrow > 0:
             shortest = max(shortest, target.narrow)
     for axis in range(6):
         e = axis >> 1
         sheet = (box[SHEETS] >> (3 * e)) & 7
-        if sheet == _NO_SHEET or (only >= 0 and e != only):
+        if sheet == NO_SHEET or (only >= 0 and e != only):
             continue
         side = box[2 * axis + 1] - box[2 * axis]
         if side < shortest:
@@ -673,7 +696,7 @@ def _split(target, tables, partition, index, outcome, theta, rows):
 def _may_factorise(target, box):
     """Whether all sides are short enough, and long enough for cells."""
     for e in range(3):
-        if (box[SHEETS] >> (3 * e)) & 7 == _NO_SHEET:
+        if (box[SHEETS] >> (3 * e)) & 7 == NO_SHEET:
             continue
         for axis in range(2 * e, 2 * e + 2):
             side = box[2 * axis + 1] - box[2 * axis]
@@ -727,7 +750,7 @@ def _factor_trial(target, tables, ordinates, partition, index, work, chunks, at,
     positives, negatives = work.held[1], work.held[0]
     for e in range(3):
         sheet = (box[SHEETS] >> (3 * e)) & 7
-        if sheet == _NO_SHEET:
+        if sheet == NO_SHEET:
             continue
         cell, at = _draw_box(work.weights[e], SIDE * SIDE, chunks, at)
         i, j = cell // SIDE, cell % SIDE
@@ -755,7 +778,9 @@ def _factor_trial(target, tables, ordinates, partition, index, work, chunks, at,
         return OUTCOME_REJECTED, at, count
     tally[EXACT] += 1
     tally[TRIAL_WORK] += _EXACT_COST
-    value = _exact_value(target, tables.totals, tables.basis, box[SHEETS], theta, -(-least // MIX))
+    value = _exact_value(
+        target, tables.totals, tables.basis, box[SHEETS], theta, -(-least // MIX), positives
+    )
     return OUTCOME_ACCEPTED if MIX * value >= least else OUTCOME_REJECTED, at, count
 
 

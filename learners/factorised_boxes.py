@@ -10,9 +10,10 @@ it is charged to the first edge e with the example outside I_e.  Then, T being t
 
 a positive of T outside some I_e lies in H_e, so in o_e, for the edge it is charged to; a negative
 in n_e and in every other I_f lies in T, and is counted once.  The score is the smaller of two
-linear functions A of P and B of N, so for any m in 0..MIX it is at most (m*A + (MIX - m)*B) / MIX.
-With the bounds put in, that is a constant plus one term an edge: the cells of the three edges are
-drawn independently of each other, and the box's mass is a product of three sums.
+linear functions A of P and B of N, so for any m in 0..MIX it is at most (m*A + (MIX - m)*B) / MIX;
+or it is their sum, and there is nothing to mix.  With the bounds put in, that is a constant plus
+one term an edge: the cells of the three edges are drawn independently of each other, and the
+box's mass is a product of three sums.
 
 A box of one or two edges is the same with fewer terms.  Counts and bounds are integers.  A cell's
 weight is an exp of a product times an area (four roundings), summed up a binary tree.
@@ -276,17 +277,27 @@ def count_cells(tables, box, doubtful, count, ends, counts):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _shares(target, mix):
+    """Parts of MIX that the two linear functions have in the bound: both all, if they are added."""
+    if target.total:
+        return MIX, MIX
+    return mix, MIX - mix
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def cell_term(target, mix, counts, e, i, j):
     """A cell's share of the mixed bound, in units of 1/MIX of the score."""
-    gained = mix * np.int64(counts[e, 1, i, j])
-    return target.k * (gained - (MIX - mix) * np.int64(counts[e, 0, i, j]))
+    of_gained, of_lost = _shares(target, mix)
+    gained = of_gained * np.int64(counts[e, 1, i, j])
+    return target.k * (gained - of_lost * np.int64(counts[e, 0, i, j]))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def inner_term(target, mix, held):
     """The constant part of the mixed bound, in units of 1/MIX of the score."""
+    of_gained, of_lost = _shares(target, mix)
     gained = target.k * held[1] + target.c_pos
-    return mix * gained + (MIX - mix) * (target.c_neg - target.k * held[0])
+    return of_gained * gained + of_lost * (target.c_neg - target.k * held[0])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -325,6 +336,8 @@ def best_mix(target, box, work, start):
     """(mix, peak, volume) of the mix near `start` that weighs least."""
     mix = start
     peak, volume = weigh_cells(target, box, mix, work)
+    if target.total:
+        return mix, peak, volume
     lightest = math.log(volume) + target.rate * peak / MIX
     for direction in (-1, 1):
         moved = False

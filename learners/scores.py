@@ -24,7 +24,7 @@ Role = Literal["disjunction", "conjunction"]
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Integer score min(k*P + c_pos, -k*N + c_neg) of a piece holding P positives, N negatives.
+    """Integer score of a piece holding P positives, N negatives: min(k*P + c_pos, -k*N + c_neg).
 
     Attributes
     ----------
@@ -32,15 +32,19 @@ class Score:
         Number of edges the hypothesis may need; one example moves the value by at most k.
     c_pos, c_neg : int
         Constants of the role, the noisy count and the examples still alive.
+    total : bool
+        The sum of the two parts in place of the smaller one.
     """
 
     k: int
     c_pos: int
     c_neg: int
+    total: bool = False
 
     def value(self, positives: int, negatives: int) -> int:
         """Score of a piece that holds that many alive positive and negative examples."""
-        return min(self.k * positives + self.c_pos, -self.k * negatives + self.c_neg)
+        gained, lost = self.k * positives + self.c_pos, -self.k * negatives + self.c_neg
+        return gained + lost if self.total else min(gained, lost)
 
 
 def set_cover_score(role: Role, k: int, noisy: int, positives: int, negatives: int) -> Score:
@@ -60,3 +64,16 @@ def set_cover_score(role: Role, k: int, noisy: int, positives: int, negatives: i
     if role == "disjunction":
         return Score(k, -noisy, 0)
     return Score(k, -k * positives, k * negatives - noisy)
+
+
+def mistakes_score(outside: int) -> Score:
+    """Minus the number of mistakes of a piece that labels its inside 1 and the rest 0.
+
+    Adding one example changes it by 0 or -1, for every piece.
+
+    Parameters
+    ----------
+    outside : int
+        Positive examples in all: those that a piece does not hold are mistakes.
+    """
+    return Score(1, -outside, 0, total=True)

@@ -79,12 +79,14 @@ class SelectionProgress:
 class Selected:
     """A drawn piece and what the curator may know about the draw.
 
-    `progress.heaviest` holds a few final boxes of a selection that was watched, and no tables.
+    `progress.heaviest` holds a few final boxes of a selection that was watched, and no tables;
+    `inside` is the label that the piece gives its inside.
     """
 
     piece: tuple[Halfplane, ...]
     progress: SelectionProgress
     details: dict[str, Any] = field(default_factory=dict)
+    inside: bool = True
 
 
 class Selection(Protocol):

@@ -14,13 +14,14 @@ from scipy import stats
 
 from geometry.columns import count_columns
 from geometry.halfplane import MAX_D, HalfplaneLattice
-from learners import envelope, envelope_selection
+from learners import envelope, envelope_selection, strands
 from learners.arrangement_selection import ArrangementSelection
-from learners.envelope_selection import EnvelopeSelection, first_boxes
+from learners.envelope_selection import EnvelopeSelection
 from learners.randomness import SeededRandom
 from learners.records import inside_piece
 from learners.scores import Score, set_cover_score
 from learners.selection import Cancelled, PieceKind, Selected, SelectionProgress
+from learners.strands import first_boxes
 
 
 def random_examples(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -116,7 +117,7 @@ def columns_once(monkeypatch: pytest.MonkeyPatch) -> None:
             found[id(points)] = count_columns(points, labels, d)
         return found[id(points)]
 
-    monkeypatch.setattr(envelope_selection, "count_columns", once)
+    monkeypatch.setattr(strands, "count_columns", once)
 
 
 @pytest.mark.usefixtures("columns_once")
@@ -172,12 +173,18 @@ def test_the_exact_value_is_the_score(d: int, measure: str) -> None:
         positives, negatives = int((held & labels).sum()), int((held & ~labels).sum())
         theta = np.array([c for h in piece for c in (h.u, h.v)])
         sheets = envelope.pack_sheets(tuple(int(h.sheet) for h in piece))
-        for k, c_pos, c_neg in ((1, 0, 1000), (2, 1000, 0), (3, -50, 20)):
-            value = min(k * positives + c_pos, -k * negatives + c_neg)
-            target = envelope.Target(k, c_pos, c_neg, 1.0, 0, 0, 0, 1, 0)
+        for score in (
+            Score(1, 0, 1000),
+            Score(2, 1000, 0),
+            Score(3, -50, 20),
+            Score(1, -80, 0, total=True),
+        ):
+            value = score.value(positives, negatives)
+            target = strands.make_target(lattice, score, 1.0, len(points))
             for least in (value - 7, value, value + 1, value + 40):
-                got = envelope._exact_value(target, totals, basis, sheets, theta, least)
-                assert got == value if least <= value else got < least
+                for most in (positives, positives + 30):
+                    got = envelope._exact_value(target, totals, basis, sheets, theta, least, most)
+                    assert got == value if least <= value else got < least
 
 
 def test_the_law_survives_dropped_tables() -> None:
@@ -205,13 +212,24 @@ def test_the_law_survives_full_boxes() -> None:
 
 def test_the_law_survives_weighing_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Masses are weighed anew again and again when hardly any loss of mass is allowed."""
-    monkeypatch.setattr(envelope_selection, "_LIGHT", 1e30)
-    monkeypatch.setattr(envelope_selection, "_WORK_PER_CALL", 20)
+    monkeypatch.setattr(strands, "_LIGHT", 1e30)
+    monkeypatch.setattr(strands, "_WORK_PER_CALL", 20)
     points, labels = random_examples(8, 12, seed=3)
     selection = EnvelopeSelection(HalfplaneLattice(8), "triangle", table_bytes=1 << 20)
     assert_same_law(
         selection, points, labels, score_of("disjunction", 1, labels, 4), 1.0, 1500, seed=7
     )
+
+
+def factorise_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No box is too long to be factorised."""
+    plain = strands.make_target
+
+    def wide(lattice: HalfplaneLattice, *arguments: object) -> envelope.Target:
+        target = plain(lattice, *arguments)  # type: ignore[arg-type]
+        return target._replace(narrow=lattice.high - lattice.low)
+
+    monkeypatch.setattr(envelope_selection, "make_target", wide)
 
 
 @pytest.mark.parametrize(
@@ -221,13 +239,8 @@ def test_the_law_survives_factorised_boxes(
     piece: PieceKind, d: int, n: int, rate: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Boxes are factorised as soon as they are first drawn in vain."""
-    plain = EnvelopeSelection._target
-
-    def wide(self: EnvelopeSelection, score: Score, rate: float, n: int) -> envelope.Target:
-        return plain(self, score, rate, n)._replace(narrow=self.lattice.high - self.lattice.low)
-
-    monkeypatch.setattr(EnvelopeSelection, "_target", wide)
-    monkeypatch.setattr(envelope_selection, "_PLAIN_BOXES", 0)
+    factorise_everything(monkeypatch)
+    monkeypatch.setattr(strands, "_PLAIN_BOXES", 0)
     points, labels = random_examples(d, n, seed=d)
     selection = EnvelopeSelection(HalfplaneLattice(d), piece, table_bytes=1 << 20)
     score = score_of("disjunction", 2, labels, 4)
@@ -264,19 +277,19 @@ def test_bounds_never_fall_below_a_value() -> None:
     points = rng.integers(0, 65, (3000, 2))
     labels = (np.abs(points - 30).sum(axis=1) < 20) ^ (rng.random(3000) < 0.05)
     selection = EnvelopeSelection(HalfplaneLattice(64), "triangle")
-    strands: list[envelope_selection._Strand] = []
-    keep = envelope_selection._behind
+    seen: list[strands.Strand] = []
+    keep = strands._behind
 
-    def spy(now: list[envelope_selection._Strand]) -> list[envelope_selection._Strand]:
-        strands[:] = now
+    def spy(now: list[strands.Strand]) -> list[strands.Strand]:
+        seen[:] = now
         return keep(now)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(envelope_selection, "_behind", spy)
+        patch.setattr(strands, "_behind", spy)
         score = score_of("disjunction", 2, labels, int(labels.sum()))
         selection.select(points, labels, score, 0.4, SeededRandom(3))
     checked = 0
-    for strand in strands:
+    for strand in seen:
         boxes = strand.partition.boxes[: strand.partition.tally[envelope.BOXES]]
         for box in boxes[rng.integers(0, len(boxes), 400)]:
             held = np.ones(len(points), dtype=bool)

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geometry.halfplane import HalfplaneLattice
-from learners import envelope, envelope_selection
-from learners.envelope_selection import EnvelopeSelection, first_boxes
+from learners import envelope, strands
+from learners.envelope_selection import EnvelopeSelection
 from learners.randomness import SeededRandom
 from learners.scores import set_cover_score
+from learners.strands import first_boxes
 
 LATTICE = HalfplaneLattice(3, bits=1)
 SIDE = LATTICE.d << LATTICE.bits
@@ -58,20 +59,18 @@ def test_refined_boxes_still_cover_the_class(bits: int) -> None:
     points = rng.integers(0, 10, (2000, 2))
     labels = (points.sum(axis=1) < 9) ^ (rng.random(2000) < 0.2)
     lattice = HalfplaneLattice(9, bits=bits)
-    strands: list[envelope_selection._Strand] = []
-    keep = envelope_selection._behind
+    seen: list[strands.Strand] = []
+    keep = strands._behind
 
-    def spy(now: list[envelope_selection._Strand]) -> list[envelope_selection._Strand]:
-        strands[:] = now
+    def spy(now: list[strands.Strand]) -> list[strands.Strand]:
+        seen[:] = now
         return keep(now)
 
     score = set_cover_score("disjunction", 1, int(labels.sum()), 0, 0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(envelope_selection, "_behind", spy)
+        patch.setattr(strands, "_behind", spy)
         EnvelopeSelection(lattice, "halfplane").select(points, labels, score, 0.5, SeededRandom(1))
-    boxes = np.concatenate(
-        [s.partition.boxes[: s.partition.tally[envelope.BOXES]] for s in strands]
-    )
+    boxes = np.concatenate([s.partition.boxes[: s.partition.tally[envelope.BOXES]] for s in seen])
     assert len(boxes) > 2 * len(first_boxes(lattice, 1))
     found = [
         (int(box[envelope.SHEETS]) & 7, u, v)

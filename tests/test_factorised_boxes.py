@@ -45,7 +45,10 @@ def some_box(lattice: HalfplaneLattice, edges: int, rng: np.random.Generator) ->
 
 
 def a_target(score: Score, rate: float) -> envelope.Target:
-    return envelope.Target(score.k, score.c_pos, score.c_neg, rate, 0, 0, 0, 1, 0)
+    prior = (1.0, 1.0, 1.0, 1.0)
+    return envelope.Target(
+        score.k, score.c_pos, score.c_neg, score.total, prior, rate, 0, 0, 0, 1, 0
+    )
 
 
 def examined(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from geometry.halfplane import HalfplaneLattice
-from learners import envelope, envelope_selection
+from learners import envelope, strands
 from learners.envelope_selection import EnvelopeSelection
 from learners.randomness import SeededRandom
 from learners.records import inside_piece
@@ -65,11 +65,11 @@ def test_few_boxes_are_the_first_of_many() -> None:
 
 def test_rectangles_are_those_of_the_partition() -> None:
     """A box's count of positives bounds every piece drawn from its rectangles."""
-    strands: list[envelope_selection._Strand] = []
-    keep = envelope_selection._behind
+    seen: list[strands.Strand] = []
+    keep = strands._behind
 
-    def spy(now: list[envelope_selection._Strand]) -> list[envelope_selection._Strand]:
-        strands[:] = now
+    def spy(now: list[strands.Strand]) -> list[strands.Strand]:
+        seen[:] = now
         return keep(now)
 
     boxes: list[HeavyBox] = []
@@ -79,11 +79,11 @@ def test_rectangles_are_those_of_the_partition() -> None:
         boxes[:] = progress.heaviest(10**9)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(envelope_selection, "_behind", spy)
+        patch.setattr(strands, "_behind", spy)
         select("triangle", watch)
     rows = {
         (*row[:12].tolist(), int(row[envelope.SHEETS])): row
-        for strand in strands
+        for strand in seen
         for row in strand.partition.boxes[: strand.partition.tally[envelope.BOXES]]
     }
     points, labels = sample()
@@ -127,8 +127,8 @@ def test_a_selection_hands_out_final_boxes_without_the_tables() -> None:
     def watch(progress: SelectionProgress) -> None:
         assert progress.heaviest is not None
         last[:] = [progress.heaviest(60)]
-        strands = progress.heaviest.args[0]  # type: ignore[attr-defined]
-        tables[:] = [weakref.ref(strand.partition.boxes) for strand in strands]
+        held = progress.heaviest.args[0]  # type: ignore[attr-defined]
+        tables[:] = [weakref.ref(strand.partition.boxes) for strand in held]
 
     selected = select("triangle", watch)
     gc.collect()
