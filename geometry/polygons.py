@@ -44,8 +44,21 @@ def clip_to_square(halfplanes: Sequence[Halfplane], d: int) -> tuple[Vertex, ...
         Corners (x, y) in grid units, counter-clockwise, each once, no three on a line.
         Empty if the intersection has no area (empty, a point or a segment).
     """
-    zero, side = Fraction(0), Fraction(d)
-    corners: list[Vertex] = [(zero, zero), (side, zero), (side, side), (zero, side)]
+    side = Fraction(d)
+    return clip_to_box(halfplanes, Fraction(0), Fraction(0), side, side)
+
+
+def clip_to_box(
+    halfplanes: Sequence[Halfplane],
+    left: Fraction,
+    bottom: Fraction,
+    right: Fraction,
+    top: Fraction,
+) -> tuple[Vertex, ...]:
+    """As :func:`clip_to_square`, with any axis-parallel rectangle in place of the square."""
+    if left >= right or bottom >= top:
+        return ()
+    corners: list[Vertex] = [(left, bottom), (right, bottom), (right, top), (left, top)]
     for halfplane in halfplanes:
         corners = _clip(corners, halfplane.coefficients)
     return tuple(corners)
@@ -89,7 +102,11 @@ def piece_polygon(halfplanes: Sequence[Halfplane], d: int) -> Polygon:
         Valid, counter-clockwise; empty if there is no area, or none after rounding.  Every
         vertex is the exact one rounded to the nearest double.
     """
-    corners = clip_to_square(halfplanes, d)
+    return convex_polygon(clip_to_square(halfplanes, d))
+
+
+def convex_polygon(corners: Sequence[Vertex]) -> Polygon:
+    """Exact corners of a convex figure, in order, as a valid polygon of doubles."""
     if not corners:
         return Polygon()
     polygon = Polygon([(float(x), float(y)) for x, y in corners])

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-AccountName = Literal["basic", "zcdp", "set-cover"]
+AccountName = Literal["basic", "zcdp", "set-cover", "parallel"]
 Neighbours = Literal["add-remove", "replace-one"]
 
 #: Bound on |ln(actual law / stated law)| of one selection's draw.
@@ -73,8 +73,8 @@ class PrivacySpent:
     eta : float
         Nats per example in every selection.
     steps : int
-    account : {"basic", "zcdp", "set-cover"}
-        The account that granted eta.
+    account : {"basic", "zcdp", "set-cover", "parallel"}
+        The account that granted eta; "parallel" when every step sees examples of its own.
     private : bool
         False when a seed made the randomness reproducible.
     """
@@ -222,7 +222,8 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
     """
     if not 0 <= steps <= privacy.steps:
         raise ValueError(f"steps must lie in 0..{privacy.steps}, got {steps}")
-    if steps in (0, privacy.steps):
+    # parallel steps: one of them is as much as all
+    if steps in (0, privacy.steps) or privacy.account == "parallel":
         return (privacy.epsilon if steps else 0.0), privacy.account
     delta, factor = privacy.delta, 1
     if privacy.neighbours == "replace-one":
@@ -259,6 +260,21 @@ def halve_for_replacement(epsilon: float, delta: float) -> tuple[float, float]:
     A replacement is one removal and one addition: group privacy of size two.
     """
     return epsilon / 2, delta / (1 + math.exp(epsilon / 2))
+
+
+def inner_budget(epsilon: float, delta: float, neighbours: Neighbours) -> tuple[float, float]:
+    """Add-remove parameters of a run that is (epsilon, delta)-DP for these neighbours.
+
+    Raises
+    ------
+    ValueError
+        If there are no such neighbours.
+    """
+    if neighbours == "replace-one":
+        return halve_for_replacement(epsilon, delta)
+    if neighbours == "add-remove":
+        return epsilon, delta
+    raise ValueError(f"neighbours must be 'add-remove' or 'replace-one', got {neighbours!r}")
 
 
 def noise_scale(epsilon_noise: float, steps: int) -> Fraction:

@@ -20,7 +20,7 @@ from learners.accounting import Neighbours, PrivacySpent
 from learners.arrangement_selection import ArrangementSelection
 from learners.envelope_selection import EnvelopeSelection
 from learners.randomness import open_source
-from learners.records import Release, StepRecord, predict_pieces
+from learners.records import CoverRelease, MosaicRelease, Release, StepRecord, StepRelease, TileStep
 from learners.scores import Role
 from learners.selection import PieceKind, Selection, Watch
 from learners.set_cover import default_steps, plan_budget, private_steps, theorem_steps
@@ -68,11 +68,7 @@ class Estimator(ABC):
 
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[np.int64]]:
         """Labels after the first step, the second, and so on."""
-        release = self._fitted()
-        points = check_points(X, self.grid)
-        for count in range(1, len(release.pieces) + 1):
-            pieces = release.pieces[:count]
-            yield predict_pieces(release.role, pieces, points).astype(np.int64)
+        return self._fitted().staged_predict(check_points(X, self.grid))
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:
         """Accuracy on labelled grid points."""
@@ -87,21 +83,12 @@ class Estimator(ABC):
         privacy: PrivacySpent | None,
     ) -> Iterator[StepRecord]:
         """Pass the records on, and keep the release once the run is complete."""
-        records = []
+        released = []
         for record in stream:
-            records.append(record)
+            released.append(record.release)
             if record.step == record.steps:
-                self.release_ = Release(
-                    learner=type(self).__name__,
-                    role=self.role,
-                    lattice=lattice,
-                    pieces=tuple(r.release.piece for r in records),
-                    thresholds=tuple(
-                        r.release.threshold for r in records if r.release.threshold is not None
-                    ),
-                    parameters=parameters,
-                    privacy=privacy,
-                )
+                common = (type(self).__name__, lattice, parameters, privacy)
+                self.release_ = _release(common, self.role, released)
             yield record
 
     @property
@@ -144,6 +131,20 @@ class Estimator(ABC):
         return release
 
 
+def _release(
+    common: tuple[str, HalfplaneLattice, tuple[tuple[str, Any], ...], PrivacySpent | None],
+    role: Role,
+    released: list[StepRelease | TileStep],
+) -> Release:
+    """The hypothesis of a complete run: a mosaic of its tiles, or a cover by its pieces."""
+    tiles = tuple(step for step in released if isinstance(step, TileStep))
+    if tiles:
+        return MosaicRelease(*common, tiles)
+    pieces = [step for step in released if isinstance(step, StepRelease)]
+    thresholds = tuple(step.threshold for step in pieces if step.threshold is not None)
+    return CoverRelease(*common, role, tuple(step.piece for step in pieces), thresholds)
+
+
 class PrivateSetCover(Estimator):
     """The private set-cover learner; its two named forms fix the role and the piece.
 
@@ -184,7 +185,7 @@ class PrivateSetCover(Estimator):
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
-        k: int = 4,
+        k: int | None = 4,
         grid: int = 1024,
         n_steps: int | None = None,
         alpha: float | None = None,
@@ -217,6 +218,8 @@ class PrivateSetCover(Estimator):
         # a run that is cancelled leaves nothing behind, nor the last run's release
         self.__dict__.pop("release_", None)
         points, labels = check_examples(X, y, self.grid)
+        if self.k is None:
+            raise ValueError("k is missing: give the number of pieces")
         k = check_count("k", self.k)
         n_steps = self._step_count(k)
         if not 0 < self.beta < 1:

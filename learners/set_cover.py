@@ -33,7 +33,7 @@ from learners.accounting import (
     PrivacySpent,
     after_arithmetic,
     check_budget,
-    halve_for_replacement,
+    inner_budget,
     noise_scale,
     selection_account,
 )
@@ -103,12 +103,7 @@ def plan_budget(
         If a parameter states no guarantee.
     """
     check_budget(epsilon, delta)
-    if neighbours == "replace-one":
-        inner_epsilon, inner_delta = halve_for_replacement(epsilon, delta)
-    elif neighbours == "add-remove":
-        inner_epsilon, inner_delta = epsilon, delta
-    else:
-        raise ValueError(f"neighbours must be 'add-remove' or 'replace-one', got {neighbours!r}")
+    inner_epsilon, inner_delta = inner_budget(epsilon, delta, neighbours)
     epsilon_noise = NOISE_SHARE * inner_epsilon
     left, left_delta = after_arithmetic(inner_epsilon - epsilon_noise, inner_delta, steps)
     account = selection_account(left, left_delta, steps)

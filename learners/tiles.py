@@ -1,0 +1,205 @@
+"""The tile learner: the square is divided, and each tile learns a piece with the whole epsilon.
+
+1. b = n + DiscreteLaplace(1 / epsilon_noise), a noisy number of examples, chooses the number of
+   tiles: `tiles_per_side`, a public function of b and epsilon.
+2. In every tile a labelled piece of at most three edges is drawn by its number of mistakes on the
+   tile's own examples (:mod:`learners.concept_selection`), with rate eta.
+
+Privacy (docs/privacy.md, lemma 6), for neighbours that add or remove one example: the tiles
+depend on b alone, so the example lies in one tile, and the draws of all others have the same law
+with and without it.  The run is (epsilon_noise + eta)-DP by basic composition, whatever the number
+of tiles (parallel composition: McSherry 2009); delta only pays for events that the samplers'
+arithmetic neglects.
+
+Departs from the source: KMMS cover the region by k triangles one after the other, each selected
+from all examples with a share of epsilon.  Here the pieces need no k and no share, for the price
+of seams: a tile sees its own part of the shape only.  Whichever does better on what shape:
+docs/accuracy.md.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geometry.halfplane import HalfplaneLattice, Measure
+from geometry.tiling import Tile, TileIndex
+from learners.accounting import (
+    LEAST_DELTA,
+    Neighbours,
+    PrivacySpent,
+    after_arithmetic,
+    check_budget,
+    inner_budget,
+    noise_scale,
+)
+from learners.concept_selection import ConceptSelection
+from learners.noise import discrete_laplace
+from learners.randomness import RandomSource
+from learners.records import StepDiagnostics, StepRecord, TileStep
+from learners.selection import Selected, Watch
+
+#: Share of epsilon that pays for the noisy number of examples.
+COUNT_SHARE = 0.02
+
+#: Most tiles along a side.
+MOST_PER_SIDE = 128
+
+
+@dataclass(frozen=True, slots=True)
+class TileBudget:
+    """What one run may spend, fixed before it starts by public numbers alone.
+
+    Attributes
+    ----------
+    scale : Fraction or None
+        Scale of the integer Laplace noise of the count; None when nothing is counted.
+    eta : float
+        Nats per mistake in every tile.
+    neighbours, epsilon, private :
+        As in :class:`learners.accounting.PrivacySpent`.
+    """
+
+    scale: Fraction | None
+    eta: float
+    epsilon: float
+    epsilon_noise: float
+    neighbours: Neighbours
+    private: bool
+
+    def spent(self, tiles: int) -> PrivacySpent:
+        """The privacy statement of a run over so many tiles."""
+        inner = inner_budget(self.epsilon, LEAST_DELTA, self.neighbours)[0]
+        return PrivacySpent(
+            epsilon=self.epsilon,
+            delta=LEAST_DELTA,
+            neighbours=self.neighbours,
+            epsilon_noise=self.epsilon_noise,
+            epsilon_selection=inner - self.epsilon_noise,
+            eta=self.eta,
+            steps=tiles,
+            account="parallel",
+            private=self.private,
+        )
+
+
+def plan_tiles(
+    epsilon: float, delta: float, neighbours: Neighbours, private: bool, counted: bool
+) -> TileBudget:
+    """Divide epsilon between the count, if there is one, and the selections.
+
+    Raises
+    ------
+    ValueError
+        If a parameter states no guarantee.
+    """
+    check_budget(epsilon, delta)
+    inner, inner_delta = inner_budget(epsilon, delta, neighbours)
+    epsilon_noise = COUNT_SHARE * inner if counted else 0.0
+    # an example lies in one tile: one draw is off
+    eta, _ = after_arithmetic(inner - epsilon_noise, inner_delta, 1)
+    scale = noise_scale(epsilon_noise, 1) if counted else None
+    return TileBudget(scale, eta, epsilon, epsilon_noise, neighbours, private)
+
+
+def tiles_per_side(count: int, eta: float, d: int) -> int:
+    """Tiles along a side for about `count` examples: 2 (eta * count / 1000)^(1/4), rounded.
+
+    A tile costs some nats over eta mistakes; what its piece cannot express, a share of its
+    examples.  At least 1, at most MOST_PER_SIDE and one for every two grid points.
+    """
+    wanted = round(2 * math.sqrt(math.sqrt(max(0.0, eta * count) / 1000)))
+    return max(1, min(wanted, MOST_PER_SIDE, (d + 1) // 2))
+
+
+def tile_lattice(tiles: tuple[Tile, ...], measure: Measure) -> HalfplaneLattice:
+    """The lattice of every tile's own frame, large enough for the largest."""
+    widest = max(max(tile.x1 - tile.x0, tile.y1 - tile.y0) for tile in tiles)
+    return HalfplaneLattice(max(1, widest), measure)
+
+
+def noisy_count(n: int, scale: Fraction, source: RandomSource) -> int:
+    """The number of examples with integer Laplace noise of that scale."""
+    return n + discrete_laplace(source, scale)
+
+
+def tile_steps(
+    points: NDArray[np.int64],
+    labels: NDArray[np.bool_],
+    *,
+    tiles: tuple[Tile, ...],
+    selection: ConceptSelection,
+    eta: float,
+    source: RandomSource,
+    watch: Watch | None,
+) -> Iterator[StepRecord]:
+    """Learn tile after tile, one record each.
+
+    Parameters
+    ----------
+    points : ndarray of int64, shape (n, 2)
+        Grid coordinates in 0..d.
+    labels : ndarray of bool, shape (n,)
+    tiles : tuple of Tile
+        They hold every grid point once.
+    selection : ConceptSelection
+        On the lattice of the tiles' own frames.
+    eta : float
+        Nats per mistake.
+    source : RandomSource
+    watch : callable, optional
+        Called from inside every selection; may raise Cancelled.
+    """
+    books = _Books(labels)
+    groups = TileIndex.of(tiles).groups(points)
+    for number, (tile, rows) in enumerate(zip(tiles, groups, strict=True), start=1):
+        started = time.perf_counter()
+        own, own_labels = tile.to_own_frame(points[rows]), labels[rows]
+        selected = selection.select(own, own_labels, eta, source, watch)
+        release = TileStep(tile, selected.piece, selected.inside)
+        predicted = release.predict(points[rows])
+        diagnostics = books.enter(own_labels, predicted, selected, started)
+        yield StepRecord(number, len(tiles), release, diagnostics)
+
+
+class _Books:
+    """The curator's books of a run: how wrong it is so far, tiles to come being labelled 0."""
+
+    def __init__(self, labels: NDArray[np.bool_]) -> None:
+        self._n = max(1, len(labels))
+        self._false_positives = 0
+        self._false_negatives = int(np.count_nonzero(labels))
+
+    def enter(
+        self,
+        labels: NDArray[np.bool_],
+        predicted: NDArray[np.bool_],
+        selected: Selected,
+        started: float,
+    ) -> StepDiagnostics:
+        """Enter a tile's labels and what is predicted for them."""
+        positives = int(np.count_nonzero(labels))
+        taken = int(np.count_nonzero(predicted & labels))
+        wrong = int(np.count_nonzero(predicted & ~labels))
+        self._false_positives += wrong
+        self._false_negatives -= taken
+        return StepDiagnostics(
+            positives_alive=positives,
+            negatives_alive=len(labels) - positives,
+            positives_taken=taken,
+            negatives_taken=wrong,
+            score=float(taken - positives - wrong),
+            empirical_error=(self._false_positives + self._false_negatives) / self._n,
+            false_positive_rate=self._false_positives / self._n,
+            false_negative_rate=self._false_negatives / self._n,
+            seconds=time.perf_counter() - started,
+            trials=selected.progress.trials,
+            boxes=selected.progress.boxes,
+            log_mass=selected.progress.log_mass,
+        )
