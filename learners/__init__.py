@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from learners.convex_polygon import ConvexPolygonLearner as ConvexPolygonLearner
     from learners.greedy import GreedyConvexLearner as GreedyConvexLearner
     from learners.greedy import GreedyUnionLearner as GreedyUnionLearner
+    from learners.noisy_histogram import NoisyHistogramLearner as NoisyHistogramLearner
     from learners.polygon_union import PolygonUnionLearner as PolygonUnionLearner
 
 _HOMES = {
     "ConvexPolygonLearner": "learners.convex_polygon",
     "GreedyConvexLearner": "learners.greedy",
     "GreedyUnionLearner": "learners.greedy",
+    "NoisyHistogramLearner": "learners.noisy_histogram",
     "PolygonUnionLearner": "learners.polygon_union",
 }
 
@@ -25,6 +27,7 @@ __all__ = [
     "ConvexPolygonLearner",
     "GreedyConvexLearner",
     "GreedyUnionLearner",
+    "NoisyHistogramLearner",
     "PolygonUnionLearner",
 ]
 
