@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from learners.greedy import GreedyUnionLearner as GreedyUnionLearner
     from learners.noisy_histogram import NoisyHistogramLearner as NoisyHistogramLearner
     from learners.polygon_union import PolygonUnionLearner as PolygonUnionLearner
+    from learners.quadtree import QuadtreeLearner as QuadtreeLearner
 
 _HOMES = {
     "ConvexPolygonLearner": "learners.convex_polygon",
@@ -21,6 +22,7 @@ _HOMES = {
     "GreedyUnionLearner": "learners.greedy",
     "NoisyHistogramLearner": "learners.noisy_histogram",
     "PolygonUnionLearner": "learners.polygon_union",
+    "QuadtreeLearner": "learners.quadtree",
 }
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "GreedyUnionLearner",
     "NoisyHistogramLearner",
     "PolygonUnionLearner",
+    "QuadtreeLearner",
 ]
 
 
