@@ -22,7 +22,7 @@ NO_SHEET = 7
 
 def pack_sheets(sheets: tuple[int, ...]) -> int:
     """Three bits an edge; missing edges are 7."""
-    padded = (*sheets, NO_SHEET, NO_SHEET)[:3]
+    padded = (*sheets, NO_SHEET, NO_SHEET, NO_SHEET)[:3]
     return sum(sheet << (3 * e) for e, sheet in enumerate(padded))
 
 

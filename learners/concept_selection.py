@@ -35,6 +35,10 @@ from learners.strands import Examples, first_boxes, make_target, settle, start_s
 #: Prior probability of a piece of no edge (one label everywhere), one, two and three edges.
 PRIOR = (0.5, 0.25, 0.125, 0.125)
 
+#: Factorise sooner than for the smaller of two scores: boxes no longer than a quarter of the
+#: square's side, once there are so many.  A sum needs no mix, so its tables lose less.
+_NARROW, _PLAIN_BOXES = 4, 1 << 10
+
 
 @dataclass(frozen=True, slots=True)
 class ConceptSelection:
@@ -44,13 +48,14 @@ class ConceptSelection:
     ----------
     lattice : HalfplaneLattice
     edges : int
-        Most edges of a piece, 0..3.
+        Most edges of a piece, 0..3.  With two, draws are some ten times as fast as with three,
+        and in tiles hardly less accurate (docs/decisions/0007-tiles.md).
     max_boxes, table_bytes : int
         As in :class:`learners.envelope_selection.EnvelopeSelection`.
     """
 
     lattice: HalfplaneLattice
-    edges: int = 3
+    edges: int = 2
     max_boxes: int = 1 << 21
     table_bytes: int = 64 << 20
 
@@ -90,12 +95,13 @@ class ConceptSelection:
             strands.append(
                 start_strand(
                     self.lattice,
-                    make_target(self.lattice, score, rate, len(points), prior),
+                    make_target(self.lattice, score, rate, len(points), prior, _NARROW),
                     Examples.of(points, held, self.lattice),
                     boxes,
                     source,
                     self.max_boxes // 2,
                     self.table_bytes // 2,
+                    _PLAIN_BOXES,
                 )
             )
         selected, winner = settle(strands, self.lattice, top, watch)

@@ -1,6 +1,6 @@
 """Private learner of unions of polygons, by tiles or by the greedy cover of KMMS theorem 5.1.
 
-Without `k` the square is divided into tiles, and each learns a labelled piece of at most three
+Without `k` the square is divided into tiles, and each learns a labelled piece of at most two
 edges with the whole epsilon (:mod:`learners.tiles`): what to use when nothing is known of the
 shape.
 

@@ -80,6 +80,7 @@ class Strand:
     workspace: Workspace
     source: RandomSource
     most_boxes: int
+    plain_boxes: int
     chunks: NDArray[np.uint16] = field(default_factory=lambda: np.empty(0, dtype=np.uint16))
     at: int = 0
     accepted: int | None = None
@@ -111,7 +112,7 @@ class Strand:
             count = min(max(_FIRST_CHUNKS, 2 * len(self.chunks)), _MOST_CHUNKS)
             self.chunks = np.frombuffer(self.source.bytes(2 * count), dtype="<u2")
             self.at = 0
-        if self.partition.tally[BOXES] < _PLAIN_BOXES:
+        if self.partition.tally[BOXES] < self.plain_boxes:
             target = target._replace(narrow=0)
         why, box, self.at = envelope.run(
             target, self.tables, self.ordinates, self.partition, self.workspace, self.chunks,
@@ -144,8 +145,12 @@ def make_target(
     rate: float,
     n: int,
     prior: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0),
+    narrow: int = _NARROW,
 ) -> Target:
-    """What is drawn from: score, rate, and the weight of a lattice piece by its edges."""
+    """What is drawn from: score, rate, and the weight of a lattice piece by its edges.
+
+    A box may be factorised when it is no longer than 1/`narrow` of the square's side.
+    """
     chord = lattice.measure == "chord"
     factors = chord and column_shift(lattice.d) == 0
     span = lattice.d << lattice.bits if chord else lattice.high - lattice.low
@@ -160,7 +165,7 @@ def make_target(
         side=lattice.d << lattice.bits if chord else 0,
         low=lattice.low,
         step=-(-span // _COARSE),
-        narrow=span * _DENSE // (_NARROW * max(n, _DENSE)) if factors else 0,
+        narrow=span * _DENSE // (narrow * max(n, _DENSE)) if factors else 0,
     )
 
 
@@ -172,8 +177,12 @@ def start_strand(
     source: RandomSource,
     max_boxes: int,
     table_bytes: int,
+    plain_boxes: int | None = None,
 ) -> Strand:
-    """A strand with its first boxes, not yet weighed."""
+    """A strand with its first boxes, not yet weighed.
+
+    No box is factorised before there are `plain_boxes`.
+    """
     room = 1 << (len(boxes) - 1).bit_length()
     cells = (lattice.high + 1 - lattice.low) // target.step + 2
     strand = Strand(
@@ -184,6 +193,7 @@ def start_strand(
         make_workspace(),
         source.spawn(),
         max_boxes,
+        _PLAIN_BOXES if plain_boxes is None else plain_boxes,
     )
     add_boxes(strand.partition, strand.tables, boxes)
     return strand

@@ -71,7 +71,7 @@ def test_the_count_is_the_number_of_examples_with_laplace_noise() -> None:
 
 @pytest.mark.parametrize(
     ("count", "per_side"),
-    [(-40, 1), (0, 1), (10, 1), (10**3, 2), (10**4, 4), (10**5, 6), (10**6, 11)],
+    [(-40, 1), (0, 1), (10, 1), (10**3, 3), (10**4, 5), (10**5, 8), (10**6, 15)],
 )
 def test_tiles_grow_with_the_fourth_root_of_the_examples(count: int, per_side: int) -> None:
     assert tiles_per_side(count, 1.0, 1024) == per_side
