@@ -45,7 +45,7 @@ class LearnedFile:
     def frame(self) -> Frame | None:
         """The file's own frame, if it names a grid."""
         target = self.target
-        d = self.release.lattice.d if self.release else target.grid
+        d = self.release.d if self.release else target.grid
         placed = target.member.get("georeferenced") is not False
         return None if d is None else Frame(d, target.bounds if placed else None)
 
@@ -138,8 +138,8 @@ def read_learned(path: Path) -> LearnedFile:
         release = Release.from_dict(data)
     except ValueError as error:
         raise InputError(f"{path}: geodp.release: {error}") from None
-    if target.grid is not None and target.grid != release.lattice.d:
+    if target.grid is not None and target.grid != release.d:
         raise InputError(
-            f"{path}: geodp.grid is {target.grid}, its release says {release.lattice.d}"
+            f"{path}: geodp.grid is {target.grid}, its release says {release.d}"
         )
     return LearnedFile(path, target, release)
