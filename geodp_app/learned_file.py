@@ -139,7 +139,5 @@ def read_learned(path: Path) -> LearnedFile:
     except ValueError as error:
         raise InputError(f"{path}: geodp.release: {error}") from None
     if target.grid is not None and target.grid != release.d:
-        raise InputError(
-            f"{path}: geodp.grid is {target.grid}, its release says {release.d}"
-        )
+        raise InputError(f"{path}: geodp.grid is {target.grid}, its release says {release.d}")
     return LearnedFile(path, target, release)
