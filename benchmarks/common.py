@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import platform
 import time
+from collections.abc import Iterable, Sequence
 
 import numba
 import numpy as np
 import shapely
 from numpy.typing import NDArray
-from shapely.geometry import Polygon
+from shapely.geometry import MultiPoint, Polygon
 from shapely.geometry.base import BaseGeometry
 
 import assets
@@ -42,6 +43,17 @@ def load_target(name: str, d: int) -> BaseGeometry:
     return read_geojson(assets.example_path(name)).on_grid(d)
 
 
+def random_octagon(d: int, rng: np.random.Generator) -> BaseGeometry:
+    """The hull of 20 uniform points of the square without its margin, drawn until it has 8 corners.
+
+    Twenty points have a hull of eight corners on average.
+    """
+    while True:
+        hull = shapely.convex_hull(MultiPoint(d * rng.uniform(0.05, 0.95, size=(20, 2))))
+        if shapely.get_num_coordinates(hull) == OCTAGON_EDGES + 1:
+            return hull
+
+
 def draw_sample(
     name: str, distribution: Distribution, n: int, d: int, seed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -60,6 +72,12 @@ def unit_seconds(repeats: int = 5) -> float:
         np.sort(numbers, kind="stable")
         times.append(time.perf_counter() - start)
     return float(np.median(times))
+
+
+def markdown(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table: the first column to the left, the others to the right."""
+    ruler = ("---", *["---:"] * (len(headings) - 1))
+    return "\n".join(f"| {' | '.join(line)} |" for line in (headings, ruler, *rows))
 
 
 def describe_run() -> str:

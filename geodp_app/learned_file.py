@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples, Frame
 from geodp_app.version import __version__
-from geometry.geojson import TargetFile, feature_collection, read_geojson, write_geojson
+from geometry.files import atomic_write
+from geometry.geojson import TargetFile, feature_collection, read_geojson
+from geometry.geojson_write import geojson_text
 from geometry.grid import BoundsError, GridMap
 from geometry.polygons import contains_points
 from learners.records import Release
@@ -85,14 +87,11 @@ class LearnedFile:
             raise InputError(f"{self.path}: does not cover the examples: {error}") from None
 
 
-def write_learned(
-    path: str | os.PathLike[str], release: Release, frame: Frame, *, raw_grid: bool = False
-) -> None:
-    """Write a release as GeoJSON, whole or not at all.
+def learned_text(release: Release, frame: Frame, *, raw_grid: bool = False) -> str:
+    """A release as the text of its GeoJSON file.
 
     Parameters
     ----------
-    path : path-like
     release : Release
     frame : Frame
         Where the grid lies; without bounds the shape goes to 0..1 degrees.
@@ -109,7 +108,14 @@ def write_learned(
         d=frame.d,
         properties={"name": "learned", "label": 1},
     )
-    write_geojson(path, collection)
+    return geojson_text(collection)
+
+
+def write_learned(
+    path: str | os.PathLike[str], release: Release, frame: Frame, *, raw_grid: bool = False
+) -> None:
+    """Write a release as GeoJSON, whole or not at all; parameters as in :func:`learned_text`."""
+    atomic_write(path, learned_text(release, frame, raw_grid=raw_grid))
 
 
 def read_learned(path: Path) -> LearnedFile:

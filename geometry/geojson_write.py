@@ -168,8 +168,8 @@ def _geometry(shape: BaseGeometry) -> dict[str, Any]:
     return {"type": "MultiPolygon", "coordinates": coordinates}
 
 
-def write_geojson(path: str | os.PathLike[str], collection: Mapping[str, Any]) -> None:
-    """Write a GeoJSON object, whole or not at all.
+def geojson_text(collection: Mapping[str, Any]) -> str:
+    """What a file with this GeoJSON object holds.
 
     Numbers keep full double precision.  NumPy scalars are written as plain numbers.
 
@@ -179,11 +179,21 @@ def write_geojson(path: str | os.PathLike[str], collection: Mapping[str, Any]) -
         If a number is not finite.
     TypeError
         If a value has no JSON form.
+    """
+    return json.dumps(collection, allow_nan=False, default=_plain) + "\n"
+
+
+def write_geojson(path: str | os.PathLike[str], collection: Mapping[str, Any]) -> None:
+    """Write a GeoJSON object, whole or not at all.
+
+    Raises
+    ------
+    ValueError, TypeError
+        See :func:`geojson_text`.
     OSError
         If the file cannot be written; an older file then stays as it was.
     """
-    text = json.dumps(collection, allow_nan=False, default=_plain)
-    atomic_write(path, text + "\n")
+    atomic_write(path, geojson_text(collection))
 
 
 def _plain(value: Any) -> Any:

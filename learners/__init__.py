@@ -12,20 +12,26 @@ if TYPE_CHECKING:
     from learners.convex_polygon import ConvexPolygonLearner as ConvexPolygonLearner
     from learners.greedy import GreedyConvexLearner as GreedyConvexLearner
     from learners.greedy import GreedyUnionLearner as GreedyUnionLearner
+    from learners.noisy_histogram import NoisyHistogramLearner as NoisyHistogramLearner
     from learners.polygon_union import PolygonUnionLearner as PolygonUnionLearner
+    from learners.quadtree import QuadtreeLearner as QuadtreeLearner
 
 _HOMES = {
     "ConvexPolygonLearner": "learners.convex_polygon",
     "GreedyConvexLearner": "learners.greedy",
     "GreedyUnionLearner": "learners.greedy",
+    "NoisyHistogramLearner": "learners.noisy_histogram",
     "PolygonUnionLearner": "learners.polygon_union",
+    "QuadtreeLearner": "learners.quadtree",
 }
 
 __all__ = [
     "ConvexPolygonLearner",
     "GreedyConvexLearner",
     "GreedyUnionLearner",
+    "NoisyHistogramLearner",
     "PolygonUnionLearner",
+    "QuadtreeLearner",
 ]
 
 

@@ -7,12 +7,15 @@ from collections import defaultdict
 from collections.abc import Callable
 from fractions import Fraction
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from learners import noise
+from learners import noise, noise_arrays
 from learners.accounting import noise_scale
 from learners.noise import bernoulli_exp, discrete_laplace
-from learners.randomness import SeededRandom
+from learners.noise_arrays import below_array, discrete_laplace_array, exp_coins
+from learners.randomness import RandomSource, SeededRandom
 
 
 class Restart(Exception):
@@ -180,3 +183,207 @@ def test_impossible_parameters_are_refused() -> None:
         discrete_laplace(SeededRandom(0), Fraction(0))
     with pytest.raises(ValueError, match="must not be negative"):
         bernoulli_exp(SeededRandom(0), Fraction(-1, 2))
+    with pytest.raises(ValueError, match="scale must be positive"):
+        discrete_laplace_array(SeededRandom(0), Fraction(0), 3)
+    with pytest.raises(ValueError, match="at most 48 bits"):
+        discrete_laplace_array(SeededRandom(0), Fraction(1 << 48, 7), 3)
+    for bound in (0, (1 << 62) + 1):
+        with pytest.raises(ValueError, match=r"must lie in 1..2\*\*62"):
+            below_array(SeededRandom(0), bound, 3)
+
+
+# -- many at once --------------------------------------------------------------------------
+
+
+class Tape:
+    """A source that reads the given bytes, and says when they run out."""
+
+    private = False
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def bytes(self, count: int) -> bytes:
+        if len(self.data) < count:
+            raise EOFError
+        head, self.data = self.data[:count], self.data[count:]
+        return head
+
+    def spawn(self) -> RandomSource:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 7, 8, 100, 128, 129, 255, 256])
+def test_array_integers_are_uniform_over_every_first_byte(bound: int) -> None:
+    counts = np.zeros(bound, dtype=int)
+    rejected = 0
+    for byte in range(256):
+        try:
+            counts[below_array(Tape(bytes([byte])), bound, 1)[0]] += 1
+        except EOFError:
+            rejected += 1
+    assert len(set(counts.tolist())) == 1
+    assert counts.sum() + rejected == 256
+    assert rejected < 128
+
+
+def test_rejected_array_integers_are_drawn_again_in_order() -> None:
+    # two bits a draw: 3 is rejected
+    tape = Tape(bytes([0b01000000, 0b11000000, 0b10111111, 0b11111111, 0b00000001]))
+    assert below_array(tape, 3, 3).tolist() == [1, 2, 0]
+    assert tape.data == b""
+
+
+@pytest.mark.parametrize("bound", [1 << 16, (1 << 16) + 1, 10**9, 1 << 32, 1 << 62])
+def test_large_array_integers_spread_over_their_range(bound: int) -> None:
+    drawn = below_array(SeededRandom(3), bound, 4000)
+    assert drawn.dtype == np.int64
+    assert 0 <= drawn.min() < bound / 500
+    assert bound - bound / 500 < drawn.max() < bound
+    assert np.mean(drawn / bound) == pytest.approx(0.5, abs=0.03)
+
+
+def enumerated_integers(tree: Tree) -> Callable[[RandomSource, int, int], NDArray[np.int64]]:
+    """Uniform integers of an enumeration in place of drawn ones."""
+
+    def choose(source: RandomSource, bound: int, count: int) -> NDArray[np.int64]:
+        return np.array([tree.choose([Fraction(1, bound)] * bound) for _ in range(count)], int)
+
+    return choose
+
+
+@pytest.mark.parametrize(("u", "s"), [(0, 2), (1, 2), (1, 3), (2, 3), (1, 1)])
+def test_array_coins_have_probability_exp_minus_u_over_s(
+    monkeypatch: pytest.MonkeyPatch, u: int, s: int
+) -> None:
+    tree = Tree(rare=1e-8)
+    monkeypatch.setattr(noise_arrays, "below_array", enumerated_integers(tree))
+    law = tree.outcomes(lambda: bool(exp_coins(SeededRandom(0), np.array([u]), s)[0]))
+    assert float(law[True]) == pytest.approx(math.exp(-u / s), abs=1e-5)
+    assert float(law[False]) == pytest.approx(1 - math.exp(-u / s), abs=1e-5)
+
+
+def test_array_coins_are_independent(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = Tree(rare=1e-5)
+    monkeypatch.setattr(noise_arrays, "below_array", enumerated_integers(tree))
+    law = tree.outcomes(lambda: tuple(exp_coins(SeededRandom(0), np.array([1, 2]), 2).tolist()))
+    first, second = math.exp(-1 / 2), math.exp(-1)
+    for a, b in ((False, False), (False, True), (True, False), (True, True)):
+        expected = (first if a else 1 - first) * (second if b else 1 - second)
+        assert float(law[a, b]) == pytest.approx(expected, abs=2e-3)
+
+
+def heads_or_tails(
+    tree: Tree,
+) -> Callable[[RandomSource, NDArray[np.int64], int], NDArray[np.bool_]]:
+    """Coins of probability exp(-u / s) of an enumeration in place of drawn ones."""
+
+    def choose(source: RandomSource, u: NDArray[np.int64], s: int) -> NDArray[np.bool_]:
+        chances = [[math.exp(-a / s), -math.expm1(-a / s)] for a in u.tolist()]
+        return np.array([tree.choose(list(weights)) == 0 for weights in chances], dtype=bool)
+
+    return choose
+
+
+@pytest.mark.parametrize("scale", SCALES, ids=str)
+def test_array_noise_has_the_stated_law(monkeypatch: pytest.MonkeyPatch, scale: Fraction) -> None:
+    tree = Tree(rare=1e-13)
+    integers, geometric = enumerated_integers(tree), noise_arrays._geometric
+    rounds = 0
+
+    def below(source: RandomSource, bound: int, count: int) -> NDArray[np.int64]:
+        nonlocal rounds
+        rounds += 1
+        # a remainder and a sign; what comes then belongs to another round
+        if rounds > 2:
+            raise Restart
+        return integers(source, bound, count)
+
+    def runs(source: RandomSource, count: int) -> NDArray[np.int64]:
+        if count == 0:
+            raise Restart
+        return geometric(source, count)
+
+    def program() -> int:
+        nonlocal rounds
+        rounds = 0
+        return int(discrete_laplace_array(SeededRandom(0), scale, 1)[0])
+
+    monkeypatch.setattr(noise_arrays, "below_array", below)
+    monkeypatch.setattr(noise_arrays, "exp_coins", heads_or_tails(tree))
+    monkeypatch.setattr(noise_arrays, "_geometric", runs)
+    law = tree.outcomes(program)
+    restarts = float(law.pop("restart"))
+    p = math.exp(-1 / scale)
+    for z in range(-30, 31):
+        expected = (1 - p) / (1 + p) * p ** abs(z)
+        assert float(law.get(z, 0)) / (1 - restarts) == pytest.approx(expected, abs=1e-11)
+
+
+def array_counts(scale: Fraction, draws: int, reach: int, seed: int) -> NDArray[np.int64]:
+    """How often each of -reach..reach is drawn; tails pooled."""
+    drawn = discrete_laplace_array(SeededRandom(seed), scale, draws)
+    return np.bincount(np.clip(drawn, -reach, reach) + reach, minlength=2 * reach + 1)
+
+
+def pooled_law(scale: Fraction, reach: int) -> NDArray[np.float64]:
+    p = math.exp(-1 / scale)
+    law = (1 - p) / (1 + p) * p ** np.abs(np.arange(-reach, reach + 1.0))
+    law[[0, -1]] = p**reach / (1 + p)
+    return law
+
+
+ARRAY_SCALES = [Fraction(1, 2), Fraction(3, 2), noise_scale(0.98, 1), noise_scale(0.07, 3)]
+
+
+@pytest.mark.parametrize("scale", ARRAY_SCALES, ids=str)
+def test_arrays_of_noise_follow_the_law(scale: Fraction) -> None:
+    draws = 300_000
+    reach = math.ceil(math.log(draws / 40) * scale)
+    expected = draws * pooled_law(scale, reach)
+    found = ((array_counts(scale, draws, reach, 11) - expected) ** 2 / expected).sum()
+    assert found < 2 * reach + 5 * math.sqrt(4 * reach)
+
+
+def test_the_chi_square_of_arrays_would_notice_a_scale_off_by_a_fiftieth() -> None:
+    draws, reach = 300_000, 10
+    expected = draws * pooled_law(Fraction(51, 34), reach)
+    found = ((array_counts(Fraction(50, 34), draws, reach, 11) - expected) ** 2 / expected).sum()
+    assert found > 2 * reach + 5 * math.sqrt(4 * reach)
+
+
+@pytest.mark.parametrize("scale", [Fraction(3, 2), noise_scale(0.4, 1)], ids=str)
+def test_arrays_of_noise_and_single_draws_have_one_law(scale: Fraction) -> None:
+    draws, reach = 5000, math.ceil(4 * scale)
+    source = SeededRandom(5)
+    single = np.array([discrete_laplace(source, scale) for _ in range(draws)])
+    one = np.bincount(np.clip(single, -reach, reach) + reach, minlength=2 * reach + 1)
+    many = array_counts(scale, draws, reach, 6)
+    found = ((one - many) ** 2 / np.maximum(one + many, 1)).sum()
+    assert found < 2 * reach + 5 * math.sqrt(4 * reach)
+
+
+def test_draws_of_an_array_are_independent_of_their_neighbours() -> None:
+    drawn = np.clip(discrete_laplace_array(SeededRandom(9), Fraction(3, 2), 200_000), -3, 3) + 3
+    pairs = np.bincount(7 * drawn[::2] + drawn[1::2], minlength=49)
+    law = pooled_law(Fraction(3, 2), 3)
+    expected = 100_000 * np.outer(law, law).ravel()
+    assert ((pairs - expected) ** 2 / expected).sum() < 48 + 5 * math.sqrt(96)
+
+
+def test_magnitudes_are_exact_beyond_64_bits() -> None:
+    u, v = [5, (1 << 48) - 2], [1 << 40, 3]
+    expected = [(a + ((1 << 48) - 1) * b) // (1 << 70) for a, b in zip(u, v, strict=True)]
+    found = noise_arrays._magnitudes(np.array(u), np.array(v), (1 << 48) - 1, 1 << 70)
+    assert found.tolist() == expected
+    assert found.dtype == np.int64
+    near = noise_arrays._magnitudes(np.array([6]), np.array([4]), 7, 3)
+    assert near.tolist() == [(6 + 7 * 4) // 3]
+
+
+def test_arrays_of_noise_repeat_by_their_seed() -> None:
+    first, again = (discrete_laplace_array(SeededRandom(4), Fraction(5), 100) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    assert first.shape == (100,)
+    assert first.dtype == np.int64
+    assert discrete_laplace_array(SeededRandom(4), Fraction(5), 0).shape == (0,)

@@ -1,0 +1,317 @@
+"""`geodp compare`: several learners on the same examples, side by side."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from geodp_app import arguments
+from geodp_app.comparison import (
+    KINDS,
+    Contender,
+    Progress,
+    Row,
+    compare,
+    hold_out,
+    make_contender,
+    total_spent,
+)
+from geodp_app.errors import InputError
+from geodp_app.examples_csv import Examples, read_examples
+from geodp_app.formatting import count, duration, percentage
+
+_DEFAULT, _DEFAULT_WITH_K = ("tiles", "histogram", "quadtree"), ("cover", "greedy")
+_DEFAULT_HOLDOUT = 0.2
+
+_DESCRIPTION = f"""Run several learners on the same examples and print what each of them reaches.
+
+Each private learner spends the whole --epsilon, and what runs on the same examples adds up: the
+sum is printed, and holds for whoever sees all the shapes.  Test errors come from private
+examples, also with --holdout: they are for the curator's eyes, and so is a choice made by them.
+
+Learners:
+{chr(10).join(f"  {name:16} {kind.title}" for name, kind in KINDS.items())}"""
+
+_HEADINGS = (
+    "learner",
+    "private",
+    "epsilon",
+    "delta",
+    "test error",
+    "seconds",
+    "bytes",
+    "vertices",
+)
+
+
+def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+    """Add the verb and its options."""
+    parser = arguments.add_verb(verbs, "compare", "learners side by side", _DESCRIPTION)
+    parser.add_argument("points", type=Path, metavar="POINTS", help="CSV of labelled examples")
+    tests = parser.add_mutually_exclusive_group()
+    tests.add_argument("--test", type=Path, metavar="FILE", help="CSV of test examples")
+    tests.add_argument(
+        "--holdout",
+        type=arguments.open_unit,
+        default=_DEFAULT_HOLDOUT,
+        metavar="P",
+        help="without --test: hold out each example with this probability and test on those "
+        "(default %(default)s)",
+    )
+    parser.add_argument(
+        "--learners",
+        type=learner_names,
+        metavar="A,B,...",
+        help=f"which (default: {','.join(_DEFAULT)}; with --k also {','.join(_DEFAULT_WITH_K)})",
+    )
+    parser.add_argument(
+        "--k",
+        type=arguments.count,
+        help="triangles (cover, greedy) or edges (convex, greedy-convex) that a good shape needs",
+    )
+    arguments.add_privacy(parser)
+    parser.add_argument(
+        "--grid", type=arguments.grid_size, metavar="D", help="grid size d (default: the file's)"
+    )
+    arguments.add_bounds(parser)
+    parser.add_argument(
+        "--seed", type=arguments.seed, help="reproducible and therefore NOT private: for tests"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="new folder for the learned shapes, one GeoJSON file a learner",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments.add_quiet(parser)
+    parser.set_defaults(run=run)
+
+
+def learner_names(text: str) -> tuple[str, ...]:
+    """Names of learners, separated by commas."""
+    names = tuple(name.strip() for name in text.split(","))
+    for name in names:
+        if name not in KINDS:
+            raise argparse.ArgumentTypeError(f"unknown learner {name!r}: use {', '.join(KINDS)}")
+        if names.count(name) > 1:
+            raise argparse.ArgumentTypeError(f"{name} is there twice")
+    return names
+
+
+def run(options: argparse.Namespace) -> None:
+    """Check, read, learn, write, print."""
+    contenders = _contenders(options)
+    if options.output:
+        check_folder(options.output)
+    examples, test = _read(options)
+
+    from geodp_app.commands.learn import warn_of_one_class
+    from geodp_app.progress import ProgressBar
+
+    warn_of_one_class(options.points, examples)
+    bar = ProgressBar(quiet=options.quiet)
+
+    def show(progress: Progress) -> None:
+        text = f"{progress.name} ({progress.number} of {progress.of})"
+        if progress.steps:
+            text += f", step {progress.step} of {progress.steps}"
+        bar.update(progress.share, text)
+
+    with bar:
+        rows = tuple(compare(examples, test, contenders, show))
+    if options.output:
+        write_shapes(options.output, rows)
+    if options.json:
+        print(json.dumps(_document(options, examples, rows)))
+    else:
+        print("\n".join([*table(rows), "", *_remarks(options, examples, rows)]))
+    if options.output and not options.quiet:
+        print(f"{options.output}: {len(rows)} learned shapes", file=sys.stderr)
+
+
+def _contenders(options: argparse.Namespace) -> tuple[Contender, ...]:
+    names = options.learners or (_DEFAULT if options.k is None else (*_DEFAULT, *_DEFAULT_WITH_K))
+    if options.k is not None and all(KINDS[name].counts is None for name in names):
+        raise InputError(f"--k is for learners that need it; {', '.join(names)} take no k")
+    settings = {
+        name: getattr(options, name) for name in ("epsilon", "delta", "neighbours", "k", "seed")
+    }
+    return tuple(make_contender(name, **settings) for name in names)
+
+
+def _read(options: argparse.Namespace) -> tuple[Examples, Examples]:
+    """Examples to learn from and to test on."""
+    examples = read_examples(options.points, grid=options.grid, bounds=options.bounds)
+    if options.test is None:
+        parts = hold_out(examples, options.holdout, options.seed)
+        if not all(len(part.labels) for part in parts):
+            raise InputError(
+                f"{options.points}: {len(examples.labels)} examples are too few to hold some out; "
+                "give --test FILE or another --holdout"
+            )
+        return parts
+    test = read_examples(
+        options.test, grid=options.grid, bounds=options.bounds, fallback=examples.frame
+    )
+    if test.frame != examples.frame:
+        raise InputError(
+            f"{options.test}: lies on another grid or in another box than {options.points}; give "
+            "both the same --grid and --bounds when they are made"
+        )
+    return examples, test
+
+
+# --- the folder of shapes ----------------------------------------------------------------------
+
+
+def check_folder(folder: Path) -> None:
+    """Find out before long work whether the folder can be made.
+
+    Raises
+    ------
+    InputError
+        If it is a file, is not empty, or its own folder is missing or cannot be written to.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is a file; name a new folder")
+    if folder.exists() and any(folder.iterdir()):
+        raise InputError(f"{folder}: is not empty; name a new folder")
+    home = Path(os.path.realpath(folder)).parent
+    if not home.is_dir():
+        raise InputError(f"{folder}: there is no folder {home}")
+    try:
+        with tempfile.TemporaryFile(dir=home):
+            pass
+    except OSError as error:
+        raise InputError(f"{folder}: cannot write to {home}: {error.strerror}") from None
+
+
+def write_shapes(folder: Path, rows: Sequence[Row]) -> None:
+    """Write every shape as GeoJSON: the folder appears with all of them, or not at all.
+
+    Raises
+    ------
+    OSError
+        As the system reports it.
+    """
+    target = Path(os.path.realpath(folder))
+    temporary = target.parent / f".geodp-{os.getpid()}-{target.name}.tmp"
+    temporary.mkdir()
+    try:
+        for row in rows:
+            (temporary / file_name(row)).write_text(row.geojson, encoding="utf-8", newline="")
+        if target.is_dir():
+            target.rmdir()  # it is empty; not all systems replace an empty folder
+        os.replace(temporary, target)
+    except BaseException:  # KeyboardInterrupt too: nothing half-written may stay
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def file_name(row: Row) -> str:
+    """The name of a row's file in the folder."""
+    return f"{row.name}.geojson"
+
+
+# --- what is printed ---------------------------------------------------------------------------
+
+
+def table(rows: Sequence[Row]) -> list[str]:
+    """Rows under headings, in columns."""
+    lines = [_HEADINGS, *(_cells(row) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    shown = []
+    for first, second, *others in lines:
+        cells = [first.ljust(widths[0]), second.ljust(widths[1])]
+        cells += [cell.rjust(width) for cell, width in zip(others, widths[2:], strict=True)]
+        shown.append("  ".join(cells).rstrip())
+    return shown
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    spent = row.privacy
+    return (
+        row.name,
+        "yes" if row.private else "no",
+        f"{spent.epsilon:g}" if spent else "–",
+        f"{spent.delta:g}" if spent else "–",
+        percentage(row.error),
+        duration(row.seconds),
+        count(row.bytes),
+        count(row.vertices),
+    )
+
+
+def _remarks(options: argparse.Namespace, examples: Examples, rows: Sequence[Row]) -> list[str]:
+    """What must be said with the table."""
+    lines = [f"{count(len(examples.labels))} examples to learn from, {_tested(options, rows)}."]
+    spending = [row for row in rows if row.privacy is not None]
+    if spending:
+        epsilon, delta = total_spent(rows)
+        told = f"epsilon = {epsilon:g}, delta = {delta:g}"
+        if options.seed is not None:
+            lines.append("Seeded: nothing here is private; the noise can be reproduced.")
+        elif len(spending) == 1:
+            lines.append(f"The private learner spends {told} of these examples' privacy.")
+        else:
+            lines.append(
+                f"The {len(spending)} private learners together spend {told}: on the same "
+                "examples their epsilons add up."
+            )
+    bare = [row.name for row in rows if row.privacy is None]
+    if bare:
+        lines.append(f"Not private, for comparison only: {', '.join(bare)}. Do not publish.")
+    lines.append(
+        "Test errors come from private examples: for the curator's eyes. "
+        "So is a choice made by them."
+    )
+    return lines
+
+
+def _tested(options: argparse.Namespace, rows: Sequence[Row]) -> str:
+    tested = count(rows[0].tested)
+    if options.test is not None:
+        return f"{tested} in {options.test} to test on"
+    return f"{tested} held out to test on"
+
+
+def _document(
+    options: argparse.Namespace, examples: Examples, rows: Sequence[Row]
+) -> dict[str, Any]:
+    """The comparison as a JSON object."""
+    epsilon, delta = total_spent(rows)
+    return {
+        "warning": "test errors come from private examples: for the curator's eyes",
+        "examples": len(examples.labels),
+        "test_examples": rows[0].tested,
+        "held_out": options.test is None,
+        "seeded": options.seed is not None,
+        "together": {"epsilon": epsilon, "delta": delta, "neighbours": options.neighbours},
+        "learners": [
+            {
+                "name": row.name,
+                "learner": row.contender.kind.learner,
+                "private": row.private,
+                "epsilon": row.privacy.epsilon if row.privacy else None,
+                "delta": row.privacy.delta if row.privacy else None,
+                "errors": row.errors,
+                "false_positives": row.false_positives,
+                "false_negatives": row.false_negatives,
+                "error": row.error,
+                "seconds": row.seconds,
+                "bytes": row.bytes,
+                "vertices": row.vertices,
+                "file": str(options.output / file_name(row)) if options.output else None,
+            }
+            for row in rows
+        ],
+    }

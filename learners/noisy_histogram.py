@@ -1,0 +1,318 @@
+"""Baseline: a noisy histogram of the labels, smoothed, and the sign of every cell.
+
+1. b = n + DiscreteLaplace(1 / epsilon_count), a noisy number of examples, chooses the number of
+   cells: `cells_per_side`, a public function of b and epsilon.
+2. Every cell's number of positive examples less that of negative ones is given integer Laplace
+   noise of scale 1 / epsilon_cells.
+3. The noisy cells are smoothed by a Gaussian filter of one cell; a cell is labelled 1 where the
+   outcome is positive.  Equal neighbouring cells are merged into rectangles.
+
+Privacy, for neighbours that add or remove one example (docs/privacy.md, baselines): the example
+moves the difference of one cell by 1, and the cells are disjoint, so 2. is epsilon_cells-DP
+(parallel composition: McSherry 2009) whatever the number of cells.  With 1. the run is
+(epsilon_count + epsilon_cells)-DP.  All of 3. is a function of the noisy cells.  The noise is
+exact (:mod:`learners.noise_arrays`), so delta is 0.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geometry.halfplane import HalfplaneLattice
+from geometry.tiling import Tile
+from learners.accounting import (
+    Neighbours,
+    PrivacySpent,
+    check_budget,
+    inner_budget,
+    noise_scale,
+)
+from learners.estimator import Estimator, check_count, check_examples
+from learners.labelled_tiles import labelled_steps
+from learners.noise import discrete_laplace
+from learners.noise_arrays import discrete_laplace_array
+from learners.randomness import RandomSource, open_source
+from learners.records import StepRecord
+from learners.scores import Role
+from learners.selection import SelectionProgress, Watch
+
+#: Share of epsilon that pays for the noisy number of examples.
+COUNT_SHARE = 0.02
+
+#: Most cells along a side: by default, and on request.
+DEFAULT_MOST, MOST_PER_SIDE = 512, 2048
+
+#: The filter's standard deviation, in cells, and where it is cut off, in standard deviations.
+SIGMA, TRUNCATE = 1.0, 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramBudget:
+    """What one run may spend, fixed before it starts by public numbers alone.
+
+    Attributes
+    ----------
+    count_scale : Fraction or None
+        Scale of the integer Laplace noise of the number of examples; None when nothing is counted.
+    cell_scale : Fraction
+        Scale of the integer Laplace noise of every cell.
+    epsilon, neighbours, private :
+        As in :class:`learners.accounting.PrivacySpent`.
+    inner : float
+        Epsilon for neighbours that add or remove one example.
+    """
+
+    count_scale: Fraction | None
+    cell_scale: Fraction
+    epsilon: float
+    inner: float
+    neighbours: Neighbours
+    private: bool
+
+    def spent(self, rectangles: int) -> PrivacySpent:
+        """The privacy statement of a run that ends in so many rectangles."""
+        return PrivacySpent(
+            epsilon=self.epsilon,
+            delta=0.0,
+            neighbours=self.neighbours,
+            epsilon_noise=self.inner,
+            epsilon_selection=0.0,
+            eta=0.0,
+            steps=rectangles,
+            account="parallel",
+            private=self.private,
+        )
+
+
+def plan_histogram(
+    epsilon: float, delta: float, neighbours: Neighbours, private: bool, counted: bool
+) -> HistogramBudget:
+    """Divide epsilon between the number of examples, if it is counted, and the cells.
+
+    Raises
+    ------
+    ValueError
+        If a parameter states no guarantee.
+    """
+    check_budget(epsilon, delta)
+    inner, _ = inner_budget(epsilon, 0.0, neighbours)
+    epsilon_count = COUNT_SHARE * inner if counted else 0.0
+    count_scale = noise_scale(epsilon_count, 1) if counted else None
+    # rounded down: the shares must not add up to more
+    cell_scale = noise_scale(math.nextafter(inner - epsilon_count, 0.0), 1)
+    return HistogramBudget(count_scale, cell_scale, epsilon, inner, neighbours, private)
+
+
+def cells_per_side(count: int, epsilon: float, d: int, smooth: bool) -> int:
+    """Cells along a side for about `count` examples, at most DEFAULT_MOST and the grid's points.
+
+    Smoothed 32 (epsilon count / 1000)^(log10 2), rounded: twice as many for ten times the
+    examples.  Without smoothing half of that: a cell must outweigh its own noise.  At least 1.
+    """
+    base = 32.0 if smooth else 16.0
+    wanted = round(base * math.pow(max(0.0, epsilon * count) / 1000, math.log10(2)))
+    return max(1, min(wanted, DEFAULT_MOST, d + 1))
+
+
+def cell_cuts(d: int, per_side: int) -> NDArray[np.int64]:
+    """First grid coordinate of each cell along a side, and d + 1, int64 of shape (per_side + 1,).
+
+    Widths differ by at most one grid point.
+    """
+    return np.asarray(np.arange(per_side + 1, dtype=np.int64) * (d + 1) // per_side)
+
+
+def noisy_cells(
+    cells: NDArray[np.int64],
+    labels: NDArray[np.bool_],
+    count: int,
+    scale: Fraction,
+    source: RandomSource,
+) -> NDArray[np.int64]:
+    """Positive less negative examples of every cell, with integer Laplace noise, shape (count,).
+
+    Parameters
+    ----------
+    cells : ndarray of int64, shape (n,)
+        The cell of every example, in 0..count-1.
+    labels : ndarray of bool, shape (n,)
+    count : int
+        Number of cells.
+    scale : Fraction
+        Of the noise; one example moves one cell by 1.
+    source : RandomSource
+    """
+    positives = np.bincount(cells[labels], minlength=count)
+    negatives = np.bincount(cells[~labels], minlength=count)
+    return np.asarray(positives - negatives + discrete_laplace_array(source, scale, count))
+
+
+def smooth_cells(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Gaussian filter over cells, shape (m, m); borders are mirrored, the kernel sums to 1."""
+    radius = int(TRUNCATE * SIGMA + 0.5)
+    weights = np.exp(-0.5 * (np.arange(-radius, radius + 1) / SIGMA) ** 2)
+    weights /= weights.sum()
+    for axis in (0, 1):
+        padding = [(radius, radius) if a == axis else (0, 0) for a in (0, 1)]
+        wide = np.pad(values, padding, mode="symmetric")
+        windows = np.lib.stride_tricks.sliding_window_view(wide, len(weights), axis=axis)
+        values = windows @ weights
+    return values
+
+
+def merge_cells(
+    inside: NDArray[np.bool_],
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
+    """Rectangles of equal cells: runs of a row, and equal runs of rows one above the other.
+
+    Parameters
+    ----------
+    inside : ndarray of bool, shape (m, m)
+        Labels of the cells, the lowest row first.
+
+    Returns
+    -------
+    spans : ndarray of int64, shape (r, 4)
+        Column and row of the first cell, column and row after the last one; from the top down,
+        and from the left.
+    labels : ndarray of bool, shape (r,)
+    owner : ndarray of int64, shape (m, m)
+        The rectangle of every cell.
+    """
+    m = len(inside)
+    begins = np.ones((m, m), dtype=np.bool_)
+    begins[:, 1:] = inside[:, 1:] != inside[:, :-1]
+    rows, first = np.nonzero(begins)
+    after = np.append(first[1:], 0)
+    after[after == 0] = m
+    label = inside[rows, first]
+    order = np.lexsort((rows, after, first))
+    rows, first, after, label = rows[order], first[order], after[order], label[order]
+    joined = np.zeros(len(order), dtype=np.bool_)
+    joined[1:] = (rows[1:] == rows[:-1] + 1) & (label[1:] == label[:-1])
+    joined[1:] &= (first[1:] == first[:-1]) & (after[1:] == after[:-1])
+    starts = np.flatnonzero(~joined)
+    tops = rows[np.append(starts[1:], len(order)) - 1] + 1
+    spans = np.stack([first[starts], rows[starts], after[starts], tops], axis=1)
+    reading = np.lexsort((spans[:, 0], -spans[:, 3]))
+    place = np.empty_like(reading)
+    place[reading] = np.arange(len(reading))
+    of_run = np.empty_like(order)
+    of_run[order] = place[np.cumsum(~joined) - 1]
+    owner = of_run[np.cumsum(begins.ravel()) - 1].reshape(m, m)
+    return spans[reading], label[starts][reading], owner
+
+
+class NoisyHistogramLearner(Estimator):
+    """epsilon-private baseline: the signs of a noisy, smoothed histogram.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        Privacy of the whole run.  It needs no delta and states 0.
+    grid : int
+        d: examples have integer coordinates in 0..d.
+    cells : int, optional
+        Cells along a side of the square.  By default 2 % of epsilon is spent on a noisy number of
+        examples, which chooses them.
+    smooth : bool
+        Whether the noisy cells are smoothed before their sign is taken.
+    neighbours : {"add-remove", "replace-one"}
+    seed : int, optional
+        Makes the run reproducible and therefore not private; the release says so.
+
+    Attributes
+    ----------
+    release_ : MosaicRelease
+        What may be published.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[x, y] for x in range(17) for y in range(17)] * 40)
+    >>> y = (X[:, 0] + X[:, 1] <= 14).astype(int)
+    >>> model = NoisyHistogramLearner(grid=16, seed=7).fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+    >>> model.privacy_.epsilon, model.privacy_.delta
+    (1.0, 0.0)
+    """
+
+    role: Role = "disjunction"
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        grid: int = 1024,
+        cells: int | None = None,
+        smooth: bool = True,
+        neighbours: Neighbours = "add-remove",
+        seed: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.grid = grid
+        self.cells = cells
+        self.smooth = smooth
+        self.neighbours = neighbours
+        self.seed = seed
+
+    def steps(
+        self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
+    ) -> Iterator[StepRecord]:
+        """Run the learner: one record a rectangle; `release_` is set when the last one is taken.
+
+        Parameters and errors as in :meth:`fit`.  All noise is drawn at the call: the number of
+        rectangles is known after it.
+        """
+        # a run that is cancelled leaves nothing behind, nor the last run's release
+        self.__dict__.pop("release_", None)
+        started = time.perf_counter()
+        points, labels = check_examples(X, y, self.grid)
+        # refuses a grid that cannot be used at all before anything is drawn
+        HalfplaneLattice(self.grid)
+        source = open_source(self.seed)
+        budget = plan_histogram(
+            self.epsilon, self.delta, self.neighbours, source.private, counted=self.cells is None
+        )
+        per_side, parameters = self._cells(len(points), budget, source)
+        if watch is not None:
+            watch(SelectionProgress(0, per_side**2, 0.0))
+        cuts = cell_cuts(self.grid, per_side)
+        across, up = (np.searchsorted(cuts, points[:, i], side="right") - 1 for i in (0, 1))
+        noisy = noisy_cells(
+            up * per_side + across, labels, per_side**2, budget.cell_scale, source
+        ).reshape(per_side, per_side)
+        inside = (smooth_cells(noisy.astype(np.float64)) if self.smooth else noisy) > 0
+        spans, inside_spans, owner = merge_cells(np.asarray(inside))
+        first, after = cuts[spans[:, :2]], cuts[spans[:, 2:]] - 1
+        corners = np.concatenate([first, after], axis=1)
+        tiles = [Tile(self.grid, *corner) for corner in corners.tolist()]
+        lattice = HalfplaneLattice(max(1, int((after - first).max())))
+        seconds = time.perf_counter() - started
+        stream = labelled_steps(tiles, inside_spans, owner[up, across], labels, seconds)
+        return self._publish(stream, lattice, parameters, budget.spent)
+
+    def _cells(
+        self, n: int, budget: HistogramBudget, source: RandomSource
+    ) -> tuple[int, tuple[tuple[str, int | bool], ...]]:
+        """Cells along a side, and the public parameters of the run."""
+        smooth = bool(self.smooth)
+        if self.cells is not None:
+            per_side, most = check_count("cells", self.cells), min(MOST_PER_SIDE, self.grid + 1)
+            if per_side > most:
+                raise ValueError(f"cells must be at most {most} along a side, got {per_side}")
+            return per_side, (("cells", per_side), ("smooth", smooth))
+        assert budget.count_scale is not None  # the budget pays for a count
+        count = n + discrete_laplace(source, budget.count_scale)
+        per_side = cells_per_side(count, budget.inner, self.grid, smooth)
+        return per_side, (("cells", per_side), ("smooth", smooth), ("noisy_count", count))

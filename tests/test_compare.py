@@ -1,0 +1,359 @@
+"""`geodp compare` and its engine: rows, what private runs add up to, folders that appear whole."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+from conftest import square_geojson
+
+from geodp_app import comparison
+from geodp_app.cli import main
+from geodp_app.commands import compare as command
+from geodp_app.comparison import (
+    KINDS,
+    Contender,
+    LearnerKind,
+    Progress,
+    compare,
+    count_vertices,
+    hold_out,
+    make_contender,
+    total_spent,
+)
+from geodp_app.errors import InputError
+from geodp_app.examples_csv import Examples, Frame, format_examples, read_examples
+from geodp_app.learned_file import read_learned
+from learners.selection import Cancelled
+
+D = 64
+
+
+def triangle(n: int, seed: int = 0) -> Examples:
+    """Examples of the lower left half of a grid."""
+    points = np.random.default_rng(seed).integers(0, D + 1, (n, 2))
+    return Examples(points, (points.sum(axis=1) <= D).astype(np.int64), Frame(D))
+
+
+@pytest.fixture
+def points(write) -> Path:
+    """4,000 examples of the half grid, in a file."""
+    return write("p.csv", format_examples(triangle(4_000)))
+
+
+def run(capsys, *argv: object) -> str:
+    """What a command that must work prints."""
+    assert main(["compare", *map(str, argv)]) == 0
+    return capsys.readouterr().out
+
+
+def fails(capsys, *argv: object) -> str:
+    """A command that must end with exit code 2: its one line on standard error."""
+    assert main(["compare", *map(str, argv)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    return captured.err
+
+
+# -- the command -------------------------------------------------------------------------------
+
+
+def test_the_default_learners_have_a_row_each(points, capsys):
+    lines = run(capsys, points).splitlines()
+    assert lines[0].split() == [
+        "learner", "private", "epsilon", "delta", "test", "error", "seconds", "bytes", "vertices",
+    ]  # fmt: skip
+    assert [line.split()[:3] for line in lines[1:4]] == [
+        ["tiles", "yes", "1"],
+        ["histogram", "yes", "1"],
+        ["quadtree", "yes", "1"],
+    ]
+    assert lines[4] == ""
+
+
+def test_epsilons_add_up_and_errors_are_for_the_curator(points, capsys):
+    argv = [points, "--learners", "tiles,cover,greedy", "--k", 1, "--epsilon", 0.5]
+    out = run(capsys, *argv)
+    assert "The 2 private learners together spend epsilon = 1, delta = 1e-06" in out
+    assert "add up" in out
+    assert "Not private, for comparison only: greedy. Do not publish." in out
+    assert "for the curator's eyes" in out
+    assert "held out to test on" in out
+    alone = run(capsys, points, "--learners", "cover", "--k", 1, "--epsilon", 0.5)
+    assert "The private learner spends epsilon = 0.5, delta = 1e-06" in alone
+
+
+def test_json_holds_what_the_table_shows(points, write, capsys):
+    test = write("t.csv", format_examples(triangle(1_000, seed=1)))
+    argv = [points, "--test", test, "--learners", "tiles,greedy", "--k", 1, "--json"]
+    document = json.loads(run(capsys, *argv))
+    assert (document["examples"], document["test_examples"]) == (4_000, 1_000)
+    assert document["held_out"] is False
+    assert document["together"]["epsilon"] == 1.0
+    assert "curator" in document["warning"]
+    tiles, greedy = document["learners"]
+    assert (tiles["name"], tiles["private"], tiles["epsilon"]) == ("tiles", True, 1.0)
+    assert (greedy["private"], greedy["epsilon"], greedy["delta"]) == (False, None, None)
+    for row in (tiles, greedy):
+        assert row["errors"] == row["false_positives"] + row["false_negatives"]
+        assert row["error"] == row["errors"] / 1_000 < 0.1
+        assert row["bytes"] > 500
+        assert row["vertices"] >= 3
+        assert row["file"] is None
+
+
+def test_shapes_are_written_and_are_what_was_tested(points, write, tmp_path, capsys):
+    test = write("t.csv", format_examples(triangle(1_000, seed=1)))
+    folder = tmp_path / "shapes"
+    argv = [points, "--test", test, "--learners", "tiles,greedy", "--k", 1, "-o", folder]
+    document = json.loads(run(capsys, *argv, "--json"))
+    assert sorted(os.listdir(folder)) == ["greedy.geojson", "tiles.geojson"]
+    assert sorted(os.listdir(tmp_path)) == ["p.csv", "shapes", "t.csv"]
+    for row in document["learners"]:
+        assert row["file"] == str(folder / f"{row['name']}.geojson")
+        assert Path(row["file"]).stat().st_size == row["bytes"]
+        learned, examples = read_learned(Path(row["file"])), read_examples(test)
+        assert (learned.predict(examples) != examples.labels).sum() == row["errors"]
+        assert count_vertices(learned.target.geometry) == row["vertices"]
+
+
+def test_shapes_of_examples_in_degrees_lie_in_degrees(write, tmp_path, capsys):
+    target, points = write("t.geojson", square_geojson(10, 20)), tmp_path / "p.csv"
+    sample = ["sample", "--target", target, "--n", 3_000, "--grid", D, "-o", points, "--quiet"]
+    assert main([str(a) for a in sample]) == 0
+    run(capsys, points, "--learners", "tiles", "-o", tmp_path / "s")
+    shape = read_learned(tmp_path / "s" / "tiles.geojson").target.geometry
+    assert shape.symmetric_difference(shapely.box(10, 10, 20, 20)).area < 0.2 * 100
+
+
+def test_a_seed_repeats_a_comparison_and_voids_its_privacy(points, capsys):
+    argv = [points, "--learners", "tiles", "--seed", 5]
+    first = json.loads(run(capsys, *argv, "--json"))
+    again = json.loads(run(capsys, *argv, "--json"))
+    keys = ("name", "errors", "bytes", "vertices", "private")
+    assert [first["learners"][0][key] for key in keys] == [
+        again["learners"][0][key] for key in keys
+    ]
+    assert first["test_examples"] == again["test_examples"]
+    assert first["learners"][0]["private"] is False
+    assert first["seeded"] is True
+    assert "nothing here is private" in run(capsys, *argv)
+
+
+def test_k_brings_the_learners_that_need_it(points):
+    options = command.arguments.Parser()
+    verbs = options.add_subparsers()
+    command.add_parser(verbs)
+
+    def chosen(*argv: object) -> list[str]:
+        parsed = options.parse_args(["compare", str(points), *map(str, argv)])
+        return [contender.name for contender in command._contenders(parsed)]
+
+    assert chosen() == ["tiles", "histogram", "quadtree"]
+    assert chosen("--k", 2) == ["tiles", "histogram", "quadtree", "cover", "greedy"]
+    assert chosen("--learners", "convex, tiles", "--k", 2) == ["convex", "tiles"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "reason"),
+    [
+        (["--learners", "tiles,forest"], "--learners: unknown learner 'forest': use tiles, cover,"),
+        (["--learners", "tiles,tiles"], "--learners: tiles is there twice"),
+        (["--learners", ""], "unknown learner ''"),
+        (["--learners", "cover"], "the learner cover needs --k: triangles that cover the region"),
+        (["--learners", "convex"], "the learner convex needs --k: edges of the polygon"),
+        (["--learners", "tiles", "--k", "3"], "--k is for learners that need it; tiles take no k"),
+        (["--k", "0"], "--k: must be at least 1"),
+        (["--holdout", "1"], "--holdout: must lie strictly between 0 and 1"),
+        (["--holdout", "0.2", "--test", "p.csv"], "not allowed with argument"),
+        (["--epsilon", "0"], "--epsilon: must be above 0"),
+        (
+            ["--epsilon", "1e-12", "--learners", "tiles"],
+            "tiles: epsilon = 9.8e-13 is too small to pay",
+        ),
+        (["--test", "none.csv"], "none.csv: cannot be read: No such file"),
+    ],
+)
+def test_wrong_options_are_named(points, tmp_path, capsys, argv, reason):
+    assert reason in fails(capsys, points, *argv, "-o", tmp_path / "s")
+    assert os.listdir(tmp_path) == ["p.csv"]
+
+
+def test_wrong_examples_are_named(points, write, tmp_path, capsys):
+    bad = write("bad.csv", "x,y,label\n1,2,1\n1,2,7\n")
+    assert "row 2 (line 3), column label" in fails(capsys, bad)
+    assert "row 2 (line 3), column label" in fails(capsys, points, "--test", bad)
+    few = write("few.csv", "x,y,label\n1,2,1\n")
+    line = fails(capsys, few)
+    assert "1 examples are too few to hold some out; give --test FILE" in line
+    other = write("other.csv", '# geodp {"grid": 32}\nx,y,label\n1,2,1\n')
+    assert "lies on another grid or in another box" in fails(capsys, points, "--test", other)
+
+
+def test_one_class_brings_a_warning(write, capsys):
+    rows = "".join(f"{x},{y},1\n" for x in range(30) for y in range(30))
+    path = write("p.csv", f'# geodp {{"grid": {D}}}\nx,y,label\n{rows}')
+    assert main(["compare", str(path), "--learners", "tiles", "--quiet"]) == 0
+    assert capsys.readouterr().err == f"geodp: warning: {path}: all labels are 1\n"
+
+
+# -- the folder --------------------------------------------------------------------------------
+
+
+def test_a_folder_that_cannot_be_made_is_found_first(points, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(command, "compare", lambda *args: pytest.fail("learned first"))
+    assert "is a file; name a new folder" in fails(capsys, points, "-o", points)
+    assert "is not empty; name a new folder" in fails(capsys, points, "-o", tmp_path)
+    assert "there is no folder" in fails(capsys, points, "-o", tmp_path / "a" / "b")
+    assert "cannot write to /proc" in fails(capsys, points, "-o", "/proc/shapes")
+
+
+def test_an_empty_folder_is_filled(points, tmp_path, capsys):
+    folder = tmp_path / "s"
+    folder.mkdir()
+    run(capsys, points, "--learners", "tiles", "-o", folder)
+    assert os.listdir(folder) == ["tiles.geojson"]
+
+
+def test_ctrl_c_leaves_nothing(points, tmp_path, capsys, monkeypatch):
+    def interrupted(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    argv = ["compare", points, "--learners", "tiles", "-o", tmp_path / "s"]
+    for home, name in ((os, "replace"), (command, "compare")):
+        with monkeypatch.context() as patch:
+            patch.setattr(home, name, interrupted)
+            assert main([str(a) for a in argv]) == 130
+        assert capsys.readouterr().err == "geodp: cancelled; nothing was written\n"
+        assert os.listdir(tmp_path) == ["p.csv"]
+
+
+def test_a_full_disk_leaves_nothing(points, tmp_path, capsys, monkeypatch):
+    def full(self: Path, *args: object, **kwargs: object) -> int:
+        raise OSError(28, "No space left on device", str(self))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    argv = ["compare", points, "--learners", "tiles", "-o", tmp_path / "s"]
+    assert main([str(a) for a in argv]) == 2
+    assert "No space left on device" in capsys.readouterr().err
+    assert os.listdir(tmp_path) == ["p.csv"]
+
+
+# -- the engine --------------------------------------------------------------------------------
+
+
+def test_every_kind_learns_a_triangle():
+    contenders = [make_contender(name, k=3, seed=1) for name in KINDS]
+    rows = list(compare(triangle(6_000), triangle(2_000, seed=1), contenders))
+    assert [row.name for row in rows] == list(KINDS)
+    for row in rows:
+        assert row.error < 0.2, row.name
+        assert row.tested == 2_000
+        assert (row.privacy is not None) is KINDS[row.name].private
+        assert row.private is False  # seeded
+        assert row.shape.is_valid
+        assert row.bytes == len(row.geojson)
+        assert row.seconds > 0
+    assert total_spent(rows)[0] == sum(kind.private for kind in KINDS.values())
+
+
+def test_all_learners_see_the_same_examples_and_rows_come_one_by_one():
+    examples = triangle(500)
+    rows = compare(examples, examples, [make_contender(n, k=1) for n in ("tiles", "greedy")])
+    first = next(rows)
+    assert first.name == "tiles"
+    with pytest.raises(AttributeError):
+        first.tested = 3  # type: ignore[misc]
+    assert next(rows).name == "greedy"
+    with pytest.raises(StopIteration):
+        next(rows)
+
+
+def test_the_watch_hears_of_every_learner_and_step():
+    heard: list[Progress] = []
+    contenders = [make_contender(name, k=2, seed=0) for name in ("tiles", "cover")]
+    list(compare(triangle(500), triangle(50), contenders, heard.append))
+    assert heard[0] == Progress("tiles", 1, 2)
+    shares = [p.share for p in heard[len(contenders) :]]  # the trials come first
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    steps = [(p.name, p.number, p.step, p.steps) for p in heard]
+    assert ("cover", 2, 6, 6) in steps
+
+
+def test_the_watch_may_cancel_between_learners_and_inside():
+    examples = triangle(500)
+    contenders = [make_contender(name, k=2, seed=0) for name in ("tiles", "cover")]
+
+    def stop_at(name: str, step: int):
+        def watch(progress: Progress) -> None:
+            if progress.name == name and progress.step == step and progress.steps:
+                raise Cancelled
+
+        return watch
+
+    with pytest.raises(Cancelled):
+        next(compare(examples, examples, contenders, stop_at("tiles", 1)))
+    rows = compare(examples, examples, contenders, stop_at("cover", 3))
+    assert next(rows).name == "tiles"
+    with pytest.raises(Cancelled):
+        next(rows)
+
+
+def test_what_cannot_be_compared_is_refused_at_the_call():
+    examples, tiles = triangle(100), make_contender("tiles")
+    nothing = Examples(examples.points[:0], examples.labels[:0], examples.frame)
+    with pytest.raises(InputError, match="no test examples"):
+        compare(examples, nothing, [tiles])
+    with pytest.raises(InputError, match="examples and test examples differ"):
+        compare(examples, Examples(examples.points, examples.labels, Frame(100)), [tiles])
+    with pytest.raises(InputError, match="same name: tiles, tiles"):
+        compare(examples, examples, [tiles, tiles])
+    wrong = Contender("odd", LearnerKind("", "PolygonUnionLearner"), (("epsilon", -1.0),))
+    with pytest.raises(InputError, match="odd: epsilon must be a positive number"):
+        compare(examples, examples, [tiles, wrong])
+
+
+def test_a_learner_with_settings_of_its_own_keeps_its_name():
+    kind = KINDS["tiles"]
+    contenders = [
+        Contender(f"tiles-{side}", kind, (("tiles", side), ("seed", 0))) for side in (1, 3)
+    ]
+    rows = list(compare(triangle(2_000), triangle(500, seed=1), contenders))
+    assert [row.name for row in rows] == ["tiles-1", "tiles-3"]
+    assert [dict(row.release.parameters)["tiles"] for row in rows] == [1, 3]
+
+
+def test_each_example_is_held_out_by_a_coin_of_its_own():
+    examples = triangle(20_000)
+    learned, tested = hold_out(examples, 0.2)
+    assert len(learned.labels) + len(tested.labels) == 20_000
+    assert abs(len(tested.labels) - 4_000) < 5 * np.sqrt(20_000 * 0.16)
+    again = [len(hold_out(examples, 0.2)[1].labels) for _ in range(3)]
+    assert len({len(tested.labels), *again}) > 1  # no fixed share
+    one, two = (hold_out(examples, 0.2, seed=3)[1] for _ in range(2))
+    assert (one.points == two.points).all()
+    together = np.concatenate([learned.points, tested.points])
+    assert (np.sort(together, axis=0) == np.sort(examples.points, axis=0)).all()
+
+
+def test_corners_are_counted_once():
+    square = shapely.box(0, 0, 4, 4)
+    hole = shapely.box(1, 1, 2, 2)
+    assert count_vertices(square) == 4
+    assert count_vertices(square.difference(hole)) == 8
+    assert count_vertices(shapely.union_all([hole, shapely.box(6, 6, 7, 7)])) == 8
+    assert count_vertices(shapely.Polygon()) == 0
+
+
+def test_kinds_name_learners_that_exist():
+    import learners
+
+    for name, kind in KINDS.items():
+        assert kind.learner in learners.__all__, name
+    assert set(comparison.KINDS) >= {*command._DEFAULT, *command._DEFAULT_WITH_K}

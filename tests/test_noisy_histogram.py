@@ -1,0 +1,374 @@
+"""The noisy histogram: its law, its neighbours, its smoothing, and what it publishes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import shapely
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
+
+import assets
+from geodp_app.sampling import draw_points
+from geometry.geojson import read_geojson
+from geometry.polygons import contains_points
+from geometry.tiling import TileIndex, tile_square
+from learners import NoisyHistogramLearner, noisy_histogram
+from learners.noisy_histogram import (
+    COUNT_SHARE,
+    DEFAULT_MOST,
+    MOST_PER_SIDE,
+    SIGMA,
+    cell_cuts,
+    cells_per_side,
+    merge_cells,
+    noisy_cells,
+    plan_histogram,
+    smooth_cells,
+)
+from learners.randomness import RandomSource, SeededRandom
+from learners.records import MosaicRelease, Release
+from learners.selection import Cancelled, SelectionProgress
+
+
+def grid_points(d: int) -> NDArray[np.int64]:
+    return np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
+
+
+def sample(n: int, d: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Uniform points, labelled by a halfplane with some labels flipped."""
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, d + 1, size=(n, 2))
+    return points, ((points.sum(axis=1) < d) ^ (rng.random(n) < 0.1)).astype(int)
+
+
+# -- budget --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 7.0])
+@pytest.mark.parametrize("counted", [True, False])
+def test_the_shares_never_exceed_epsilon(epsilon: float, counted: bool) -> None:
+    plan = plan_histogram(epsilon, 1e-6, "add-remove", True, counted)
+    count = 1 / plan.count_scale if plan.count_scale else Fraction(0)
+    assert bool(count) == counted
+    assert count + 1 / plan.cell_scale <= Fraction(epsilon)
+    assert float(count + 1 / plan.cell_scale) == pytest.approx(epsilon, rel=1e-4)
+    assert float(count) == pytest.approx(COUNT_SHARE * epsilon * counted, rel=1e-4)
+    spent = plan.spent(12)
+    assert (spent.epsilon, spent.delta, spent.account) == (epsilon, 0.0, "parallel")
+    assert (spent.epsilon_noise, spent.epsilon_selection, spent.eta) == (epsilon, 0.0, 0.0)
+    assert (spent.steps, spent.neighbours, spent.private) == (12, "add-remove", True)
+
+
+def test_no_rounding_lets_the_shares_exceed_epsilon() -> None:
+    for epsilon in np.random.default_rng(3).uniform(1e-4, 1e5, 2000) ** 0.5:
+        # few digits: the shares fall on what the scales can express
+        short = float(round(epsilon, 4))
+        plan = plan_histogram(short, 1e-6, "add-remove", True, counted=True)
+        assert plan.count_scale is not None
+        assert 1 / plan.count_scale + 1 / plan.cell_scale <= Fraction(short)
+
+
+def test_replacement_runs_on_half_and_states_the_whole() -> None:
+    plan = plan_histogram(1.0, 1e-6, "replace-one", False, True)
+    half = plan_histogram(0.5, 1e-6, "add-remove", False, True)
+    assert (plan.count_scale, plan.cell_scale) == (half.count_scale, half.cell_scale)
+    spent = plan.spent(3)
+    assert (spent.epsilon, spent.epsilon_noise, spent.neighbours) == (1.0, 0.5, "replace-one")
+
+
+def test_the_number_of_cells_is_a_public_function_of_the_noisy_count() -> None:
+    by_count = [cells_per_side(10**e, 1.0, 1024, True) for e in range(2, 8)]
+    assert by_count == [16, 32, 64, 128, 256, 512]
+    assert [cells_per_side(10**e, 1.0, 1024, False) for e in range(3, 7)] == [16, 32, 64, 128]
+    # epsilon times the count is all that matters
+    assert cells_per_side(10**4, 0.1, 1024, True) == 32
+    assert cells_per_side(10**12, 1.0, 1 << 20, True) == DEFAULT_MOST
+    assert cells_per_side(10**6, 1.0, 12, True) == 13
+    assert cells_per_side(-40, 1.0, 1024, True) == cells_per_side(0, 1.0, 1024, False) == 1
+
+
+# -- smoothing and merging -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 5, 9, 40])
+def test_smoothing_is_scipys_gaussian_filter(m: int) -> None:
+    values = np.random.default_rng(m).normal(size=(m, m)) * 100
+    np.testing.assert_allclose(smooth_cells(values), gaussian_filter(values, SIGMA), atol=1e-10)
+
+
+@pytest.mark.parametrize("m", [1, 2, 7, 40])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
+def test_rectangles_hold_equal_cells_each_once(m: int, share: float) -> None:
+    inside = np.random.default_rng(5).random((m, m)) < share
+    spans, labels, owner = merge_cells(inside)
+    np.testing.assert_array_equal(labels[owner], inside)
+    drawn = np.full((m, m), -1)
+    for number, (left, low, right, top) in enumerate(spans.tolist()):
+        assert (drawn[low:top, left:right] == -1).all()
+        drawn[low:top, left:right] = number
+    np.testing.assert_array_equal(drawn, owner)
+    # from the top down, and from the left
+    reading = [(-top, left) for left, low, right, top in spans.tolist()]
+    assert reading == sorted(reading)
+
+
+def test_equal_rows_become_one_rectangle_each_run() -> None:
+    inside = np.array([[0, 1, 1, 0]] * 3 + [[0, 0, 0, 0]], dtype=bool)
+    spans, labels, _ = merge_cells(inside)
+    assert spans.tolist() == [[0, 3, 4, 4], [0, 0, 1, 3], [1, 0, 3, 3], [3, 0, 4, 3]]
+    assert labels.tolist() == [False, False, True, False]
+
+
+def test_a_row_between_equal_rows_keeps_them_apart() -> None:
+    inside = np.array([[1, 0], [0, 1], [1, 0]], dtype=bool)
+    assert len(merge_cells(np.pad(inside, ((0, 0), (0, 1))))[0]) > 6
+    stripes = np.array([[1, 1, 1], [0, 0, 0], [1, 1, 1]], dtype=bool)
+    assert merge_cells(stripes)[0].tolist() == [[0, 2, 3, 3], [0, 1, 3, 2], [0, 0, 3, 1]]
+
+
+@pytest.mark.parametrize(("d", "per_side"), [(1, 1), (1, 2), (12, 5), (1024, 100), (30, 31)])
+def test_cells_are_the_tiles_of_the_square(d: int, per_side: int) -> None:
+    cuts = cell_cuts(d, per_side).tolist()
+    tiles = tile_square(d, per_side)
+    assert sorted({tile.x0 for tile in tiles}) == cuts[:-1]
+    assert cuts[-1] == d + 1
+
+
+# -- privacy -------------------------------------------------------------------------------
+
+
+def test_one_example_moves_one_cell_by_one_and_every_cell_has_noise_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def silent(source: RandomSource, scale: Fraction, count: int) -> NDArray[np.int64]:
+        asked.append((scale, count))
+        return np.zeros(count, dtype=np.int64)
+
+    monkeypatch.setattr(noisy_histogram, "discrete_laplace_array", silent)
+    rng = np.random.default_rng(2)
+    cells, labels = rng.integers(0, 9, 30), rng.random(30) < 0.5
+
+    def counts(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        return noisy_cells(cells[rows], labels[rows], 9, Fraction(3, 2), SeededRandom(0))
+
+    whole = counts(np.arange(30))
+    for i in range(30):
+        moved = whole - counts(np.delete(np.arange(30), i))
+        assert moved[cells[i]] == (1 if labels[i] else -1)
+        assert np.count_nonzero(moved) == 1
+    assert set(asked) == {(Fraction(3, 2), 9)}
+
+
+def positive(difference: int, scale: Fraction) -> float:
+    """Probability that a difference is positive with integer Laplace noise."""
+    p = math.exp(-1 / scale)
+    return p ** (1 - difference) / (1 + p) if difference < 1 else 1 - p**difference / (1 + p)
+
+
+TYPES = [(x, y, label) for x in (0, 1) for y in (0, 1) for label in (0, 1)]
+
+
+def release_law(examples: tuple[tuple[int, int, int], ...], scale: Fraction) -> list[float]:
+    """Probabilities of the 16 labellings of the grid 0..1, one cell a point, x fastest."""
+    differences = [0] * 4
+    for x, y, label in examples:
+        differences[2 * y + x] += 2 * label - 1
+    # that a cell is not positive is the mirror image of its positive: 1 - c would round
+    chances = [(positive(1 - c, scale), positive(c, scale)) for c in differences]
+    return [
+        math.prod(c[one] for c, one in zip(chances, pattern, strict=True))
+        for pattern in itertools.product((False, True), repeat=4)
+    ]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_neighbours_differ_by_epsilon_at_most_over_every_release(epsilon: float) -> None:
+    scale = plan_histogram(epsilon, 1e-6, "add-remove", True, counted=False).cell_scale
+    worst = 0.0
+    for size in range(4):
+        for examples in itertools.combinations_with_replacement(TYPES, size):
+            law = release_law(examples, scale)
+            assert sum(law) == pytest.approx(1)
+            for added in TYPES:
+                other = release_law((*examples, added), scale)
+                worst = max(worst, *(abs(math.log(a / b)) for a, b in zip(law, other, strict=True)))
+    assert worst == pytest.approx(epsilon, rel=1e-6)
+    assert worst <= epsilon * (1 + 1e-12)
+
+
+def test_releases_follow_the_stated_law() -> None:
+    examples = ((0, 0, 1), (0, 0, 1), (1, 0, 0), (1, 1, 1), (1, 1, 0))
+    table = np.array(examples)
+    runs = 2000
+    counts = np.zeros(16)
+    for seed in range(runs):
+        model = NoisyHistogramLearner(epsilon=1.2, grid=1, cells=2, smooth=False, seed=seed)
+        model.fit(table[:, :2], table[:, 2])
+        labels = model.predict([[0, 0], [1, 0], [0, 1], [1, 1]])
+        counts[int(labels @ [8, 4, 2, 1])] += 1
+    scale = plan_histogram(1.2, 1e-6, "add-remove", False, counted=False).cell_scale
+    expected = runs * np.array(release_law(examples, scale))
+    assert ((counts - expected) ** 2 / expected).sum() < 15 + 5 * math.sqrt(30)
+
+
+def test_the_count_has_noise_of_its_share() -> None:
+    points, labels = sample(500, 16, 1)
+    counts = [
+        dict(NoisyHistogramLearner(grid=16, seed=seed).fit(points, labels).release_.parameters)
+        for seed in range(200)
+    ]
+    noise = np.array([c["noisy_count"] for c in counts]) - 500
+    # mean absolute value of the law is about its scale, 1 / 0.02
+    assert np.abs(noise).mean() == pytest.approx(50, rel=0.25)
+    for c in counts:
+        assert c["cells"] == cells_per_side(c["noisy_count"], 1.0, 16, True)
+
+
+# -- runs ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"smooth": False}, {"cells": 7}, {"cells": 13}])
+@pytest.mark.parametrize("seed", range(3))
+def test_shape_and_prediction_agree_on_the_whole_grid(options: dict[str, Any], seed: int) -> None:
+    model = NoisyHistogramLearner(grid=12, seed=seed, **options).fit(*sample(300, 12, seed))
+    shape = model.polygons_
+    assert shape.is_valid
+    points = grid_points(12)
+    contained = shapely.intersects_xy(shape, points.astype(float))
+    np.testing.assert_array_equal(model.predict(points), contained.astype(int))
+
+
+def test_a_release_survives_json_and_publishes_public_numbers_only() -> None:
+    points, labels = sample(777, 12, 4)
+    model = NoisyHistogramLearner(grid=12, seed=987654321, epsilon=2.0).fit(points, labels)
+    release = model.release_
+    assert isinstance(release, MosaicRelease)
+    text = json.dumps(release.to_dict())
+    again = Release.from_dict(json.loads(text))
+    assert again == release
+    np.testing.assert_array_equal(again.predict(points), release.predict(points))
+    assert {name for name, _ in release.parameters} == {"cells", "smooth", "noisy_count"}
+    assert "987654321" not in text
+    assert "777" not in text
+    assert all(step.piece == () for step in release.tiles)
+    TileIndex.of([step.tile for step in release.tiles])
+    fixed = NoisyHistogramLearner(grid=12, cells=3, smooth=False).fit(points, labels)
+    assert fixed.release_.parameters == (("cells", 3), ("smooth", False))
+    assert fixed.privacy_ is not None
+    assert fixed.privacy_.private
+
+
+def test_records_keep_the_curators_books() -> None:
+    points, labels = sample(400, 12, 6)
+    model = NoisyHistogramLearner(grid=12, seed=3)
+    records = list(model.steps(points, labels))
+    assert [r.step for r in records] == list(range(1, len(records) + 1))
+    assert {r.steps for r in records} == {len(records)}
+    stages = model.staged_predict(points)
+    for record, predicted in zip(records, stages, strict=True):
+        books = record.diagnostics
+        false_positives = np.mean((predicted == 1) & (labels == 0))
+        false_negatives = np.mean((predicted == 0) & (labels == 1))
+        assert books.false_positive_rate == pytest.approx(false_positives)
+        assert books.false_negative_rate == pytest.approx(false_negatives)
+        assert books.empirical_error == pytest.approx(false_positives + false_negatives)
+        held = record.release.tile.holds(points)  # type: ignore[union-attr]
+        assert books.positives_alive == (labels[held] == 1).sum()
+        assert books.negatives_alive == (labels[held] == 0).sum()
+        assert books.score == -np.sum(labels[held] != model.predict(points[held]))
+    assert records[-1].diagnostics.empirical_error == pytest.approx(1 - model.score(points, labels))
+
+
+def test_a_seed_repeats_a_run_and_is_not_private() -> None:
+    data = sample(300, 16, 2)
+    first, again = (NoisyHistogramLearner(grid=16, seed=5).fit(*data) for _ in range(2))
+    assert first.release_ == again.release_
+    assert first.privacy_ is not None
+    assert not first.privacy_.private
+    assert NoisyHistogramLearner(grid=16, seed=6).fit(*data).release_ != first.release_
+
+
+@pytest.mark.parametrize("labels", [[], [1, 1, 1], [0, 0, 0]])
+def test_samples_of_one_label_or_none_are_learned(labels: list[int]) -> None:
+    points = np.array([[3, 4]] * len(labels), dtype=int).reshape(-1, 2)
+    model = NoisyHistogramLearner(grid=8, seed=1, epsilon=8.0).fit(points, labels)
+    assert len(model.predict(grid_points(8))) == 81
+
+
+def test_a_cancelled_run_leaves_nothing_behind() -> None:
+    def stop(progress: SelectionProgress) -> None:
+        raise Cancelled
+
+    data = sample(50, 8, 1)
+    model = NoisyHistogramLearner(grid=8, seed=1).fit(*data)
+    with pytest.raises(Cancelled):
+        model.fit(*data, watch=stop)
+    assert not hasattr(model, "release_")
+    stream = model.steps(*data)
+    next(stream)
+    assert not hasattr(model, "release_")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epsilon": 0.0}, "epsilon must be a positive number"),
+        ({"epsilon": 1e-9}, "too small"),
+        ({"delta": 1.0}, "delta must lie strictly between 0 and 1"),
+        ({"neighbours": "all"}, "neighbours must be"),
+        ({"cells": 0}, "cells must be a whole number of at least 1"),
+        ({"cells": 18}, "cells must be at most 17 along a side, got 18"),
+        ({"cells": MOST_PER_SIDE + 1, "grid": 1 << 20}, f"at most {MOST_PER_SIDE} along a side"),
+        ({"grid": 0}, "grid"),
+    ],
+)
+def test_impossible_parameters_are_refused(options: dict[str, Any], message: str) -> None:
+    model = NoisyHistogramLearner(**{"grid": 16} | options)
+    with pytest.raises(ValueError, match=message):
+        model.steps(np.zeros((2, 2), dtype=int), [0, 1])
+
+
+def test_wrong_examples_are_refused() -> None:
+    model = NoisyHistogramLearner(grid=16)
+    with pytest.raises(ValueError, match=r"row 1: \(17, 3\) is off the grid 0..16"):
+        model.fit([[0, 0], [17, 3]], [0, 1])
+    with pytest.raises(ValueError, match=r"row 0: label .*2.* is neither 0 nor 1"):
+        model.fit([[0, 0]], [2])
+    with pytest.raises(ValueError, match="has not been fitted yet"):
+        model.predict([[0, 0]])
+
+
+# -- accuracy ------------------------------------------------------------------------------
+
+
+def mean_error(n: int, smooth: bool) -> float:
+    """Test error over the example targets and two distributions, epsilon = 1."""
+    errors = []
+    for name, distribution in itertools.product(
+        ("tri", "L", "three", "star"), ("uniform", "clustered")
+    ):
+        target = read_geojson(assets.example_path(name)).on_grid(1024)
+        rng = np.random.default_rng(n)
+        points = draw_points(target, n, 1024, distribution, rng)  # type: ignore[arg-type]
+        fresh = draw_points(target, 40_000, 1024, distribution, rng)  # type: ignore[arg-type]
+        model = NoisyHistogramLearner(smooth=smooth, seed=1)
+        model.fit(points, contains_points(target, points))
+        errors.append(1 - model.score(fresh, contains_points(target, fresh)))
+    return float(np.mean(errors))
+
+
+@pytest.mark.parametrize(
+    ("n", "smooth", "most"),
+    [(10_000, True, 0.038), (10_000, False, 0.047), (100_000, True, 0.0115)],
+)
+def test_the_examples_are_learned_as_well_as_stated(n: int, smooth: bool, most: float) -> None:
+    assert mean_error(n, smooth) < most

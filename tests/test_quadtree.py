@@ -1,0 +1,448 @@
+"""The private quadtree: the law of its trees, every neighbour of small samples, and its runs."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import shapely
+from numpy.typing import NDArray
+
+import assets
+from geodp_app.sampling import draw_points
+from geometry.geojson import read_geojson
+from geometry.polygons import contains_points
+from geometry.tiling import Tile, TileIndex
+from learners import QuadtreeLearner, quadtree
+from learners.quadtree import FAN_OUT, TREE_SHARE, QuadtreeBudget, grow, plan_quadtree
+from learners.randomness import RandomSource, SeededRandom
+from learners.records import MosaicRelease, Release
+from learners.selection import Cancelled, SelectionProgress
+
+#: A labelled point (x, y, label).
+Example = tuple[int, int, int]
+
+#: x0, y0, x1, y1, both ends included.
+Box = tuple[int, int, int, int]
+
+
+def plan(epsilon: float) -> QuadtreeBudget:
+    return plan_quadtree(epsilon, 1e-6, "add-remove", True)
+
+
+def grid_points(d: int) -> NDArray[np.int64]:
+    return np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
+
+
+def sample(n: int, d: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Uniform points, labelled by a halfplane with some labels flipped."""
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, d + 1, size=(n, 2))
+    return points, ((points.sum(axis=1) < d) ^ (rng.random(n) < 0.1)).astype(int)
+
+
+# -- budget --------------------------------------------------------------------------------
+
+EPSILONS = [0.01, 0.3, 1.0, 3.0, 8.0, 40.0]
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_the_shares_and_the_constants_of_the_tree(epsilon: float) -> None:
+    budget = plan(epsilon)
+    assert Fraction(budget.epsilon_tree) + 1 / budget.leaf_scale <= Fraction(epsilon)
+    assert budget.epsilon_tree == TREE_SHARE * epsilon
+    # (2F - 1) / (F - 1) = 7 / 3, rounded up
+    assert budget.tree_scale >= Fraction(7, 3) / Fraction(budget.epsilon_tree)
+    assert float(budget.tree_scale) == pytest.approx(7 / 3 / budget.epsilon_tree, rel=1e-6)
+    assert math.exp(-budget.decay / budget.tree_scale) <= 1 / FAN_OUT
+    assert budget.decay < budget.tree_scale * math.log(FAN_OUT) * (1 + 1e-7) + 1
+    spent = budget.spent(9)
+    assert (spent.epsilon, spent.delta, spent.account) == (epsilon, 0.0, "parallel")
+    assert spent.epsilon_noise + spent.epsilon_selection == pytest.approx(epsilon, rel=1e-15)
+    assert spent.eta == float(1 / budget.tree_scale)
+
+
+def test_no_rounding_lets_the_shares_exceed_epsilon() -> None:
+    for epsilon in np.random.default_rng(3).uniform(1e-4, 1e5, 2000) ** 0.5:
+        short = float(round(epsilon, 4))
+        budget = plan(short)
+        tree = Fraction(7, 3) / budget.tree_scale
+        assert tree <= Fraction(budget.epsilon_tree)
+        assert tree + 1 / budget.leaf_scale <= Fraction(short)
+
+
+def test_replacement_runs_on_half_and_states_the_whole() -> None:
+    whole, half = plan_quadtree(1.0, 1e-6, "replace-one", False), plan(0.5)
+    for name in ("tree_scale", "decay", "leaf_scale", "epsilon_tree", "epsilon_leaves"):
+        assert getattr(whole, name) == getattr(half, name)
+    assert (whole.spent(1).epsilon, whole.spent(1).neighbours) == (1.0, "replace-one")
+
+
+# -- the law of a tree ---------------------------------------------------------------------
+
+
+def split_chance(score: int, scale: Fraction) -> float:
+    """P(score + integer Laplace noise > 0)."""
+    p = math.exp(-1 / scale)
+    return p ** (1 - score) / (1 + p) if score <= 0 else 1 - p**score / (1 + p)
+
+
+def stay_chance(score: int, scale: Fraction) -> float:
+    """The complement, without cancellation: the law is symmetric."""
+    return split_chance(1 - score, scale)
+
+
+def biased(examples: tuple[Example, ...], box: Box, depth: int, decay: int) -> int:
+    x0, y0, x1, y1 = box
+    held = [label for x, y, label in examples if x0 <= x <= x1 and y0 <= y <= y1]
+    return max(min(held.count(1), held.count(0)) - depth * decay, -decay)
+
+
+def quarters(box: Box) -> list[Box]:
+    """The quarters of a box that hold a grid point."""
+    x0, y0, x1, y1 = box
+    x, y = (x0 + x1) // 2, (y0 + y1) // 2
+    sides = itertools.product(((y0, y), (y + 1, y1)), ((x0, x), (x + 1, x1)))
+    return [(a, c, b, e) for (c, e), (a, b) in sides if a <= b and c <= e]
+
+
+def tree_law(
+    examples: tuple[Example, ...], d: int, scale: Fraction, decay: int
+) -> dict[frozenset[Box], float]:
+    """Probability of every tree, each named by its leaves."""
+
+    def law(box: Box, depth: int) -> dict[frozenset[Box], float]:
+        if box[:2] == box[2:]:
+            return {frozenset([box]): 1.0}
+        score = biased(examples, box, depth, decay)
+        trees = {frozenset([box]): stay_chance(score, scale)}
+        below = [law(quarter, depth + 1).items() for quarter in quarters(box)]
+        for parts in itertools.product(*below):
+            leaves = frozenset(leaf for part, _ in parts for leaf in part)
+            trees[leaves] = split_chance(score, scale) * math.prod(q for _, q in parts)
+        return trees
+
+    return law((0, 0, d, d), 0)
+
+
+def drawn_law(
+    monkeypatch: pytest.MonkeyPatch,
+    examples: tuple[Example, ...],
+    d: int,
+    scale: Fraction,
+    decay: int,
+) -> dict[frozenset[Box], float]:
+    """The same as the learner's code draws it, over every outcome of its comparisons."""
+    table = np.array(examples, dtype=np.int64).reshape(-1, 3)
+    answers: list[bool] = []
+
+    def exceeds(scores: NDArray[np.int64], scale: Fraction, _: RandomSource) -> NDArray[np.bool_]:
+        nonlocal asked, chance
+        out = []
+        for score in scores.tolist():
+            if asked == len(answers):
+                answers.append(False)
+            out.append(answers[asked])
+            chance *= (split_chance if answers[asked] else stay_chance)(score, scale)
+            asked += 1
+        return np.array(out, dtype=bool)
+
+    monkeypatch.setattr(quadtree, "_exceeds", exceeds)
+    law = {}
+    while True:
+        asked, chance = 0, 1.0
+        labels = table[:, 2] == 1
+        leaves = grow(table[:, :2], labels, d, scale, decay, SeededRandom(0))
+        boxes: Iterator[Box] = (tuple(box) for box in leaves.boxes.tolist())  # type: ignore[misc]
+        law[frozenset(boxes)] = chance
+        while answers and answers[-1]:
+            answers.pop()
+        if not answers:
+            return law
+        answers[-1] = True
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(7, 3)])
+def test_trees_are_drawn_by_the_stated_law(
+    monkeypatch: pytest.MonkeyPatch, d: int, scale: Fraction
+) -> None:
+    rng = np.random.default_rng(d)
+    decay = math.ceil(scale * 1.3863)
+    for n in (0, 1, 6, 14):
+        table = np.column_stack([rng.integers(0, d + 1, (n, 2)), rng.integers(0, 2, n)])
+        examples = tuple((x, y, label) for x, y, label in table.tolist())
+        stated = tree_law(examples, d, scale, decay)
+        drawn = drawn_law(monkeypatch, examples, d, scale, decay)
+        assert sum(stated.values()) == pytest.approx(1)
+        assert drawn.keys() == stated.keys()
+        for tree, chance in stated.items():
+            assert drawn[tree] == pytest.approx(chance, rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [Fraction(2, 5), Fraction(7, 3), Fraction(10)])
+def test_comparisons_have_the_stated_chance(scale: Fraction) -> None:
+    for score in (-7, -1, 0, 1, 2, 9):
+        scores = np.full(20_000, score)
+        share = quadtree._exceeds(scores, scale, SeededRandom(score + 50)).mean()
+        chance = split_chance(score, scale)
+        assert chance + stay_chance(score, scale) == pytest.approx(1, rel=1e-12)
+        spread = math.sqrt(chance * (1 - chance) / 20_000)
+        assert abs(share - chance) < 5 * spread + 1e-12
+
+
+# -- neighbours ----------------------------------------------------------------------------
+
+
+def extremes(
+    examples: tuple[Example, ...], added: Example, d: int, budget: QuadtreeBudget
+) -> tuple[float, float]:
+    """Least and greatest log ratio of a tree's probability with an example to that without."""
+    one, other = (
+        tree_law(sample, d, budget.tree_scale, budget.decay)
+        for sample in ((*examples, added), examples)
+    )
+    ratios = [math.log(one[tree] / other[tree]) for tree in one]
+    return min(ratios), max(ratios)
+
+
+#: Places that share a leaf, a quarter, or only the root of the grid 0..3.
+PLACES = [(0, 0), (1, 0), (3, 3)]
+LABELLED: list[Example] = [(x, y, label) for x, y in PLACES for label in (0, 1)]
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0, 8.0])
+def test_every_tree_of_every_small_neighbour_is_within_its_share(epsilon: float) -> None:
+    budget = plan(epsilon)
+    lows, highs = [], []
+    for size in range(5):
+        for examples in itertools.combinations_with_replacement(LABELLED, size):
+            for added in LABELLED:
+                low, high = extremes(examples, added, 3, budget)
+                lows.append(low)
+                highs.append(high)
+    assert max(highs) <= budget.epsilon_tree
+    # an example more makes a tree less likely only by the leaf that holds it
+    assert min(lows) >= -float(1 / budget.tree_scale) * (1 + 1e-12)
+    assert max(highs) > 0
+    assert min(lows) < 0
+
+
+@pytest.mark.parametrize("epsilon", [4.0, 8.0])
+def test_neighbours_of_crowded_points_are_within_their_share(epsilon: float) -> None:
+    budget = plan(epsilon)
+    worst = 0.0
+    for p, n, extra in itertools.product(range(7), range(7), range(3)):
+        examples = ((0, 0, 1),) * p + ((1, 1, 0),) * n + ((3, 0, 1),) * extra + ((3, 1, 0),) * extra
+        for added in ((0, 0, 1), (1, 1, 0), (3, 0, 1)):
+            low, high = extremes(examples, added, 3, budget)
+            assert high <= budget.epsilon_tree
+            assert low >= -float(1 / budget.tree_scale) * (1 + 1e-12)
+            worst = max(worst, high)
+    # root and quarter both near the threshold: most of what two levels can cost
+    assert worst > 1.1 * float(1 / budget.tree_scale)
+
+
+def worst_path(budget: QuadtreeBudget, levels: int, decay: int, rise: bool = False) -> float:
+    """Greatest log ratio over all scores along a path: whole, falling, with one more or as many.
+
+    With `rise` a child's score may exceed its parent's by what the decay takes off.
+    """
+    scale = budget.tree_scale
+
+    @cache
+    def gain(depth: int, score: int) -> float:
+        with_it = max(score - depth * decay, -decay)
+        without = max(score - 1 - depth * decay, -decay)
+        return math.log(split_chance(with_it, scale)) - math.log(split_chance(without, scale))
+
+    most = levels * decay + 3 * decay + 3
+    best = np.zeros(most + 1)
+    for depth in reversed(range(levels)):
+        own = np.array([0.0] + [gain(depth, score) for score in range(1, most + 1)])
+        if rise:
+            below = np.array([best[min(most, s + decay)] for s in range(most + 1)])
+        else:
+            below = best
+        # best[s]: of paths from this depth on that begin with a score of at most s
+        best = np.maximum.accumulate(own + below)
+    return float(best[-1])
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS[1:])
+def test_no_path_of_scores_costs_more_than_the_tree_may(epsilon: float) -> None:
+    budget = plan(epsilon)
+    worst = worst_path(budget, 21, budget.decay)
+    assert worst <= budget.epsilon_tree
+    # 2 of the 7/3 are attained by the two tiles nearest the threshold
+    assert worst > 0.85 * budget.epsilon_tree
+
+
+def test_the_numerical_check_would_notice_a_decay_too_small_or_scores_that_rise() -> None:
+    budget = plan(1.0)
+    assert worst_path(budget, 21, budget.decay // 2) > budget.epsilon_tree
+    assert worst_path(budget, 21, budget.decay, rise=True) > budget.epsilon_tree
+
+
+# -- whole runs ----------------------------------------------------------------------------
+
+
+def test_releases_follow_the_stated_law() -> None:
+    examples: tuple[Example, ...] = ((0, 0, 1), (0, 0, 1), (1, 0, 0), (1, 1, 1), (1, 1, 0))
+    table, budget, runs = np.array(examples), plan(1.5), 2000
+    found: dict[tuple[int, ...], int] = {}
+    for seed in range(runs):
+        model = QuadtreeLearner(epsilon=1.5, grid=1, seed=seed).fit(table[:, :2], table[:, 2])
+        assert isinstance(model.release_, MosaicRelease)
+        key = tuple(int(step.inside) for step in model.release_.tiles)
+        found[key] = found.get(key, 0) + 1
+    split = split_chance(biased(examples, (0, 0, 1, 1), 0, budget.decay), budget.tree_scale)
+    # positives less negatives: of the whole square, of its points
+    law = {(one,): (1 - split) * majority(1, one, budget.leaf_scale) for one in (0, 1)}
+    for labels in itertools.product((0, 1), repeat=4):
+        chances = [
+            majority(c, one, budget.leaf_scale)
+            for c, one in zip((2, -1, 0, 0), labels, strict=True)
+        ]
+        law[labels] = split * math.prod(chances)
+    assert sum(law.values()) == pytest.approx(1)
+    expected = runs * np.array(list(law.values()))
+    counts = np.array([found.pop(key, 0) for key in law])
+    assert not found
+    assert ((counts - expected) ** 2 / expected).sum() < 17 + 5 * math.sqrt(34)
+
+
+def majority(difference: int, one: int, scale: Fraction) -> float:
+    """That a leaf with this difference is labelled `one`."""
+    return (split_chance if one else stay_chance)(difference, scale)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 12, 64, 1000])
+@pytest.mark.parametrize("seed", range(3))
+def test_leaves_hold_every_grid_point_once_and_own_their_examples(d: int, seed: int) -> None:
+    points, labels = sample(900, d, seed)
+    leaves = grow(points, labels == 1, d, Fraction(1, 2), 1, SeededRandom(seed))
+    tiles = [Tile(d, *box) for box in leaves.boxes.tolist()]
+    np.testing.assert_array_equal(TileIndex.of(tiles).find(points), leaves.owner)
+    assert len(tiles) > 1
+
+
+def test_a_tile_of_one_point_is_never_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    def always(scores: NDArray[np.int64], *_: object) -> NDArray[np.bool_]:
+        return np.ones(len(scores), dtype=bool)
+
+    monkeypatch.setattr(quadtree, "_exceeds", always)
+    points, labels = sample(50, 6, 1)
+    leaves = grow(points, labels == 1, 6, Fraction(1), 2, SeededRandom(0))
+    assert (leaves.boxes[:, :2] == leaves.boxes[:, 2:]).all()
+    assert len(np.unique(leaves.boxes, axis=0)) == 49
+    np.testing.assert_array_equal(leaves.boxes[leaves.owner][:, :2], points)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_shape_and_prediction_agree_on_the_whole_grid(seed: int) -> None:
+    model = QuadtreeLearner(grid=12, epsilon=4.0, seed=seed).fit(*sample(500, 12, seed))
+    shape = model.polygons_
+    assert shape.is_valid
+    points = grid_points(12)
+    contained = shapely.intersects_xy(shape, points.astype(float))
+    np.testing.assert_array_equal(model.predict(points), contained.astype(int))
+
+
+def test_a_release_survives_json_and_publishes_public_numbers_only() -> None:
+    points, labels = sample(777, 40, 4)
+    model = QuadtreeLearner(grid=40, seed=987654321, epsilon=2.0).fit(points, labels)
+    text = json.dumps(model.release_.to_dict())
+    again = Release.from_dict(json.loads(text))
+    assert again == model.release_
+    np.testing.assert_array_equal(again.predict(points), model.predict(points))
+    assert model.release_.parameters == ()
+    assert "987654321" not in text
+    assert "777" not in text
+
+
+def test_records_keep_the_curators_books() -> None:
+    points, labels = sample(2000, 20, 6)
+    model = QuadtreeLearner(grid=20, epsilon=3.0, seed=3)
+    records = list(model.steps(points, labels))
+    assert [r.step for r in records] == list(range(1, len(records) + 1))
+    assert len(records) > 4
+    assert model.privacy_ is not None
+    assert {r.steps for r in records} == {len(records)} == {model.privacy_.steps}
+    for record, predicted in zip(records, model.staged_predict(points), strict=True):
+        assert record.diagnostics.empirical_error == pytest.approx(np.mean(predicted != labels))
+        held = record.release.tile.holds(points)  # type: ignore[union-attr]
+        assert record.diagnostics.positives_alive == (labels[held] == 1).sum()
+
+
+def test_a_seed_repeats_a_run_and_is_not_private() -> None:
+    data = sample(3000, 32, 2)
+    first, again = (QuadtreeLearner(grid=32, seed=5).fit(*data) for _ in range(2))
+    assert first.release_ == again.release_
+    assert first.privacy_ is not None
+    assert not first.privacy_.private
+    assert QuadtreeLearner(grid=32, seed=6).fit(*data).release_ != first.release_
+    unseeded = QuadtreeLearner(grid=32).fit(*data).privacy_
+    assert unseeded is not None
+    assert unseeded.private
+
+
+@pytest.mark.parametrize("labels", [[], [1, 1, 1], [0, 0, 0]])
+def test_samples_of_one_label_or_none_are_learned(labels: list[int]) -> None:
+    points = np.array([[3, 4]] * len(labels), dtype=int).reshape(-1, 2)
+    model = QuadtreeLearner(grid=8, seed=1, epsilon=8.0).fit(points, labels)
+    assert len(model.predict(grid_points(8))) == 81
+
+
+def test_a_cancelled_run_leaves_nothing_behind() -> None:
+    def stop(progress: SelectionProgress) -> None:
+        raise Cancelled
+
+    data = sample(50, 8, 1)
+    model = QuadtreeLearner(grid=8, seed=1).fit(*data)
+    with pytest.raises(Cancelled):
+        model.fit(*data, watch=stop)
+    assert not hasattr(model, "release_")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epsilon": -1.0}, "epsilon must be a positive number"),
+        ({"epsilon": 1e-10}, "too small"),
+        ({"delta": 0.0}, "delta must lie strictly between 0 and 1"),
+        ({"neighbours": "all"}, "neighbours must be"),
+        ({"grid": 0}, "grid"),
+    ],
+)
+def test_impossible_parameters_are_refused(options: dict[str, Any], message: str) -> None:
+    model = QuadtreeLearner(**{"grid": 16} | options)
+    with pytest.raises(ValueError, match=message):
+        model.steps(np.zeros((2, 2), dtype=int), [0, 1])
+
+
+def test_wrong_examples_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"row 1: \(17, 3\) is off the grid 0..16"):
+        QuadtreeLearner(grid=16).fit([[0, 0], [17, 3]], [0, 1])
+
+
+@pytest.mark.parametrize(("n", "most"), [(10_000, 0.046), (100_000, 0.0155)])
+def test_the_examples_are_learned_as_well_as_stated(n: int, most: float) -> None:
+    errors = []
+    for name, distribution in itertools.product(
+        ("tri", "L", "three", "star"), ("uniform", "clustered")
+    ):
+        target = read_geojson(assets.example_path(name)).on_grid(1024)
+        rng = np.random.default_rng(n)
+        points = draw_points(target, n, 1024, distribution, rng)  # type: ignore[arg-type]
+        fresh = draw_points(target, 40_000, 1024, distribution, rng)  # type: ignore[arg-type]
+        model = QuadtreeLearner(seed=1).fit(points, contains_points(target, points))
+        errors.append(1 - model.score(fresh, contains_points(target, fresh)))
+    assert np.mean(errors) < most
