@@ -54,12 +54,12 @@ class TileShown:
     @property
     def no_examples(self) -> str:
         """Said where its dual lines would be."""
-        return f"No examples in tile {self.number:,}: its label was drawn blindly"
+        return f"No examples in tile {self.number:,}"
 
     @property
     def no_piece(self) -> str:
         """Said where its chosen points would be."""
-        return f"Tile {self.number:,} has one label everywhere: no halfplane was chosen"
+        return f"No halfplane in tile {self.number:,}"
 
 
 def reading_words(lattice: HalfplaneLattice) -> str:

@@ -5,6 +5,7 @@ The release view shows what a finished run publishes and nothing else.
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -33,8 +34,9 @@ _OWN_FRAME = "Where the tile lies; its dual plane counts from its own lower left
 #: Pause before a question about the dual plane is asked, in milliseconds: scrubbing asks none.
 _SETTLE = 120
 
-#: Least time between two pictures of a run that goes on, in milliseconds.
-_FRAME = 33
+#: Least time between two pictures of a run that goes on, in milliseconds; and how many times as
+#: long as making one it lasts at least, so that steps are not held up by pictures.
+_FRAME, _REST = 33, 2
 
 
 class RunDisplay(QObject):
@@ -83,9 +85,12 @@ class RunDisplay(QObject):
         moment = (*map(id, values), *numbers, self._release, self._boxes)
         if moment != self._moment:
             self._moment, self._kept = moment, values  # kept, so that ids stay theirs
+            began = time.monotonic()
             self._show_plane(log, flash=flash)
             self._show_dual(log)
             self._show_figures(log)
+            taken = 1000 * (time.monotonic() - began)
+            self._soon.setInterval(max(_FRAME, round(_REST * taken)))
         self._shade_later(log)
         planned = log.planned if log else 0
         done = len(log.records) if log else 0

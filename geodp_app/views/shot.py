@@ -51,7 +51,7 @@ def shoot(options: argparse.Namespace) -> str:
             told = _run(window, options)
             window.set_release_view(options.view == "release")
             _wait(lambda: window.display.settled, window)
-            _pause(300)  # the flash of the newest piece fades
+            _pause(700)  # the flash of the newest piece fades
             atomic_write(options.output, png_bytes(window, options.scale))
             _export(window, options)
         finally:
