@@ -13,7 +13,7 @@ from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile, tile_square
 from learners.accounting import Neighbours
 from learners.concept_selection import ConceptSelection
-from learners.estimator import PrivateSetCover, SelectionName, check_count, check_examples
+from learners.estimator import PrivateSetCover, SelectionName, check_count
 from learners.randomness import RandomSource, open_source
 from learners.records import StepRecord
 from learners.selection import Watch
@@ -147,9 +147,7 @@ class TileEstimator(PrivateSetCover):
             if self.tiles is not None:
                 raise ValueError("a run with k pieces has no tiles: give k or tiles, not both")
             return super().steps(X, y, watch=watch)
-        # a run that is cancelled leaves nothing behind, nor the last run's release
-        self.__dict__.pop("release_", None)
-        points, labels = check_examples(X, y, self.grid)
+        points, labels = self._begin(X, y)
         self._refuse_what_needs_k()
         if self.edges not in (1, 2):
             raise ValueError(f"a tile's piece has at most 1 or 2 edges, not {self.edges!r}")
