@@ -48,7 +48,6 @@ from geodp_app.views.window_files import WindowFiles
 from geodp_app.views.window_pictures import write_widget
 from geodp_app.views.window_recovery import WindowRecovery
 from geodp_app.views.window_runs import WindowRuns, spent_text
-from geometry.halfplane import HalfplaneLattice
 
 #: Opened first: its shape needs more than one triangle, and with so many examples a step takes
 #: moments and the whole run gets the shape about right.
@@ -322,7 +321,6 @@ class MainWindow(QMainWindow):
         self.plane.set_frame(work.frame)
         self.settings.show_work(work)
         self.settings.show_verdict(verdict(work))
-        self.dual.set_lattice(HalfplaneLattice(work.drawing.grid, work.run.measure))
         self.runs.follow_document()
         self._editor_changed()
         self.display.refresh()
@@ -332,8 +330,11 @@ class MainWindow(QMainWindow):
         self.recovery.later()
 
     def _run_changed(self, stepped: bool) -> None:
-        self.display.refresh(flash=stepped)
-        self.plane_pane.note.setText(spent_text(self.runs.spent))
+        if stepped and self.runs.busy:
+            self.display.refresh_soon()
+        else:
+            self.display.refresh(flash=stepped)
+        self.plane_pane.note.set_words(spent_text(self.runs.spent))
         self.commands.refresh()
         if stepped:
             self.recovery.later()
