@@ -16,6 +16,11 @@ from geometry.halfplane import MAX_D
 
 DEFAULT_GRID = 1024
 
+#: Of a convex polygon.
+DEFAULT_EDGES = 4
+
+DEFAULT_BETA = 0.1
+
 #: Help text that keeps its line breaks.
 RawHelp = argparse.RawDescriptionHelpFormatter
 
@@ -151,13 +156,13 @@ def add_learner(parser: Parser) -> None:
         "--learner",
         choices=("union", "convex"),
         default="union",
-        help="union of polygons (triangles), or one convex polygon (default %(default)s)",
+        help="union of polygons, or one convex polygon (default %(default)s)",
     )
     parser.add_argument(
         "--k",
         type=count,
-        default=4,
-        help="triangles (union) or edges (convex) that a good shape needs (default %(default)s)",
+        help="union: learn K triangles one after the other (default: go by tiles); "
+        f"convex: edges of a good shape (default {DEFAULT_EDGES})",
     )
     parser.add_argument(
         "--measure",
@@ -166,8 +171,35 @@ def add_learner(parser: Parser) -> None:
         help="base measure over halfplanes (default %(default)s)",
     )
     parser.add_argument(
-        "--beta", type=open_unit, default=0.1, help="probability of failure (default %(default)s)"
+        "--beta",
+        type=open_unit,
+        help=f"with --k or convex: probability of failure (default {DEFAULT_BETA})",
     )
+
+
+def settle_learner(options: argparse.Namespace, *, of_covers: Sequence[str]) -> bool:
+    """Fill in `k` and `beta` where they are used; whether the run goes by tiles.
+
+    Parameters
+    ----------
+    options : Namespace
+    of_covers : sequence of str
+        Options that mean nothing to a run by tiles.
+
+    Raises
+    ------
+    InputError
+        If such an option is given to a run by tiles.
+    """
+    if options.k is None and options.learner == "convex":
+        options.k = DEFAULT_EDGES
+    by_tiles = options.k is None
+    for name in of_covers:
+        if by_tiles and getattr(options, name) is not None:
+            raise InputError(f"--{name} means nothing to a run by tiles: give --k too")
+    if not by_tiles and options.beta is None:
+        options.beta = DEFAULT_BETA
+    return by_tiles
 
 
 def add_privacy(parser: Parser) -> None:

@@ -21,7 +21,7 @@ from geometry.grid import BoundsError
 _VERBS = (open, sample, learn, evaluate, compare, plan, demo, shot)
 _EPILOG = """examples:
   geodp sample --target country.geojson --n 100000 --grid 1024 -o points.csv
-  geodp learn points.csv --learner union --epsilon 1 --delta 1e-6 --k 8 -o learned.geojson
+  geodp learn points.csv --epsilon 1 -o learned.geojson
   geodp evaluate learned.geojson points.csv
 
 Without arguments geodp opens its window; without a display it learns an example and leaves

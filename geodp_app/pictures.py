@@ -13,7 +13,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.examples_csv import Examples, Frame
 from geometry.files import atomic_write
-from learners.records import Release
+from learners.records import MosaicRelease, Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,4 +70,5 @@ def release_figures(release: Release) -> tuple[tuple[str, str], ...]:
     k = dict(release.parameters).get("k")
     if k is not None:
         figures.append(("k", str(k)))
-    return (*figures, ("steps", str(privacy.steps)))
+    name = "tiles" if isinstance(release, MosaicRelease) else "steps"
+    return (*figures, (name, str(privacy.steps)))

@@ -10,7 +10,14 @@ from typing import Any
 
 from geodp_app.version import __version__
 from learners.accounting import PrivacySpent
-from learners.records import Release, StepRecord
+from learners.records import (
+    CoverRelease,
+    MosaicRelease,
+    Release,
+    StepRecord,
+    StepRelease,
+    TileStep,
+)
 
 _NEIGHBOURS = {
     "add-remove": "adding or removing one labelled example",
@@ -42,12 +49,42 @@ def report(release: Release) -> dict[str, Any]:
         "release": release.to_dict(),
     }
     if privacy is not None:
-        document["account"] = (
-            f"noisy counts: epsilon {privacy.epsilon_noise:g} by basic composition; selections: "
-            f"epsilon {privacy.epsilon_selection:g} by the {privacy.account} account, "
-            f"eta = {privacy.eta:.6g} in each of {privacy.steps} steps"
-        )
+        document["account"] = _account(privacy)
     return document
+
+
+def parts_text(release: Release) -> str:
+    """How many tiles or pieces it has."""
+    if isinstance(release, CoverRelease):
+        many, name = len(release.pieces), "piece"
+    else:
+        assert isinstance(release, MosaicRelease)
+        many, name = len(release.tiles), "tile"
+    return f"{many} {name}" if many == 1 else f"{many} {name}s"
+
+
+def step_members(release: StepRelease | TileStep) -> dict[str, Any]:
+    """What one step publishes, JSON-ready."""
+    piece = [[h.sheet.name, h.u, h.v] for h in release.piece]
+    if isinstance(release, StepRelease):
+        return {"piece": piece, "threshold": release.threshold}
+    tile = release.tile
+    box = [tile.x0, tile.y0, tile.x1, tile.y1]
+    return {"box": box, "inside": int(release.inside), "piece": piece}
+
+
+def _account(privacy: PrivacySpent) -> str:
+    if privacy.account == "parallel":
+        count = f"noisy count: epsilon {privacy.epsilon_noise:g}; " if privacy.epsilon_noise else ""
+        return (
+            f"{count}tiles: epsilon {privacy.epsilon_selection:g} in parallel, for an example "
+            f"lies in one tile, eta = {privacy.eta:.6g} in each of {privacy.steps}"
+        )
+    return (
+        f"noisy counts: epsilon {privacy.epsilon_noise:g} by basic composition; selections: "
+        f"epsilon {privacy.epsilon_selection:g} by the {privacy.account} account, "
+        f"eta = {privacy.eta:.6g} in each of {privacy.steps} steps"
+    )
 
 
 def records_text(records: Iterable[StepRecord]) -> str:
@@ -60,7 +97,6 @@ def records_text(records: Iterable[StepRecord]) -> str:
 
 
 def _record(record: StepRecord) -> dict[str, Any]:
-    piece = [[h.sheet.name, h.u, h.v] for h in record.release.piece]
     private = {
         name: value if math.isfinite(value) else None  # JSON has no infinity
         for name, value in asdict(record.diagnostics).items()
@@ -68,6 +104,6 @@ def _record(record: StepRecord) -> dict[str, Any]:
     return {
         "step": record.step,
         "steps": record.steps,
-        "release": {"piece": piece, "threshold": record.release.threshold},
+        "release": step_members(record.release),
         "private": private,
     }

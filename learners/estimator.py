@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -80,13 +80,17 @@ class Estimator(ABC):
         stream: Iterator[StepRecord],
         lattice: HalfplaneLattice,
         parameters: tuple[tuple[str, Any], ...],
-        privacy: PrivacySpent | None,
+        spent: Callable[[int], PrivacySpent | None],
     ) -> Iterator[StepRecord]:
-        """Pass the records on, and keep the release once the run is complete."""
+        """Pass the records on, and keep the release once the run is complete.
+
+        `spent` gives the privacy statement of so many steps.
+        """
         released = []
         for record in stream:
             released.append(record.release)
             if record.step == record.steps:
+                privacy = spent(record.steps)
                 common = (type(self).__name__, lattice, parameters, privacy)
                 self.release_ = _release(common, self.role, released)
             yield record
@@ -240,7 +244,7 @@ class PrivateSetCover(Estimator):
             watch=watch,
         )
         parameters = (("k", k), ("steps", n_steps), ("beta", self.beta))
-        return self._publish(stream, lattice, parameters, budget.spent)
+        return self._publish(stream, lattice, parameters, lambda _: budget.spent)
 
     def _step_count(self, k: int) -> int:
         if self.n_steps is not None:

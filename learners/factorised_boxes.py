@@ -18,7 +18,7 @@ box's mass is a product of three sums.
 A box of one or two edges is the same with fewer terms.  Counts and bounds are integers.  A cell's
 weight is an exp of a product times an area (four roundings), summed up a binary tree.
 
-Everything here is compiled; a *box* is a row of :class:`learners.envelope.Partition`.
+Everything here is compiled; a *box* is a row of :class:`learners.partition.Partition`.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from geometry.columns import cut_terms, unpack
 from geometry.counting import coefficients
+from learners.boxes import SHEETS, edge_in
 
 #: Cells along a side of an edge's rectangle; a power of two.
 SIDE = 8
@@ -44,9 +45,6 @@ MOST = 1 << 14
 
 #: Sides shorter than this, in lattice units, are not halved any more.
 SHORTEST = 4 * SIDE
-
-# Columns of a box (learners.envelope, which imports this module).
-_SHEETS, _NO_SHEET = 14, 7
 
 # Columns of a row of `Workspace.doubtful`.
 _X, _Y, _LABEL, _CHARGED = range(4)
@@ -101,20 +99,15 @@ def order_by_column(points: NDArray[np.int64], labels: NDArray[np.bool_]) -> NDA
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _edge_in(box, e):
-    return (box[_SHEETS] >> (3 * e)) & 7 != _NO_SHEET
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def _corner_lines(basis, box):
     """(a, b, c) of O_1..O_3 and I_1..I_3; zeros, which constrain nothing, for missing edges."""
     a = np.zeros(6, dtype=np.int64)
     b = np.zeros(6, dtype=np.int64)
     c = np.zeros(6, dtype=np.int64)
     for e in range(3):
-        if not _edge_in(box, e):
+        if not edge_in(box, e):
             continue
-        sheet = (box[_SHEETS] >> (3 * e)) & 7
+        sheet = (box[SHEETS] >> (3 * e)) & 7
         u0, u1, v0, v1 = box[4 * e], box[4 * e + 1], box[4 * e + 2], box[4 * e + 3]
         if sheet & 1:
             u0, u1, v0, v1 = u1, u0, v1, v0
@@ -236,8 +229,8 @@ def count_cells(tables, box, doubtful, count, ends, counts):
     """Fill `Workspace.ends` and `Workspace.counts` of a box from its uncertain examples."""
     c0, c1, scale = tables.basis[0], tables.basis[1], tables.basis[2]
     for e in range(3):
-        if _edge_in(box, e):
-            lower = (box[_SHEETS] >> (3 * e)) & 1
+        if edge_in(box, e):
+            lower = (box[SHEETS] >> (3 * e)) & 1
             for axis in range(2):
                 low, high = box[4 * e + 2 * axis], box[4 * e + 2 * axis + 1]
                 for i in range(SIDE + 1):
@@ -251,7 +244,7 @@ def count_cells(tables, box, doubtful, count, ends, counts):
         e = doubtful[k, _CHARGED]
         if e < 0:
             continue
-        sheet = (box[_SHEETS] >> (3 * e)) & 7
+        sheet = (box[SHEETS] >> (3 * e)) & 7
         along, across = doubtful[k, _X], doubtful[k, _Y]
         if sheet >= 2:
             along, across = across, along
@@ -311,7 +304,7 @@ def weigh_cells(target, box, mix, work):
     volume = 1.0
     cells = SIDE * SIDE
     for e in range(3):
-        if not _edge_in(box, e):
+        if not edge_in(box, e):
             continue
         best = cell_term(target, mix, work.counts, e, 0, 0)
         for i in range(SIDE):
@@ -367,10 +360,10 @@ def widest_axis(tables, box, doubtful, count, only):
         e = doubtful[i, _CHARGED]
         if e >= 0:
             number[e] += 1.0
-            along[e] += doubtful[i, _X if (box[_SHEETS] >> (3 * e)) & 7 < 2 else _Y]
+            along[e] += doubtful[i, _X if (box[SHEETS] >> (3 * e)) & 7 < 2 else _Y]
     chosen, most = -1, -1.0
     for e in range(3):
-        if not _edge_in(box, e) or (only >= 0 and e != only):
+        if not edge_in(box, e) or (only >= 0 and e != only):
             continue
         # the boundary at the examples' mean place moves by so much when u or v runs its range
         t = along[e] / max(number[e], 1.0)

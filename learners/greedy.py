@@ -118,7 +118,7 @@ class GreedySetCover(Estimator):
         lattice = HalfplaneLattice(self.grid, self.measure)
         stream = self._records(points, labels, lattice, limit, watch)
         parameters = (("k", k), ("steps", limit), ("loss_weight", self.loss_weight))
-        return self._publish(stream, lattice, parameters, None)
+        return self._publish(stream, lattice, parameters, lambda _: None)
 
     def _records(
         self,

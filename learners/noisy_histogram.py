@@ -300,7 +300,7 @@ class NoisyHistogramLearner(Estimator):
         lattice = HalfplaneLattice(max(1, int((after - first).max())))
         seconds = time.perf_counter() - started
         stream = labelled_steps(tiles, inside_spans, owner[up, across], labels, seconds)
-        return self._publish(stream, lattice, parameters, budget.spent(len(tiles)))
+        return self._publish(stream, lattice, parameters, budget.spent)
 
     def _cells(
         self, n: int, budget: HistogramBudget, source: RandomSource

@@ -303,4 +303,4 @@ class QuadtreeLearner(Estimator):
         seconds = time.perf_counter() - started
         stream = labelled_steps(tiles, inside, leaves.owner, labels, seconds)
         lattice = HalfplaneLattice(max(1, widest))
-        return self._publish(stream, lattice, (), budget.spent(count))
+        return self._publish(stream, lattice, (), budget.spent)

@@ -10,14 +10,24 @@ selection    a smooth law over D numbers loses about D/eta examples a step (the 
              Gamma(D) variable): D = 2 for a halfplane, 6 for a triangle; what is lost on the side
              of the gain is mended by later steps, so half of it counts.
 
-tests/test_rule_of_thumb.py holds it against runs: within a factor of three on the shapes that
+A run by tiles errs on a number of examples that hardly depends on n: 0.69 % at n = 10^4, 0.088 %
+at 10^5 and 0.01 % at 10^6, epsilon = 1, shapes of 3 to 14 edges.  More examples make more tiles,
+each of which costs a few nats, and pieces that fit better.
+
+tests/test_rule_of_thumb.py holds both against runs: within a factor of three on the shapes that
 k pieces fit.
 """
 
 from __future__ import annotations
 
+import math
+
+from learners.accounting import LEAST_DELTA, Neighbours, check_budget, inner_budget
 from learners.planner import Setting
 from learners.set_cover import default_steps, plan_budget
+
+#: Mistakes of a run by tiles, times epsilon.
+_BY_TILES = 90
 
 _NUMBERS = {"union": 6, "convex": 2}
 
@@ -53,3 +63,30 @@ def expected_error(
     selection = m * _NUMBERS[setting.learner] / budget.eta / examples / 2
     # no run does worse than to learn nothing
     return min(0.5, gain_share, left + noise + selection)
+
+
+def expected_error_by_tiles(epsilon: float, neighbours: Neighbours, examples: int) -> float:
+    """Error on new points that a run by tiles is likely to reach on a shape of few edges, 0..1/2.
+
+    Raises
+    ------
+    ValueError
+        If epsilon states no guarantee.
+    """
+    return min(0.5, _mistakes(epsilon, neighbours) / examples)
+
+
+def examples_by_tiles(epsilon: float, neighbours: Neighbours, error: float) -> int:
+    """Examples with which a run by tiles is likely to reach an error, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If epsilon states no guarantee.
+    """
+    return math.ceil(_mistakes(epsilon, neighbours) / error)
+
+
+def _mistakes(epsilon: float, neighbours: Neighbours) -> float:
+    check_budget(epsilon, LEAST_DELTA)
+    return _BY_TILES / inner_budget(epsilon, LEAST_DELTA, neighbours)[0]

@@ -20,10 +20,25 @@ from geometry.columns import column_shift, count_columns
 from geometry.counting import LineTables, make_tables
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners import envelope
+from learners.boxes import NO_SHEET, ORDERS, SHEETS, pack_sheets
 from learners.factorised_boxes import Workspace, make_workspace, order_by_column
+from learners.partition import (
+    BOXES,
+    EXACT,
+    FACTORISED,
+    FORGOTTEN,
+    TRIALS,
+    Partition,
+    add_boxes,
+    best_bound,
+    grow,
+    make_partition,
+    weigh,
+)
 from learners.randomness import RandomSource
 from learners.scores import Score
 from learners.selection import HeavyBox, Selected, SelectionProgress, Watch
+from learners.target import Target
 
 #: Cells of the coarse lattice along a side of the square; most trials end there.
 _COARSE = 8
@@ -58,13 +73,14 @@ _LIGHT = 1e-50
 class Strand:
     """One part of the class: its target, tables, boxes and bits, and its accepted piece if any."""
 
-    target: envelope.Target
+    target: Target
     tables: LineTables
     ordinates: NDArray[np.int32]
-    partition: envelope.Partition
+    partition: Partition
     workspace: Workspace
     source: RandomSource
     most_boxes: int
+    plain_boxes: int
     chunks: NDArray[np.uint16] = field(default_factory=lambda: np.empty(0, dtype=np.uint16))
     at: int = 0
     accepted: int | None = None
@@ -85,7 +101,7 @@ class Strand:
     @property
     def full(self) -> bool:
         """The boxes are used up: trials go on, splits do not."""
-        used = int(self.partition.tally[envelope.BOXES])
+        used = int(self.partition.tally[BOXES])
         return not self.may_grow and used == len(self.partition.boxes)
 
     def advance(self, horizon: float) -> None:
@@ -96,14 +112,14 @@ class Strand:
             count = min(max(_FIRST_CHUNKS, 2 * len(self.chunks)), _MOST_CHUNKS)
             self.chunks = np.frombuffer(self.source.bytes(2 * count), dtype="<u2")
             self.at = 0
-        if self.partition.tally[envelope.BOXES] < _PLAIN_BOXES:
+        if self.partition.tally[BOXES] < self.plain_boxes:
             target = target._replace(narrow=0)
         why, box, self.at = envelope.run(
             target, self.tables, self.ordinates, self.partition, self.workspace, self.chunks,
             _WORK_PER_CALL, horizon, self.may_grow, self.theta, self.at,
         )  # fmt: skip
         if why == envelope.FULL:
-            self.partition = envelope.grow(self.partition)
+            self.partition = grow(self.partition)
         if why == envelope.ACCEPTED:
             self.accepted = int(box)
 
@@ -129,12 +145,16 @@ def make_target(
     rate: float,
     n: int,
     prior: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0),
-) -> envelope.Target:
-    """What is drawn from: score, rate, and the weight of a lattice piece by its edges."""
+    narrow: int = _NARROW,
+) -> Target:
+    """What is drawn from: score, rate, and the weight of a lattice piece by its edges.
+
+    A box may be factorised when it is no longer than 1/`narrow` of the square's side.
+    """
     chord = lattice.measure == "chord"
     factors = chord and column_shift(lattice.d) == 0
     span = lattice.d << lattice.bits if chord else lattice.high - lattice.low
-    return envelope.Target(
+    return Target(
         k=score.k,
         c_pos=score.c_pos,
         c_neg=score.c_neg,
@@ -145,32 +165,37 @@ def make_target(
         side=lattice.d << lattice.bits if chord else 0,
         low=lattice.low,
         step=-(-span // _COARSE),
-        narrow=span * _DENSE // (_NARROW * max(n, _DENSE)) if factors else 0,
+        narrow=span * _DENSE // (narrow * max(n, _DENSE)) if factors else 0,
     )
 
 
 def start_strand(
     lattice: HalfplaneLattice,
-    target: envelope.Target,
+    target: Target,
     examples: Examples,
     boxes: NDArray[np.int64],
     source: RandomSource,
     max_boxes: int,
     table_bytes: int,
+    plain_boxes: int | None = None,
 ) -> Strand:
-    """A strand with its first boxes, not yet weighed."""
+    """A strand with its first boxes, not yet weighed.
+
+    No box is factorised before there are `plain_boxes`.
+    """
     room = 1 << (len(boxes) - 1).bit_length()
     cells = (lattice.high + 1 - lattice.low) // target.step + 2
     strand = Strand(
         target,
         make_tables(examples.totals, lattice.basis, table_bytes),
         examples.ordinates,
-        envelope.make_partition(room, cells),
+        make_partition(room, cells),
         make_workspace(),
         source.spawn(),
         max_boxes,
+        _PLAIN_BOXES if plain_boxes is None else plain_boxes,
     )
-    envelope.add_boxes(strand.partition, strand.tables, boxes)
+    add_boxes(strand.partition, strand.tables, boxes)
     return strand
 
 
@@ -211,22 +236,22 @@ def settle(
 
 
 def _drawn_piece(winner: Strand, lattice: HalfplaneLattice) -> tuple[Halfplane, ...]:
-    packed = int(winner.partition.boxes[winner.accepted, envelope.SHEETS])
+    packed = int(winner.partition.boxes[winner.accepted, SHEETS])
     theta = winner.theta
     sheets = [packed >> (3 * e) & 7 for e in range(3)]
     return tuple(
         lattice.halfplane(Sheet(sheet), int(theta[2 * e]), int(theta[2 * e + 1]))
         for e, sheet in enumerate(sheets)
-        if sheet != envelope.NO_SHEET
+        if sheet != NO_SHEET
     )
 
 
 def _details(strands: list[Strand]) -> dict[str, Any]:
     return {
-        "exact_evaluations": _tally(strands, envelope.EXACT),
-        "factorised": _tally(strands, envelope.FACTORISED),
+        "exact_evaluations": _tally(strands, EXACT),
+        "factorised": _tally(strands, FACTORISED),
         "lines": sum(int(strand.tables.used[0]) for strand in strands),
-        "tables_dropped": _tally(strands, envelope.FORGOTTEN),
+        "tables_dropped": _tally(strands, FORGOTTEN),
         "strands_full": sum(strand.full for strand in strands),
     }
 
@@ -236,8 +261,8 @@ def _progress(strands: list[Strand], log_measure: float) -> SelectionProgress:
     log_mass = math.log(total) if total > 0 else -math.inf
     log_mass += strands[0].target.rate * strands[0].target.reference
     return SelectionProgress(
-        trials=_tally(strands, envelope.TRIALS),
-        boxes=_tally(strands, envelope.BOXES),
+        trials=_tally(strands, TRIALS),
+        boxes=_tally(strands, BOXES),
         log_mass=log_mass - log_measure,
         heaviest=functools.partial(heaviest_boxes, strands),
     )
@@ -256,8 +281,8 @@ def first_boxes(lattice: HalfplaneLattice, size: int) -> NDArray[np.int64]:
     for box, chosen in zip(boxes, choices, strict=True):
         for e, (_, part) in enumerate(chosen):
             box[4 * e : 4 * e + 4] = part
-        box[envelope.SHEETS] = envelope.pack_sheets(tuple(sheet for sheet, _ in chosen))
-        box[envelope.ORDERS] = math.factorial(size) // math.prod(
+        box[SHEETS] = pack_sheets(tuple(sheet for sheet, _ in chosen))
+        box[ORDERS] = math.factorial(size) // math.prod(
             math.factorial(chosen.count(edge)) for edge in set(chosen)
         )
     boxes.setflags(write=False)
@@ -280,7 +305,7 @@ def heaviest_boxes(strands: list[Strand], count: int) -> tuple[HeavyBox, ...]:
     found: list[tuple[float, NDArray[np.int64]]] = []
     for strand in strands:
         capacity = len(strand.partition.boxes)
-        used = int(strand.partition.tally[envelope.BOXES])
+        used = int(strand.partition.tally[BOXES])
         masses = strand.partition.tree[capacity : capacity + used]
         most = min(count, used)
         if most:
@@ -300,7 +325,7 @@ def _remember(boxes: tuple[HeavyBox, ...]) -> Callable[[int], tuple[HeavyBox, ..
 
 def _heavy_box(box: NDArray[np.int64], share: float) -> HeavyBox:
     u0, u1, v0, v1 = (box[side:12:4].tolist() for side in range(4))
-    packed = int(box[envelope.SHEETS])
+    packed = int(box[SHEETS])
     sheets = [packed >> (3 * e) & 7 for e in range(3)]
     edges = [e for e in range(3) if sheets[e] in tuple(Sheet)]
     return HeavyBox(
@@ -328,10 +353,10 @@ def _behind(strands: list[Strand]) -> list[Strand]:
 
 def _weigh(strands: Sequence[Strand]) -> None:
     """Make the best bound of all strands weigh 1, and keep the clocks in step."""
-    best = max(int(envelope.best_bound(s.target, s.partition)) for s in strands)
+    best = max(int(best_bound(s.target, s.partition)) for s in strands)
     for strand in strands:
         factor = math.exp(strand.target.rate * (best - strand.target.reference))
         strand.target = strand.target._replace(reference=best)
-        envelope.weigh(strand.target, strand.partition)
+        weigh(strand.target, strand.partition)
         # time runs in units of 1 / mass
         strand.partition.clock[:] *= factor

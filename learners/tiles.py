@@ -2,7 +2,7 @@
 
 1. b = n + DiscreteLaplace(1 / epsilon_noise), a noisy number of examples, chooses the number of
    tiles: `tiles_per_side`, a public function of b and epsilon.
-2. In every tile a labelled piece of at most three edges is drawn by its number of mistakes on the
+2. In every tile a labelled piece of at most two edges is drawn by its number of mistakes on the
    tile's own examples (:mod:`learners.concept_selection`), with rate eta.
 
 Privacy (docs/privacy.md, lemma 6), for neighbours that add or remove one example: the tiles
@@ -109,12 +109,13 @@ def plan_tiles(
 
 
 def tiles_per_side(count: int, eta: float, d: int) -> int:
-    """Tiles along a side for about `count` examples: 2 (eta * count / 1000)^(1/4), rounded.
+    """Tiles along a side for about `count` examples: 2.6 (eta * count / 1000)^(1/4), rounded.
 
-    A tile costs some nats over eta mistakes; what its piece cannot express, a share of its
-    examples.  At least 1, at most MOST_PER_SIDE and one for every two grid points.
+    A tile that the boundary crosses costs some nats over eta mistakes, however small it is; what
+    its piece cannot express, a share of its examples (docs/decisions/0007-tiles.md).  At least 1,
+    at most MOST_PER_SIDE and one for every two grid points.
     """
-    wanted = round(2 * math.sqrt(math.sqrt(max(0.0, eta * count) / 1000)))
+    wanted = round(2.6 * math.sqrt(math.sqrt(max(0.0, eta * count) / 1000)))
     return max(1, min(wanted, MOST_PER_SIDE, (d + 1) // 2))
 
 

@@ -16,7 +16,7 @@ from geodp_app.cli import main
 from geodp_app.examples_csv import read_examples
 from geodp_app.learned_file import write_learned
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from learners.records import Release
+from learners.records import CoverRelease, Release
 
 ROOT = Path(__file__).parent.parent
 CSV = "x,y,label\n3,4,1\n5,6,0\n7,7,1\n"
@@ -38,7 +38,7 @@ def left_half(d: int = 1024) -> Release:
     lattice = HalfplaneLattice(d)
     middle = (d // 2) << lattice.bits
     piece = (Halfplane(lattice, Sheet.STEEP_LEFT, middle, middle),)
-    return Release("hand", "conjunction", lattice, (piece,), (0,), (), None)
+    return CoverRelease("hand", lattice, (), None, "conjunction", (piece,), (0,))
 
 
 # -- sample ------------------------------------------------------------------------------------
@@ -298,8 +298,23 @@ def test_plan_names_the_command_that_its_guarantee_is_for(capsys):
     out = capsys.readouterr().out
     assert "examples suffice for error at most 0.1" in out
     assert "--learner convex --k 3 --steps 18 --beta 0.03333" in out
-    assert main(["plan", "--n", "100"]) == 0
+    assert main(["plan", "--k", "4", "--n", "100"]) == 0
     assert "guarantee void" in capsys.readouterr().out
+
+
+def test_a_plan_without_k_tells_what_runs_by_tiles_reached(capsys):
+    assert main(["plan", "--n", "100000"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("100,000 examples: expect an error of about 0.0009 on new points.")
+    assert "not proved" in out
+    for neighbours, examples in (("add-remove", 9_000), ("replace-one", 18_000)):
+        argv = ["plan", "--alpha", ".02", "--epsilon", ".5", "--neighbours", neighbours, "--json"]
+        assert main(argv) == 0
+        plan = json.loads(capsys.readouterr().out)
+        assert (plan["k"], plan["examples"], plan["proved"]) == (None, examples, False)
+        assert main([*argv, "--n", str(examples)]) == 0
+        assert json.loads(capsys.readouterr().out)["expected_error"] == pytest.approx(0.02)
+    assert "--beta means nothing to a run by tiles" in fails(capsys, "plan", "--beta", ".1")
 
 
 # -- options that learn and plan share ---------------------------------------------------------

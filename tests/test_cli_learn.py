@@ -25,6 +25,7 @@ from geodp_app.learned_file import read_learned
 from geodp_app.progress import ProgressBar
 from geometry.geojson import read_geojson
 from geometry.grid import GridMap
+from learners.records import MosaicRelease
 
 ROOT = Path(__file__).parent.parent
 SEED = 987654321
@@ -193,6 +194,108 @@ def test_a_budget_too_small_to_run_is_one_line(write, tmp_path, capsys):
     assert "too small" in capsys.readouterr().err
 
 
+# -- by tiles ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def mosaic(run, tmp_path_factory) -> tuple[Path, str]:
+    """A folder after a run by tiles on the same points, and what it said."""
+    folder = tmp_path_factory.mktemp("mosaic")
+    argv = ["learn", run / "p.csv", "-o", folder / "l.geojson", "--picture", folder / "l.png"]
+    argv += ["--report", folder / "r.json", "--records", folder / "s.jsonl"]
+    done = subprocess.run(
+        [sys.executable, "-m", "geodp_app", *map(str, argv)],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return folder, done.stderr
+
+
+def test_without_k_a_union_is_learned_by_tiles(mosaic, run, capsys):
+    folder, told = mosaic
+    release = read_learned(folder / "l.geojson").release
+    assert isinstance(release, MosaicRelease)
+    # 2 (0.98 * 20,000 / 1000)^(1/4) = 4.2, and noise of some tens does not move it
+    assert len(release.tiles) == 16
+    assert dict(release.parameters)["tiles"] == 4
+    assert f"{folder / 'l.geojson'}: 16 tiles, (1, 1e-40)-differentially private" in told
+    assert f"{folder / 'l.png'}: private" in told
+    assert (folder / "l.png").read_bytes().startswith(b"\x89PNG\r\n")
+    # measured: about 90 mistakes of 20,000; a cover of two triangles errs on some 10 %
+    assert evaluate(folder / "l.geojson", run / "p.csv", capsys)["error"] < 0.02
+
+
+def test_a_mosaic_in_the_file_decides_as_its_polygons_do(mosaic, run):
+    learned = read_learned(mosaic[0] / "l.geojson")
+    examples = read_examples(run / "p.csv")
+    place = GridMap(256, examples.frame.bounds)
+    degrees = place.to_lonlat(examples.points.astype(float))
+    near_edge = shapely.dwithin(shapely.points(degrees), learned.target.geometry.boundary, 1e-9)
+    inside = shapely.intersects_xy(learned.target.geometry, degrees)
+    assert (inside == learned.predict(examples))[~near_edge].all()
+    assert near_edge.mean() < 0.01
+
+
+def test_the_report_of_a_mosaic_says_what_was_spent_and_on_what(mosaic):
+    report = json.loads((mosaic[0] / "r.json").read_text())
+    assert report["statement"].startswith("(1, 1e-40)-differentially private")
+    assert report["account"].startswith(
+        "noisy count: epsilon 0.02; tiles: epsilon 0.98 in parallel, for an example lies in one "
+        "tile, eta = 0.98"
+    )
+    assert report["account"].endswith(" in each of 16")
+    assert "seed" not in report["release"]["parameters"]
+
+
+def test_the_records_of_a_mosaic_are_its_tiles(mosaic, run):
+    lines = [json.loads(line) for line in (mosaic[0] / "s.jsonl").read_text().splitlines()]
+    assert "Do not publish" in lines[0]["warning"]
+    tiles = json.loads((mosaic[0] / "r.json").read_text())["release"]["tiles"]
+    assert [line["release"] for line in lines[1:]] == tiles
+    assert {line["steps"] for line in lines[1:]} == {16}
+    private = [line["private"] for line in lines[1:]]
+    seen = sum(p["positives_alive"] + p["negatives_alive"] for p in private)
+    assert seen == len(read_examples(run / "p.csv").labels)
+
+
+def test_the_number_of_tiles_may_be_given(run, tmp_path, capsys):
+    out = tmp_path / "l.geojson"
+    argv = ["learn", run / "p.csv", "--tiles", 3, "--seed", 2, "-o", out]
+    assert main([str(a) for a in argv]) == 0
+    assert f"{out}: 9 tiles, Not private" in capsys.readouterr().err
+    release = read_learned(out).release
+    assert dict(release.parameters) == {"tiles": 3}
+    assert (release.d, release.lattice.d) == (256, 85)
+
+
+SENSELESS = [
+    (["--tiles", 2, "--k", 3], "a run with --k has no tiles: leave out --tiles"),
+    (["--tiles", 2, "--learner", "convex"], "a convex polygon has no tiles: leave out --tiles"),
+    (["--steps", 3], "--steps means nothing to a run by tiles: give --k too"),
+    (["--alpha", 0.1], "--alpha means nothing to a run by tiles: give --k too"),
+    (["--beta", 0.1], "--beta means nothing to a run by tiles: give --k too"),
+    (["--k", 2, "--steps", 3, "--alpha", 0.1], "--steps and --alpha both choose"),
+    (["--tiles", 0], "--tiles: must be at least 1"),
+    (["--tiles", 300], "a grid of size 256 has no 300 tiles along a side"),
+]
+
+
+@pytest.mark.parametrize(("options", "reason"), SENSELESS)
+def test_options_that_do_not_go_together_are_refused(run, tmp_path, capsys, options, reason):
+    argv = ["learn", run / "p.csv", "-o", tmp_path / "l.geojson", *options]
+    assert main([str(a) for a in argv]) == 2
+    line = capsys.readouterr().err
+    assert reason in line
+    assert line.count("\n") == 1
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_convex_polygon_has_four_edges_unless_told(run, tmp_path):
+    out = tmp_path / "c.geojson"
+    argv = ["learn", run / "p.csv", "--learner", "convex", "--steps", 1, "-o", out, "--quiet"]
+    assert main([str(a) for a in argv]) == 0
+    assert dict(read_learned(out).release.parameters)["k"] == 4
+
+
 # -- cancelling --------------------------------------------------------------------------------
 
 
@@ -285,7 +388,7 @@ def test_the_demo_leaves_a_shape_and_a_picture(tmp_path, capsys):
     assert (tmp_path / "learned.png").read_bytes().startswith(b"\x89PNG\r\n")
     assert read_learned(tmp_path / "learned.geojson").release is not None
     err = capsys.readouterr().err
-    assert "(1, 1e-06)-differentially private" in err
+    assert "(1, 1e-40)-differentially private" in err
     assert str(tmp_path / "learned.png") in err
 
 

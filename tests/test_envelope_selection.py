@@ -14,14 +14,18 @@ from scipy import stats
 
 from geometry.columns import count_columns
 from geometry.halfplane import MAX_D, HalfplaneLattice
-from learners import envelope, envelope_selection, strands
+from learners import envelope_selection, strands
 from learners.arrangement_selection import ArrangementSelection
+from learners.boxes import NEGATIVES, ORDERS, POSITIVES, SHEETS, pack_sheets
 from learners.envelope_selection import EnvelopeSelection
+from learners.partition import BOXES
 from learners.randomness import SeededRandom
 from learners.records import inside_piece
 from learners.scores import Score, set_cover_score
 from learners.selection import Cancelled, PieceKind, Selected, SelectionProgress
 from learners.strands import first_boxes
+from learners.target import Target
+from learners.trials import exact_value
 
 
 def random_examples(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -172,7 +176,7 @@ def test_the_exact_value_is_the_score(d: int, measure: str) -> None:
         held = inside_piece(tuple(piece), points)
         positives, negatives = int((held & labels).sum()), int((held & ~labels).sum())
         theta = np.array([c for h in piece for c in (h.u, h.v)])
-        sheets = envelope.pack_sheets(tuple(int(h.sheet) for h in piece))
+        sheets = pack_sheets(tuple(int(h.sheet) for h in piece))
         for score in (
             Score(1, 0, 1000),
             Score(2, 1000, 0),
@@ -183,7 +187,7 @@ def test_the_exact_value_is_the_score(d: int, measure: str) -> None:
             target = strands.make_target(lattice, score, 1.0, len(points))
             for least in (value - 7, value, value + 1, value + 40):
                 for most in (positives, positives + 30):
-                    got = envelope._exact_value(target, totals, basis, sheets, theta, least, most)
+                    got = exact_value(target, totals, basis, sheets, theta, least, most)
                     assert got == value if least <= value else got < least
 
 
@@ -225,7 +229,7 @@ def factorise_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     """No box is too long to be factorised."""
     plain = strands.make_target
 
-    def wide(lattice: HalfplaneLattice, *arguments: object) -> envelope.Target:
+    def wide(lattice: HalfplaneLattice, *arguments: object) -> Target:
         target = plain(lattice, *arguments)  # type: ignore[arg-type]
         return target._replace(narrow=lattice.high - lattice.low)
 
@@ -290,19 +294,19 @@ def test_bounds_never_fall_below_a_value() -> None:
         selection.select(points, labels, score, 0.4, SeededRandom(3))
     checked = 0
     for strand in seen:
-        boxes = strand.partition.boxes[: strand.partition.tally[envelope.BOXES]]
+        boxes = strand.partition.boxes[: strand.partition.tally[BOXES]]
         for box in boxes[rng.integers(0, len(boxes), 400)]:
             held = np.ones(len(points), dtype=bool)
             for e in range(3):
                 u = int(rng.integers(box[4 * e], box[4 * e + 1]))
                 v = int(rng.integers(box[4 * e + 2], box[4 * e + 3]))
-                sheet = selection.lattice.sheets[int(box[envelope.SHEETS]) >> (3 * e) & 7]
+                sheet = selection.lattice.sheets[int(box[SHEETS]) >> (3 * e) & 7]
                 if not selection.lattice.admits(u, v):
                     break
                 held &= selection.lattice.halfplane(sheet, u, v).contains(points)
             else:
-                assert np.count_nonzero(held & labels) <= box[envelope.POSITIVES]
-                assert np.count_nonzero(held & ~labels) >= box[envelope.NEGATIVES]
+                assert np.count_nonzero(held & labels) <= box[POSITIVES]
+                assert np.count_nonzero(held & ~labels) >= box[NEGATIVES]
                 checked += 1
     assert checked > 200
 
@@ -312,7 +316,7 @@ def test_the_boxes_always_cover_the_class() -> None:
     for measure in ("chord", "paper"):
         lattice = HalfplaneLattice(3, measure, bits=1)
         covered = Counter(
-            (int(box[envelope.SHEETS]) & 7, u, v)
+            (int(box[SHEETS]) & 7, u, v)
             for box in first_boxes(lattice, 1)
             for u in range(box[0], box[1])
             for v in range(box[2], box[3])
@@ -324,7 +328,7 @@ def test_the_boxes_always_cover_the_class() -> None:
 
 def test_ordered_triples_are_counted_once_each() -> None:
     lattice = HalfplaneLattice(1, bits=0)
-    weights = Counter(int(box[envelope.ORDERS]) for box in first_boxes(lattice, 3))
+    weights = Counter(int(box[ORDERS]) for box in first_boxes(lattice, 3))
     rectangles = len(lattice.sheets) * 5
     assert sum(orders * count for orders, count in weights.items()) == rectangles**3
     assert weights == {1: rectangles, 3: rectangles * (rectangles - 1), 6: 1140}

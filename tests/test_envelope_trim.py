@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geometry.halfplane import HalfplaneLattice
-from learners import envelope, strands
+from learners import strands
+from learners.boxes import SHEETS, trim
 from learners.envelope_selection import EnvelopeSelection
+from learners.partition import BOXES
 from learners.randomness import SeededRandom
 from learners.scores import set_cover_score
 from learners.strands import first_boxes
@@ -34,7 +36,7 @@ def test_a_trimmed_rectangle_is_the_bounding_box_of_its_admitted_points(
     box[4 * e : 4 * e + 4] = *u, *v
     rest = np.delete(box, range(4 * e, 4 * e + 4))
     points = admitted(*u, *v)
-    changed = envelope.trim(SIDE, box, e)
+    changed = trim(SIDE, box, e)
     u0, u1, v0, v1 = box[4 * e : 4 * e + 4].tolist()
     assert changed == ((u0, u1, v0, v1) != (*u, *v))
     assert (np.delete(box, range(4 * e, 4 * e + 4)) == rest).all()
@@ -48,7 +50,7 @@ def test_a_trimmed_rectangle_is_the_bounding_box_of_its_admitted_points(
 def test_the_whole_rectangle_counts_in_the_papers_measure() -> None:
     box = np.zeros(16, dtype=np.int64)
     box[:4] = -5, 0, 7, 900
-    assert not envelope.trim(0, box, 0)
+    assert not trim(0, box, 0)
     assert box[:4].tolist() == [-5, 0, 7, 900]
 
 
@@ -70,10 +72,10 @@ def test_refined_boxes_still_cover_the_class(bits: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(strands, "_behind", spy)
         EnvelopeSelection(lattice, "halfplane").select(points, labels, score, 0.5, SeededRandom(1))
-    boxes = np.concatenate([s.partition.boxes[: s.partition.tally[envelope.BOXES]] for s in seen])
+    boxes = np.concatenate([s.partition.boxes[: s.partition.tally[BOXES]] for s in seen])
     assert len(boxes) > 2 * len(first_boxes(lattice, 1))
     found = [
-        (int(box[envelope.SHEETS]) & 7, u, v)
+        (int(box[SHEETS]) & 7, u, v)
         for box in boxes
         for u in range(box[0], box[1])
         for v in range(box[2], box[3])

@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 from geometry.columns import count_columns
 from geometry.counting import make_tables
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from learners import envelope, factorised_boxes
+from learners import factorised_boxes
+from learners.boxes import ORDERS, SHEETS, pack_sheets
 from learners.factorised_boxes import MIX, SIDE, make_workspace, order_by_column
+from learners.factorised_moves import examine
 from learners.scores import Score
+from learners.target import Target
 
 D = 16
 LATTICES = [HalfplaneLattice(D, bits=6), HalfplaneLattice(D, "paper", bits=6)]
@@ -39,16 +42,14 @@ def some_box(lattice: HalfplaneLattice, edges: int, rng: np.random.Generator) ->
             u, v = rng.integers(0, D << lattice.bits, 2)
         sides = rng.integers(4 * SIDE, 3 * (1 << lattice.bits), 2)
         box[4 * e : 4 * e + 4] = (u, u + sides[0], v, v + sides[1])
-    box[envelope.SHEETS] = envelope.pack_sheets(tuple(sheets))
-    box[envelope.ORDERS] = 1
+    box[SHEETS] = pack_sheets(tuple(sheets))
+    box[ORDERS] = 1
     return box
 
 
-def a_target(score: Score, rate: float) -> envelope.Target:
+def a_target(score: Score, rate: float) -> Target:
     prior = (1.0, 1.0, 1.0, 1.0)
-    return envelope.Target(
-        score.k, score.c_pos, score.c_neg, score.total, prior, rate, 0, 0, 0, 1, 0
-    )
+    return Target(score.k, score.c_pos, score.c_neg, score.total, prior, rate, 0, 0, 0, 1, 0)
 
 
 def examined(
@@ -56,27 +57,27 @@ def examined(
 ) -> tuple[Any, int]:
     tables = make_tables(count_columns(points, labels, D), lattice.basis, 0)
     work = make_workspace()
-    count = envelope._examine(tables, order_by_column(points, labels), box, work)
+    count = examine(tables, order_by_column(points, labels), box, work)
     return work, count
 
 
 def contains(lattice: HalfplaneLattice, box: Any, e: int, u: int, v: int, points: Any) -> Any:
     """Membership in the halfplane (u, v) of edge e, which need not carry base measure."""
-    sheet = Sheet(int(box[envelope.SHEETS]) >> (3 * e) & 7)
+    sheet = Sheet(int(box[SHEETS]) >> (3 * e) & 7)
     return Halfplane(lattice, sheet, int(u), int(v)).contains(points)
 
 
 def corners(box: Any, e: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """(outer, inner) dual points of an edge."""
     u0, u1, v0, v1 = (int(x) for x in box[4 * e : 4 * e + 4])
-    odd = int(box[envelope.SHEETS]) >> (3 * e) & 1
+    odd = int(box[SHEETS]) >> (3 * e) & 1
     return ((u1, v1), (u0, v0)) if odd else ((u0, v0), (u1, v1))
 
 
 def cell_range(box: Any, e: int, work: Any, axis: int, i: int) -> tuple[int, int]:
     """Lattice values of u or v in a cell: first and last."""
     low, high = (int(x) for x in work.ends[e, axis, i : i + 2])
-    odd = int(box[envelope.SHEETS]) >> (3 * e) & 1
+    odd = int(box[SHEETS]) >> (3 * e) & 1
     return (-high, -low - 1) if odd else (low, high - 1)
 
 
@@ -229,6 +230,6 @@ def test_too_many_uncertain_examples_are_refused() -> None:
     lattice = LATTICES[0]
     box = np.zeros(16, dtype=np.int64)
     box[:4] = (0, D << lattice.bits, 0, D << lattice.bits)
-    box[envelope.SHEETS] = envelope.pack_sheets((0,))
+    box[SHEETS] = pack_sheets((0,))
     _, count = examined(lattice, points, labels, box)
     assert count == -1

@@ -16,6 +16,8 @@ from geometry.halfplane import Halfplane, HalfplaneLattice, Measure, Sheet
 from learners.accounting import PrivacySpent
 from learners.convex_polygon import ConvexPolygonLearner
 from learners.records import (
+    CoverRelease,
+    MosaicRelease,
     Piece,
     Release,
     StepDiagnostics,
@@ -42,12 +44,12 @@ def random_halfplane(lattice: HalfplaneLattice, rng: np.random.Generator) -> Hal
             return lattice.halfplane(sheet, u, v)
 
 
-def random_release(role: Role, seed: int, measure: Measure = "chord") -> Release:
+def random_release(role: Role, seed: int, measure: Measure = "chord") -> CoverRelease:
     rng = np.random.default_rng(seed)
     lattice = HalfplaneLattice(D, measure, 3)
     size = 3 if role == "disjunction" else 1
     pieces = tuple(tuple(random_halfplane(lattice, rng) for _ in range(size)) for _ in range(4))
-    return Release(
+    return CoverRelease(
         learner="PolygonUnionLearner",
         role=role,
         lattice=lattice,
@@ -150,6 +152,7 @@ def test_big_integers_survive_json() -> None:
         random_release("conjunction", 1), lattice=lattice, pieces=(piece,), thresholds=(-5,)
     )
     again = Release.from_dict(json.loads(json.dumps(release.to_dict())))
+    assert isinstance(again, CoverRelease)
     assert again.pieces[0][0].v == lattice.high - 1
     assert again == release
 
@@ -203,9 +206,10 @@ def test_a_release_publishes_these_members_and_no_others() -> None:
         "account", "private",
     }  # fmt: skip
     # the type itself has room for nothing else: a new field must be thought about here
-    assert {f.name for f in fields(Release)} == {
-        "learner", "role", "lattice", "pieces", "thresholds", "parameters", "privacy",
-    }  # fmt: skip
+    assert {f.name for f in fields(Release)} == {"learner", "lattice", "parameters", "privacy"}
+    own = {"role", "pieces", "thresholds"}
+    assert {f.name for f in fields(CoverRelease)} == {f.name for f in fields(Release)} | own
+    assert {f.name for f in fields(MosaicRelease)} == {f.name for f in fields(Release)} | {"tiles"}
     assert not hasattr(random_release("disjunction", 1), "__dict__")
 
 
@@ -225,6 +229,7 @@ def test_only_a_run_that_came_to_its_end_releases() -> None:
     assert not hasattr(model, "release_")
     second = next(stream)
     release = model.release_
+    assert isinstance(release, CoverRelease)
     assert release.pieces == (first.release.piece, second.release.piece)
     assert release.thresholds == (first.release.threshold, second.release.threshold)
     # public numbers only: not the seed, not the number of examples

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from geometry.halfplane import HalfplaneLattice
-from learners import envelope, strands
+from learners import strands
+from learners.boxes import POSITIVES, SHEETS
 from learners.envelope_selection import EnvelopeSelection
+from learners.partition import BOXES
 from learners.randomness import SeededRandom
 from learners.records import inside_piece
 from learners.scores import set_cover_score
@@ -82,9 +84,9 @@ def test_rectangles_are_those_of_the_partition() -> None:
         patch.setattr(strands, "_behind", spy)
         select("triangle", watch)
     rows = {
-        (*row[:12].tolist(), int(row[envelope.SHEETS])): row
+        (*row[:12].tolist(), int(row[SHEETS])): row
         for strand in seen
-        for row in strand.partition.boxes[: strand.partition.tally[envelope.BOXES]]
+        for row in strand.partition.boxes[: strand.partition.tally[BOXES]]
     }
     points, labels = sample()
     lattice = HalfplaneLattice(64)
@@ -100,7 +102,7 @@ def test_rectangles_are_those_of_the_partition() -> None:
                 for sheet, (u, v) in zip(box.sheets, chosen, strict=True)
             )
             held = inside_piece(piece, points)
-            assert np.count_nonzero(held & labels) <= row[envelope.POSITIVES]
+            assert np.count_nonzero(held & labels) <= row[POSITIVES]
             checked += 1
     assert checked > 30
 

@@ -22,6 +22,8 @@ from geodp_app.document.work import RunSettings
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.protocol import Job, ShadeQuestion
 from geodp_app.workers.run_controller import RunController
+from geometry.halfplane import HalfplaneLattice
+from learners.scores import set_cover_score
 
 GRID = 64
 
@@ -80,13 +82,14 @@ def hopeless(n: int = 20_000) -> Job:
     """A job whose first selection takes many minutes."""
     rng = np.random.default_rng(1)
     points = rng.integers(0, 1025, (n, 2))
-    settings = RunSettings(k=1, n_steps=1, epsilon=40.0, seed=1)
+    settings = RunSettings("union", k=1, n_steps=1, epsilon=40.0, seed=1)
     return Job(points, rng.random(n) < 0.5, 1024, settings)
 
 
 def question(n: int = 20) -> ShadeQuestion:
     work = job(n=n)
-    return ShadeQuestion(work.points, work.labels, "conjunction", GRID, "chord", 2, 5, 0.1, ())
+    score = set_cover_score("conjunction", 2, 5, int(work.labels.sum()), int((~work.labels).sum()))
+    return ShadeQuestion(work.points, work.labels, HalfplaneLattice(GRID), score, 0.1, ())
 
 
 @contextlib.contextmanager
@@ -406,7 +409,7 @@ if __name__ == "__main__":
     controller.run()
     wait(lambda: controller.state == "finished" or failed)
     points = rng.integers(0, 1025, (20_000, 2))
-    settings = RunSettings(k=1, n_steps=1, epsilon=40.0)
+    settings = RunSettings("union", k=1, n_steps=1, epsilon=40.0)
     controller.start(Job(points, rng.random(20_000) < 0.5, 1024, settings))
     controller.run()
     wait(lambda: progressed or failed)

@@ -20,7 +20,15 @@ from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.shading import shade
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.accounting import spent_after
-from learners.records import Release, StepDiagnostics, StepRecord, StepRelease, predict_pieces
+from learners.records import (
+    CoverRelease,
+    MosaicRelease,
+    Release,
+    StepDiagnostics,
+    StepRecord,
+    StepRelease,
+    predict_pieces,
+)
 
 GRID, N = 64, 500
 ALL = ("union", "convex", "greedy-union", "greedy-convex")
@@ -37,7 +45,7 @@ def examples(n: int, seed: int, noise: float = 0.03) -> Examples:
 def finished(learner: str, n: int = N) -> tuple[RunLog, Release]:
     """A finished run with a test sample."""
     sample = examples(n, seed=1)
-    settings = RunSettings(learner=learner, epsilon=2.0, k=3, n_steps=3, seed=2)  # type: ignore
+    settings = RunSettings(learner, 2.0, k=3, n_steps=3, seed=2, tiles=3)  # type: ignore[arg-type]
     model = make_learner(settings.learner, GRID, settings.parameters())
     log = RunLog(sample.points, sample.labels != 0, GRID, settings, examples(500, seed=7))
     for record in model.steps(sample.points, sample.labels):
@@ -51,6 +59,8 @@ def test_masks_and_figures_are_those_of_the_learners_books(learner: str) -> None
     # few examples, so that a greedy search for triangles is short
     n = 40 if learner == "greedy-union" else N
     log, release = finished(learner, n)
+    assert isinstance(release, CoverRelease)
+    assert log.role is not None
     sample, test = examples(n, seed=1), examples(500, seed=7)
     taken = np.zeros(2, dtype=int)
     for step, record in enumerate(log.records, start=1):
@@ -79,14 +89,87 @@ def test_masks_and_figures_are_those_of_the_learners_books(learner: str) -> None
     assert log.cursor == log.planned == len(release.pieces)
 
 
-@pytest.mark.parametrize("learner", ["union", "convex"])
+def test_a_log_of_tiles_is_that_of_the_learners_books() -> None:
+    log, release = finished("tiles")
+    assert isinstance(release, MosaicRelease)
+    sample, test = examples(N, seed=1), examples(500, seed=7)
+    own = sample.labels == 1
+    guesses = [list(release.staged_predict(points)) for points in (sample.points, test.points)]
+    taken = np.zeros(2, dtype=int)
+    for step, record in enumerate(log.records, start=1):
+        tile, known, figures = release.tiles[step - 1].tile, record.diagnostics, log.figures(step)
+        here = tile.holds(sample.points)
+        assert np.count_nonzero(here & own) == known.positives_alive
+        assert np.count_nonzero(here & ~own) == known.negatives_alive
+        log.cursor = step
+        assert log.tile_steps == release.tiles[:step]
+        seen = np.any([each.tile.holds(sample.points) for each in log.tile_steps], axis=0)
+        assert (log.decided == seen).all()
+        predicted, guessed = (each[step - 1] for each in guesses)
+        assert (log.wrong == (predicted != sample.labels)).all()
+        assert figures.empirical_error == pytest.approx(np.mean(log.wrong))
+        assert figures.test_false_positive_rate == np.mean((guessed == 1) & (test.labels == 0))
+        assert figures.test_error == pytest.approx(np.mean(guessed != test.labels))
+        taken += np.count_nonzero(here & predicted & own), np.count_nonzero(here & predicted & ~own)
+        assert (figures.positives_decided, figures.negatives_decided) == tuple(taken)
+        assert (figures.threshold, figures.account) == (None, "parallel")
+        points, labels = log.tile_examples(step)
+        assert (points == tile.to_own_frame(sample.points[here])).all()
+        assert (labels == own[here]).all()
+    assert log.cursor == log.planned == len(release.tiles) == 9
+    assert log.positives == np.count_nonzero(own)
+
+
+def test_the_tiles_of_a_run_are_known_from_its_first_step() -> None:
+    done, release = finished("tiles")
+    assert isinstance(release, MosaicRelease)
+    sample = examples(N, seed=1)
+    log = RunLog(sample.points, sample.labels != 0, GRID, done.settings)
+    assert log.tiling == ()
+    log.add(done.records[0])
+    assert log.tiling == tuple(step.tile for step in release.tiles)
+    assert log.tile_lattice == release.lattice
+    # tiles that no square is divided into: only what is known
+    odd = replace(done.records[0], steps=10**12)
+    log = RunLog(sample.points, sample.labels != 0, GRID, done.settings)
+    log.add(odd)
+    assert log.tiling == (release.tiles[0].tile,)
+
+
+def test_the_region_of_a_mosaic_grows_tile_by_tile_and_ends_as_the_releases_shape() -> None:
+    log, release = finished("tiles")
+    assert isinstance(release, MosaicRelease)
+    for step in range(len(log.records) + 1):
+        log.cursor = step
+        parts = [each.shape() for each in release.tiles[:step]]
+        assert log.region().area == pytest.approx(sum(part.area for part in parts))
+        assert log.region().is_valid
+    assert log.region().equals_exact(release.shape(), 0)
+
+
+def test_how_many_tiles_there_will_be_is_known_when_it_was_asked_for() -> None:
+    empty = examples(0, seed=1)
+    for tiles, planned in ((None, 0), (5, 25)):
+        settings = RunSettings("tiles", tiles=tiles)
+        log = RunLog(empty.points, empty.labels != 0, GRID, settings)
+        assert log.planned == planned
+        assert log.privacy is not None
+        assert (log.privacy.delta, log.privacy.account) == (1e-40, "parallel")
+        # without a count to pay for, all of epsilon is for the pieces
+        assert log.privacy.eta == pytest.approx(0.98 if tiles is None else 1.0)
+        assert log.tile_steps == log.tiling == ()
+
+
+@pytest.mark.parametrize("learner", ["tiles", "union", "convex"])
 def test_epsilon_so_far_ends_at_the_runs_own(learner: str) -> None:
     log, release = finished(learner)
     assert release.privacy is not None
     assert log.privacy == release.privacy
-    costs = [log.figures(step).epsilon_so_far for step in range(1, 4)]
-    assert costs == [spent_after(release.privacy, step)[0] for step in range(1, 4)]
+    steps = range(1, len(log.records) + 1)
+    costs = [log.figures(step).epsilon_so_far for step in steps]
+    assert costs == [spent_after(release.privacy, step)[0] for step in steps]
     assert costs[-1] == 2.0
+    assert (costs[0] == 2.0) == (learner == "tiles")
     assert log.figures(2).eta == release.privacy.eta
 
 
@@ -100,7 +183,7 @@ def test_a_greedy_log_has_no_privacy_figures() -> None:
 
 
 def test_privacy_is_known_before_the_release() -> None:
-    settings = RunSettings(k=2)
+    settings = RunSettings("union", k=2)
     empty = examples(0, seed=1)
     log = RunLog(empty.points, empty.labels != 0, GRID, settings)
     assert log.planned == 6
@@ -172,8 +255,30 @@ def test_shading_scores_the_chosen_halfplane_as_the_record_does(learner: str) ->
         log.question(1, 3)
 
 
-def test_a_log_is_stored_and_restored() -> None:
-    log, release = finished("convex")
+def test_shading_scores_a_tiles_halfplane_as_the_record_does() -> None:
+    log, release = finished("tiles", 200)
+    assert isinstance(release, MosaicRelease)
+    assert release.privacy is not None
+    asked = 0
+    for record in log.records:
+        for edge, chosen in enumerate(record.release.piece):
+            asked += 1
+            question = log.question(record.step, edge)
+            assert question.lattice == release.lattice
+            assert question.rate == release.privacy.eta
+            unit = 1 << chosen.lattice.bits
+            point = shapely.Point(chosen.u / unit, chosen.v / unit)
+            sheet = next(s for s in shade(question) if s.sheet == chosen.sheet)
+            scores = [c.score for c in sheet.cells if shapely.Polygon(c.outline).intersects(point)]
+            assert record.diagnostics.score in scores
+    insides = {step.inside for step in release.tiles if step.piece}
+    assert asked > 5
+    assert insides == {True, False}
+
+
+@pytest.mark.parametrize("learner", ["tiles", "convex"])
+def test_a_log_is_stored_and_restored(learner: str) -> None:
+    log, release = finished(learner)
     log.cursor = len(log.records)
     stored = log.stored()
     work = Work(drawing=Drawing(GRID), examples=examples(N, seed=1), simulated=False)
@@ -228,7 +333,7 @@ def test_a_million_examples_take_a_tenth_of_a_second_a_step() -> None:
     points, labels = rng.integers(0, 1025, (10**6, 2)), rng.random(10**6) < 0.5
     lattice = HalfplaneLattice(1024)
     unit = 1 << lattice.bits
-    log = RunLog(points, labels, 1024, RunSettings(k=1, n_steps=9))
+    log = RunLog(points, labels, 1024, RunSettings("union", k=1, n_steps=9))
     known = StepDiagnostics(0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, 0.0)
     seconds = []
     for step in range(1, 10):

@@ -37,7 +37,9 @@ from geodp_app.runs.protocol import (
     Stepped,
     Stopped,
 )
+from geometry.halfplane import HalfplaneLattice
 from learners.records import StepDiagnostics, StepRecord
+from learners.scores import set_cover_score
 
 GRID = 64
 
@@ -89,7 +91,7 @@ def hopeless() -> Job:
     """A job whose first selection takes many minutes."""
     rng = np.random.default_rng(1)
     points = rng.integers(0, 1025, (20_000, 2))
-    settings = RunSettings(k=1, n_steps=1, epsilon=40.0, seed=1)
+    settings = RunSettings("union", k=1, n_steps=1, epsilon=40.0, seed=1)
     return Job(points, rng.random(20_000) < 0.5, 1024, settings)
 
 
@@ -97,7 +99,7 @@ def timeless(record: StepRecord) -> StepRecord:
     return replace(record, diagnostics=replace(record.diagnostics, seconds=0.0))
 
 
-@pytest.mark.parametrize("learner", ["union", "convex", "greedy-union", "greedy-convex"])
+@pytest.mark.parametrize("learner", ["tiles", "union", "convex", "greedy-union", "greedy-convex"])
 def test_a_run_by_steps_is_the_learners_own_run(client: Client, learner: str) -> None:
     # few examples, so that a greedy search for triangles is short
     work = job(learner, 30 if learner == "greedy-union" else 400)
@@ -252,8 +254,9 @@ def test_errors_inside_a_step_end_the_run_and_not_the_process(
 
 def test_a_question_is_answered_and_gives_way_to_other_requests(client: Client) -> None:
     work = job()
+    score = set_cover_score("conjunction", 2, 5, int(work.labels.sum()), int((~work.labels).sum()))
     question = ShadeQuestion(
-        work.points, work.labels, "conjunction", GRID, "chord", 2, 5, 0.1, (), most_lines=0
+        work.points, work.labels, HalfplaneLattice(GRID), score, 0.1, (), most_lines=0
     )
     client.send(Start(1, work), Shade(1, question, 11))
     client.until(Started)
@@ -299,8 +302,8 @@ rng = np.random.default_rng(0)
 points = rng.integers(0, 129, (300, 2))
 labels = points.sum(axis=1) < 120
 for measure in ("chord", "paper"):
-    for learner in ("union", "convex", "greedy-union", "greedy-convex"):
-        settings = RunSettings(learner=learner, k=1, n_steps=2, measure=measure, seed=1)
+    for learner in ("tiles", "union", "convex", "greedy-union", "greedy-convex"):
+        settings = RunSettings(learner, k=1, n_steps=2, measure=measure, seed=1, tiles=2)
         model = make_learner(learner, 128, settings.parameters())
         for record in model.steps(points, labels):
             pass

@@ -20,7 +20,7 @@ from geometry.duality import dual_line
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.arrangement_selection import ArrangementSelection
 from learners.records import inside_piece
-from learners.scores import set_cover_score
+from learners.scores import Score, mistakes_score, set_cover_score
 
 
 def question(
@@ -40,9 +40,19 @@ def question(
     if n > 2:
         points[-1] = points[0]
     labels = (points.sum(axis=1) < d) ^ (rng.random(n) < 0.15)
-    return ShadeQuestion(
-        points, labels, role, d, measure, k, threshold, rate, others, 12  # type: ignore[arg-type]
-    )  # fmt: skip
+    lattice = HalfplaneLattice(d, measure)  # type: ignore[arg-type]
+    score = score_of(role, k, threshold, labels)
+    return ShadeQuestion(points, labels, lattice, score, rate, others, 12)
+
+
+def score_of(role: str, k: int, threshold: int | None, labels: np.ndarray) -> Score:
+    """A set cover's score; without a threshold, gain less loss."""
+    positives, negatives = int(labels.sum()), int((~labels).sum())
+    if threshold is not None:
+        return set_cover_score(role, k, threshold, positives, negatives)  # type: ignore[arg-type]
+    if role == "disjunction":
+        return Score(k, 0, 0, total=True)
+    return Score(k, -k * positives, k * negatives, total=True)
 
 
 def wedge(lattice: HalfplaneLattice) -> tuple[Halfplane, Halfplane]:
@@ -55,23 +65,27 @@ def wedge(lattice: HalfplaneLattice) -> tuple[Halfplane, Halfplane]:
     return lattice.halfplane(Sheet.STEEP_RIGHT, d * unit // 5, d * unit // 5), upper
 
 
-def score_by_hand(q: ShadeQuestion, piece: tuple[Halfplane, ...]) -> float:
+def score_by_hand(
+    q: ShadeQuestion,
+    piece: tuple[Halfplane, ...],
+    threshold: int | None = 3,
+    role: str = "disjunction",
+) -> float:
     """The score, in examples, from the definition of gains and losses."""
     inside = inside_piece(piece, q.points)
-    decided = inside if q.role == "disjunction" else ~inside
-    gain_label = q.role == "disjunction"
+    decided = inside if role == "disjunction" else ~inside
+    gain_label = role == "disjunction"
     gain = int(np.count_nonzero(decided & (q.labels == gain_label)))
     loss = int(np.count_nonzero(decided & (q.labels != gain_label)))
-    return gain - loss if q.threshold is None else min(gain - q.threshold / q.k, -loss)
+    return gain - loss if threshold is None else min(gain - threshold / q.score.k, -loss)
 
 
 def signature(q: ShadeQuestion, sheet: int, u: float, v: float) -> tuple[bool, ...]:
     """Which examples the halfplane at a dual point off all dual lines holds; grid units."""
-    lattice = HalfplaneLattice(q.grid, q.measure)
-    unit = 1 << lattice.bits
+    unit = 1 << q.lattice.bits
     held = []
     for x, y in q.points.tolist():
-        a, b, c = dual_line(lattice, Sheet(sheet), (x, y))
+        a, b, c = dual_line(q.lattice, Sheet(sheet), (x, y))
         below = a * u * unit + b * v * unit < c
         held.append(below == Sheet(sheet).upper)
     return tuple(held)
@@ -89,15 +103,12 @@ def cells_of(sheets: tuple[ShadedSheet, ...]) -> list[tuple[int, shapely.Polygon
 @pytest.mark.parametrize("measure", ["chord", "paper"])
 def test_cells_have_the_law_of_the_arrangement_selection(measure: str, role: str) -> None:
     q = question(8, 12, 8, measure=measure, role=role)
-    positives = int(q.labels.sum())
-    assert q.threshold is not None
-    score = set_cover_score(q.role, q.k, q.threshold, positives, len(q.labels) - positives)
-    selection = ArrangementSelection(HalfplaneLattice(8, q.measure), "halfplane")
+    selection = ArrangementSelection(q.lattice, "halfplane")
     law: Counter[tuple[bool, ...]] = Counter()
     values = {}
-    for outcome in selection.law(q.points, q.labels, score, q.rate):
+    for outcome in selection.law(q.points, q.labels, q.score, q.rate):
         law[outcome.inside] += outcome.probability
-        values[outcome.inside] = outcome.value / q.k
+        values[outcome.inside] = outcome.value / q.score.k
     drawn: Counter[tuple[bool, ...]] = Counter()
     for sheet, polygon, cell_score, probability in cells_of(shade(q)):
         point = polygon.representative_point()
@@ -123,7 +134,8 @@ def test_with_two_edges_held_cells_weigh_area_times_exponential(
     q = question(16, 25, 3, measure=measure, threshold=threshold, rate=0.3, others=others)
     cells = cells_of(shade(q))
     weights = [
-        polygon.area * math.exp(q.rate * q.k * cell_score) for _, polygon, cell_score, _ in cells
+        polygon.area * math.exp(q.rate * q.score.k * cell_score)
+        for _, polygon, cell_score, _ in cells
     ]
     total = sum(weights)
     for (sheet, polygon, cell_score, probability), weight in zip(cells, weights, strict=True):
@@ -132,7 +144,7 @@ def test_with_two_edges_held_cells_weigh_area_times_exponential(
         unit = 1 << lattice.bits
         moving = Halfplane(lattice, Sheet(sheet), round(point.x * unit), round(point.y * unit))
         if polygon.area > 1e-6:
-            assert cell_score == score_by_hand(q, (moving, *others))
+            assert cell_score == score_by_hand(q, (moving, *others), threshold)
     assert len(cells) > 20
 
 
@@ -159,7 +171,7 @@ def test_no_examples_make_one_cell_a_sheet() -> None:
 
 
 def test_huge_scores_neither_overflow_nor_vanish() -> None:
-    q = replace(question(8, 10, 2), threshold=10**6, rate=90.0)
+    q = question(8, 10, 2, threshold=10**6, rate=90.0)
     probabilities = [p for *_, p in cells_of(shade(q))]
     assert all(math.isfinite(p) for p in probabilities)
     assert sum(probabilities) == pytest.approx(1.0)
@@ -205,9 +217,29 @@ def test_a_raster_counts_like_one_by_one(
                     assert math.isnan(sheet.scores[i, j])
                     continue
                 moving = lattice.halfplane(Sheet(sheet.sheet), u, v)
-                assert sheet.scores[i, j] == score_by_hand(q, (moving, *others))
+                by_hand = score_by_hand(q, (moving, *others), threshold, role)
+                assert sheet.scores[i, j] == by_hand
                 seen.add(sheet.scores[i, j])
     assert len(seen) > 10
+
+
+@pytest.mark.parametrize("most_lines", [0, 120])
+def test_the_score_of_a_tile_is_minus_its_mistakes(most_lines: int) -> None:
+    q = question(20, 60, 4)
+    score = mistakes_score(int(q.labels.sum()))
+    lattice, unit = q.lattice, 1 << q.lattice.bits
+    sheets = shade(replace(q, score=score, most_lines=most_lines))
+    for number, u, v in ((Sheet.FLAT_BELOW, 9.3, 11.1), (Sheet.STEEP_RIGHT, 5.2, -3.4)):
+        if most_lines:
+            cells = [c for c in cells_of(sheets) if c[0] == number]
+            ((*_, found, _),) = [c for c in cells if c[1].contains(shapely.Point(u, v))]
+            moving = lattice.halfplane(number, round(u * unit), round(v * unit))
+        else:
+            centres = pixel_centres(lattice, q.resolution).tolist()
+            i, j = (int(np.abs(np.array(centres) / unit - c).argmin()) for c in (u, v))
+            moving = lattice.halfplane(number, centres[i], centres[j])
+            found = sheets[number].scores[i, j]  # type: ignore[index]
+        assert found == -np.count_nonzero(moving.contains(q.points) != q.labels)
 
 
 def test_pixel_centres_are_the_nearest_lattice_points() -> None:
@@ -239,8 +271,9 @@ def test_a_raster_of_many_examples_is_quick() -> None:
     rng = np.random.default_rng(0)
     points = rng.integers(0, 1025, (100_000, 2))
     labels = rng.random(100_000) < 0.5
-    others = wedge(HalfplaneLattice(1024))
-    q = ShadeQuestion(points, labels, "disjunction", 1024, "chord", 4, 100, 0.1, others)
+    lattice = HalfplaneLattice(1024)
+    score = score_of("disjunction", 4, 100, labels)
+    q = ShadeQuestion(points, labels, lattice, score, 0.1, wedge(lattice))
     shade(replace(q, resolution=1))
     started = time.perf_counter()
     sheets = shade(q)

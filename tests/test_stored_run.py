@@ -17,8 +17,16 @@ from geodp_app.document.strict_files import DamagedFileError
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.stored_run import StoredRun
 from geometry.halfplane import MAX_D, HalfplaneLattice, Sheet
+from geometry.tiling import tile_square
 from learners.accounting import PrivacySpent
-from learners.records import Release, StepDiagnostics, StepRecord, StepRelease
+from learners.records import (
+    CoverRelease,
+    MosaicRelease,
+    StepDiagnostics,
+    StepRecord,
+    StepRelease,
+    TileStep,
+)
 
 LATTICE = HalfplaneLattice(100, "chord")
 SPENT = PrivacySpent(1.0, 1e-6, "add-remove", 0.1, 0.9 - 1e-16, math.pi / 7, 2, "zcdp", True)
@@ -46,7 +54,7 @@ def stored(finished: bool = True) -> StoredRun:
         StepRecord(1, 2, StepRelease(piece(), -17), diagnostics(log_mass=math.inf)),
         StepRecord(2, 2, StepRelease(piece(shift=1), 3), diagnostics(score=-math.inf)),
     )
-    release = Release(
+    release = CoverRelease(
         learner="PolygonUnionLearner",
         role="disjunction",
         lattice=LATTICE,
@@ -55,10 +63,32 @@ def stored(finished: bool = True) -> StoredRun:
         parameters=(("epsilon", 1.0), ("n_steps", None), ("measure", "chord")),
         privacy=SPENT,
     )
-    return StoredRun(RunSettings(), 100, records, release if finished else None)
+    return StoredRun(RunSettings("union"), 100, records, release if finished else None)
 
 
-@pytest.mark.parametrize("run", [stored(), stored(False), StoredRun(RunSettings(seed=3), 4096)])
+OWN = HalfplaneLattice(50, "chord")
+TILES = tuple(
+    TileStep(tile, piece(OWN, shift=i)[:edges], inside)
+    for i, (tile, edges, inside) in enumerate(
+        zip(tile_square(100, 2), (3, 0, 1, 2), (True, False, False, True), strict=True)
+    )
+)
+
+
+def mosaic(steps: int = 4) -> StoredRun:
+    """A run by tiles of which so many steps are made."""
+    records = tuple(StepRecord(i, 4, tile, diagnostics()) for i, tile in enumerate(TILES, 1))
+    parameters = (("tiles", 2), ("noisy_count", 321))
+    release = MosaicRelease("PolygonUnionLearner", OWN, parameters, SPENT, TILES)
+    settings = RunSettings("tiles", tiles=2)
+    return StoredRun(settings, 100, records[:steps], release if steps == 4 else None)
+
+
+RUNS = [stored(), stored(False), StoredRun(RunSettings("union", seed=3), 4096)]
+RUNS += [mosaic(steps) for steps in (0, 1, 3, 4)]
+
+
+@pytest.mark.parametrize("run", RUNS)
 def test_a_run_comes_back_exactly(run):
     lines = run.to_lines()
     assert all("\n" not in line for line in lines)
@@ -73,14 +103,14 @@ def test_the_first_line_says_that_it_is_private():
 
 def test_nan_comes_back():
     record = replace(stored().records[0], diagnostics=diagnostics(log_mass=math.nan))
-    back = StoredRun.from_lines(StoredRun(RunSettings(), 100, (record,)).to_lines())
+    back = StoredRun.from_lines(replace(stored(False), records=(record,)).to_lines())
     assert math.isnan(back.records[0].diagnostics.log_mass)
 
 
 def test_numpy_numbers_are_stored_as_plain_ones():
     odd = diagnostics(score=np.float64(1.5), trials=np.int64(7), boxes=True)
     record = replace(stored().records[0], diagnostics=odd)
-    back = StoredRun.from_lines(StoredRun(RunSettings(), 100, (record,)).to_lines())
+    back = StoredRun.from_lines(replace(stored(False), records=(record,)).to_lines())
     found = back.records[0].diagnostics
     assert (type(found.score), type(found.trials), type(found.boxes)) == (float, int, int)
     assert (found.score, found.trials, found.boxes) == (1.5, 7, 1)
@@ -116,7 +146,7 @@ def test_any_pieces_on_any_lattice_come_back(measure, data):
         )
         for diag in [diagnostics(score=data.draw(st.floats(allow_nan=False)))]
     )
-    run = StoredRun(RunSettings(measure=measure), d, records)
+    run = StoredRun(RunSettings("union", measure=measure), d, records)
     back = StoredRun.from_lines(run.to_lines())
     assert back == run
     if records:
@@ -130,15 +160,25 @@ def test_pieces_of_another_lattice_are_not_written():
     for wrong in (
         replace(run, records=(run.records[0], odd)),
         replace(run, grid=101),
-        replace(run, settings=RunSettings(measure="paper")),
+        replace(run, settings=RunSettings("union", measure="paper")),
+        replace(run, settings=RunSettings("tiles")),
+        replace(mosaic(1), settings=RunSettings("union")),
+        replace(mosaic(1), grid=49),
     ):
         with pytest.raises(ValueError, match="of one lattice"):
             wrong.to_lines()
 
 
-def edit(number: int, **members) -> list[str]:
-    """The lines of a run with members of one line replaced; None removes one."""
+def test_a_run_kept_before_there_were_tiles_is_read():
     lines = stored().to_lines()
+    head = json.loads(lines[0])
+    del head["settings"]["tiles"]
+    assert StoredRun.from_lines([json.dumps(head), *lines[1:]]) == stored()
+
+
+def edit(number: int, run: StoredRun | None = None, **members) -> list[str]:
+    """The lines of a run with members of one line replaced; None removes one."""
+    lines = (run or stored()).to_lines()
     data = {**json.loads(lines[number]), **members}
     lines[number] = json.dumps({k: v for k, v in data.items() if v is not None})
     return lines
@@ -149,6 +189,7 @@ SETTINGS = json.loads(stored().to_lines()[0])["settings"]
 PIECE = json.loads(stored().to_lines()[2])["piece"]
 FIGURES = json.loads(stored().to_lines()[2])["diagnostics"]
 RELEASE = json.loads(stored().to_lines()[3])["release"]
+MOSAIC = json.loads(mosaic().to_lines()[5])["release"]
 
 
 @pytest.mark.parametrize(
@@ -195,6 +236,19 @@ RELEASE = json.loads(stored().to_lines()[3])["release"]
         (edit(LAST, release={**RELEASE, "grid": 99}), "line 4: "),
         (edit(LAST, release={**RELEASE, "privacy": 3}), "line 4: "),
         (edit(LAST, release=None), "line 4: 'release' is missing"),
+        (edit(LAST, release=MOSAIC), "line 4: the release is of another kind"),
+        (edit(HEAD, mosaic(), side=None), "line 1: 'side' is missing"),
+        (edit(HEAD, mosaic(), side=101), "line 1: side: 101 is larger than the grid's 100"),
+        (edit(HEAD, mosaic(), side=49), "line 2: "),
+        (edit(HEAD, mosaic(), settings={**SETTINGS, "tiles": 999}), "line 1: tiles = 999"),
+        (edit(STEP, mosaic(), box=[0, 0, 1]), "line 3: "),
+        (edit(STEP, mosaic(), box=[0, 0, 101, 9]), "line 3: .* does not lie on its grid"),
+        (edit(STEP, mosaic(), box=[0, 0, 60, 9]), "line 3: box: .* is larger than side = 50"),
+        (edit(STEP, mosaic(), box=[0, 0, 9, 9.5]), "line 3: box: 9.5 is not a whole number"),
+        (edit(STEP, mosaic(), inside=2), "line 3: inside: 2 is neither 0 nor 1"),
+        (edit(STEP, mosaic(), piece=4 * PIECE[:1]), "line 3: a piece of 4 halfplanes"),
+        (edit(STEP, mosaic(), inside=1), "line 6: the release has other pieces than the steps"),
+        (edit(5, mosaic(), release=RELEASE), "line 6: the release is of another kind"),
         (['{"kind": "run", "grid": NaN}'], "line 1: is not JSON: 'NaN' is not a finite"),
         (['{"kind": "run", "grid": 1e999}'], "line 1: is not JSON: '1e999' is not a finite"),
     ],

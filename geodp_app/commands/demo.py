@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from assets import example_path, examples
 from geodp_app import arguments
 from geodp_app.errors import PictureError
-from geodp_app.example_settings import EXAMPLE_GRID, EXAMPLE_SETTINGS
+from geodp_app.example_settings import EXAMPLE_GRID
 from geodp_app.sampling import draw_examples, open_generator, place_target
 from geometry.geojson import read_geojson
 
@@ -22,7 +22,7 @@ _DESCRIPTION = """Learn a bundled example and leave learned.geojson and learned.
 The examples are simulated: points drawn uniformly and labelled by the target.  The picture
 shows some of them, so with real data it would be private."""
 
-_N, _EPSILON, _DELTA = 100_000, 1.0, 1e-6
+_N, _EPSILON = 100_000, 1.0
 
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
@@ -66,10 +66,8 @@ def run(options: argparse.Namespace) -> None:
     target = read_geojson(example_path(options.example))
     shape, frame = place_target(target, EXAMPLE_GRID)
     sample = draw_examples(shape, options.n, frame, rng=open_generator(1))
-    tell(f"Learning '{target.name}' from {options.n:,} simulated examples: seconds to minutes.")
-    k, steps = EXAMPLE_SETTINGS[options.example]
-    parameters = {"epsilon": _EPSILON, "delta": _DELTA, "k": k, "n_steps": steps}
-    release, _ = run_learner("union", sample, parameters, quiet=options.quiet)
+    tell(f"Learning '{target.name}' from {options.n:,} simulated examples.")
+    release, _ = run_learner("union", sample, {"epsilon": _EPSILON}, quiet=options.quiet)
     write_learned(shape_file, release, frame)
     fresh = draw_examples(shape, 200_000, frame, rng=open_generator(2))
     error = f"{compare(release.predict(fresh.points), fresh.labels)['error']:.2%}"

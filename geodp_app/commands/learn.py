@@ -6,10 +6,10 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from geodp_app import arguments
-from geodp_app.errors import PictureError
+from geodp_app.errors import InputError, PictureError
 from geodp_app.examples_csv import Examples, read_examples
 from geometry.files import atomic_write
 
@@ -21,7 +21,11 @@ _DESCRIPTION = """Learn a shape from labelled examples under differential privac
 POINTS is a CSV with a header: x,y,label in grid units 0..d, or lon,lat,label in degrees with
 --bounds.  Labels are 0 or 1.  Grid size and bounds are public; a file written by
 `geodp sample` brings its own.  The learned GeoJSON carries its exact hypothesis and what was
-spent, and nothing else from the examples."""
+spent, and nothing else from the examples.
+
+A union is learned tile by tile: the square is divided, and each tile learns a piece of at most
+three edges with the whole epsilon.  With --k it is covered by triangles, one after the other,
+each with a share of epsilon."""
 
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
@@ -29,15 +33,24 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     parser = arguments.add_verb(verbs, "learn", "learn a shape from examples", _DESCRIPTION)
     parser.add_argument("points", type=Path, metavar="POINTS", help="CSV of labelled examples")
     arguments.add_learner(parser)
-    arguments.add_privacy(parser)
     parser.add_argument(
-        "--steps", type=arguments.count, metavar="M", help="steps (default: 1 for k = 1, else 3k)"
+        "--tiles",
+        type=arguments.count,
+        metavar="M",
+        help="union without --k: tiles along a side (default: a noisy count chooses)",
+    )
+    parser.add_argument(
+        "--steps",
+        type=arguments.count,
+        metavar="M",
+        help="with --k or convex: steps (default: 1 for k = 1, else 3k)",
     )
     parser.add_argument(
         "--alpha",
         type=arguments.open_unit,
-        help="take the steps that the theory needs for this error: 2k ln(2/alpha)",
+        help="with --k or convex: the steps that the theory needs for this error, 2k ln(2/alpha)",
     )
+    arguments.add_privacy(parser)
     parser.add_argument(
         "--grid", type=arguments.grid_size, metavar="D", help="grid size d (default: the file's)"
     )
@@ -72,6 +85,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Check, read, learn, write."""
+    parameters = _parameters(options)
     outputs = [options.output, options.report, options.records, options.picture]
     arguments.check_outputs(outputs, [options.points])
     examples = read_examples(options.points, grid=options.grid, bounds=options.bounds)
@@ -79,25 +93,43 @@ def run(options: argparse.Namespace) -> None:
 
     # the learners compile their loops: not worth waiting for on a mistyped option
     from geodp_app.learned_file import write_learned
-    from geodp_app.reports import privacy_statement, records_text, report
+    from geodp_app.reports import parts_text, privacy_statement, records_text, report
     from geodp_app.running import run_learner
 
-    names = ("epsilon", "delta", "k", "alpha", "beta", "measure", "neighbours", "seed")
-    parameters = {name: getattr(options, name) for name in names}
-    parameters["n_steps"] = options.steps
     release, records = run_learner(options.learner, examples, parameters, quiet=options.quiet)
     if options.records:
         atomic_write(options.records, records_text(records))
     if options.report:
         atomic_write(options.report, json.dumps(report(release), indent=1) + "\n")
     write_learned(options.output, release, examples.frame, raw_grid=options.raw_grid)
-    told = [f"{options.output}: {len(release.pieces)} pieces, {privacy_statement(release.privacy)}"]
+    told = [f"{options.output}: {parts_text(release)}, {privacy_statement(release.privacy)}"]
     if options.picture:
         told.append(_draw(options, examples, release))
     if options.records:
         told.append(f"{options.records}: private, do not publish")
     if not options.quiet:
         print("\n".join(told), file=sys.stderr)
+
+
+def _parameters(options: argparse.Namespace) -> dict[str, Any]:
+    """Of the learner, without the grid.
+
+    Raises
+    ------
+    InputError
+        If options do not go together.
+    """
+    by_tiles = arguments.settle_learner(options, of_covers=("steps", "alpha", "beta"))
+    names = ["epsilon", "delta", "measure", "neighbours", "seed"]
+    if by_tiles:
+        return {name: getattr(options, name) for name in (*names, "tiles")}
+    if options.tiles is not None:
+        kind = "a convex polygon" if options.learner == "convex" else "a run with --k"
+        raise InputError(f"{kind} has no tiles: leave out --tiles")
+    if options.steps is not None and options.alpha is not None:
+        raise InputError("--steps and --alpha both choose the number of steps: give one")
+    parameters = {name: getattr(options, name) for name in (*names, "k", "alpha", "beta")}
+    return {**parameters, "n_steps": options.steps}
 
 
 def _draw(options: argparse.Namespace, examples: Examples, release: Release) -> str:

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """Say how many examples suffice for error alpha, or with --n what n guarantees.
 
-The guarantee is a worst case, after Kaplan, Mansour, Matias, Stemmer (2019): it assumes
-independent examples without label noise, and k pieces that err on none of them; it then
-fails with probability at most beta.  Runs usually need far fewer examples.
+With --k, and for convex polygons, the guarantee is a worst case, after Kaplan, Mansour,
+Matias, Stemmer (2019): it assumes independent examples without label noise, and k pieces
+that err on none of them; it then fails with probability at most beta.  Runs usually need
+far fewer examples.  A union without --k is learned by tiles: nothing is proved of its
+error, and what runs reached is told instead.
 n must be a public number: do not take it from the private data."""
 
 
@@ -45,6 +47,9 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Plan and print."""
+    if arguments.settle_learner(options, of_covers=("beta",)):
+        _run_by_tiles(options)
+        return
     from geometry.halfplane import HalfplaneLattice
     from learners.planner import Setting, error_guaranteed, examples_needed
 
@@ -68,6 +73,32 @@ def run(options: argparse.Namespace) -> None:
         print(json.dumps(plan.to_dict()))
     else:
         print(describe(plan, options.alpha))
+
+
+def _run_by_tiles(options: argparse.Namespace) -> None:
+    """Print what runs by tiles reached."""
+    from learners.rule_of_thumb import examples_by_tiles, expected_error_by_tiles
+
+    epsilon, neighbours = options.epsilon, options.neighbours
+    if options.n is None:
+        error, examples = options.alpha, examples_by_tiles(epsilon, neighbours, options.alpha)
+        verdict = f"About {examples:,} examples suffice for error {error:g} on new points."
+    else:
+        error, examples = expected_error_by_tiles(epsilon, neighbours, options.n), options.n
+        verdict = f"{examples:,} examples: expect an error of about {error:.2g} on new points."
+    if options.json:
+        plan = {
+            "learner": options.learner, "k": None, "epsilon": epsilon, "neighbours": neighbours,
+            "examples": examples, "expected_error": error, "proved": False,
+        }  # fmt: skip
+        print(json.dumps(plan))
+        return
+    print(
+        f"{verdict}\n\n"
+        "Measured, not proved: by tiles, about 90 / epsilon examples come out wrong whatever n, "
+        "for shapes\nof few edges and labels without noise.  Privacy holds for any shape.\n"
+        "With --k the cover by triangles is planned, of which a worst case is proved."
+    )
 
 
 def describe(plan: Plan, wanted: float) -> str:

@@ -21,6 +21,8 @@ from learners.accounting import Neighbours, check_budget
 MOST_EXAMPLES = 10**7
 #: Most pieces and steps of a run: far more than any budget pays for.
 MOST_STEPS = 10**6
+#: Most tiles along a side: as many as a run chooses by itself.
+MOST_TILES = 128
 #: Longest name of a drawing, in characters.
 LONGEST_NAME = 200
 
@@ -73,6 +75,8 @@ def check_run(settings: RunSettings) -> None:
         raise InputError(f"k = {short(s.k)}: use a whole number from 1 up")
     if s.n_steps is not None and not _whole(s.n_steps, 1, MOST_STEPS):
         raise InputError(f"number of steps {short(s.n_steps)}: use a whole number from 1 up")
+    if s.tiles is not None and not _whole(s.tiles, 1, MOST_TILES):
+        raise InputError(f"tiles = {short(s.tiles)}: use a whole number in 1..{MOST_TILES}")
     _check_seed("seed of the run", s.seed)
 
 

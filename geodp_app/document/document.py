@@ -37,6 +37,7 @@ _NAMES = {
     "delta": "δ",
     "k": "k",
     "n_steps": "the number of steps",
+    "tiles": "the number of tiles",
     "beta": "β",
     "neighbours": "the neighbours",
     "measure": "the measure",

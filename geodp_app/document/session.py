@@ -43,7 +43,7 @@ from geodp_app.version import __version__
 from geometry.geojson_rings import is_number
 from geometry.grid import Bounds
 
-SCHEMA = 1
+SCHEMA = 2
 _FORMAT = "geodp session"
 _WARNING = (
     "Private data: this file holds the examples, and true counts of the run if there is one. "
@@ -53,8 +53,14 @@ _STATE, _POINTS, _STEPS = "session.json", "points.npz", "steps.jsonl"
 #: Most bytes of each member that are written or read.
 _LIMITS = {_STATE: 32 * 2**20, _POINTS: 384 * 2**20, _STEPS: 16 * 2**20}
 
+
+def _without_tiles(state: dict[str, Any]) -> dict[str, Any]:
+    """Schema 1 knew no runs by tiles."""
+    return {**state, "run": {"tiles": None, **state["run"]}}
+
+
 #: From each older schema, a function that turns its ``session.json`` into the next one's.
-_MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+_MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _without_tiles}
 
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)
 

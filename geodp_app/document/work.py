@@ -15,7 +15,8 @@ from geometry.grid import Bounds
 from geometry.halfplane import Measure
 from learners.accounting import Neighbours
 
-LearnerChoice = Literal["union", "convex", "greedy-union", "greedy-convex"]
+#: "tiles" and "union" are the union learner without and with k.
+LearnerChoice = Literal["tiles", "union", "convex", "greedy-union", "greedy-convex"]
 LEARNERS: tuple[LearnerChoice, ...] = get_args(LearnerChoice)
 
 
@@ -48,10 +49,15 @@ class RunSettings:
 
     Attributes
     ----------
-    learner : {"union", "convex", "greedy-union", "greedy-convex"}
-        The greedy ones are not private.
+    learner : {"tiles", "union", "convex", "greedy-union", "greedy-convex"}
+        Polygons tile by tile, or by k triangles, or a convex polygon; the greedy ones are not
+        private.
+    k, n_steps, beta :
+        Of all but tiles.
     seed : int or None
         Makes a run reproducible and therefore not private.
+    tiles : int or None
+        Of a run by tiles, tiles along a side; None lets a noisy count choose.
     """
 
     learner: LearnerChoice = "union"
@@ -63,17 +69,25 @@ class RunSettings:
     neighbours: Neighbours = "add-remove"
     measure: Measure = "chord"
     seed: int | None = None
+    tiles: int | None = None
 
     @property
     def private(self) -> bool:
         """Whether a run with these settings is differentially private."""
         return not self.learner.startswith("greedy") and self.seed is None
 
+    @property
+    def by_tiles(self) -> bool:
+        """Whether each step of a run labels a tile of its own."""
+        return self.learner == "tiles"
+
     def parameters(self) -> dict[str, Any]:
         """Constructor parameters of the learner, without the grid."""
-        names = ["k", "n_steps", "measure"]
+        names = ["measure"]
+        names += ["tiles"] if self.by_tiles else ["k", "n_steps"]
         if not self.learner.startswith("greedy"):
-            names += ["epsilon", "delta", "beta", "neighbours", "seed"]
+            names += ["epsilon", "delta", "neighbours", "seed"]
+            names += [] if self.by_tiles else ["beta"]
         return {name: getattr(self, name) for name in names}
 
 

@@ -287,6 +287,7 @@ def make_learner(name: LearnerChoice, grid: int, parameters: dict[str, Any]) -> 
     from learners.polygon_union import PolygonUnionLearner
 
     learners: dict[str, type[Any]] = {
+        "tiles": PolygonUnionLearner,
         "union": PolygonUnionLearner,
         "convex": ConvexPolygonLearner,
         "greedy-union": GreedyUnionLearner,

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.document.work import RunSettings
-from geometry.halfplane import Halfplane, Measure
+from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.records import Piece, Release, StepDiagnostics, StepRecord
-from learners.scores import Role
+from learners.scores import Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +50,14 @@ class ShadeQuestion:
     Attributes
     ----------
     points, labels
-        The examples alive before the step.
-    role : {"disjunction", "conjunction"}
-    grid, measure
-        Of the lattice.
-    k, threshold
-        The score's parameters; a threshold of None means gain less loss (greedy).
+        The examples that the step saw, in the frame of the lattice.
+    lattice : HalfplaneLattice
+    score : Score
+        Of the step.
     rate : float
-        eta / k: nats per unit of the integer score; 0 when the run is not private.
+        eta / score.k: nats per unit of the integer score; 0 when the run is not private.
     others : tuple of Halfplane
-        The halfplanes held fixed: two for a triangle, none for a single halfplane.
+        The piece's halfplanes that are held fixed.
     resolution : int
         Samples along a side of a raster.
     most_lines : int
@@ -68,11 +66,8 @@ class ShadeQuestion:
 
     points: NDArray[np.int64]
     labels: NDArray[np.bool_]
-    role: Role
-    grid: int
-    measure: Measure
-    k: int
-    threshold: int | None
+    lattice: HalfplaneLattice
+    score: Score
     rate: float
     others: tuple[Halfplane, ...]
     resolution: int = 96

@@ -17,12 +17,15 @@ from geodp_app.document.work import RunSettings, Work
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples
 from geodp_app.runs.decisions import Decisions
+from geodp_app.runs.mosaics import all_tiles, own_lattice
 from geodp_app.runs.protocol import BoxView, ShadeQuestion
 from geodp_app.runs.stored_run import StoredRun
+from geometry.halfplane import HalfplaneLattice
 from geometry.polygons import intersection_shape, union_shape
+from geometry.tiling import Tile, mosaic_shape
 from learners.accounting import AccountName, PrivacySpent, spent_after
-from learners.records import Piece, Release, StepRecord
-from learners.scores import Role
+from learners.records import Piece, Release, StepRecord, TileStep
+from learners.scores import Role, Score, mistakes_score, set_cover_score
 from learners.set_cover import default_steps, plan_budget
 
 #: Seed of test samples: beyond the seeds that a person may choose for the examples.
@@ -43,15 +46,15 @@ class StepFigures:
     test_error, test_false_positive_rate, test_false_negative_rate : float or None
         The same over the test sample; None without one.
     positives_alive, negatives_alive : int
-        Examples alive before the step.
+        Examples alive before the step; of a tile, those in it.
     positives_taken, negatives_taken : int
-        Examples that the step decided.
+        Examples that the step decided; of a tile, those that it labels 1.
     positives_decided, negatives_decided : int
-        Examples that this step and those before it decided.
+        The same of this step and those before it.
     score : float
         Of the piece, in examples.
     threshold : int or None
-        The noisy count; None when the learner is not private.
+        The noisy count; None when the learner draws none.
     gap : int or None
         Greedy learners: no piece scores more than `score + gap`.
     seconds : float
@@ -122,14 +125,16 @@ class RunLog:
     ) -> None:
         self.grid = grid
         self.settings = settings
-        self.role: Role = "disjunction" if settings.learner.endswith("union") else "conjunction"
+        self.role = _role(settings)
         self.release: Release | None = None
         self._records: list[StepRecord] = []
         self._views: list[tuple[BoxView, ...]] = []
         self._examples = Decisions(points, labels, self.role)
         self._test = Decisions(test.points, test.labels, self.role) if test is not None else None
         self._cursor = 0
+        self._taken = [(0, 0)]
         self._regions: dict[int, BaseGeometry] = {}
+        self._tiling: tuple[Tile, ...] = ()
         self._budgets: dict[int, PrivacySpent | None] = {}
         self._figures: dict[int, StepFigures] = {}
         for record in records:
@@ -163,11 +168,14 @@ class RunLog:
         if record.step != len(self._records) + 1:
             raise ValueError(f"step {record.step} does not follow step {len(self._records)}")
         follows = self._cursor == len(self._records)
-        self._examples.add(record.release.piece)
+        self._examples.add(record.release)
         if self._test is not None:
-            self._test.add(record.release.piece)
+            self._test.add(record.release)
         self._records.append(record)
         self._views.append(views)
+        positives, negatives = self._taken[-1]
+        known = record.diagnostics
+        self._taken.append((positives + known.positives_taken, negatives + known.negatives_taken))
         if follows:
             self._cursor = len(self._records)
 
@@ -182,11 +190,16 @@ class RunLog:
 
     @property
     def planned(self) -> int:
-        """Steps of the whole run; a greedy run may end before."""
+        """Steps of the whole run; a greedy run may end before.
+
+        0 as long as it is not known: the first step of a run by tiles tells how many there are.
+        """
         if self._records:
             return self._records[-1].steps
-        n_steps = self.settings.n_steps
-        return default_steps(self.settings.k) if n_steps is None else n_steps
+        s = self.settings
+        if s.by_tiles:
+            return 0 if s.tiles is None else s.tiles**2
+        return default_steps(s.k) if s.n_steps is None else s.n_steps
 
     @property
     def privacy(self) -> PrivacySpent | None:
@@ -214,6 +227,46 @@ class RunLog:
         return tuple(record.release.piece for record in self._records[: self._cursor])
 
     @property
+    def tile_steps(self) -> tuple[TileStep, ...]:
+        """Steps of a run by tiles that are shown; the last is the newest."""
+        shown = (record.release for record in self._records[: self._cursor])
+        return tuple(step for step in shown if isinstance(step, TileStep))
+
+    @property
+    def tiling(self) -> tuple[Tile, ...]:
+        """All tiles of a run by tiles, also those to come; empty before its first step."""
+        if not self._tiling or len(self._tiling) < len(self._records):
+            self._tiling = all_tiles(self._records)
+        return self._tiling
+
+    @property
+    def tile_lattice(self) -> HalfplaneLattice:
+        """Of a run by tiles, the lattice of every tile's own frame."""
+        if self.release is not None:
+            return self.release.lattice
+        return own_lattice(self._records, self.settings.measure)
+
+    def tile_examples(self, step: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The examples in the tile of a step, in its own frame, and their labels.
+
+        Raises
+        ------
+        ValueError
+            If the step, from 1, has not been made or labels no tile.
+        """
+        release = self._record(step).release
+        if not isinstance(release, TileStep):
+            raise ValueError(f"step {step} labels no tile")
+        rows = self._examples.decided_by(step)
+        points = release.tile.to_own_frame(self._examples.points[rows])
+        return points, self._examples.labels[rows]
+
+    @property
+    def positives(self) -> int:
+        """All examples labelled 1."""
+        return int(np.count_nonzero(self._examples.labels))
+
+    @property
     def views(self) -> tuple[BoxView, ...]:
         """The sampler's heaviest boxes at the end of the last step shown."""
         return self._views[self._cursor - 1] if self._cursor else ()
@@ -236,7 +289,9 @@ class RunLog:
     def region(self) -> BaseGeometry:
         """The hypothesis as a valid shape in grid units: that of the release, at the end."""
         if self._cursor not in self._regions:
-            if self.role == "disjunction":
+            if self.settings.by_tiles:
+                shape = mosaic_shape(step.shape() for step in self.tile_steps)
+            elif self.role == "disjunction":
                 shape = union_shape(self.pieces, self.grid)
             else:
                 shape = intersection_shape([h for piece in self.pieces for h in piece], self.grid)
@@ -260,7 +315,6 @@ class RunLog:
     def _figure(self, record: StepRecord) -> StepFigures:
         step = record.step
         known = record.diagnostics
-        so_far = [one.diagnostics for one in self._records[:step]]
         privacy = self._budget(record.steps)
         spent = None if privacy is None else spent_after(privacy, step)
         test = None if self._test is None else self._test.error_rates(step)
@@ -277,10 +331,10 @@ class RunLog:
             negatives_alive=known.negatives_alive,
             positives_taken=known.positives_taken,
             negatives_taken=known.negatives_taken,
-            positives_decided=sum(one.positives_taken for one in so_far),
-            negatives_decided=sum(one.negatives_taken for one in so_far),
+            positives_decided=self._taken[step][0],
+            negatives_decided=self._taken[step][1],
             score=known.score,
-            threshold=record.release.threshold,
+            threshold=getattr(record.release, "threshold", None),
             gap=getattr(known, "gap", None),
             seconds=known.seconds,
             trials=known.trials,
@@ -311,20 +365,37 @@ class RunLog:
         piece = record.release.piece
         if not 0 <= edge < len(piece):
             raise ValueError(f"halfplane {edge} is outside 0..{len(piece) - 1}")
-        alive = self._examples.alive(step - 1)
+        if isinstance(record.release, TileStep):
+            lattice = self.tile_lattice
+            points, labels = self.tile_examples(step)
+            labels = labels if record.release.inside else ~labels
+            score = mistakes_score(int(np.count_nonzero(labels)))
+        else:
+            lattice = HalfplaneLattice(self.grid, self.settings.measure)
+            alive = self._examples.alive(step - 1)
+            points, labels = self._examples.points[alive], self._examples.labels[alive]
+            score = self._cover_score(record.release.threshold, labels)
         privacy = self._budget(record.steps)
         return ShadeQuestion(
-            points=self._examples.points[alive],
-            labels=self._examples.labels[alive],
-            role=self.role,
-            grid=self.grid,
-            measure=self.settings.measure,
-            k=self.settings.k,
-            threshold=record.release.threshold,
-            rate=0.0 if privacy is None else privacy.eta / self.settings.k,
+            points=points,
+            labels=labels,
+            lattice=lattice,
+            score=score,
+            rate=0.0 if privacy is None else privacy.eta / score.k,
             others=piece[:edge] + piece[edge + 1 :],
             resolution=resolution,
         )
+
+    def _cover_score(self, threshold: int | None, labels: NDArray[np.bool_]) -> Score:
+        """The score of a step of a cover; without a threshold (greedy), gain less loss."""
+        positives = int(np.count_nonzero(labels))
+        negatives = len(labels) - positives
+        assert self.role is not None  # a cover has one
+        if threshold is not None:
+            return set_cover_score(self.role, self.settings.k, threshold, positives, negatives)
+        if self.role == "disjunction":
+            return Score(1, 0, 0, total=True)
+        return Score(1, -positives, negatives, total=True)
 
     def _record(self, step: int) -> StepRecord:
         if not 1 <= step <= len(self._records):
@@ -338,10 +409,23 @@ class RunLog:
         return self._budgets[steps]
 
 
-def _plan(settings: RunSettings, steps: int) -> PrivacySpent | None:
-    if settings.learner.startswith("greedy"):
+def _role(settings: RunSettings) -> Role | None:
+    """How pieces make the hypothesis; None for tiles."""
+    if settings.by_tiles:
         return None
+    return "disjunction" if settings.learner.endswith("union") else "conjunction"
+
+
+def _plan(settings: RunSettings, steps: int) -> PrivacySpent | None:
     s = settings
+    if s.learner.startswith("greedy"):
+        return None
+    if s.by_tiles:
+        # it brings compiled loops along, which only a run by tiles needs
+        from learners.tiles import plan_tiles
+
+        counted = s.tiles is None
+        return plan_tiles(s.epsilon, s.delta, s.neighbours, s.private, counted).spent(steps)
     return plan_budget(s.epsilon, s.delta, steps, s.beta, s.neighbours, s.private).spent
 
 

@@ -29,7 +29,6 @@ from geometry.arrangement import Arrangement, Cell, arrange
 from geometry.duality import Vertex
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.records import inside_piece
-from learners.scores import set_cover_score
 
 #: Corners of a polygon, counterclockwise, and the probability of what it holds.
 _Part = tuple[tuple[Vertex, ...], float]
@@ -40,30 +39,26 @@ class _Sample:
     """The examples that make lines, and what their counts are worth."""
 
     question: ShadeQuestion
-    lattice: HalfplaneLattice
     points: NDArray[np.int64]
     labels: NDArray[np.bool_]
 
     @classmethod
     def of(cls, question: ShadeQuestion) -> _Sample:
-        lattice = HalfplaneLattice(question.grid, question.measure)
         held = inside_piece(question.others, question.points)
-        return cls(question, lattice, question.points[held], question.labels[held])
+        return cls(question, question.points[held], question.labels[held])
+
+    @property
+    def lattice(self) -> HalfplaneLattice:
+        return self.question.lattice
 
     def values(
         self, positives: NDArray[np.int64], negatives: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """k times the score, in examples, of pieces with these counts inside."""
-        q = self.question
-        all_positives = int(np.count_nonzero(q.labels))
-        all_negatives = len(q.labels) - all_positives
-        if q.threshold is not None:
-            score = set_cover_score(q.role, q.k, q.threshold, all_positives, all_negatives)
-            # Score.value, of many pieces at once
-            return np.minimum(q.k * positives + score.c_pos, -q.k * negatives + score.c_neg)
-        if q.role == "disjunction":
-            return q.k * (positives - negatives)
-        return q.k * ((all_negatives - negatives) - (all_positives - positives))
+        score = self.question.score
+        # Score.value, of many pieces at once
+        gained, lost = score.k * positives + score.c_pos, -score.k * negatives + score.c_neg
+        return gained + lost if score.total else np.minimum(gained, lost)
 
 
 def _no_watch() -> None:
@@ -175,7 +170,7 @@ def _join(
     unit = float(1 << sample.lattice.bits)
     shaded = []
     for indices in halves.values():
-        score = int(values[indices[0]]) / sample.question.k
+        score = int(values[indices[0]]) / sample.question.score.k
         parts = [(cells[i].vertices, float(shares[i])) for i in indices]
         for outline, share in _merged([part for part in parts if _has_area(part[0])]):
             corners = np.array([(u / w, v / w) for u, v, w in outline]) / unit
@@ -225,7 +220,7 @@ def _raster(sample: _Sample, watch: Callable[[], None]) -> tuple[ShadedSheet, ..
     )
     sheets = []
     for sheet, (inside, admitted) in counts.items():
-        scores = sample.values(inside[1], inside[0]) / question.k
+        scores = sample.values(inside[1], inside[0]) / question.score.k
         scores[~admitted] = np.nan
         sheets.append(ShadedSheet(int(sheet), (), scores, **_square(sample.lattice)))
     return tuple(sheets)

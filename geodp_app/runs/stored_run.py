@@ -1,8 +1,8 @@
 """A run as text: JSON lines that bring it back exactly.  Private: they hold true counts.
 
-The first line has the settings and the lattice, then comes a line a step, and last the release
-if the run was finished.  Diagnostics are kept as plain :class:`StepDiagnostics`: what a learner
-adds of its own is left out.
+The first line has the settings and the lattice (of a run by tiles, that of the tiles' own
+frames), then comes a line a step, and last the release if the run was finished.  Diagnostics are
+kept as plain :class:`StepDiagnostics`: what a learner adds of its own is left out.
 """
 
 from __future__ import annotations
@@ -23,8 +23,20 @@ from geodp_app.document.strict_files import (
 )
 from geodp_app.document.work import RunSettings
 from geodp_app.errors import InputError
+from geodp_app.reports import step_members
+from geodp_app.runs.mosaics import widest
 from geometry.halfplane import HalfplaneLattice, Sheet
-from learners.records import Piece, Release, StepDiagnostics, StepRecord, StepRelease
+from geometry.tiling import Tile
+from learners.records import (
+    CoverRelease,
+    MosaicRelease,
+    Piece,
+    Release,
+    StepDiagnostics,
+    StepRecord,
+    StepRelease,
+    TileStep,
+)
 
 _WARNING = "Private: true counts and errors of a run. Do not publish."
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)
@@ -68,6 +80,8 @@ class StoredRun:
             "grid": self.grid,
             "bits": lattice.bits,
         }
+        if self.settings.by_tiles:
+            head["side"] = lattice.d
         lines: list[dict[str, Any]] = [head, *map(_record_line, self.records)]
         if self.release is not None:
             lines.append({"kind": "release", "release": self.release.to_dict()})
@@ -95,9 +109,9 @@ class StoredRun:
                 if run is None or lattice is None:
                     run, lattice = _read_head(data)
                 elif data.get("kind") == "release":
-                    release = _read_release(data, lattice, records)
+                    release = _read_release(data, run, lattice, records)
                 else:
-                    records.append(_read_record(data, lattice, len(records) + 1))
+                    records.append(_read_record(data, run, lattice, len(records) + 1))
             except _FAULTS as error:
                 raise DamagedFileError(f"line {number}: {one_line(error)}") from None
         if run is None:
@@ -106,11 +120,15 @@ class StoredRun:
 
     def _lattice(self) -> HalfplaneLattice:
         """The one lattice of all pieces; the finest if there are none."""
-        found = {h.lattice for record in self.records for h in record.release.piece}
+        steps = [record.release for record in self.records]
+        found = {h.lattice for step in steps for h in step.piece}
         if self.release is not None:
             found.add(self.release.lattice)
-        lattice = found.pop() if found else HalfplaneLattice(self.grid, self.settings.measure)
-        if found or (lattice.d, lattice.measure) != (self.grid, self.settings.measure):
+        by_tiles = self.settings.by_tiles
+        least = widest(steps) if by_tiles else self.grid
+        lattice = found.pop() if found else HalfplaneLattice(least, self.settings.measure)
+        fits = least <= lattice.d <= self.grid and lattice.measure == self.settings.measure
+        if found or not fits or any(isinstance(s, TileStep) != by_tiles for s in steps):
             raise ValueError("the pieces of a run are of one lattice, that of its settings")
         return lattice
 
@@ -124,8 +142,7 @@ def _record_line(record: StepRecord) -> dict[str, Any]:
         "kind": "step",
         "step": record.step,
         "steps": record.steps,
-        "piece": [[h.sheet.name, h.u, h.v] for h in record.release.piece],
-        "threshold": record.release.threshold,
+        **step_members(record.release),
         "diagnostics": diagnostics,
     }
 
@@ -141,36 +158,66 @@ def _plain(value: Any, kind: Any) -> Any:
 def _read_head(data: dict[str, Any]) -> tuple[StoredRun, HalfplaneLattice]:
     if data.get("kind") != "run":
         raise ValueError("is not the beginning of a run")
-    settings = read_fields(RunSettings, data["settings"], "settings")
+    settings = data["settings"]
+    if isinstance(settings, dict):
+        settings = {"tiles": None, **settings}  # runs of schema 1 had no tiles
+    settings = read_fields(RunSettings, settings, "settings")
     check_run(settings)
     grid = _whole(data["grid"], "grid")
+    side = _whole(data["side"], "side") if settings.by_tiles else grid
     bits = _whole(data["bits"], "bits")
     if bits < 0:  # which would mean the finest
         raise ValueError(f"bits: {bits} is negative")
-    lattice = HalfplaneLattice(grid, settings.measure, bits)
+    if side > grid:
+        raise ValueError(f"side: {side} is larger than the grid's {grid}")
+    lattice = HalfplaneLattice(side, settings.measure, bits)
     return StoredRun(settings, grid), lattice
 
 
-def _read_record(data: dict[str, Any], lattice: HalfplaneLattice, number: int) -> StepRecord:
+def _read_record(
+    data: dict[str, Any], run: StoredRun, lattice: HalfplaneLattice, number: int
+) -> StepRecord:
     if data.get("kind") != "step":
         raise ValueError(f"is of the unknown kind {short(data.get('kind'))}")
     step, steps = _whole(data["step"], "step"), _whole(data["steps"], "steps")
     if step != number or steps < step:
         raise ValueError(f"is step {step} of {steps} in place of step {number}")
-    threshold = data["threshold"]
-    if threshold is not None:
-        threshold = _whole(threshold, "threshold")
-    release = StepRelease(_read_piece(data["piece"], lattice), threshold)
+    release: StepRelease | TileStep
+    if run.settings.by_tiles:
+        release = _read_tile(data, run.grid, lattice)
+    else:
+        release = _read_step(data, lattice)
     return StepRecord(step, steps, release, _read_diagnostics(data["diagnostics"]))
 
 
-def _read_piece(data: Any, lattice: HalfplaneLattice) -> Piece:
-    piece = tuple(
-        lattice.halfplane(Sheet[sheet], _whole(u, "u"), _whole(v, "v")) for sheet, u, v in data
-    )
+def _read_step(data: dict[str, Any], lattice: HalfplaneLattice) -> StepRelease:
+    threshold = data["threshold"]
+    if threshold is not None:
+        threshold = _whole(threshold, "threshold")
+    piece = _read_piece(data["piece"], lattice)
     if len(piece) not in (1, 3):
         raise ValueError(f"a piece of {len(piece)} halfplanes; it has one or three")
-    return piece
+    return StepRelease(piece, threshold)
+
+
+def _read_tile(data: dict[str, Any], grid: int, lattice: HalfplaneLattice) -> TileStep:
+    x0, y0, x1, y1 = (_whole(edge, "box") for edge in data["box"])
+    inside = _whole(data["inside"], "inside")
+    if inside not in (0, 1):
+        raise ValueError(f"inside: {inside} is neither 0 nor 1")
+    piece = _read_piece(data["piece"], lattice)
+    if len(piece) > 3:
+        raise ValueError(f"a piece of {len(piece)} halfplanes; it has at most three")
+    step = TileStep(Tile(grid, x0, y0, x1, y1), piece, bool(inside))
+    if widest([step]) > lattice.d:
+        raise ValueError(f"box: {short(data['box'])} is larger than side = {lattice.d}")
+    return step
+
+
+def _read_piece(data: Any, lattice: HalfplaneLattice) -> Piece:
+    return tuple(
+        lattice.halfplane(Sheet[sheet], _whole(u, "u"), _whole(v, "v")) for sheet, u, v in data
+    )
 
 
 def _read_diagnostics(data: Any) -> StepDiagnostics:
@@ -191,12 +238,20 @@ def _number(value: Any, field: Any) -> Any:
 
 
 def _read_release(
-    data: dict[str, Any], lattice: HalfplaneLattice, records: list[StepRecord]
+    data: dict[str, Any], run: StoredRun, lattice: HalfplaneLattice, records: list[StepRecord]
 ) -> Release:
     release = Release.from_dict(_object(data["release"], "release"))
+    if isinstance(release, MosaicRelease) != run.settings.by_tiles or release.d != run.grid:
+        raise ValueError("the release is of another kind than the run")
     if release.lattice != lattice:
         raise ValueError("the release is of another lattice than the run")
-    if release.pieces != tuple(record.release.piece for record in records):
+    steps = [record.release for record in records]
+    if isinstance(release, MosaicRelease):
+        same = list(release.tiles) == steps
+    else:
+        assert isinstance(release, CoverRelease)
+        same = list(release.pieces) == [step.piece for step in steps]
+    if not same:
         raise ValueError("the release has other pieces than the steps")
     return release
 

@@ -41,6 +41,7 @@ def warm_up(compiling: Callable[[], None]) -> None:
     with event.install_listener("numba:compile", _First(compiling)):
         for private in (PolygonUnionLearner, ConvexPolygonLearner):
             private(k=1, n_steps=1, grid=_GRID, seed=1).fit(points, labels)
+        PolygonUnionLearner(tiles=1, grid=_GRID, seed=1).fit(points, labels)
         for greedy in (GreedyUnionLearner, GreedyConvexLearner):
             greedy(k=1, n_steps=1, grid=_GRID, max_boxes=100).fit(points, labels)
         lattice = HalfplaneLattice(_GRID)

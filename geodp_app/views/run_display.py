@@ -18,6 +18,7 @@ from geodp_app.figures_view import ErrorPoint, FiguresView, Selecting
 from geodp_app.plane.examples_picture import ExampleKinds
 from geodp_app.runs.protocol import Progressed, Shaded
 from geodp_app.runs.run_log import RunLog, StepFigures
+from learners.records import CoverRelease, Piece, Release
 
 if TYPE_CHECKING:
     from geodp_app.views.main_window import MainWindow
@@ -112,7 +113,7 @@ class RunDisplay(QObject):
         if self._release:
             release = log.release if log else None
             region = release.shape() if release else None
-            plane.show_learned(region, release.pieces if release else (), flash=False)
+            plane.show_learned(region, _pieces(release), flash=False)
             plane.set_release_view(True)
             return
         plane.set_release_view(False)
@@ -136,7 +137,7 @@ class RunDisplay(QObject):
         self._tag = None
         self._asked = None
         if self._release:
-            pieces = log.release.pieces if log and log.release else ()
+            pieces = _pieces(log.release if log else None)
             dual.set_pieces(pieces, len(pieces) - 1)
             return
         examples = work.examples
@@ -164,7 +165,7 @@ class RunDisplay(QObject):
         if log is None or not log.cursor or w.runs.busy or self._release:
             return
         question = log.question(log.cursor, w.dual.controls.edge)
-        self._nats = question.rate * question.k or None
+        self._nats = question.rate * question.score.k or None
         self._tag = w.runs.controller.shade(question)
 
     def _labels_of(self, examples: Examples) -> NDArray[np.bool_]:
@@ -182,6 +183,11 @@ class RunDisplay(QObject):
         steps = [log.figures(step) for step in range(1, len(log.records) + 1)]
         w.chart.set_points(tuple(_point(each) for each in steps), log.planned, log.cursor)
         w.figures.show_figures(_view(log))
+
+
+def _pieces(release: Release | None) -> tuple[Piece, ...]:
+    """Pieces of a cover, all in the frame of the grid."""
+    return release.pieces if isinstance(release, CoverRelease) else ()
 
 
 def _point(figures: StepFigures) -> ErrorPoint:

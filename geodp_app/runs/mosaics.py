@@ -1,0 +1,35 @@
+"""Tiles of a run by tiles, as far as its steps tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from geodp_app.document.checks import MOST_TILES
+from geometry.halfplane import HalfplaneLattice, Measure
+from geometry.tiling import Tile, tile_square
+from learners.records import StepRecord, StepRelease, TileStep
+
+
+def widest(steps: Iterable[StepRelease | TileStep]) -> int:
+    """Side of the largest tile, at least 1: no frame of its own is smaller."""
+    tiles = [step.tile for step in steps if isinstance(step, TileStep)]
+    return max((max(tile.x1 - tile.x0, tile.y1 - tile.y0) for tile in tiles), default=1) or 1
+
+
+def all_tiles(records: Sequence[StepRecord]) -> tuple[Tile, ...]:
+    """The tiles of the whole run, in order: those learned and, once there is one, those to come."""
+    tiles = tuple(r.release.tile for r in records if isinstance(r.release, TileStep))
+    if not tiles:
+        return ()
+    d, per_side = tiles[0].d, math.isqrt(records[0].steps)
+    whole = tile_square(d, per_side) if 1 <= per_side <= min(MOST_TILES, d + 1) else ()
+    return whole if whole[: len(tiles)] == tiles else tiles
+
+
+def own_lattice(records: Sequence[StepRecord], measure: Measure) -> HalfplaneLattice:
+    """The lattice of the tiles' own frames."""
+    for record in records:
+        for halfplane in record.release.piece:
+            return halfplane.lattice
+    return HalfplaneLattice(widest(record.release for record in records), measure)

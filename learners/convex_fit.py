@@ -1,0 +1,121 @@
+"""A convex polygon close to labels that are public already.
+
+Labels of grid points, as a release predicts them, are read off at up to 257 x 257 places.
+Halfplanes are taken greedily while they gain (:mod:`learners.best_piece`, a lost point weighing
+more than a gained one); then each in turn is replaced by the best one given the others, by the number
+of points it gets wrong, or dropped when that costs next to nothing, until nothing changes.
+
+A function of its input: no noise, and no charge when the input is a release (docs/privacy.md,
+lemma 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geometry.halfplane import Halfplane, HalfplaneLattice
+from learners.best_piece import Objective, best_piece, gain_less_loss
+
+#: Most places along a side at which labels are read.
+_PLACES = 257
+
+#: Gained points that outweigh a lost one while the first halfplanes are taken, besides the odds of
+#: a negative point: so a halfplane that excludes everything gains nothing.
+_LOSS_WEIGHT = 3
+
+#: Most edges, and rounds of improvement.
+_MOST_EDGES, _ROUNDS = 32, 4
+
+#: An edge must be worth this share of the places, and at least one.
+_LEAST_SHARE = 1 / 20_000
+
+
+def fit_convex(
+    lattice: HalfplaneLattice,
+    predict: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+    most_edges: int = _MOST_EDGES,
+) -> tuple[Halfplane, ...]:
+    """Halfplanes whose intersection gets few labels wrong; at least one.
+
+    Parameters
+    ----------
+    lattice : HalfplaneLattice
+        On the grid 0..d of the points.
+    predict : callable
+        Labels 0/1, shape (n,), of grid points, int64 of shape (n, 2).
+    most_edges : int
+    """
+    axis = np.unique(np.linspace(0, lattice.d, min(lattice.d + 1, _PLACES)).round().astype(int))
+    points = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
+    fit = _Fit(lattice, points, predict(points).astype(bool))
+    fit.start(most_edges)
+    for _ in range(_ROUNDS):
+        before = list(fit.edges)
+        fit.improve()
+        if fit.edges == before:
+            break
+    return tuple(fit.edges)
+
+
+class _Fit:
+    """Edges so far, and the places that each keeps."""
+
+    def __init__(
+        self, lattice: HalfplaneLattice, points: NDArray[np.int64], labels: NDArray[np.bool_]
+    ) -> None:
+        self._lattice = lattice
+        self._points = points
+        self._labels = labels
+        self._least = max(1, round(len(points) * _LEAST_SHARE))
+        self.edges: list[Halfplane] = []
+        self._kept: list[NDArray[np.bool_]] = []
+
+    def start(self, most_edges: int) -> None:
+        """Take edges while they gain."""
+        positives = max(1, int(np.count_nonzero(self._labels)))
+        weight = _LOSS_WEIGHT + len(self._labels) // positives
+        while len(self.edges) < most_edges:
+            edge, value = self._best(None, weight)
+            if self.edges and value < self._least:
+                break
+            self._put(len(self.edges), edge)
+
+    def improve(self) -> None:
+        """Replace every edge by the best given the others; drop those that are worth little."""
+        for i in reversed(range(len(self.edges))):
+            edge, value = self._best(i, 1)
+            if value < self._least and len(self.edges) > 1:
+                del self.edges[i], self._kept[i]
+            elif value > self._value(i):
+                self._put(i, edge)
+
+    def _put(self, i: int, edge: Halfplane) -> None:
+        kept = edge.contains(self._points)
+        self.edges[i : i + 1] = [edge]
+        self._kept[i : i + 1] = [kept]
+
+    def _alive(self, without: int | None) -> NDArray[np.bool_]:
+        alive = np.ones(len(self._points), dtype=np.bool_)
+        for i, kept in enumerate(self._kept):
+            if i != without:
+                alive &= kept
+        return alive
+
+    def _value(self, i: int) -> int:
+        """Negatives that only edge i excludes, less positives."""
+        cut = self._alive(i) & ~self._kept[i]
+        positives = int(np.count_nonzero(cut & self._labels))
+        return int(np.count_nonzero(cut)) - 2 * positives
+
+    def _best(self, without: int | None, weight: int) -> tuple[Halfplane, int]:
+        alive = self._alive(without)
+        points, labels = self._points[alive], self._labels[alive]
+        positives = int(np.count_nonzero(labels))
+        objective: Objective = gain_less_loss(
+            "conjunction", weight, positives, len(labels) - positives
+        )
+        found = best_piece(points, labels, self._lattice, "halfplane", objective)
+        return found.piece[0], found.value

@@ -1,0 +1,177 @@
+"""What learners have in common that run by tiles, or with `k` as the greedy set cover."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geometry.halfplane import HalfplaneLattice, Measure
+from geometry.tiling import Tile, tile_square
+from learners.accounting import Neighbours
+from learners.concept_selection import ConceptSelection
+from learners.estimator import PrivateSetCover, SelectionName, check_count, check_examples
+from learners.randomness import RandomSource, open_source
+from learners.records import StepRecord
+from learners.selection import Watch
+from learners.tiles import (
+    TileBudget,
+    noisy_count,
+    plan_tiles,
+    tile_lattice,
+    tile_steps,
+    tiles_per_side,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TileRun:
+    """A run by tiles that has been planned.
+
+    Attributes
+    ----------
+    points : ndarray of int64, shape (n, 2)
+    labels : ndarray of bool, shape (n,)
+    tiles : tuple of Tile
+    parameters : tuple of (str, int)
+        Public parameters.
+    lattice : HalfplaneLattice
+        Of the tiles' own frames.
+    budget : TileBudget
+    source : RandomSource
+    watch : callable or None
+    """
+
+    points: NDArray[np.int64]
+    labels: NDArray[np.bool_]
+    tiles: tuple[Tile, ...]
+    parameters: tuple[tuple[str, int], ...]
+    lattice: HalfplaneLattice
+    budget: TileBudget
+    source: RandomSource
+    watch: Watch | None
+
+    def steps(self) -> Iterator[StepRecord]:
+        """Learn tile after tile."""
+        return tile_steps(
+            self.points,
+            self.labels,
+            tiles=self.tiles,
+            selection=ConceptSelection(self.lattice),
+            eta=self.budget.eta,
+            source=self.source,
+            watch=self.watch,
+        )
+
+
+class TileEstimator(PrivateSetCover):
+    """A learner by tiles; with `k` the greedy set cover.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        Privacy of the whole run.  A run by tiles needs no delta: it states 1e-40.
+    k : int, optional
+        Pieces of a good hypothesis: select them one after the other.  By default none are
+        assumed, and the run goes by tiles.
+    grid : int
+        d: examples have integer coordinates in 0..d.
+    tiles : int, optional
+        Tiles along a side of the square.  By default a small part of epsilon is spent on a noisy
+        number of examples, which chooses them.
+    n_steps, alpha, beta, selection :
+        Of a run with `k`, see :class:`learners.estimator.PrivateSetCover`.
+    neighbours : {"add-remove", "replace-one"}
+    measure : {"chord", "paper"}
+        Base measure of the dual plane, see :class:`geometry.halfplane.HalfplaneLattice`.
+    seed : int, optional
+        Makes the run reproducible and therefore not private; the release says so.
+
+    Attributes
+    ----------
+    release_ : Release
+        What may be published.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        k: int | None = None,
+        grid: int = 1024,
+        tiles: int | None = None,
+        n_steps: int | None = None,
+        alpha: float | None = None,
+        beta: float = 0.1,
+        neighbours: Neighbours = "add-remove",
+        measure: Measure = "chord",
+        selection: SelectionName = "envelope",
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            delta=delta,
+            k=k,
+            grid=grid,
+            n_steps=n_steps,
+            alpha=alpha,
+            beta=beta,
+            neighbours=neighbours,
+            measure=measure,
+            selection=selection,
+            seed=seed,
+        )
+        self.tiles = tiles
+
+    def steps(
+        self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
+    ) -> Iterator[StepRecord]:
+        """Run the learner, one record a step; `release_` is set when the last one is taken.
+
+        Parameters and errors as in :meth:`fit`.  Checks happen at the call, before the first
+        record is asked for.
+        """
+        if self.k is not None:
+            if self.tiles is not None:
+                raise ValueError("a run with k pieces has no tiles: give k or tiles, not both")
+            return super().steps(X, y, watch=watch)
+        # a run that is cancelled leaves nothing behind, nor the last run's release
+        self.__dict__.pop("release_", None)
+        points, labels = check_examples(X, y, self.grid)
+        self._refuse_what_needs_k()
+        source = open_source(self.seed)
+        budget = plan_tiles(
+            self.epsilon, self.delta, self.neighbours, source.private, counted=self.tiles is None
+        )
+        tiles, parameters = self._divide(len(points), budget, source)
+        lattice = tile_lattice(tiles, self.measure)
+        run = TileRun(points, labels, tiles, parameters, lattice, budget, source, watch)
+        return self._by_tiles(run)
+
+    @abstractmethod
+    def _by_tiles(self, run: TileRun) -> Iterator[StepRecord]:
+        """Carry out a planned run, and keep the release."""
+
+    def _divide(
+        self, n: int, budget: TileBudget, source: RandomSource
+    ) -> tuple[tuple[Tile, ...], tuple[tuple[str, int], ...]]:
+        """The tiles, and the public parameters of the run."""
+        # refuses a grid that cannot be used at all before anything is drawn
+        HalfplaneLattice(self.grid, self.measure)
+        if self.tiles is not None:
+            per_side = check_count("tiles", self.tiles)
+            return tile_square(self.grid, per_side), (("tiles", per_side),)
+        assert budget.scale is not None  # the budget pays for a count
+        count = noisy_count(n, budget.scale, source)
+        per_side = tiles_per_side(count, budget.eta, self.grid)
+        return tile_square(self.grid, per_side), (("tiles", per_side), ("noisy_count", count))
+
+    def _refuse_what_needs_k(self) -> None:
+        for name, default in (("n_steps", None), ("alpha", None), ("selection", "envelope")):
+            value = getattr(self, name)
+            if value != default:
+                raise ValueError(f"{name} = {value!r} belongs to a run with k pieces: give k")

@@ -1,0 +1,215 @@
+"""The law of labelled pieces: by brute force over every lattice piece of tiny grids."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from geometry.halfplane import HalfplaneLattice, Measure
+from learners import concept_selection, strands
+from learners.concept_selection import PRIOR, ConceptSelection, settle_conflicts
+from learners.randomness import SeededRandom
+from learners.records import inside_piece
+
+#: Edges, bit mask of the grid points inside, label inside.
+Outcome = tuple[int, int, bool]
+
+
+def grid_points(d: int) -> np.ndarray:
+    return np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
+
+
+def mask_of(inside: np.ndarray) -> int:
+    return sum(1 << i for i, held in enumerate(inside.tolist()) if held)
+
+
+def pieces_by_mask(lattice: HalfplaneLattice, edges: int) -> list[Counter[int]]:
+    """For each number of edges, how many lattice pieces hold which grid points."""
+    points = grid_points(lattice.d)
+    one: Counter[int] = Counter()
+    coordinates = range(lattice.low, lattice.high + 1)
+    for sheet in lattice.sheets:
+        for u, v in itertools.product(coordinates, repeat=2):
+            if lattice.admits(u, v):
+                one[mask_of(lattice.halfplane(sheet, u, v).contains(points))] += 1
+    found = [Counter({mask_of(np.ones(len(points), dtype=bool)): 1})]
+    for _ in range(edges):
+        more: Counter[int] = Counter()
+        for held, count in found[-1].items():
+            for mask, times in one.items():
+                more[held & mask] += count * times
+        found.append(more)
+    return found
+
+
+def law(
+    lattice: HalfplaneLattice, edges: int, points: np.ndarray, labels: np.ndarray, rate: float
+) -> dict[Outcome, float]:
+    """Probabilities as the module states them."""
+    grid = {tuple(p): i for i, p in enumerate(grid_points(lattice.d).tolist())}
+    places = [grid[tuple(p)] for p in points.tolist()]
+    weights: dict[Outcome, float] = {}
+    for size, masks in enumerate(pieces_by_mask(lattice, edges)):
+        for (mask, count), inside in itertools.product(masks.items(), (True, False)):
+            predicted = [(mask >> place & 1 == 1) == inside for place in places]
+            mistakes = sum(p != label for p, label in zip(predicted, labels.tolist(), strict=True))
+            prior = PRIOR[size] / 2 * count / masks.total()
+            weights[size, mask, inside] = prior * math.exp(-rate * mistakes)
+    total = math.fsum(weights.values())
+    return {outcome: weight / total for outcome, weight in weights.items()}
+
+
+def draw(
+    selection: ConceptSelection,
+    points: np.ndarray,
+    labels: np.ndarray,
+    rate: float,
+    source: SeededRandom,
+) -> Outcome:
+    selected = selection.select(points, labels, rate, source)
+    inside = inside_piece(selected.piece, grid_points(selection.lattice.d))
+    return len(selected.piece), mask_of(inside), selected.inside
+
+
+def assert_same_law(
+    selection: ConceptSelection, points: np.ndarray, labels: np.ndarray, rate: float, draws: int
+) -> None:
+    """Chi-square over the outcomes, rare ones pooled."""
+    expected = law(selection.lattice, selection.edges, points, labels, rate)
+    source = SeededRandom(draws)
+    seen = Counter(draw(selection, points, labels, rate, source) for _ in range(draws))
+    assert set(seen) <= set(expected)
+    common = [outcome for outcome, p in expected.items() if p * draws >= 8]
+    observed = [seen[outcome] for outcome in common]
+    wanted = [expected[outcome] * draws for outcome in common]
+    observed.append(draws - sum(observed))
+    wanted.append(draws - sum(wanted))
+    assert len(common) >= 6
+    assert stats.chisquare(observed, wanted).pvalue > 1e-3
+
+
+def examples(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Positive in a corner, one label in ten wrong."""
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, d + 1, (n, 2))
+    return points, (points.sum(axis=1) <= d) ^ (rng.random(n) < 0.1)
+
+
+@pytest.mark.parametrize("edges", [0, 1, 2, 3])
+@pytest.mark.parametrize("measure", ["chord", "paper"])
+def test_draws_follow_the_enumerated_law(edges: int, measure: Measure) -> None:
+    lattice = HalfplaneLattice(2, measure, 0)
+    points, labels = examples(2, 9, seed=edges)
+    if edges == 0:
+        expected = law(lattice, 0, points, labels, 0.3)
+        assert len(expected) == 2
+        source = SeededRandom(3)
+        selection = ConceptSelection(lattice, 0)
+        ones = sum(draw(selection, points, labels, 0.3, source)[2] for _ in range(900))
+        p = next(p for (_, _, inside), p in expected.items() if inside)
+        assert stats.binomtest(ones, 900, p).pvalue > 1e-3
+        return
+    assert_same_law(ConceptSelection(lattice, edges), points, labels, 0.6, 900)
+
+
+def test_draws_follow_the_law_where_nothing_is_known() -> None:
+    """Without examples the law is the prior."""
+    lattice = HalfplaneLattice(2, bits=0)
+    nothing = np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=bool)
+    assert_same_law(ConceptSelection(lattice, 3), *nothing, 1.0, 900)
+
+
+def test_the_law_survives_factorised_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = strands.make_target
+
+    def wide(lattice: HalfplaneLattice, *arguments: object) -> object:
+        target = plain(lattice, *arguments)  # type: ignore[arg-type]
+        return target._replace(narrow=lattice.high - lattice.low)
+
+    monkeypatch.setattr(concept_selection, "make_target", wide)
+    monkeypatch.setattr(concept_selection, "_PLAIN_BOXES", 0)
+    lattice = HalfplaneLattice(3, bits=4)
+    points, labels = examples(3, 40, seed=5)
+    selection = ConceptSelection(lattice, 2)
+    source = SeededRandom(8)
+    many = [selection.select(points, labels, 1.0, source) for _ in range(20)]
+    assert sum(one.details["factorised"] for one in many) > 20
+    # brute force over d = 3 with 4 bits takes too long: a lattice without bits for the law
+    assert_same_law(ConceptSelection(HalfplaneLattice(3, bits=0), 2), points, labels, 0.4, 900)
+
+
+def test_one_example_moves_no_probability_by_more_than_the_rate() -> None:
+    """All samples of up to three examples on a tiny grid, and all their neighbours."""
+    lattice, rate = HalfplaneLattice(1, bits=0), 0.7
+    places = [(tuple(point), label) for point in grid_points(1).tolist() for label in (False, True)]
+    cache: dict[tuple[object, ...], dict[Outcome, float]] = {}
+
+    def of(sample: tuple[object, ...]) -> dict[Outcome, float]:
+        key = tuple(sorted(sample))  # type: ignore[type-var]
+        if key not in cache:
+            points = np.array([p for p, _ in key], dtype=np.int64).reshape(-1, 2)  # type: ignore[misc]
+            labels = np.array([label for _, label in key], dtype=bool)  # type: ignore[misc]
+            cache[key] = law(lattice, 2, points, labels, rate)
+        return cache[key]
+
+    worst = 0.0
+    for size in range(3):
+        for sample in itertools.combinations_with_replacement(places, size):
+            for extra in places:
+                more, less = of((*sample, extra)), of(sample)
+                worst = max(worst, *(abs(math.log(more[o] / less[o])) for o in less))
+    assert 0.5 * rate < worst <= rate + 1e-12
+
+
+def test_few_examples_that_a_line_divides_take_one_edge() -> None:
+    """The prior prefers few edges, and the sampler finds the dividing line."""
+    rng = np.random.default_rng(1)
+    points = rng.integers(0, 257, (3000, 2))
+    labels = points @ (2, 1) <= 300
+    selection = ConceptSelection(HalfplaneLattice(256))
+    source = SeededRandom(4)
+    drawn = [selection.select(points, labels, 1.0, source) for _ in range(20)]
+    assert sum(len(one.piece) == 1 for one in drawn) >= 8
+    for one in drawn:
+        predicted = inside_piece(one.piece, points) == one.inside
+        assert np.count_nonzero(predicted != labels) < 20
+
+
+def test_conflicts_on_a_point_change_no_law() -> None:
+    """Mistakes of every piece, with and without the settled pairs, differ by a constant."""
+    lattice = HalfplaneLattice(2, bits=0)
+    rng = np.random.default_rng(0)
+    points, labels = rng.integers(0, 3, (60, 2)), rng.random(60) < 0.4
+    left, left_labels = settle_conflicts(points, labels)
+    pairs = {(*p, label) for p, label in zip(left.tolist(), left_labels.tolist(), strict=True)}
+    assert len({pair[:2] for pair in pairs}) == len(pairs)
+    assert len(left) < 60
+    both = [law(lattice, 2, *sample, 0.2) for sample in ((points, labels), (left, left_labels))]
+    assert both[0].keys() == both[1].keys()
+    assert all(both[0][o] == pytest.approx(both[1][o], rel=1e-9) for o in both[0])
+
+
+def test_a_crowded_point_with_both_labels_does_not_hold_up_a_draw() -> None:
+    """Hundreds of examples of either label in one place."""
+    rng = np.random.default_rng(0)
+    points = rng.integers(0, 22, (800, 2))
+    labels = points[:, 0] > 9
+    points[:400] = (15, 11)
+    labels[:400] = np.arange(400) < 150
+    one = ConceptSelection(HalfplaneLattice(21)).select(points, labels, 1.0, SeededRandom(1))
+    assert one.progress.boxes < 200_000
+
+
+def test_pure_labels_take_no_edge() -> None:
+    points = np.random.default_rng(1).integers(0, 257, (3000, 2))
+    for label in (False, True):
+        one = ConceptSelection(HalfplaneLattice(256)).select(
+            points, np.full(3000, label), 1.0, SeededRandom(2)
+        )
+        predicted = inside_piece(one.piece, points) == one.inside
+        assert np.count_nonzero(predicted != label) < 20

@@ -1,0 +1,245 @@
+"""The tile learner: its account, its tiles, and what a run publishes."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import shapely
+
+from geometry.halfplane import HalfplaneLattice
+from learners import PolygonUnionLearner
+from learners.accounting import ARITHMETIC, LEAST_DELTA, halve_for_replacement, spent_after
+from learners.randomness import SeededRandom
+from learners.records import MosaicRelease, Release, TileStep
+from learners.selection import Cancelled
+from learners.tiles import MOST_PER_SIDE, noisy_count, plan_tiles, tiles_per_side
+
+
+def sample(d: int, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """A disc in the middle."""
+    points = np.random.default_rng(seed).integers(0, d + 1, (n, 2))
+    return points, np.hypot(*(points - d / 2).T) < d / 3
+
+
+def fitted(d: int = 64, n: int = 4000, **parameters: Any) -> PolygonUnionLearner:
+    return PolygonUnionLearner(grid=d, seed=5, **parameters).fit(*sample(d, n))
+
+
+# -- the account ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+def test_count_and_one_tile_spend_no_more_than_epsilon(
+    epsilon: float, neighbours: Any, counted: bool
+) -> None:
+    budget = plan_tiles(epsilon, 1e-6, neighbours, True, counted)
+    inner = epsilon if neighbours == "add-remove" else halve_for_replacement(epsilon, 1e-6)[0]
+    count = 1 / budget.scale if budget.scale is not None else Fraction(0)
+    spent = float(count) + budget.eta + 2 * ARITHMETIC
+    assert 0.999 * inner < spent <= inner * (1 + 1e-15)
+    assert (budget.scale is None) == (not counted)
+    statement = budget.spent(9)
+    assert (statement.epsilon, statement.account, statement.steps) == (epsilon, "parallel", 9)
+    assert statement.epsilon_noise + statement.epsilon_selection == pytest.approx(inner)
+    assert statement.eta == budget.eta
+
+
+def test_delta_pays_for_neglected_events_only() -> None:
+    assert fitted(tiles=2).privacy_.delta == LEAST_DELTA
+
+
+def test_one_tile_costs_as_much_as_all() -> None:
+    spent = plan_tiles(1.0, 1e-6, "add-remove", True, True).spent(36)
+    assert [spent_after(spent, j)[0] for j in (0, 1, 35, 36)] == [0.0, 1.0, 1.0, 1.0]
+
+
+def test_the_count_is_the_number_of_examples_with_laplace_noise() -> None:
+    source = SeededRandom(1)
+    drawn = np.array([noisy_count(700, Fraction(50), source) for _ in range(4000)]) - 700
+    assert abs(np.mean(drawn)) < 5
+    assert np.mean(np.abs(drawn)) == pytest.approx(50, rel=0.06)
+
+
+# -- tiles ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("count", "per_side"),
+    [(-40, 1), (0, 1), (10, 1), (10**3, 3), (10**4, 5), (10**5, 8), (10**6, 15)],
+)
+def test_tiles_grow_with_the_fourth_root_of_the_examples(count: int, per_side: int) -> None:
+    assert tiles_per_side(count, 1.0, 1024) == per_side
+    # what counts is eta times the number of examples
+    assert tiles_per_side(10 * count, 0.1, 1024) == per_side
+
+
+def test_tiles_are_limited() -> None:
+    assert tiles_per_side(10**15, 1.0, 1 << 20) == MOST_PER_SIDE
+    assert tiles_per_side(10**6, 1.0, 8) == 4
+    assert tiles_per_side(10**6, 1.0, 1) == 1
+
+
+def test_an_example_reaches_its_own_tile_only() -> None:
+    """With the same random bits, a changed example changes nothing in the other tiles."""
+    points, labels = sample(64, 4000)
+    changed = labels.copy()
+    changed[:400] = ~changed[:400]
+    points[:400] = (70 // 2 - 20, 40)
+    runs = [
+        list(PolygonUnionLearner(grid=64, tiles=3, seed=5).steps(points, which))
+        for which in (labels, changed)
+    ]
+    differing = [
+        one.release.tile for one, other in zip(*runs, strict=True) if one.release != other.release
+    ]
+    assert [tile.holds(points[:1]).all() for tile in differing] == [True]
+
+
+def test_a_run_is_reproducible_by_its_seed_alone() -> None:
+    assert fitted().release_ == fitted().release_
+    assert fitted().release_ != PolygonUnionLearner(grid=64, seed=6).fit(*sample(64, 4000)).release_
+
+
+# -- records and release -------------------------------------------------------------------
+
+
+def test_records_add_up_to_the_release() -> None:
+    points, labels = sample(64, 4000)
+    model = PolygonUnionLearner(grid=64, seed=5)
+    records = list(model.steps(points, labels))
+    release = model.release_
+    assert isinstance(release, MosaicRelease)
+    assert [r.step for r in records] == list(range(1, len(records) + 1))
+    assert {r.steps for r in records} == {len(records)}
+    assert release.tiles == tuple(r.release for r in records)
+    stages = list(model.staged_predict(points))
+    for record, predicted in zip(records, stages, strict=True):
+        assert record.diagnostics.empirical_error == pytest.approx(np.mean(predicted != labels))
+        wrong = np.mean((predicted == 1) & ~labels)
+        assert record.diagnostics.false_positive_rate == pytest.approx(wrong)
+        assert isinstance(record.release, TileStep)
+        held = record.release.tile.holds(points)
+        mistakes = np.count_nonzero(predicted[held] != labels[held])
+        assert record.diagnostics.score == -mistakes
+        assert record.diagnostics.positives_alive == np.count_nonzero(labels[held])
+    assert (stages[-1] == model.predict(points)).all()
+    assert model.score(points, labels) > 0.98
+
+
+@pytest.mark.parametrize("tiles", [None, 1, 5])
+def test_the_shape_is_the_prediction_off_its_boundaries(tiles: int | None) -> None:
+    model = fitted(tiles=tiles)
+    shape = model.polygons_
+    assert shape.is_valid
+    grid = np.array([[x, y] for x in range(65) for y in range(65)])
+    spots = shapely.points(grid.astype(float))
+    sure = shapely.distance(shape.boundary, spots) > 1e-9
+    assert sure.mean() > 0.9
+    assert (shapely.contains(shape, spots)[sure] == model.predict(grid)[sure]).all()
+
+
+def test_a_release_survives_a_file() -> None:
+    release = fitted().release_
+    assert Release.from_dict(json.loads(json.dumps(release.to_dict()))) == release
+
+
+def test_a_release_holds_public_numbers_only() -> None:
+    points, labels = sample(64, 4321)
+    model = PolygonUnionLearner(grid=64, seed=987654321).fit(points, labels)
+    parameters = dict(model.release_.parameters)
+    assert set(parameters) == {"tiles", "noisy_count"}
+    assert parameters["noisy_count"] != 4321
+    text = json.dumps(model.release_.to_dict())
+    assert "987654321" not in text
+    assert "4321" not in text.replace(str(parameters["noisy_count"]), "")
+    assert set(dict(fitted(tiles=2).release_.parameters)) == {"tiles"}
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("tiles", []),
+        ("tiles", None),
+        ("tiles", [{"box": [0, 0, 3, 3], "inside": 1, "piece": []}]),
+        ("tiles", [{"box": [0, 0, 64, 64], "inside": 2, "piece": []}]),
+        ("tiles", [{"box": [0, 0, 64, 64], "inside": 1, "piece": [["FLAT_ABOVE", 0, 0]] * 4}]),
+        ("tiles", [{"box": [0, 0, 64], "inside": 1, "piece": []}]),
+        ("side", 3),
+        ("side", "wide"),
+        ("bits", 99),
+        ("privacy", 5),
+    ],
+)
+def test_a_damaged_mosaic_is_refused(member: str, value: object) -> None:
+    data = {**fitted(tiles=2).release_.to_dict(), member: value}
+    with pytest.raises(ValueError):  # noqa: PT011 - the message names what was met first
+        Release.from_dict(data)
+
+
+# -- edges ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_hardly_any_examples_are_learned_from(n: int) -> None:
+    points, labels = sample(64, n)
+    model = PolygonUnionLearner(grid=64, seed=1).fit(points, labels)
+    assert set(model.predict([[0, 0], [64, 64]])) <= {0, 1}
+
+
+@pytest.mark.parametrize("d", [1, 2, 1 << 20])
+def test_the_smallest_and_the_largest_grid(d: int) -> None:
+    points, labels = sample(d, 500)
+    model = PolygonUnionLearner(grid=d, seed=1).fit(points, labels)
+    assert model.release_.d == d
+    assert model.polygons_.is_valid
+
+
+def test_all_examples_on_one_point() -> None:
+    points = np.full((1000, 2), 30)
+    model = PolygonUnionLearner(grid=64, seed=1).fit(points, np.arange(1000) < 900)
+    assert model.predict([[30, 30]]) == [1]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"k": 3, "tiles": 2}, "not both"),
+        ({"n_steps": 3}, "give k"),
+        ({"alpha": 0.1}, "give k"),
+        ({"selection": "arrangement"}, "give k"),
+        ({"tiles": 0}, "tiles must be"),
+        ({"tiles": 66}, "has no 66 tiles"),
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"neighbours": "other"}, "neighbours"),
+        ({"measure": "other"}, "measure"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(parameters: dict[str, Any], message: str) -> None:
+    model = PolygonUnionLearner(**{"grid": 64, **parameters})
+    with pytest.raises(ValueError, match=message):
+        model.steps(*sample(64, 10))
+    assert not hasattr(model, "release_")
+
+
+def test_a_cancelled_run_releases_nothing() -> None:
+    calls = []
+
+    def watch(progress: object) -> None:
+        calls.append(progress)
+        if len(calls) > 3:
+            raise Cancelled
+
+    model = fitted()
+    with pytest.raises(Cancelled):
+        model.fit(*sample(64, 4000), watch=watch)
+    assert not hasattr(model, "release_")
+
+
+def test_the_frame_of_a_tile_is_no_larger_than_needed() -> None:
+    assert fitted(tiles=3).release_.lattice == HalfplaneLattice(21)
