@@ -355,8 +355,9 @@ def _weigh(strands: Sequence[Strand]) -> None:
     """Make the best bound of all strands weigh 1, and keep the clocks in step."""
     best = max(int(best_bound(s.target, s.partition)) for s in strands)
     for strand in strands:
-        factor = math.exp(strand.target.rate * (best - strand.target.reference))
+        gain = strand.target.rate * (best - strand.target.reference)
         strand.target = strand.target._replace(reference=best)
         weigh(strand.target, strand.partition)
-        # time runs in units of 1 / mass
-        strand.partition.clock[:] *= factor
+        # time runs in units of 1 / mass; it has not begun when the first reference is chosen
+        if strand.clock > 0:
+            strand.partition.clock[:] *= math.exp(gain)
