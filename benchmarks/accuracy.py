@@ -154,7 +154,15 @@ Outcome = tuple[float, Callable[[NDArray[np.int64]], NDArray[Any]], int | None]
 #: geodp's learners that a part compares.
 LEARNERS: dict[Part, tuple[str, ...]] = {
     "drawn": ("tiles", "cover", "histogram", "plain-histogram", "quadtree", "greedy"),
-    "octagons": ("tiles", "convex", "histogram", "plain-histogram", "quadtree", "greedy-convex"),
+    "octagons": (
+        "tiles",
+        "convex",
+        "convex-cover",
+        "histogram",
+        "plain-histogram",
+        "quadtree",
+        "greedy-convex",
+    ),
     "outlines": ("tiles", "histogram", "plain-histogram", "quadtree"),
 }
 
