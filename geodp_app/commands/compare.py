@@ -74,7 +74,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     parser.add_argument(
         "--k",
         type=arguments.count,
-        help="triangles (cover, greedy) or edges (convex, greedy-convex) that a good shape needs",
+        help="triangles (cover, greedy) or edges (convex-cover, greedy-convex) of a good shape",
     )
     arguments.add_privacy(parser)
     parser.add_argument(
