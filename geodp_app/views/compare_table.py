@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geodp_app.comparison import Contender, LearnerKind, Row
+from geodp_app.comparison import Contender, Row
 from geodp_app.formatting import count, duration, percentage
 from geodp_app.palette import Palette
 from geodp_app.views.compare_plane import swatch
@@ -20,7 +20,7 @@ from geodp_app.views.compare_plane import swatch
 _HEADS = (
     ("Learner", "The box shows or hides the shape; a click on the row brings it forward"),
     ("Private", "Whether the shape is differentially private"),
-    ("Test error", "Share of wrong labels on examples that the learner did not see; private"),
+    ("Error", "Share of wrong labels on examples that the learner did not see; private"),
     ("Time", "How long the learner took; private"),
     ("Bytes", "Size of the shape as a GeoJSON file"),
     ("Vertices", "Corners of the shape"),
@@ -50,6 +50,9 @@ class CompareTable(QTableWidget):
         self.verticalHeader().hide()
         self.setShowGrid(False)
         self.setWordWrap(False)
+        # in line with the words of the header; the whole row shows where the keyboard is
+        self.setStyleSheet("QTableWidget { outline: none; } QTableWidget::item { padding: 0 7px; }")
+        self.setMinimumHeight(150)
         self.setIconSize(QSize(30, 14))
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -74,9 +77,8 @@ class CompareTable(QTableWidget):
 
     def add(self, row: Row) -> None:
         """A learner is done."""
-        title = contender_title(row.contender)
         texts = (
-            title,
+            contender_title(row.contender),
             "yes" if row.private else "no",
             percentage(row.error),
             duration(row.seconds),
@@ -93,7 +95,7 @@ class CompareTable(QTableWidget):
                 self.setItem(line, column, cell)
             first = self._first(line)
             first.setData(_NAME, row.name)
-            first.setToolTip(title)
+            first.setToolTip(row.contender.kind.title)
             first.setFlags(first.flags() | Qt.ItemFlag.ItemIsUserCheckable)
             first.setCheckState(Qt.CheckState.Checked)
             first.setIcon(self._icon(row.name))
@@ -124,12 +126,12 @@ class CompareTable(QTableWidget):
             )
 
 
+def short_title(name: str) -> str:
+    """A learner's name, as its file has it, for people."""
+    return name[0].upper() + name[1:].replace("-", " ")
+
+
 def contender_title(contender: Contender) -> str:
-    """What a contender does, with its own k."""
-    return kind_title(contender.kind, dict(contender.parameters).get("k"))
-
-
-def kind_title(kind: LearnerKind, k: int | None = None) -> str:
-    """What a kind of learner does, beginning with a capital."""
-    text = kind.title if k is None else kind.title.replace("of k ", f"of {k} ")
-    return text[0].upper() + text[1:]
+    """A contender's name with its own k."""
+    k = dict(contender.parameters).get("k")
+    return short_title(contender.name) + ("" if k is None else f", k = {k}")

@@ -38,7 +38,7 @@ from geodp_app.palette import Palette
 from geodp_app.runs.compare_process import HELD_OUT, CompareJob, Told
 from geodp_app.runs.run_log import test_sample
 from geodp_app.views.compare_plane import ComparePlane
-from geodp_app.views.compare_table import CompareTable, kind_title
+from geodp_app.views.compare_table import CompareTable, short_title
 from geodp_app.views.panes import Pane
 from geodp_app.workers.compare_controller import CompareController
 
@@ -84,9 +84,9 @@ class CompareWindow(QDialog):
         splitter.addWidget(side)
         splitter.addWidget(self.pane)
         splitter.setChildrenCollapsible(False)
-        splitter.setStretchFactor(0, 0)
+        splitter.setStretchFactor(0, 1)
         splitter.setStretchFactor(1, 1)
-        splitter.setSizes([600, 600])
+        splitter.setSizes([600, 620])
         whole = QHBoxLayout(self)
         whole.setContentsMargins(10, 10, 10, 10)
         whole.addWidget(splitter)
@@ -94,6 +94,7 @@ class CompareWindow(QDialog):
         self._connect()
         self._complain("")
         self._follow()
+        self.compare_button.setFocus()
 
     def set_palette(self, palette: Palette) -> None:
         """Light or dark."""
@@ -106,21 +107,24 @@ class CompareWindow(QDialog):
         group = QGroupBox("Learners")
         grid = QGridLayout(group)
         grid.setHorizontalSpacing(8)
-        grid.setVerticalSpacing(3)
+        grid.setVerticalSpacing(1)
         grid.setColumnStretch(0, 1)
         self.boxes: dict[str, QCheckBox] = {}
         self.counts: dict[str, QSpinBox] = {}
         for line, (name, kind) in enumerate(KINDS.items()):
-            text = kind_title(kind) + ("" if kind.private else " (not private)")
+            text = f"{short_title(name)}: {kind.title}"
+            text += "" if kind.private else " (not private)"
             box = self.boxes[name] = QCheckBox(text)
             box.setChecked(name in _FIRST)
             grid.addWidget(box, line, 0)
+            grid.setRowMinimumHeight(line, 29)  # as a row with k has
             if kind.counts is None:
                 continue
             number = self.counts[name] = QSpinBox(minimum=1, maximum=200, value=run.k)
-            number.setFixedWidth(74)
+            number.ensurePolished()  # else its height is that of another style
+            number.setFixedSize(74, number.sizeHint().height())
             number.setToolTip(f"How many {kind.counts}")
-            number.setAccessibleName(f"{kind_title(kind)}: k")
+            number.setAccessibleName(f"{short_title(name)}: k")
             label = QLabel("k")
             label.setBuddy(number)
             grid.addWidget(label, line, 1)
@@ -139,6 +143,7 @@ class CompareWindow(QDialog):
         words.addWidget(self.state)
         words.addWidget(self.progress)
         foot = QHBoxLayout()
+        foot.setContentsMargins(0, 5, 0, 0)
         foot.setSpacing(8)
         foot.addWidget(self.compare_button)
         foot.addWidget(self.cancel_button)
@@ -235,13 +240,12 @@ class CompareWindow(QDialog):
 
     def _told(self, told: Told) -> None:
         p = told.progress
-        title = kind_title(KINDS[p.name])
+        text = f"{short_title(p.name)} ({p.number} of {p.of})"
         if told.preparing:
-            self.state.setText(f"Preparing {p.number} of {p.of}")
+            self.state.setText(f"Preparing {text}")
             return
         steps = f", step {p.step} of {p.steps}" if p.steps else ""
-        self.state.setText(f"{p.number} of {p.of}{steps}")
-        self.state.setToolTip(title)
+        self.state.setText(text + steps)
         self.progress.setValue(round(_FINE * p.share))
 
     def _arrived(self, row: Row) -> None:
