@@ -154,7 +154,15 @@ Outcome = tuple[float, Callable[[NDArray[np.int64]], NDArray[Any]], int | None]
 #: geodp's learners that a part compares.
 LEARNERS: dict[Part, tuple[str, ...]] = {
     "drawn": ("tiles", "cover", "histogram", "plain-histogram", "quadtree", "greedy"),
-    "octagons": ("tiles", "convex", "histogram", "plain-histogram", "quadtree", "greedy-convex"),
+    "octagons": (
+        "tiles",
+        "convex",
+        "convex-cover",
+        "histogram",
+        "plain-histogram",
+        "quadtree",
+        "greedy-convex",
+    ),
     "outlines": ("tiles", "histogram", "plain-histogram", "quadtree"),
 }
 
@@ -324,9 +332,12 @@ class Mean:
     def __str__(self) -> str:
         """In %, e.g. '0.094 ± 0.003'."""
         percent = 100 * self.value
-        digits = 2 if percent >= 1 else 3 if percent >= 0.1 else 4
-        shown = f"{percent:.{digits}f}"
-        return shown if self.error is None else f"{shown} ± {100 * self.error:.{digits}f}"
+        digits = 1 if percent >= 10 else 2 if percent >= 1 else 3 if percent >= 0.1 else 4
+        if self.error is None:
+            return f"{percent:.{digits}f}"
+        while digits < 4 and 0 < 100 * self.error < 0.5 * 10**-digits:
+            digits += 1  # an error of 0.00 would say that there is none
+        return f"{percent:.{digits}f} ± {100 * self.error:.{digits}f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -462,9 +473,10 @@ def tables(findings: Findings, goals: bool) -> Iterator[str]:
 
 def mean_table(findings: Findings) -> str:
     """Mean test error by learner and n."""
-    headings = ("", "private", "told", *(f"n = {n:,}" for n in findings.sizes))
+    headings = ("learner", "what", "private", "told", *(f"n = {n:,}" for n in findings.sizes))
     lines = [
         (
+            name,
             title(name),
             "yes" if is_private(name) else "no",
             "k" if needs_k(name) else "",
@@ -482,7 +494,7 @@ def case_table(findings: Findings, n: int) -> str:
         (case.name, *(shown(findings.error(name, case)) for name in names))
         for case in findings.cases(n)
     ]
-    return markdown(("", *map(title, names)), lines)
+    return markdown(("", *names), lines)
 
 
 def median_table(findings: Findings, what: Literal["seconds", "sizes"]) -> str:
@@ -497,7 +509,7 @@ def median_table(findings: Findings, what: Literal["seconds", "sizes"]) -> str:
     names = shown_learners(findings)
     if what == "sizes":
         names = [name for name in names if name in KINDS]
-    lines = [(title(name), *(cell(name, n) for n in findings.sizes)) for name in names]
+    lines = [(name, *(cell(name, n) for n in findings.sizes)) for name in names]
     return markdown(("", *(f"n = {n:,}" for n in findings.sizes)), lines)
 
 
@@ -609,7 +621,7 @@ def main() -> None:
         for name in FOREST:
             if missing(name):
                 print(
-                    f"No rows of {title(name)}: {missing(name)} is not installed here.",
+                    f"No rows of {name}: {missing(name)} is not installed here.",
                     file=sys.stderr if options.json else sys.stdout,
                 )
     warm_up(options.learners)

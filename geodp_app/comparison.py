@@ -66,7 +66,8 @@ _TRIANGLES, _EDGES = "triangles that cover the region", "edges of the polygon"
 KINDS: dict[str, LearnerKind] = {
     "tiles": LearnerKind("union of polygons, tile by tile", "PolygonUnionLearner"),
     "cover": LearnerKind("union of k triangles", "PolygonUnionLearner", counts=_TRIANGLES),
-    "convex": LearnerKind("convex polygon of k edges", "ConvexPolygonLearner", counts=_EDGES),
+    "convex": LearnerKind("convex polygon, fitted to tiles", "ConvexPolygonLearner"),
+    "convex-cover": LearnerKind("convex polygon of k edges", "ConvexPolygonLearner", counts=_EDGES),
     "histogram": LearnerKind(
         "noisy histogram, smoothed", "NoisyHistogramLearner", fixed=(("smooth", True),)
     ),

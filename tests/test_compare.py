@@ -166,7 +166,7 @@ def test_k_brings_the_learners_that_need_it(points):
         (["--learners", "tiles,tiles"], "--learners: tiles is there twice"),
         (["--learners", ""], "unknown learner ''"),
         (["--learners", "cover"], "the learner cover needs --k: triangles that cover the region"),
-        (["--learners", "convex"], "the learner convex needs --k: edges of the polygon"),
+        (["--learners", "convex-cover"], "convex-cover needs --k: edges of the polygon"),
         (["--learners", "tiles", "--k", "3"], "--k is for learners that need it; tiles take no k"),
         (["--k", "0"], "--k: must be at least 1"),
         (["--holdout", "1"], "--holdout: must lie strictly between 0 and 1"),

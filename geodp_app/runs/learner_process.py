@@ -72,12 +72,17 @@ class PeerGone(Exception):
 
 def main(pipe: Connection[Any, Any]) -> None:
     """Serve until the pipe is closed: the process's entry."""
+    settle()
+    LearnerServer(pipe).serve()
+
+
+def settle() -> None:
+    """What every process that computes for the window does first."""
     # Ctrl+C is for the window, which then closes the pipe
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    LearnerServer(pipe).serve()
 
 
 def _end_with_parent() -> None:

@@ -31,6 +31,7 @@ from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.stored_run import StoredRun
 from geodp_app.verdict import verdict
 from geodp_app.views.about import about_text, privacy_text
+from geodp_app.views.compare_window import CompareWindow
 from geodp_app.views.dual_view import DualView
 from geodp_app.views.error_chart import ErrorChart
 from geodp_app.views.fault_watch import FaultWatch
@@ -91,6 +92,7 @@ class MainWindow(QMainWindow):
         self.runs = WindowRuns(self.document, self)
         self.files = WindowFiles(self)
         self.recovery = WindowRecovery(self, recovery)
+        self.comparison: CompareWindow | None = None
         self._make_views()
         self.show_faults = FaultWatch(self.editor, self._faults_found, self)
         self.display = RunDisplay(self)
@@ -196,6 +198,8 @@ class MainWindow(QMainWindow):
         for view in (self.plane, self.dual, self.chart, self.figures, self.timeline):
             view.set_palette(palette)
         self.commands.set_palette(palette)
+        if self.comparison is not None:
+            self.comparison.set_palette(palette)
         self._editor_changed()
 
     def set_dark(self, dark: bool) -> None:
@@ -293,6 +297,14 @@ class MainWindow(QMainWindow):
         self.commands.by_id["release_view"].setChecked(release)
         if release and (self.runs.current is None or self.runs.current.release is None):
             self.tell("Nothing is released yet: a release exists when all steps are done.")
+
+    def compare_learners(self) -> None:
+        """Several learners on the same examples, in a window of their own."""
+        if self.comparison is None:
+            self.comparison = CompareWindow(self.document, self.palette_now, self)
+        self.comparison.show()
+        self.comparison.raise_()
+        self.comparison.activateWindow()
 
     def show_vertices(self, *_: object) -> None:
         """The drawing as a table."""
@@ -394,6 +406,8 @@ class MainWindow(QMainWindow):
     def abandon(self) -> None:
         """End the learner's process and forget the recovery file."""
         self.runs.close()
+        if self.comparison is not None:
+            self.comparison.close()
         self.recovery.end()
 
 
