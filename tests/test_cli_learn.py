@@ -263,7 +263,7 @@ def test_the_number_of_tiles_may_be_given(run, tmp_path, capsys):
     assert main([str(a) for a in argv]) == 0
     assert f"{out}: 9 tiles, Not private" in capsys.readouterr().err
     release = read_learned(out).release
-    assert dict(release.parameters) == {"tiles": 3}
+    assert dict(release.parameters) == {"tiles": 3, "edges": 2}
     assert (release.d, release.lattice.d) == (256, 85)
 
 

@@ -52,7 +52,7 @@ class CompareTable(QTableWidget):
         self.setWordWrap(False)
         # in line with the words of the header; the whole row shows where the keyboard is
         self.setStyleSheet("QTableWidget { outline: none; } QTableWidget::item { padding: 0 7px; }")
-        self.setMinimumHeight(150)
+        self.setMinimumHeight(100)
         self.setIconSize(QSize(30, 14))
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QProgressBar,
     QPushButton,
+    QSizePolicy,
     QSpinBox,
     QSplitter,
     QVBoxLayout,
@@ -90,6 +91,7 @@ class CompareWindow(QDialog):
         whole = QHBoxLayout(self)
         whole.setContentsMargins(10, 10, 10, 10)
         whole.addWidget(splitter)
+        self.setMinimumSize(880, 700)
         self.resize(1240, 760)
         self._connect()
         self._complain("")
@@ -117,7 +119,7 @@ class CompareWindow(QDialog):
             box = self.boxes[name] = QCheckBox(text)
             box.setChecked(name in _FIRST)
             grid.addWidget(box, line, 0)
-            grid.setRowMinimumHeight(line, 29)  # as a row with k has
+            grid.setRowMinimumHeight(line, 30)  # as a row with k has
             if kind.counts is None:
                 continue
             number = self.counts[name] = QSpinBox(minimum=1, maximum=200, value=run.k)
@@ -129,7 +131,7 @@ class CompareWindow(QDialog):
             label.setBuddy(number)
             grid.addWidget(label, line, 1)
             grid.addWidget(number, line, 2)
-        self.settings_note = QLabel(wordWrap=True)
+        self.settings_note = QLabel()
         self.settings_note.setObjectName("note")
         grid.addWidget(self.settings_note, len(KINDS), 0, 1, 3)
         self.compare_button, self.cancel_button = QPushButton("Compare"), QPushButton("Cancel")
@@ -149,6 +151,7 @@ class CompareWindow(QDialog):
         foot.addWidget(self.cancel_button)
         foot.addLayout(words, 1)
         grid.addLayout(foot, len(KINDS) + 1, 0, 1, 3)
+        group.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         return group
 
     def _results_group(self) -> QGroupBox:
@@ -211,6 +214,8 @@ class CompareWindow(QDialog):
         self.state.setText("Starting…")
         self.controller.start(job)
         self._follow()
+        # the keyboard stays with the two buttons, one of which is always disabled
+        self.cancel_button.setFocus()
 
     def _job(self) -> CompareJob:
         document = self._document
@@ -264,7 +269,10 @@ class CompareWindow(QDialog):
 
     def _ended(self, words: str) -> None:
         self.state.setText(words)
+        held = self.cancel_button.hasFocus()
         self._refresh()
+        if held:
+            self.compare_button.setFocus()
 
     # showing
 
@@ -346,12 +354,12 @@ def _same(compared: Work | None, now: Work) -> bool:
 
 
 def _settings_text(work: Work) -> str:
+    """What the main window has set, in one line."""
     run, examples = work.run, work.examples
-    on = "on a new sample" if examples is None else f"on {count(len(examples.labels))} examples"
-    text = f"Each private learner spends ε = {run.epsilon:g}, δ = {run.delta:g} {on}."
+    on = "a new sample" if examples is None else f"{count(len(examples.labels))} examples"
     if run.seed is not None:
-        text += " The runs are seeded and therefore not private."
-    return text
+        return f"On {on}, with ε = {run.epsilon:g}. Seeded: not private."
+    return f"On {on}, each private learner with ε = {run.epsilon:g}, δ ≤ {run.delta:g}."
 
 
 def _cost_text(rows: list[Row]) -> str:
