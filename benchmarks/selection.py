@@ -214,12 +214,16 @@ def time_steps(case: Case, seed: int) -> list[Time]:
     return listener.times
 
 
-def time_learner(case: Case, n_steps: int | None, seed: int) -> list[Time]:
+def time_learner(case: Case, by_tiles: bool, n_steps: int | None, seed: int) -> list[Time]:
     """A whole run of the learner of unions, and its slowest step."""
     warm_up(case.piece, case.d)
     points, labels = case.sample(seed)
+    k = None if by_tiles else case.k
+    if by_tiles:
+        # its loops are compiled for other types than a triangle's
+        PolygonUnionLearner(grid=case.d, tiles=2, seed=0).fit(points[:2000], labels[:2000])
     learner = PolygonUnionLearner(
-        k=case.k, epsilon=EPSILON, delta=DELTA, grid=case.d, n_steps=n_steps, seed=seed
+        k=k, epsilon=EPSILON, delta=DELTA, grid=case.d, n_steps=n_steps, seed=seed
     )
     start = time.perf_counter()
     seconds = [record.diagnostics.seconds for record in learner.steps(points, labels)]
@@ -566,11 +570,12 @@ def large_part(bench: Bench) -> Iterator[Row]:
 
 
 def learner_part(bench: Bench) -> Iterator[Row]:
-    """Whole runs of PolygonUnionLearner(k=5) on the star, d = 1024."""
-    for n_steps in (None, 5):
-        name = f"star, n = {bench.n:,}, " + (f"n_steps = {n_steps}" if n_steps else "default steps")
-        case, note = Case("star", TARGETS["star"], bench.n), "slowest step {:.2f} s"
-        yield bench.row(name, Goal(15), note, time_learner, case, n_steps)
+    """Whole runs of PolygonUnionLearner on the star, d = 1024: by tiles, its default, and k = 5."""
+    case, note = Case("star", TARGETS["star"], bench.n), "slowest step {:.2f} s"
+    runs = (("by tiles", True, None), ("k = 5", False, None), ("k = 5, n_steps = 5", False, 5))
+    for name, by_tiles, n_steps in runs:
+        label = f"star, n = {bench.n:,}, {name}"
+        yield bench.row(label, Goal(15), note, time_learner, case, by_tiles, n_steps)
 
 
 #: Parts by name.

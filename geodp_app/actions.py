@@ -159,6 +159,8 @@ _RUN = (
            "Look at the step before.", "back", group="timeline"),
     Action("forward", "Forward one step", ("Alt+Right",), "Run",
            "Look at the step after.", "forward", group="timeline"),
+    Action("compare", "Compare learners…", ("Ctrl+K",), "Run",
+           "Run several learners on the same examples, side by side.", group="compare"),
 )
 
 _VIEW = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from geodp_app.formatting import MISSING, amount, count, duration, percentage
+from geodp_app.formatting import MISSING, SPACE, amount, count, duration, percentage
 from learners.accounting import AccountName, Neighbours
 
 #: Why a run's statement holds, or why there is none.
@@ -15,6 +15,7 @@ _ACCOUNTS: dict[AccountName, str] = {
     "basic": "basic composition",
     "zcdp": "zCDP",
     "set-cover": "set cover",
+    "parallel": f"parallel (one{SPACE}tile{SPACE}per{SPACE}example)",
 }
 _NEIGHBOURS: dict[Neighbours, str] = {
     "add-remove": "add/remove one",
@@ -87,7 +88,7 @@ class FiguresView:
     test_error, empirical_error, false_positive_rate, false_negative_rate : float or None
         Shares 0..1.  Private.
     positives_taken, negatives_taken : int or None
-        Examples that the step removed.  Private.
+        Examples that the step removed; of a tile, those that it labels 1.  Private.
     positives_covered, positives : int or None
         Positive examples covered so far, and all of them.  Private.
     score : float or None
@@ -103,7 +104,7 @@ class FiguresView:
         Of the steps up to the cursor.
     eta : float or None
         Nats per example in each selection.
-    account : {"basic", "zcdp", "set-cover"} or None
+    account : {"basic", "zcdp", "set-cover", "parallel"} or None
     neighbours : {"add-remove", "replace-one"} or None
     guarantee : {"private", "seeded", "greedy"}
     """
@@ -169,7 +170,7 @@ def error_figures(view: FiguresView) -> tuple[Figure, ...]:
 
 def step_figures(view: FiguresView) -> tuple[Figure, ...]:
     """The step at the cursor.  Private."""
-    taken = "Examples that this step decided"
+    taken = "Examples that this step decided; by tiles, those that the tile labels 1"
     return (
         Figure("Positives taken", count(view.positives_taken), taken),
         Figure("Negatives taken", count(view.negatives_taken), taken),

@@ -49,7 +49,7 @@ def report(release: Release) -> dict[str, Any]:
         "release": release.to_dict(),
     }
     if privacy is not None:
-        document["account"] = _account(privacy)
+        document["account"] = _account(privacy, dict(release.parameters))
     return document
 
 
@@ -73,12 +73,12 @@ def step_members(release: StepRelease | TileStep) -> dict[str, Any]:
     return {"box": box, "inside": int(release.inside), "piece": piece}
 
 
-def _account(privacy: PrivacySpent) -> str:
+def _account(privacy: PrivacySpent, parameters: dict[str, Any]) -> str:
     if privacy.account == "parallel":
         count = f"noisy count: epsilon {privacy.epsilon_noise:g}; " if privacy.epsilon_noise else ""
         return (
             f"{count}tiles: epsilon {privacy.epsilon_selection:g} in parallel, for an example "
-            f"lies in one tile, eta = {privacy.eta:.6g} in each of {privacy.steps}"
+            f"lies in one tile, eta = {privacy.eta:.6g} in each of {parameters['tiles'] ** 2}"
         )
     return (
         f"noisy counts: epsilon {privacy.epsilon_noise:g} by basic composition; selections: "

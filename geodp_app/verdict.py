@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from geodp_app.document.work import Work
+from geodp_app.document.work import RunSettings, Work
 from geometry.halfplane import HalfplaneLattice
 from learners.planner import LearnerName, Setting, error_guaranteed
-from learners.rule_of_thumb import expected_error
+from learners.rule_of_thumb import expected_error, expected_error_by_tiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,8 @@ def verdict(work: Work) -> Verdict:
             "It looks for the best piece in every step and adds no noise.",
         )
     n = work.sampling.n if work.examples is None else len(work.examples.points)
+    if run.by_tiles:
+        return _by_tiles(run, n)
     try:
         setting = Setting(
             k=run.k,
@@ -50,7 +52,6 @@ def verdict(work: Work) -> Verdict:
         expected = expected_error(setting, n, _gain_share(work), run.n_steps)
     except ValueError as error:
         return Verdict("", f"These settings cannot run: {error}.")
-    seeded = "" if run.seed is None else " A seeded run is not private."
     sure = 1 - run.beta
     if plan.alpha is None:
         promise = (
@@ -66,7 +67,26 @@ def verdict(work: Work) -> Verdict:
         f"In practice expect an error of about {_percent(expected)} "
         f"if {run.k} pieces fit the shape."
     )
-    return Verdict(promise + seeded, practice)
+    return Verdict(promise + _seeded(run), practice)
+
+
+def _by_tiles(run: RunSettings, n: int) -> Verdict:
+    """What runs by tiles reached: nothing is proved of their error."""
+    try:
+        expected = expected_error_by_tiles(run.epsilon, run.neighbours, n)
+    except ValueError as error:
+        return Verdict("", f"These settings cannot run: {error}.")
+    given = "" if run.tiles is None else " and as many tiles as a run chooses itself"
+    return Verdict(
+        "Proved: nothing about the error, whatever the shape; privacy holds in any case."
+        + _seeded(run),
+        f"In practice expect an error of about {_percent(expected)} for shapes of few "
+        f"edges{given}.",
+    )
+
+
+def _seeded(run: RunSettings) -> str:
+    return "" if run.seed is None else " A seeded run is not private."
 
 
 def _gain_share(work: Work) -> float:

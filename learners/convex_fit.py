@@ -2,8 +2,8 @@
 
 Labels of grid points, as a release predicts them, are read off at up to 257 x 257 places.
 Halfplanes are taken greedily while they gain (:mod:`learners.best_piece`, a lost point weighing
-more than a gained one); then each in turn is replaced by the best one given the others, by the number
-of points it gets wrong, or dropped when that costs next to nothing, until nothing changes.
+more than a gained one); then each in turn is replaced by the best one given the others, by the
+number of points it gets wrong, or dropped when that costs next to nothing, until nothing changes.
 
 A function of its input: no noise, and no charge when the input is a release (docs/privacy.md,
 lemma 6).

@@ -1,7 +1,8 @@
-"""What the set-cover learners share: parameters, examples, and scikit-learn's conventions.
+"""What the learners share: parameters, examples, and scikit-learn's conventions.
 
 Parameters are stored by ``__init__`` unchanged and checked when a run starts; learned
-attributes end in ``_``.  scikit-learn is not imported.
+attributes end in ``_``.  scikit-learn is not imported, but its pipelines, scores and searches
+take the learners, see :mod:`learners.sklearn_support`.
 """
 
 from __future__ import annotations
@@ -24,16 +25,32 @@ from learners.records import CoverRelease, MosaicRelease, Release, StepRecord, S
 from learners.scores import Role
 from learners.selection import PieceKind, Selection, Watch
 from learners.set_cover import default_steps, plan_budget, private_steps, theorem_steps
+from learners.sklearn_support import (
+    check_column_names,
+    classifier_tags,
+    column_names,
+    not_fitted_error,
+    refuse_sparse,
+)
 
 SelectionName = Literal["envelope", "arrangement"]
 
 
 class Estimator(ABC):
-    """fit, predict, score and parameters of a learner that is a stream of step records."""
+    """fit, predict, score and parameters of a learner that is a stream of step records.
+
+    Attributes
+    ----------
+    release_ : Release
+        The hypothesis of a complete run.
+    feature_names_in_ : ndarray of object, shape (2,)
+        Column names of the examples; only where they came as a data frame.
+    """
 
     role: Role
     grid: int
     release_: Release
+    feature_names_in_: NDArray[np.object_]
 
     @abstractmethod
     def steps(
@@ -46,7 +63,7 @@ class Estimator(ABC):
 
         Parameters
         ----------
-        X : array of int, shape (n, 2)
+        X : array or data frame of int, shape (n, 2)
             Grid coordinates (x, y), each in 0..grid.
         y : array, shape (n,)
             Labels 0 or 1.
@@ -57,23 +74,74 @@ class Estimator(ABC):
         ------
         ValueError
             If an example or a parameter is out of range.
+        TypeError
+            If X is a sparse matrix, or holds objects that are no numbers.
         """
         for _ in self.steps(X, y, watch=watch):
             pass
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Labels 0/1, int64 of shape (n,), of grid points, shape (n, 2); exact."""
-        return self._fitted().predict(check_points(X, self.grid))
+        """Labels 0/1, int64 of shape (n,), of grid points, shape (n, 2); exact.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`fit`; or if X is a data frame with other columns than the examples had.
+        NotFittedError
+            If no run is complete.
+        """
+        release = self._fitted()
+        return release.predict(self._check_points(X, release))
 
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[np.int64]]:
         """Labels after the first step, the second, and so on."""
-        return self._fitted().staged_predict(check_points(X, self.grid))
+        release = self._fitted()
+        return release.staged_predict(self._check_points(X, release))
 
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Accuracy on labelled grid points."""
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Accuracy on labelled grid points.
+
+        Parameters
+        ----------
+        X : array or data frame of int, shape (n, 2)
+        y : array, shape (n,)
+            Labels 0 or 1.
+        sample_weight : array of float, shape (n,), optional
+            What each point counts; by default all the same.
+        """
+        predicted = self.predict(X)
+        labels = check_labels(y, len(predicted))
+        if sample_weight is None:
+            return float(np.mean(predicted == labels))
+        return float(np.average(predicted == labels, weights=np.asarray(sample_weight)))
+
+    @property
+    def classes_(self) -> NDArray[np.int64]:
+        """Labels, always [0, 1]: to take them from the examples would publish something."""
+        self._fitted()
+        return np.array([0, 1], dtype=np.int64)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Columns of X, always 2."""
+        self._fitted()
+        return 2
+
+    def _begin(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Forget the last run, and check the examples of the next; as :func:`check_examples`."""
+        # a run that is cancelled leaves nothing behind, nor the last run's release
+        self.__dict__.pop("release_", None)
+        self.__dict__.pop("feature_names_in_", None)
         points, labels = check_examples(X, y, self.grid)
-        return float(np.mean(self.predict(points) == labels))
+        names = column_names(X)
+        if names is not None:
+            self.feature_names_in_ = names
+        return points, labels
+
+    def _check_points(self, X: ArrayLike, release: Release) -> NDArray[np.int64]:
+        check_column_names(X, getattr(self, "feature_names_in_", None))
+        return check_points(X, release.d)
 
     def _publish(
         self,
@@ -131,8 +199,18 @@ class Estimator(ABC):
     def _fitted(self) -> Release:
         release: Release | None = getattr(self, "release_", None)
         if release is None:
-            raise ValueError(f"this {type(self).__name__} has not been fitted yet: call fit first")
+            raise not_fitted_error(
+                f"this {type(self).__name__} has not been fitted yet: call fit first"
+            )
         return release
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """What scikit-learn's check_is_fitted asks."""
+        return "release_" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks of a learner's kind and input."""
+        return classifier_tags(random=getattr(self, "seed", 0) is None)
 
 
 def _release(
@@ -219,9 +297,7 @@ class PrivateSetCover(Estimator):
         Parameters and errors as in :meth:`fit`.  Checks happen at the call, before the first
         record is asked for.
         """
-        # a run that is cancelled leaves nothing behind, nor the last run's release
-        self.__dict__.pop("release_", None)
-        points, labels = check_examples(X, y, self.grid)
+        points, labels = self._begin(X, y)
         if self.k is None:
             raise ValueError("k is missing: give the number of pieces")
         k = check_count("k", self.k)
@@ -292,18 +368,53 @@ def check_points(X: ArrayLike, d: int) -> NDArray[np.int64]:
     ValueError
         If the shape is wrong, or a coordinate is not a whole number in 0..d; the message
         names the first such row.
+    TypeError
+        If X is a sparse matrix, or holds objects that are no numbers.
     """
-    points = np.asarray(X)
-    if points.ndim != 2 or points.shape[1] != 2:
-        raise ValueError(f"X must have shape (n, 2), got {points.shape}")
-    if points.dtype.kind not in "iu":
-        if points.dtype.kind not in "fb":
-            raise ValueError(f"X must hold numbers, got dtype {points.dtype}")
-        whole = np.isfinite(points).all(axis=1) & (points == np.floor(points)).all(axis=1)
-        _refuse_rows(~whole, points, "is not a pair of whole numbers")
-    outside = np.asarray(((points < 0) | (points > d)).any(axis=1))
-    _refuse_rows(outside, points, f"is off the grid 0..{d}")
+    refuse_sparse(X)
+    points = _as_numbers(np.asarray(X))
+    if points.ndim != 2:
+        raise ValueError(f"X must have shape (n, 2), got {points.shape}: reshape your data")
+    if points.dtype.kind == "f":
+        _refuse_rows(~np.isfinite(points), points, "holds NaN or inf")
+    # before the columns are counted, as scikit-learn asks of who takes no negative values
+    _refuse_rows(points < 0, points, f"is off the grid 0..{d}: Negative values in data")
+    columns = points.shape[1]
+    if columns < 2:
+        raise ValueError(
+            f"X has {columns} feature(s) (shape={points.shape}) while a minimum of 2 "
+            "is required: x and y"
+        )
+    if columns > 2:
+        raise ValueError(f"X has {columns} features, but 2 are expected as input: x and y")
+    if points.dtype.kind == "f":
+        _refuse_rows(points != np.floor(points), points, "is not a pair of whole numbers")
+    _refuse_rows(points > d, points, f"is off the grid 0..{d}")
     return np.ascontiguousarray(points, dtype=np.int64)
+
+
+def check_labels(y: ArrayLike, n: int) -> NDArray[np.bool_]:
+    """Labels of n examples, bool of shape (n,).
+
+    Raises
+    ------
+    ValueError
+        If y has another shape, or holds anything but 0 and 1; the message names the first
+        such row.
+    """
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    labels = np.asarray(y)
+    _refuse_complex(labels, "y")
+    if labels.shape != (n,):
+        raise ValueError(f"y must have shape ({n},), got {labels.shape}")
+    wrong = np.asarray(~((labels == 0) | (labels == 1)))
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        fraction = labels.dtype.kind == "f" and labels[row] != np.floor(labels[row])
+        why = "a continuous target" if fraction else "Only binary classification is supported."
+        raise ValueError(f"row {row}: label {labels[row]!r} is neither 0 nor 1: {why}")
+    return labels.astype(np.bool_)
 
 
 def check_examples(
@@ -314,20 +425,33 @@ def check_examples(
     Raises
     ------
     ValueError
-        As :func:`check_points`; or if y has another length or holds anything but 0 and 1.
+        As :func:`check_points` and :func:`check_labels`.
+    TypeError
+        As :func:`check_points`.
     """
-    points = check_points(X, d)
-    labels = np.asarray(y)
-    if labels.shape != (len(points),):
-        raise ValueError(f"y must have shape ({len(points)},), got {labels.shape}")
-    wrong = np.asarray(~((labels == 0) | (labels == 1)))
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        raise ValueError(f"row {row}: label {labels[row]!r} is neither 0 nor 1")
-    return points, labels.astype(np.bool_)
+    refuse_sparse(X)
+    # the labels first: what is wrong with them is told even of points that cannot be used
+    points = np.asarray(X)
+    labels = check_labels(y, len(points) if points.ndim else 0)
+    return check_points(points, d), labels
+
+
+def _as_numbers(points: NDArray[Any]) -> NDArray[Any]:
+    """The same as integers or floats."""
+    _refuse_complex(points, "X")
+    if points.dtype.kind == "O":
+        return points.astype(np.float64)
+    if points.dtype.kind not in "iufb":
+        raise ValueError(f"X must hold numbers, got dtype {points.dtype}")
+    return points
+
+
+def _refuse_complex(values: NDArray[Any], name: str) -> None:
+    if values.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} has dtype {values.dtype}")
 
 
 def _refuse_rows(wrong: NDArray[np.bool_], points: NDArray[Any], what: str) -> None:
     if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        raise ValueError(f"row {row}: ({points[row, 0]}, {points[row, 1]}) {what}")
+        row = int(np.flatnonzero(wrong.any(axis=1))[0])
+        raise ValueError(f"row {row}: ({', '.join(map(str, points[row]))}) {what}")

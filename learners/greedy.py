@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.best_piece import BestPiece, best_piece, gain_less_loss
-from learners.estimator import Estimator, check_count, check_examples
+from learners.estimator import Estimator, check_count
 from learners.records import StepDiagnostics, StepRecord, StepRelease
 from learners.scores import Role, set_cover_score
 from learners.selection import PieceKind, Selected, Watch
@@ -107,7 +107,7 @@ class GreedySetCover(Estimator):
         one step.  A record comes when it is known whether it is the last, so after the search
         for the next piece; the last one's `steps` is the number of steps taken.
         """
-        points, labels = check_examples(X, y, self.grid)
+        points, labels = self._begin(X, y)
         k = check_count("k", self.k)
         limit = default_steps(k)
         if self.n_steps is not None:

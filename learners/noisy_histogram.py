@@ -34,7 +34,7 @@ from learners.accounting import (
     inner_budget,
     noise_scale,
 )
-from learners.estimator import Estimator, check_count, check_examples
+from learners.estimator import Estimator, check_count
 from learners.labelled_tiles import labelled_steps
 from learners.noise import discrete_laplace
 from learners.noise_arrays import discrete_laplace_array
@@ -274,10 +274,8 @@ class NoisyHistogramLearner(Estimator):
         Parameters and errors as in :meth:`fit`.  All noise is drawn at the call: the number of
         rectangles is known after it.
         """
-        # a run that is cancelled leaves nothing behind, nor the last run's release
-        self.__dict__.pop("release_", None)
         started = time.perf_counter()
-        points, labels = check_examples(X, y, self.grid)
+        points, labels = self._begin(X, y)
         # refuses a grid that cannot be used at all before anything is drawn
         HalfplaneLattice(self.grid)
         source = open_source(self.seed)

@@ -104,6 +104,9 @@ def box_mass(target, box, factor):
     """Prior of the box's lattice points and orders, times exp(rate * (bound - reference))."""
     volume = float(box[ORDERS]) * target.prior[edge_count(box)]
     if factor[MIX_USED] >= 0.0:
+        # nothing in it is admitted, and its peak means nothing
+        if factor[VOLUME] == 0.0:
+            return 0.0
         above = factor[PEAK] / MIX - target.reference
         return volume * factor[VOLUME] * math.exp(target.rate * above)
     for e in range(3):

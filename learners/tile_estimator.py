@@ -13,7 +13,7 @@ from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile, tile_square
 from learners.accounting import Neighbours
 from learners.concept_selection import ConceptSelection
-from learners.estimator import PrivateSetCover, SelectionName, check_count, check_examples
+from learners.estimator import PrivateSetCover, SelectionName, check_count
 from learners.randomness import RandomSource, open_source
 from learners.records import StepRecord
 from learners.selection import Watch
@@ -40,6 +40,8 @@ class TileRun:
         Public parameters.
     lattice : HalfplaneLattice
         Of the tiles' own frames.
+    edges : int
+        Most edges of a piece.
     budget : TileBudget
     source : RandomSource
     watch : callable or None
@@ -50,6 +52,7 @@ class TileRun:
     tiles: tuple[Tile, ...]
     parameters: tuple[tuple[str, int], ...]
     lattice: HalfplaneLattice
+    edges: int
     budget: TileBudget
     source: RandomSource
     watch: Watch | None
@@ -60,7 +63,7 @@ class TileRun:
             self.points,
             self.labels,
             tiles=self.tiles,
-            selection=ConceptSelection(self.lattice),
+            selection=ConceptSelection(self.lattice, self.edges),
             eta=self.budget.eta,
             source=self.source,
             watch=self.watch,
@@ -82,6 +85,9 @@ class TileEstimator(PrivateSetCover):
     tiles : int, optional
         Tiles along a side of the square.  By default a small part of epsilon is spent on a noisy
         number of examples, which chooses them.
+    edges : int
+        Most edges of a tile's piece, 1 or 2.  One is faster where many labels are wrong: a draw
+        of two takes seconds where one label in ten is wrong, and minutes where three are.
     n_steps, alpha, beta, selection :
         Of a run with `k`, see :class:`learners.estimator.PrivateSetCover`.
     neighbours : {"add-remove", "replace-one"}
@@ -104,6 +110,7 @@ class TileEstimator(PrivateSetCover):
         k: int | None = None,
         grid: int = 1024,
         tiles: int | None = None,
+        edges: int = 2,
         n_steps: int | None = None,
         alpha: float | None = None,
         beta: float = 0.1,
@@ -126,6 +133,7 @@ class TileEstimator(PrivateSetCover):
             seed=seed,
         )
         self.tiles = tiles
+        self.edges = edges
 
     def steps(
         self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
@@ -139,17 +147,17 @@ class TileEstimator(PrivateSetCover):
             if self.tiles is not None:
                 raise ValueError("a run with k pieces has no tiles: give k or tiles, not both")
             return super().steps(X, y, watch=watch)
-        # a run that is cancelled leaves nothing behind, nor the last run's release
-        self.__dict__.pop("release_", None)
-        points, labels = check_examples(X, y, self.grid)
+        points, labels = self._begin(X, y)
         self._refuse_what_needs_k()
+        if self.edges not in (1, 2):
+            raise ValueError(f"a tile's piece has at most 1 or 2 edges, not {self.edges!r}")
         source = open_source(self.seed)
         budget = plan_tiles(
             self.epsilon, self.delta, self.neighbours, source.private, counted=self.tiles is None
         )
         tiles, parameters = self._divide(len(points), budget, source)
         lattice = tile_lattice(tiles, self.measure)
-        run = TileRun(points, labels, tiles, parameters, lattice, budget, source, watch)
+        run = TileRun(points, labels, tiles, parameters, lattice, self.edges, budget, source, watch)
         return self._by_tiles(run)
 
     @abstractmethod
@@ -164,11 +172,12 @@ class TileEstimator(PrivateSetCover):
         HalfplaneLattice(self.grid, self.measure)
         if self.tiles is not None:
             per_side = check_count("tiles", self.tiles)
-            return tile_square(self.grid, per_side), (("tiles", per_side),)
+            return tile_square(self.grid, per_side), (("tiles", per_side), ("edges", self.edges))
         assert budget.scale is not None  # the budget pays for a count
         count = noisy_count(n, budget.scale, source)
         per_side = tiles_per_side(count, budget.eta, self.grid)
-        return tile_square(self.grid, per_side), (("tiles", per_side), ("noisy_count", count))
+        public = (("tiles", per_side), ("edges", self.edges), ("noisy_count", count))
+        return tile_square(self.grid, per_side), public
 
     def _refuse_what_needs_k(self) -> None:
         for name, default in (("n_steps", None), ("alpha", None), ("selection", "envelope")):

@@ -347,6 +347,8 @@ def test_an_empty_drawing_gives_zeros_or_says_what_to_do():
         (lambda d: d.set_run(beta=0), "beta must lie strictly between 0 and 1"),
         (lambda d: d.set_run(k=0), "k = 0"),
         (lambda d: d.set_run(n_steps=0), "number of steps 0"),
+        (lambda d: d.set_run(tiles=0), "tiles = 0"),
+        (lambda d: d.set_run(tiles=129), "tiles = 129: use a whole number in 1..128"),
         (lambda d: d.set_run(seed=-3), "seed of the run -3"),
         (lambda d: d.set_run(measure="round"), "measure 'round'"),
         (lambda d: d.set_run(neighbours="two"), "neighbours 'two'"),
@@ -470,7 +472,7 @@ def test_every_example_opens_with_settings_that_suit_it(name):
     d.open_example(name)
     work = d.work
     assert (work.run.k, work.run.n_steps) == EXAMPLE_SETTINGS[name]
-    assert (work.run.learner, work.run.epsilon) == ("union", 0.3)
+    assert (work.run.learner, work.run.epsilon) == ("tiles", 0.3)
     assert (work.drawing.grid, work.examples, work.sampling.n) == (1024, None, 500)
     assert (work.bounds is not None) == (name in ("croatia", "switzerland", "italy"))
     assert work.name
@@ -482,9 +484,10 @@ def test_every_example_opens_with_settings_that_suit_it(name):
 
 
 def test_an_example_keeps_another_learner_of_unions_and_unknown_ones_are_named():
-    assert example_work("L").run.learner == "union"
-    greedy = Work(run=replace(Work().run, learner="greedy-union"))
-    assert example_work("L", greedy).run.learner == "greedy-union"
+    assert example_work("L").run.learner == "tiles"
+    for learner in ("union", "greedy-union"):
+        base = Work(run=replace(Work().run, learner=learner))
+        assert example_work("L", base).run.learner == learner
     with pytest.raises(assets.UnknownExampleError, match="no example 'moon'"):
         document().open_example("moon")
 

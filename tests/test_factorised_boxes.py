@@ -17,6 +17,7 @@ from learners import factorised_boxes
 from learners.boxes import ORDERS, SHEETS, pack_sheets
 from learners.factorised_boxes import MIX, SIDE, make_workspace, order_by_column
 from learners.factorised_moves import examine
+from learners.partition import box_mass
 from learners.scores import Score
 from learners.target import Target
 
@@ -233,3 +234,11 @@ def test_too_many_uncertain_examples_are_refused() -> None:
     box[SHEETS] = pack_sheets((0,))
     _, count = examined(lattice, points, labels, box)
     assert count == -1
+
+
+def test_a_factorised_box_without_admitted_points_weighs_nothing() -> None:
+    """However far below its idle peak the reference lies: no infinity times zero."""
+    target = a_target(Score(1, 0, 0, total=True), 1.0)._replace(reference=-5000)
+    box = np.zeros(16, dtype=np.int64)
+    box[SHEETS], box[ORDERS] = pack_sheets((0,)), 1
+    assert box_mass(target, box, np.array([8.0, 0.0, 0.0])) == 0.0

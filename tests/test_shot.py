@@ -45,7 +45,7 @@ def test_a_picture_and_the_learned_shape(tmp_path: Path) -> None:
     assert len(colours(tmp_path / "w.png")) > 100
     learned = json.loads((tmp_path / "l.geojson").read_text())
     assert learned["geodp"]["release"]["privacy"]["private"] is True
-    assert done.stderr.strip() == "w.png: 1 of 1 steps, finished"
+    assert done.stderr.strip() == "w.png: 9 of 9 steps, finished"
 
 
 def test_a_picture_at_twice_the_pixels_before_any_step(tmp_path: Path) -> None:

@@ -153,12 +153,12 @@ def test_a_release_holds_public_numbers_only() -> None:
     points, labels = sample(64, 4321)
     model = PolygonUnionLearner(grid=64, seed=987654321).fit(points, labels)
     parameters = dict(model.release_.parameters)
-    assert set(parameters) == {"tiles", "noisy_count"}
+    assert set(parameters) == {"tiles", "edges", "noisy_count"}
     assert parameters["noisy_count"] != 4321
     text = json.dumps(model.release_.to_dict())
     assert "987654321" not in text
     assert "4321" not in text.replace(str(parameters["noisy_count"]), "")
-    assert set(dict(fitted(tiles=2).release_.parameters)) == {"tiles"}
+    assert set(dict(fitted(tiles=2).release_.parameters)) == {"tiles", "edges"}
 
 
 @pytest.mark.parametrize(
@@ -214,6 +214,8 @@ def test_all_examples_on_one_point() -> None:
         ({"alpha": 0.1}, "give k"),
         ({"selection": "arrangement"}, "give k"),
         ({"tiles": 0}, "tiles must be"),
+        ({"edges": 3}, "at most 1 or 2 edges"),
+        ({"edges": 0}, "at most 1 or 2 edges"),
         ({"tiles": 66}, "has no 66 tiles"),
         ({"epsilon": 0.0}, "epsilon"),
         ({"neighbours": "other"}, "neighbours"),
@@ -225,6 +227,12 @@ def test_what_makes_no_sense_is_refused(parameters: dict[str, Any], message: str
     with pytest.raises(ValueError, match=message):
         model.steps(*sample(64, 10))
     assert not hasattr(model, "release_")
+
+
+def test_one_edge_a_tile() -> None:
+    release = fitted(edges=1).release_
+    assert isinstance(release, MosaicRelease)
+    assert max(len(step.piece) for step in release.tiles) == 1
 
 
 def test_a_cancelled_run_releases_nothing() -> None:

@@ -17,7 +17,8 @@ SQUARE = Drawing(64, (Shape(((8, 8), (40, 8), (40, 40), (8, 40))),))
 
 def work(n: int, **run: object) -> Work:
     base = Work(drawing=SQUARE)
-    return replace(base, sampling=replace(base.sampling, n=n), run=replace(base.run, k=1, **run))
+    settings = replace(base.run, **{"learner": "union", "k": 1, **run})
+    return replace(base, sampling=replace(base.sampling, n=n), run=settings)
 
 
 def test_few_examples_promise_nothing_and_say_so() -> None:
@@ -41,6 +42,35 @@ def test_a_seeded_run_and_a_greedy_one_are_not_called_private() -> None:
     assert "No privacy" in verdict(work(1_000, learner="greedy-union")).promise
 
 
+@pytest.mark.parametrize(
+    ("n", "run", "error"),
+    [
+        (10_000, {}, "0.90%"),
+        (100_000, {}, "0.09%"),
+        (10_000, {"neighbours": "replace-one"}, "1.8%"),
+        (10_000, {"epsilon": 0.1}, "9.0%"),
+        (100, {}, "50%"),
+    ],
+)
+def test_by_tiles_the_expected_error_falls_with_n_times_epsilon(
+    n: int, run: dict[str, object], error: str
+) -> None:
+    told = verdict(work(n, learner="tiles", **run))
+    assert told.practice == f"In practice expect an error of about {error} for shapes of few edges."
+    assert told.promise.startswith("Proved: nothing about the error")
+    assert "not private" not in told.promise
+
+
+def test_by_tiles_too_a_seed_and_a_number_of_tiles_are_told() -> None:
+    told = verdict(work(1_000, learner="tiles", seed=3, tiles=4))
+    assert "not private" in told.promise
+    assert "as many tiles as a run chooses itself" in told.practice
+
+
 @pytest.mark.parametrize("change", [{"epsilon": -1.0}, {"delta": 2.0}, {"beta": 0.0}])
 def test_impossible_settings_are_named(change: dict[str, float]) -> None:
     assert "cannot run" in verdict(work(1_000, **change)).practice
+
+
+def test_by_tiles_an_impossible_epsilon_is_named() -> None:
+    assert "cannot run" in verdict(work(1_000, learner="tiles", epsilon=-1.0)).practice

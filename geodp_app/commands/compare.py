@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +20,7 @@ from geodp_app.comparison import (
     make_contender,
     total_spent,
 )
+from geodp_app.comparison_folder import check_folder, file_name, write_shapes
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples, read_examples
 from geodp_app.formatting import count, duration, percentage
@@ -168,58 +166,6 @@ def _read(options: argparse.Namespace) -> tuple[Examples, Examples]:
             "both the same --grid and --bounds when they are made"
         )
     return examples, test
-
-
-# --- the folder of shapes ----------------------------------------------------------------------
-
-
-def check_folder(folder: Path) -> None:
-    """Find out before long work whether the folder can be made.
-
-    Raises
-    ------
-    InputError
-        If it is a file, is not empty, or its own folder is missing or cannot be written to.
-    """
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: is a file; name a new folder")
-    if folder.exists() and any(folder.iterdir()):
-        raise InputError(f"{folder}: is not empty; name a new folder")
-    home = Path(os.path.realpath(folder)).parent
-    if not home.is_dir():
-        raise InputError(f"{folder}: there is no folder {home}")
-    try:
-        with tempfile.TemporaryFile(dir=home):
-            pass
-    except OSError as error:
-        raise InputError(f"{folder}: cannot write to {home}: {error.strerror}") from None
-
-
-def write_shapes(folder: Path, rows: Sequence[Row]) -> None:
-    """Write every shape as GeoJSON: the folder appears with all of them, or not at all.
-
-    Raises
-    ------
-    OSError
-        As the system reports it.
-    """
-    target = Path(os.path.realpath(folder))
-    temporary = target.parent / f".geodp-{os.getpid()}-{target.name}.tmp"
-    temporary.mkdir()
-    try:
-        for row in rows:
-            (temporary / file_name(row)).write_text(row.geojson, encoding="utf-8", newline="")
-        if target.is_dir():
-            target.rmdir()  # it is empty; not all systems replace an empty folder
-        os.replace(temporary, target)
-    except BaseException:  # KeyboardInterrupt too: nothing half-written may stay
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
-
-
-def file_name(row: Row) -> str:
-    """The name of a row's file in the folder."""
-    return f"{row.name}.geojson"
 
 
 # --- what is printed ---------------------------------------------------------------------------

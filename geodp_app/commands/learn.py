@@ -24,7 +24,7 @@ POINTS is a CSV with a header: x,y,label in grid units 0..d, or lon,lat,label in
 spent, and nothing else from the examples.
 
 A union is learned tile by tile: the square is divided, and each tile learns a piece of at most
-three edges with the whole epsilon.  With --k it is covered by triangles, one after the other,
+two edges with the whole epsilon.  With --k it is covered by triangles, one after the other,
 each with a share of epsilon."""
 
 

@@ -133,8 +133,8 @@ def example_work(name: str, base: Work | None = None) -> Work:
     target = read_geojson(example_path(name))
     drawing, bounds = place_drawing(target, EXAMPLE_GRID)
     k, steps = EXAMPLE_SETTINGS[name]
-    # k and steps were tried with unions
-    learner = base.run.learner if base.run.learner.endswith("union") else "union"
+    # no example is convex; k and steps were tried with unions
+    learner = "tiles" if base.run.learner.endswith("convex") else base.run.learner
     change = GridChange.between(base.frame, Frame(EXAMPLE_GRID))
     return replace(
         base,

@@ -60,7 +60,7 @@ class RunSettings:
         Of a run by tiles, tiles along a side; None lets a noisy count choose.
     """
 
-    learner: LearnerChoice = "union"
+    learner: LearnerChoice = "tiles"
     epsilon: float = 1.0
     delta: float = 1e-6
     k: int = 4

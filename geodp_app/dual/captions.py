@@ -2,14 +2,64 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from geodp_app.dual.shading import Scale, ShadeMode
 from geodp_app.dual.sheets import dual_position, equation_words, number, sheet_words
 from geometry.halfplane import Halfplane, HalfplaneLattice
+from learners.records import TileStep
 
 EMPTY = "Sample examples to see their dual lines"
 EMPTY_RELEASE = "Nothing has been released yet: chosen points will appear here"
 NO_PROBABILITIES = "This run has no probabilities to show: its choice was not random"
 POINT_AT = "Point at a sheet to read a halfplane"
+
+
+@dataclass(frozen=True, slots=True)
+class TileShown:
+    """The tile whose dual plane is shown.
+
+    Attributes
+    ----------
+    number, tiles : int
+        Its step, from 1, and how many tiles there are.
+    step : TileStep
+    """
+
+    number: int
+    tiles: int
+    step: TileStep
+
+    @property
+    def name(self) -> str:
+        """Which tile it is."""
+        return f"tile {self.number:,} of {self.tiles:,}"
+
+    @property
+    def place(self) -> str:
+        """Where it lies, in the frame of the grid."""
+        tile = self.step.tile
+        return f"x {tile.x0}–{tile.x1}, y {tile.y0}–{tile.y1}"
+
+    @property
+    def label(self) -> str:
+        """What was chosen."""
+        inside, outside = (1, 0) if self.step.inside else (0, 1)
+        edges = len(self.step.piece)
+        if not edges:
+            return f"No halfplane was chosen: all of the tile is labelled {inside}."
+        many = "halfplane" if edges == 1 else f"{edges} halfplanes"
+        return f"Inside the {many} it is labelled {inside}, outside {outside}."
+
+    @property
+    def no_examples(self) -> str:
+        """Said where its dual lines would be."""
+        return f"No examples in tile {self.number:,}"
+
+    @property
+    def no_piece(self) -> str:
+        """Said where its chosen points would be."""
+        return f"No halfplane in tile {self.number:,}"
 
 
 def reading_words(lattice: HalfplaneLattice) -> str:
@@ -24,14 +74,14 @@ def reading_words(lattice: HalfplaneLattice) -> str:
 
 def shading_words(mode: ShadeMode, edge: int, edges: int) -> str:
     """What the colours answer."""
+    others = {2: "the other one", 3: "the other two"}.get(edges)
+    stays = "staying as it is" if edges == 2 else "staying as they are"
     if mode == "probability":
-        given = f" for edge {edge + 1}, the other two staying as they are" if edges == 3 else ""
-        return f"Colour: how likely each place was{given or ' to be chosen'}."
-    where = "it"
-    if edges == 3:
-        where = f"edge {edge + 1}"
-    others = " and the other two stayed as they are" if edges == 3 else ""
-    return f"Colour: how good the newest piece would be if {where} were elsewhere{others}."
+        given = f" for edge {edge + 1}, {others} {stays}" if others else " to be chosen"
+        return f"Colour: how likely each place was{given}."
+    where = f"edge {edge + 1}" if others else "it"
+    given = f", {others} {stays}" if others else ""
+    return f"Colour: how good the newest piece would be if {where} were elsewhere{given}."
 
 
 def hover_words(

@@ -60,7 +60,7 @@ class Mark:
         return str(self.step)
 
 
-def chosen_marks(pieces: Sequence[Piece], newest: int) -> tuple[Mark, ...]:
+def chosen_marks(pieces: Sequence[Piece], newest: int, first: int = 1) -> tuple[Mark, ...]:
     """Marks of the pieces up to the newest, oldest first.
 
     Parameters
@@ -68,9 +68,11 @@ def chosen_marks(pieces: Sequence[Piece], newest: int) -> tuple[Mark, ...]:
     pieces : sequence of tuple of Halfplane
     newest : int
         Index of the newest piece to show; -1 shows none.
+    first : int
+        Step of the first piece.
     """
     return tuple(
-        Mark(i + 1, edge, len(piece), halfplane.sheet, *dual_position(halfplane), newest - i)
+        Mark(i + first, edge, len(piece), halfplane.sheet, *dual_position(halfplane), newest - i)
         for i, piece in enumerate(pieces[: newest + 1])
         for edge, halfplane in enumerate(piece)
     )

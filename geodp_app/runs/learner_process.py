@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from geodp_app.document.work import LearnerChoice
 from geodp_app.runs import messages
+from geodp_app.runs.mosaics import all_tiles
 from geodp_app.runs.protocol import (
     BoxView,
     Cancel,
@@ -46,7 +47,7 @@ from geodp_app.runs.protocol import (
     Stepped,
     Stopped,
 )
-from geometry.halfplane import HalfplaneLattice
+from geometry.halfplane import HalfplaneLattice, Measure
 from learners.records import StepRecord
 from learners.selection import Cancelled, SelectionProgress
 
@@ -71,12 +72,17 @@ class PeerGone(Exception):
 
 def main(pipe: Connection[Any, Any]) -> None:
     """Serve until the pipe is closed: the process's entry."""
+    settle()
+    LearnerServer(pipe).serve()
+
+
+def settle() -> None:
+    """What every process that computes for the window does first."""
     # Ctrl+C is for the window, which then closes the pipe
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    LearnerServer(pipe).serve()
 
 
 def _end_with_parent() -> None:
@@ -210,7 +216,10 @@ class _Run:
     def __init__(self, number: int, job: Job, look: Callable[[Progressed | None], None]) -> None:
         self.number = number
         self.learner = make_learner(job.settings.learner, job.grid, job.settings.parameters())
-        self._lattice = HalfplaneLattice(job.grid, job.settings.measure)
+        self._measure = job.settings.measure
+        # of a run by tiles it is known once there are tiles
+        by_tiles = job.settings.by_tiles
+        self._lattice = None if by_tiles else HalfplaneLattice(job.grid, self._measure)
         self._look = look
         self._step = 0
         self._began = self._reported = 0.0
@@ -225,6 +234,8 @@ class _Run:
         self._began = self._reported = time.monotonic()
         try:
             record = next(self._stream)
+            if self._lattice is None:
+                self._lattice = _own_lattice(record, self._measure)
             return _portable(record), self._views(self._last)
         finally:
             # it holds on to the sampler's tables
@@ -248,7 +259,7 @@ class _Run:
         self._look(report)
 
     def _views(self, progress: SelectionProgress | None) -> tuple[BoxView, ...]:
-        if progress is None or progress.heaviest is None:
+        if progress is None or progress.heaviest is None or self._lattice is None:
             return ()
         unit = float(1 << self._lattice.bits)
         return tuple(
@@ -262,6 +273,13 @@ class _Run:
             )
             for box in progress.heaviest(MOST_BOXES)
         )
+
+
+def _own_lattice(record: StepRecord, measure: Measure) -> HalfplaneLattice:
+    """The lattice of every tile's own frame."""
+    from learners.tiles import tile_lattice
+
+    return tile_lattice(all_tiles([record]), measure)
 
 
 def _portable(record: StepRecord) -> StepRecord:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from geodp_app.runs import messages
 from geodp_app.runs.learner_process import main
-from geodp_app.runs.protocol import Reply, Request
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -29,17 +28,24 @@ class ProcessLink:
     receive : callable
         Called from a thread with this link and every reply, and at last with None when the
         process has ended, whoever ended it.
+    entry : callable
+        What runs in the process, given its end of the pipe; of a module that can be imported.
     """
 
-    def __init__(self, receive: Callable[[ProcessLink, Reply | None], None]) -> None:
+    def __init__(
+        self,
+        receive: Callable[[ProcessLink, Any], None],
+        entry: Callable[[Connection[Any, Any]], None] = main,
+    ) -> None:
         self._receive = receive
-        self._requests: SimpleQueue[Request | None] = SimpleQueue()
+        self._entry = entry
+        self._requests: SimpleQueue[object | None] = SimpleQueue()
         self._process: SpawnProcess | None = None
         self._unwanted = False
         self._reader = threading.Thread(target=self._live, name="geodp-replies", daemon=True)
         self._reader.start()
 
-    def send(self, request: Request) -> None:
+    def send(self, request: object) -> None:
         """Put a request on its way; never waits.  Without a process it is lost."""
         self._requests.put(request)
 
@@ -76,7 +82,9 @@ class ProcessLink:
         # spawn: a fork of a process with threads and a window is not safe
         context = multiprocessing.get_context("spawn")
         here, there = context.Pipe()
-        process = context.Process(target=main, args=(there,), name="geodp-learner", daemon=True)
+        process = context.Process(
+            target=self._entry, args=(there,), name="geodp-learner", daemon=True
+        )
         try:
             process.start()
         except OSError:

@@ -227,6 +227,11 @@ class RunLog:
         return tuple(record.release.piece for record in self._records[: self._cursor])
 
     @property
+    def newest_piece(self) -> Piece:
+        """The piece of the last step shown; empty before the first, and for a tile without one."""
+        return self._records[self._cursor - 1].release.piece if self._cursor else ()
+
+    @property
     def tile_steps(self) -> tuple[TileStep, ...]:
         """Steps of a run by tiles that are shown; the last is the newest."""
         shown = (record.release for record in self._records[: self._cursor])

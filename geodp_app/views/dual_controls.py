@@ -80,7 +80,7 @@ class DualControls(QWidget):
             box.toggled.connect(lambda _: self.lines_changed.emit())
         self.modes = [_button(text, tip) for _, text, tip in _MODES]
         self.edges = [
-            _button(str(i + 1), f"Shade by where edge {i + 1} could be, the other two fixed")
+            _button(str(i + 1), f"Shade by where edge {i + 1} could be, the others fixed")
             for i in range(3)
         ]
         for i, button in enumerate(self.edges):
@@ -132,7 +132,7 @@ class DualControls(QWidget):
         """How many edges the newest piece has; with one there is nothing to select."""
         self._edges = edges
         self._show_edges()
-        if edges != 3:
+        if self.edge >= edges:
             self.edges[0].setChecked(True)
 
     def set_release_view(self, on: bool) -> None:
@@ -142,7 +142,9 @@ class DualControls(QWidget):
         self._show_edges()
 
     def _show_edges(self) -> None:
-        self.edge_row.setVisible(self._edges == 3 and not self._release)
+        for i, button in enumerate(self.edges):
+            button.setVisible(i < self._edges)
+        self.edge_row.setVisible(self._edges > 1 and not self._release)
 
     def set_palette(self, palette: Palette) -> None:
         """Take the colours of the lines."""

@@ -31,8 +31,9 @@ from geometry.halfplane import HalfplaneLattice, Sheet
 PICK = 10.0
 #: Lines are smoothed up to so many.
 _SMOOTH = 400
-#: Square pixels a line needs to be drawn at full strength; no line is fainter than this.
-_AREA_A_LINE, _FAINTEST = 1_000.0, 0.28
+#: Square pixels a line needs to be drawn at full strength; no line is fainter than this, and
+#: over a shading than that.
+_AREA_A_LINE, _FAINTEST, _FAINTEST_SHADED = 1_000.0, 0.28, 0.08
 #: Milliseconds from a change of the window to new lines.
 _PAUSE = 30
 #: Room around the window, as a share of it, in which lines are kept for panning.
@@ -306,7 +307,10 @@ class SheetView(QWidget):
         smooth = self._drawn <= _SMOOTH
         area = self.plot.width() * self.plot.height()
         alpha = area / (_AREA_A_LINE * max(1, self._drawn))  # crowded lines step back
-        alpha = min(max(alpha, _FAINTEST), 0.5 if self._dim else 0.8)
+        if self._dim:
+            alpha = min(max(alpha, _FAINTEST_SHADED), 0.5)
+        else:
+            alpha = min(max(alpha, _FAINTEST), 0.8)
         self.positive.setPen(cosmetic(self._palette.positive, 1.0, alpha=alpha))
         self.negative.setPen(cosmetic(self._palette.negative, 1.0, dash=(6, 4), alpha=alpha))
         for item in (self.positive, self.negative):

@@ -19,6 +19,7 @@ from geodp_app.dual.captions import (
     EMPTY_RELEASE,
     NO_PROBABILITIES,
     POINT_AT,
+    TileShown,
     hover_words,
     reading_words,
     shading_words,
@@ -60,7 +61,8 @@ class DualView(QWidget):
         super().__init__(parent)
         self._lattice: HalfplaneLattice | None = None
         self._pieces: tuple[Piece, ...] = ()
-        self._newest = -1
+        self._newest, self._first = -1, 1
+        self._tile: TileShown | None = None
         self._marks: tuple[Mark, ...] = ()
         self._edges, self._has_examples, self._release = 0, False, False
         self._shading: tuple[ShadedSheet, ...] = ()
@@ -160,7 +162,14 @@ class DualView(QWidget):
         self.pictures.set_examples(points if self._has_examples else None, labels, alive)
         self._explain()
 
-    def set_pieces(self, pieces: Sequence[Piece], newest: int) -> None:
+    def set_tile(self, tile: TileShown | None) -> None:
+        """Say that the sheets are those of a tile, in its own frame; None for the whole square."""
+        if tile != self._tile:
+            self._tile = tile
+            self.show_example(None)
+            self._explain()
+
+    def set_pieces(self, pieces: Sequence[Piece], newest: int, first: int = 1) -> None:
         """Take the chosen pieces.
 
         Parameters
@@ -169,14 +178,16 @@ class DualView(QWidget):
             In the order of the steps.
         newest : int
             Index of the newest piece to show; -1 for none.
+        first : int
+            Step of the first of them.
         """
-        self._pieces, self._newest = tuple(pieces), newest
+        self._pieces, self._newest, self._first = tuple(pieces), newest, first
         self._set_marks()
 
     def _set_marks(self) -> None:
         """Marks of the pieces, if they are of this class of halfplanes."""
         fits = all(self._fits(halfplane) for piece in self._pieces for halfplane in piece)
-        self._marks = chosen_marks(self._pieces, self._newest) if fits else ()
+        self._marks = chosen_marks(self._pieces, self._newest, self._first) if fits else ()
         self._edges = len(self._pieces[self._newest]) if self._marks else 0
         self.controls.set_edges(self._edges)
         self._mark()
@@ -205,8 +216,15 @@ class DualView(QWidget):
             view.set_boxes(boxes_on(self._boxes, sheet))
 
     def show_example(self, x: int | None, y: int | None = None) -> None:
-        """Highlight the dual line of an example at a grid point, or none."""
+        """Highlight the dual line of an example at a grid point, or none.
+
+        Of a tile, only points that it holds have a line.
+        """
         lattice = self._lattice
+        if self._tile is not None and x is not None and y is not None:
+            tile = self._tile.step.tile
+            held = tile.x0 <= x <= tile.x1 and tile.y0 <= y <= tile.y1
+            x, y = (x - tile.x0, y - tile.y0) if held else (None, None)
         for sheet, view in self.sheets.items():
             ends = np.empty((0, 2))
             if lattice is not None and x is not None and y is not None:
@@ -341,8 +359,7 @@ class DualView(QWidget):
         self.bar.set_scale(scale)
         self.bar.setVisible(scale is not None)
         if self._release:
-            self.caption.setText("Only the chosen points are shown: they are published.")
-            self._say_empty("" if self._marks else EMPTY_RELEASE)
+            self._explain_release()
             return
         if shade is None and self._shading and self.controls.mode == "probability":
             words = NO_PROBABILITIES
@@ -350,8 +367,20 @@ class DualView(QWidget):
             words = shading_words(self.controls.mode, self.controls.edge, self._edges)
         else:
             words = reading_words(self._lattice)
+        empty = EMPTY
+        if self._tile is not None:
+            words = f"{self._tile.label} {words}"
+            empty = self._tile.no_examples
         self.caption.setText(words)
-        self._say_empty("" if self._has_examples or self._marks else EMPTY)
+        self._say_empty("" if self._has_examples or self._marks else empty)
+
+    def _explain_release(self) -> None:
+        """What is published."""
+        words, empty = "Only the chosen points are shown: they are published.", EMPTY_RELEASE
+        if self._tile is not None:
+            words, empty = f"{self._tile.label} {words}", self._tile.no_piece
+        self.caption.setText(words)
+        self._say_empty("" if self._marks else empty)
 
     def _say_empty(self, words: str) -> None:
         self.empty.setText(words)

@@ -211,6 +211,8 @@ class BudgetCard(FiguresCard):
         self._column.insertWidget(1, self.banner)
         self._column.insertLayout(2, line)
         self._column.insertWidget(3, self.bar)
+        for value in self.values.values():
+            value.setWordWrap(True)  # the column is narrow
 
     def show_figures(self, view: FiguresView) -> None:
         """Fill in the numbers, the bar and the banner."""

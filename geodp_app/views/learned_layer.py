@@ -1,4 +1,4 @@
-"""The learned pieces on the plane: the newest flashes in, earlier ones fade."""
+"""The learned pieces or tiles on the plane: the newest flashes in, earlier ones fade."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from geodp_app.palette import Palette
 from geodp_app.views.paths import cosmetic, shape_path, tinted
 from geometry.halfplane import Halfplane
 from geometry.polygons import piece_polygon
+from geometry.tiling import Tile
 from learners.records import Piece
 
 #: The flash: opacity from strong to resting, in frames of 33 ms.
 _FLASH = 0.6
 _REST = 0.16
+#: A tile is all of its square: at rest the learned shape in it must be seen.
+_REST_TILE = 0.05
 _FRAMES = 18
 
 
@@ -26,6 +29,7 @@ class LearnedLayer:
     """Items of the hypothesis in one plot."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
+        self._tiling = _item(plot, z - 0.1)
         self._region = _item(plot, z)
         self._earlier = _item(plot, z + 0.1)
         self._newest = _item(plot, z + 0.2)
@@ -34,10 +38,12 @@ class LearnedLayer:
         self._timer = QTimer(plot, interval=33)
         self._timer.timeout.connect(self._fade)
         self._palette: Palette | None = None
+        self._tile: Tile | None = None
 
     def set_palette(self, palette: Palette) -> None:
         """Colours."""
         self._palette = palette
+        self._tiling.setPen(cosmetic(palette.border, 1.0, alpha=0.4))
         self._region.setPen(cosmetic(palette.learned, 2.4))
         self._region.setBrush(tinted(palette.learned, 0.14))
         self._earlier.setPen(cosmetic(palette.learned, 1.0, alpha=0.45))
@@ -50,22 +56,46 @@ class LearnedLayer:
         self, region: BaseGeometry | None, pieces: Sequence[Piece], d: int, *, flash: bool
     ) -> None:
         """Show the hypothesis so far; the last piece is the newest."""
-        self._region.setPath(QPainterPath() if region is None else shape_path(region))
+        self._tile = None
+        self._tiling.setPath(QPainterPath())
         self._earlier.setPath(_pieces_path(pieces[:-1], d))
-        self._newest.setPath(_pieces_path(pieces[-1:], d))
-        self._frame = 0 if flash and pieces else _FRAMES
+        self._show(region, _pieces_path(pieces[-1:], d), flash=flash and bool(pieces))
+
+    def show_tiles(
+        self,
+        region: BaseGeometry | None,
+        tiling: Sequence[Tile],
+        newest: Tile | None,
+        *,
+        flash: bool,
+    ) -> None:
+        """Show the hypothesis so far, all tiles, and the newest of those learned."""
+        self._tile = newest
+        self._tiling.setPath(_tiles_path(tiling))
+        self._earlier.setPath(QPainterPath())
+        path = QPainterPath() if newest is None else _tiles_path([newest])
+        self._show(region, path, flash=flash and newest is not None)
+
+    def _show(self, region: BaseGeometry | None, newest: QPainterPath, *, flash: bool) -> None:
+        self._region.setPath(QPainterPath() if region is None else shape_path(region))
+        self._newest.setPath(newest)
+        self._frame = 0 if flash else _FRAMES
         self._fade()
         if self._frame < _FRAMES:
             self._timer.start()
 
     def point_at(self, halfplane: Halfplane | None, d: int) -> None:
-        """Show the halfplane that is pointed at in the dual plane."""
-        path = QPainterPath() if halfplane is None else _pieces_path([(halfplane,)], d)
+        """Show the halfplane that is pointed at in the dual plane, that of the newest tile."""
+        path = QPainterPath()
+        if halfplane is not None and self._tile is not None:
+            path = shape_path(self._tile.piece_polygon((halfplane,)))
+        elif halfplane is not None:
+            path = _pieces_path([(halfplane,)], d)
         self._pointed.setPath(path)
 
     def set_steps_visible(self, visible: bool) -> None:
         """Show or hide the single steps; the region stays."""
-        for item in (self._earlier, self._newest, self._pointed):
+        for item in (self._tiling, self._earlier, self._newest, self._pointed):
             item.setVisible(visible)
 
     def _fade(self) -> None:
@@ -75,7 +105,8 @@ class LearnedLayer:
         if self._frame >= _FRAMES:
             self._timer.stop()
         share = 1 - self._frame / _FRAMES
-        alpha = _REST + (_FLASH - _REST) * share * share
+        rest = _REST if self._tile is None else _REST_TILE
+        alpha = rest + (_FLASH - rest) * share * share
         self._newest.setBrush(tinted(self._palette.chosen, alpha))
 
 
@@ -90,4 +121,12 @@ def _pieces_path(pieces: Sequence[Piece], d: int) -> QPainterPath:
     path = QPainterPath()
     for piece in pieces:
         path.addPath(shape_path(piece_polygon(piece, d)))
+    return path
+
+
+def _tiles_path(tiles: Sequence[Tile]) -> QPainterPath:
+    path = QPainterPath()
+    for tile in tiles:
+        left, bottom, right, top = (float(edge) for edge in tile.edges)
+        path.addRect(left, bottom, right - left, top - bottom)
     return path

@@ -31,6 +31,7 @@ from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.stored_run import StoredRun
 from geodp_app.verdict import verdict
 from geodp_app.views.about import about_text, privacy_text
+from geodp_app.views.compare_window import CompareWindow
 from geodp_app.views.dual_view import DualView
 from geodp_app.views.error_chart import ErrorChart
 from geodp_app.views.fault_watch import FaultWatch
@@ -48,7 +49,6 @@ from geodp_app.views.window_files import WindowFiles
 from geodp_app.views.window_pictures import write_widget
 from geodp_app.views.window_recovery import WindowRecovery
 from geodp_app.views.window_runs import WindowRuns, spent_text
-from geometry.halfplane import HalfplaneLattice
 
 #: Opened first: its shape needs more than one triangle, and with so many examples a step takes
 #: moments and the whole run gets the shape about right.
@@ -92,6 +92,7 @@ class MainWindow(QMainWindow):
         self.runs = WindowRuns(self.document, self)
         self.files = WindowFiles(self)
         self.recovery = WindowRecovery(self, recovery)
+        self.comparison: CompareWindow | None = None
         self._make_views()
         self.show_faults = FaultWatch(self.editor, self._faults_found, self)
         self.display = RunDisplay(self)
@@ -197,6 +198,8 @@ class MainWindow(QMainWindow):
         for view in (self.plane, self.dual, self.chart, self.figures, self.timeline):
             view.set_palette(palette)
         self.commands.set_palette(palette)
+        if self.comparison is not None:
+            self.comparison.set_palette(palette)
         self._editor_changed()
 
     def set_dark(self, dark: bool) -> None:
@@ -295,6 +298,14 @@ class MainWindow(QMainWindow):
         if release and (self.runs.current is None or self.runs.current.release is None):
             self.tell("Nothing is released yet: a release exists when all steps are done.")
 
+    def compare_learners(self) -> None:
+        """Several learners on the same examples, in a window of their own."""
+        if self.comparison is None:
+            self.comparison = CompareWindow(self.document, self.palette_now, self)
+        self.comparison.show()
+        self.comparison.raise_()
+        self.comparison.activateWindow()
+
     def show_vertices(self, *_: object) -> None:
         """The drawing as a table."""
         VertexDialog(self.document, self).show()
@@ -322,7 +333,6 @@ class MainWindow(QMainWindow):
         self.plane.set_frame(work.frame)
         self.settings.show_work(work)
         self.settings.show_verdict(verdict(work))
-        self.dual.set_lattice(HalfplaneLattice(work.drawing.grid, work.run.measure))
         self.runs.follow_document()
         self._editor_changed()
         self.display.refresh()
@@ -332,8 +342,11 @@ class MainWindow(QMainWindow):
         self.recovery.later()
 
     def _run_changed(self, stepped: bool) -> None:
-        self.display.refresh(flash=stepped)
-        self.plane_pane.note.setText(spent_text(self.runs.spent))
+        if stepped and self.runs.busy:
+            self.display.refresh_soon()
+        else:
+            self.display.refresh(flash=stepped)
+        self.plane_pane.note.set_words(spent_text(self.runs.spent))
         self.commands.refresh()
         if stepped:
             self.recovery.later()
@@ -393,6 +406,8 @@ class MainWindow(QMainWindow):
     def abandon(self) -> None:
         """End the learner's process and forget the recovery file."""
         self.runs.close()
+        if self.comparison is not None:
+            self.comparison.close()
         self.recovery.end()
 
 

@@ -25,6 +25,7 @@ from geodp_app.views.learned_layer import LearnedLayer
 from geodp_app.views.paths import cosmetic
 from geodp_app.views.plane_axes import PlaneAxis, aspect_ratio
 from geometry.halfplane import Halfplane
+from geometry.tiling import Tile
 from learners.records import Piece
 
 #: Pixels within which something is hit.
@@ -136,6 +137,17 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
         """The hypothesis at the step shown."""
         if self._frame is not None:
             self.learned.show(region, pieces, self._frame.d, flash=flash)
+
+    def show_tiles(
+        self,
+        region: BaseGeometry | None,
+        tiling: Sequence[Tile],
+        newest: Tile | None,
+        *,
+        flash: bool,
+    ) -> None:
+        """The hypothesis at the step shown, of a run by tiles."""
+        self.learned.show_tiles(region, tiling, newest, flash=flash)
 
     def show_halfplane(self, halfplane: Halfplane | None) -> None:
         """The halfplane pointed at in the dual plane."""

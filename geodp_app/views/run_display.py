@@ -5,6 +5,7 @@ The release view shows what a finished run publishes and nothing else.
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,19 +13,30 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer
 
+from geodp_app.dual.captions import TileShown
 from geodp_app.dual.shading import ShadeMode
 from geodp_app.examples_csv import Examples
 from geodp_app.figures_view import ErrorPoint, FiguresView, Selecting
 from geodp_app.plane.examples_picture import ExampleKinds
 from geodp_app.runs.protocol import Progressed, Shaded
 from geodp_app.runs.run_log import RunLog, StepFigures
+from geometry.halfplane import HalfplaneLattice
 from learners.records import CoverRelease, Piece, Release
 
 if TYPE_CHECKING:
     from geodp_app.views.main_window import MainWindow
 
+#: Said beside the dual plane of the whole square.
+_BY_TILES = "a run by tiles has one for each tile"
+#: Said of the dual plane of a tile.
+_OWN_FRAME = "Where the tile lies; its dual plane counts from its own lower left corner"
+
 #: Pause before a question about the dual plane is asked, in milliseconds: scrubbing asks none.
 _SETTLE = 120
+
+#: Least time between two pictures of a run that goes on, in milliseconds; and how many times as
+#: long as making one it lasts at least, so that steps are not held up by pictures.
+_FRAME, _REST = 33, 2
 
 
 class RunDisplay(QObject):
@@ -44,15 +56,26 @@ class RunDisplay(QObject):
         self._labels: tuple[Examples, NDArray[np.bool_]] | None = None
         self._asking = QTimer(self, singleShot=True, interval=_SETTLE)
         self._asking.timeout.connect(self._ask)
+        self._flash = False
+        self._soon = QTimer(self, singleShot=True, interval=_FRAME)
+        self._soon.timeout.connect(self.refresh)
 
     @property
     def settled(self) -> bool:
-        """Whether everything that was asked about the dual plane is shown."""
-        asked = self._asking.isActive() or self._tag is not None
+        """Whether every step is shown, and everything that was asked about the dual plane."""
+        asked = self._soon.isActive() or self._asking.isActive() or self._tag is not None
         return not asked and not self._window.dual.pictures.busy
+
+    def refresh_soon(self) -> None:
+        """Show a step that has just arrived; of steps that come faster than frames, the newest."""
+        self._flash = True
+        if not self._soon.isActive():
+            self._soon.start()
 
     def refresh(self, *, flash: bool = False) -> None:
         """Show the step at the cursor."""
+        self._soon.stop()
+        flash, self._flash = flash or self._flash, False
         w = self._window
         log = w.runs.current
         busy = w.runs.busy
@@ -62,9 +85,12 @@ class RunDisplay(QObject):
         moment = (*map(id, values), *numbers, self._release, self._boxes)
         if moment != self._moment:
             self._moment, self._kept = moment, values  # kept, so that ids stay theirs
+            began = time.monotonic()
             self._show_plane(log, flash=flash)
             self._show_dual(log)
             self._show_figures(log)
+            taken = 1000 * (time.monotonic() - began)
+            self._soon.setInterval(max(_FRAME, round(_REST * taken)))
         self._shade_later(log)
         planned = log.planned if log else 0
         done = len(log.records) if log else 0
@@ -128,14 +154,32 @@ class RunDisplay(QObject):
             wrong = log.wrong if log.cursor == log.planned else log.wrong & log.decided
             plane.show_examples(ExampleKinds.of(examples.points, labels, log.decided, wrong))
         region = log.region() if log is not None and log.cursor else None
-        plane.show_learned(region, log.pieces if log is not None else (), flash=flash)
+        if log is not None and log.settings.by_tiles:
+            newest = log.tile_steps[-1].tile if log.cursor else None
+            plane.show_tiles(region, log.tiling, newest, flash=flash)
+        else:
+            plane.show_learned(region, log.pieces if log is not None else (), flash=flash)
 
     def _show_dual(self, log: RunLog | None) -> None:
-        dual, work = self._window.dual, self._window.document.work
+        w = self._window
+        dual, work = w.dual, w.document.work
         dual.set_release_view(self._release)
         dual.set_shading(None)
         self._tag = None
         self._asked = None
+        tile = self._tile_shown(log)
+        w.dual_pane.heading.setText(f"Dual plane of {tile.name}" if tile else "Dual plane")
+        if tile is not None:
+            w.dual_pane.note.set_words(tile.place, _OWN_FRAME)
+        else:
+            by_tiles = work.run.by_tiles and not self._release
+            w.dual_pane.note.set_words(_BY_TILES if by_tiles else "")
+        if tile is not None and log is not None:
+            dual.set_lattice(log.tile_lattice)
+            self._show_dual_of_tile(log, tile)
+            return
+        dual.set_lattice(HalfplaneLattice(work.drawing.grid, work.run.measure))
+        dual.set_tile(None)
         if self._release:
             pieces = _pieces(log.release if log else None)
             dual.set_pieces(pieces, len(pieces) - 1)
@@ -149,10 +193,25 @@ class RunDisplay(QObject):
         dual.set_pieces(log.pieces if log else (), log.cursor - 1 if log else -1)
         dual.set_boxes(log.views if log and self._boxes else ())
 
+    def _show_dual_of_tile(self, log: RunLog, tile: TileShown) -> None:
+        """The tile at the cursor in its own frame; its piece is published with the run."""
+        dual = self._window.dual
+        dual.set_tile(tile)
+        if not self._release:
+            dual.set_examples(*log.tile_examples(tile.number))
+            dual.set_boxes(log.views if self._boxes else ())
+        dual.set_pieces((tile.step.piece,) if tile.step.piece else (), 0, tile.number)
+
+    def _tile_shown(self, log: RunLog | None) -> TileShown | None:
+        """The tile at the cursor, if there is one and it may be shown."""
+        if log is None or not log.tile_steps or (self._release and log.release is None):
+            return None
+        return TileShown(log.cursor, log.planned, log.tile_steps[-1])
+
     def _shade_later(self, log: RunLog | None) -> None:
         """Ask for the shading of the step at the cursor, once the run rests."""
         controls = self._window.dual.controls
-        if controls.mode == "off" or self._window.runs.busy or log is None or not log.cursor:
+        if controls.mode == "off" or self._window.runs.busy or log is None or not log.newest_piece:
             return
         question = (log, log.cursor, controls.edge)
         if not self._release and question != self._asked:
@@ -162,7 +221,7 @@ class RunDisplay(QObject):
     def _ask(self) -> None:
         w = self._window
         log = w.runs.current
-        if log is None or not log.cursor or w.runs.busy or self._release:
+        if log is None or not log.newest_piece or w.runs.busy or self._release:
             return
         question = log.question(log.cursor, w.dual.controls.edge)
         self._nats = question.rate * question.score.k or None
@@ -208,7 +267,7 @@ def _view(log: RunLog) -> FiguresView:
         steps=log.planned,
         guarantee="greedy" if greedy else "private" if settings.private else "seeded",
         epsilon=None if greedy else settings.epsilon,
-        delta=None if greedy else settings.delta,
+        delta=None if log.privacy is None else log.privacy.delta,
         neighbours=None if greedy else settings.neighbours,
     )
     if not log.cursor:
@@ -226,8 +285,8 @@ def _view(log: RunLog) -> FiguresView:
         seconds=f.seconds,
         trials=f.trials,
         boxes=f.boxes,
-        positives_covered=f.positives_decided if log.role == "disjunction" else None,
-        positives=f.positives_decided + f.positives_alive - f.positives_taken,
+        positives_covered=None if log.role == "conjunction" else f.positives_decided,
+        positives=log.positives,
         threshold=f.threshold,
         epsilon_so_far=f.epsilon_so_far,
         eta=f.eta,

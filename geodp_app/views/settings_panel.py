@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from geodp_app.document.checks import MOST_TILES
 from geodp_app.document.work import Work
 from geodp_app.verdict import Verdict
 from geodp_app.views.number_fields import SizeField, SmallNumberField
@@ -37,7 +38,8 @@ _DISTRIBUTIONS = (
     ("painted", "Painted"),
 )
 _LEARNERS = (
-    ("union", "Union of triangles"),
+    ("tiles", "Polygons, tile by tile"),
+    ("union", "Polygons, k triangles"),
     ("convex", "Convex polygon"),
     ("greedy-union", "Greedy union (not private)"),
     ("greedy-convex", "Greedy convex (not private)"),
@@ -82,6 +84,7 @@ class SettingsPanel(QScrollArea):
             (self.grid, work.drawing.grid),
             (self.k, r.k),
             (self.steps, r.n_steps or 0),
+            (self.tiles, r.tiles or 0),
             (self.epsilon, r.epsilon),
             (self.delta, r.delta),
         )
@@ -100,6 +103,13 @@ class SettingsPanel(QScrollArea):
         self._show_seed(self.sample_seeded, self.sample_seed, s.seed)
         self._show_seed(self.run_seeded, self.run_seed, r.seed)
         self._k_label.setText("Edges k" if convex else "Triangles k")
+        for form, field, shown in (
+            (self._learner_form, self.k, not r.by_tiles),
+            (self._learner_form, self.steps, not r.by_tiles),
+            (self._learner_form, self.tiles, r.by_tiles),
+            (self._privacy_form, self.delta, not r.by_tiles),
+        ):
+            form.setRowVisible(field, shown)
         for field in (self.epsilon, self.delta, self.neighbours, self.run_seeded, self.run_seed):
             field.setEnabled(private and (field is not self.run_seed or r.seed is not None))
         self._imported.setVisible(not work.simulated and work.examples is not None)
@@ -154,6 +164,7 @@ class SettingsPanel(QScrollArea):
 
     def _learner_group(self) -> QGroupBox:
         group, form = _group("Learner")
+        self._learner_form = form
         self.learner = self._choice(
             _LEARNERS, lambda name: self.run_changed.emit({"learner": name})
         )
@@ -166,6 +177,12 @@ class SettingsPanel(QScrollArea):
         self.steps.setSpecialValueText("automatic")
         self.steps.valueChanged.connect(lambda m: self.run_changed.emit({"n_steps": m or None}))
         self._add(form, "Steps m", self.steps, "Automatic: 1 for k = 1, else 3k")
+        self.tiles = QSpinBox(minimum=0, maximum=MOST_TILES)
+        self.tiles.setSpecialValueText("automatic")
+        self.tiles.setKeyboardTracking(False)
+        self.tiles.valueChanged.connect(lambda m: self.run_changed.emit({"tiles": m or None}))
+        tip = "Along a side of the square. Automatic: by a noisy number of examples"
+        self._add(form, "Tiles a side", self.tiles, tip)
         self.measure = self._choice(
             _MEASURES, lambda name: self.run_changed.emit({"measure": name})
         )
@@ -174,6 +191,7 @@ class SettingsPanel(QScrollArea):
 
     def _privacy_group(self) -> QGroupBox:
         group, form = _group("Privacy")
+        self._privacy_form = form
         self.epsilon = QDoubleSpinBox(decimals=3, minimum=0.001, maximum=1000.0, singleStep=0.1)
         self.epsilon.setKeyboardTracking(False)
         self.epsilon.valueChanged.connect(lambda e: self.run_changed.emit({"epsilon": e}))

@@ -51,7 +51,7 @@ def shoot(options: argparse.Namespace) -> str:
             told = _run(window, options)
             window.set_release_view(options.view == "release")
             _wait(lambda: window.display.settled, window)
-            _pause(300)  # the flash of the newest piece fades
+            _pause(700)  # the flash of the newest piece fades
             atomic_write(options.output, png_bytes(window, options.scale))
             _export(window, options)
         finally:
@@ -87,23 +87,19 @@ def _run(window: MainWindow, options: argparse.Namespace) -> str:
     failures: list[str] = []
     runs.controller.failed.connect(failures.append)
 
-    def done() -> bool:
+    def finished() -> bool:
         if failures:
             raise InputError(failures[0])
         log = runs.current
-        if log is None:
-            return False
-        finished = log.release is not None
-        return finished or (options.steps is not None and len(log.records) >= options.steps)
+        return log is not None and log.release is not None
 
-    if options.steps != 0:
+    if options.steps is None:
         runs.run_or_pause()
-        _wait(done, window)
-        if runs.busy:
-            runs.run_or_pause()
-            _wait(lambda: not runs.busy, window)
-        if options.steps is not None:
-            runs.move_cursor(options.steps)
+        _wait(finished, window)
+    for _ in range(options.steps or 0):
+        if not finished():
+            runs.step()
+            _wait(lambda: finished() or not runs.busy, window)
     log = runs.current
     if log is None:
         return "nothing was run"

@@ -230,10 +230,10 @@ QComboBox QAbstractItemView {
 }
 QCheckBox, QRadioButton { spacing: 7px; padding: 2px; border: 1px solid transparent; }
 QCheckBox:focus, QRadioButton:focus { border: 1px solid @focus; border-radius: 4px; }
-QCheckBox::indicator {
+QCheckBox::indicator, QAbstractItemView::indicator {
     width: 14px; height: 14px; border: 1px solid @border; border-radius: 3px; background: @canvas;
 }
-QCheckBox::indicator:checked {
+QCheckBox::indicator:checked, QAbstractItemView::indicator:checked {
     background: @accent; border-color: @accent; image: url("@check");
 }
 QCheckBox::indicator:disabled { border-color: @hairline; background: @panel; }

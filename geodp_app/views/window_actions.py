@@ -112,6 +112,7 @@ class WindowActions:
             "reset": runs.reset,
             "back": lambda: runs.walk(-1),
             "forward": lambda: runs.walk(+1),
+            "compare": w.compare_learners,
             "fit": w.fit,
             "zoom_to_chosen": w.dual.zoom_to_chosen,
             "shade_none": lambda on=True: w.display.set_shading("off") if on else None,

@@ -341,12 +341,12 @@ class RunController(QObject):
             case Stepped():
                 if reply.record.step < reply.record.steps:
                     self._phase = "waiting" if self._goal == "run" else "paused"
+                    if self._phase == "waiting" and not self._delay:
+                        # the process makes the next step while this one is looked at
+                        self._next()
                 self.stepped.emit(reply)
                 if self._phase == "waiting" and reply.run == self._run:
-                    if self._delay:
-                        self._between.start(self._delay)
-                    else:
-                        self._next()
+                    self._between.start(self._delay)
             case Finished():
                 self._end_run("finished")
                 self.finished.emit(reply.release)

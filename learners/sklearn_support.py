@@ -1,0 +1,117 @@
+"""What scikit-learn asks of an estimator, without importing it.
+
+The learners follow its conventions: ``clone``, pipelines, ``cross_val_score`` and
+``GridSearchCV`` take them.  Points that are not on the grid yet are mapped by a step before::
+
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+    from learners import QuadtreeLearner
+
+    def to_grid(X):  # degrees to 0..1024; the bounds are public, not taken from the examples
+        return np.clip(np.rint((X - [13.0, 42.0]) / [7.0, 5.0] * 1024), 0, 1024).astype(int)
+
+    model = make_pipeline(FunctionTransformer(to_grid), QuadtreeLearner(grid=1024))
+    search = GridSearchCV(model, {"quadtreelearner__epsilon": [0.5, 1.0, 2.0]}, cv=3).fit(X, y)
+
+Only the learner is private.  A step before it that looks at the examples (a scaler, a
+discretizer), a score on examples, and a search that keeps the best of its runs are not: each
+run of a search spends its epsilon, and the scores by which it chooses are not noisy.  Use them on
+public or simulated data.
+
+Labels are 0 and 1, so `classes_` does not depend on the examples.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class NotFittedError(ValueError, AttributeError):
+    """A learner was asked for its hypothesis before a run was complete.
+
+    Where scikit-learn has been imported, what is raised is its error of the same name too.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # the class of both names is made on the spot, and pickle would not find it
+        return not_fitted_error, self.args
+
+
+def not_fitted_error(message: str) -> NotFittedError:
+    """The error to raise; for who has imported scikit-learn, one that it knows."""
+    theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
+    if theirs is None:
+        return NotFittedError(message)
+    both: type[NotFittedError] = type("NotFittedError", (NotFittedError, theirs), {})
+    return both(message)
+
+
+def classifier_tags(random: bool) -> Any:
+    """scikit-learn's tags of a learner; called by scikit-learn alone.
+
+    Parameters
+    ----------
+    random : bool
+        Whether two runs on the same examples may differ.
+    """
+    from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+    return Tags(
+        estimator_type="classifier",
+        target_tags=TargetTags(required=True),
+        classifier_tags=ClassifierTags(multi_class=False),
+        # whole numbers from 0 on: scikit-learn says so by these two, as of its CategoricalNB
+        input_tags=InputTags(categorical=True, positive_only=True),
+        non_deterministic=random,
+    )
+
+
+def refuse_sparse(X: object) -> None:
+    """Refuse scipy's sparse matrices and arrays, which numpy takes for single objects.
+
+    Raises
+    ------
+    TypeError
+        If X is one.
+    """
+    if hasattr(X, "tocsr") and hasattr(X, "toarray"):
+        raise TypeError("Sparse data was passed for X, but dense data is required: use toarray()")
+
+
+def column_names(X: object) -> NDArray[np.object_] | None:
+    """Column names of a data frame, shape (columns,); None for an array, or if one is no string."""
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return None
+    names = list(columns)
+    if not all(isinstance(name, str) for name in names):
+        return None
+    return np.array(names, dtype=object)
+
+
+def check_column_names(X: object, fitted: NDArray[np.object_] | None) -> None:
+    """Refuse a data frame whose columns are not those of the examples, in the same order.
+
+    Parameters
+    ----------
+    X : array or data frame
+    fitted : ndarray of object or None
+        The examples' column names; None if they had none.
+
+    Raises
+    ------
+    ValueError
+        If both have names, and they differ.
+    """
+    names = column_names(X)
+    if names is None or fitted is None or list(names) == list(fitted):
+        return
+    raise ValueError(
+        "The feature names should match those that were passed during fit: "
+        f"{list(fitted)}, got {list(names)}"
+    )

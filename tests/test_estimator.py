@@ -1,0 +1,194 @@
+"""What every learner does with examples, parameters and names; scikit-learn is not needed."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import learners
+from learners.estimator import Estimator, check_examples, check_points
+from learners.sklearn_support import NotFittedError
+
+SQUARE = np.array([[x, y] for x in range(17) for y in range(17)] * 4)
+INSIDE = (SQUARE.sum(axis=1) <= 14).astype(int)
+
+
+def every_learner() -> list[Estimator]:
+    return [
+        learners.PolygonUnionLearner(grid=16, seed=1),
+        learners.ConvexPolygonLearner(grid=16, seed=1),
+        learners.NoisyHistogramLearner(grid=16, seed=1),
+        learners.QuadtreeLearner(grid=16, seed=1),
+        learners.GreedyUnionLearner(grid=16, k=1, max_boxes=256),
+        learners.GreedyConvexLearner(grid=16, k=2, loss_weight=3, max_boxes=256),
+    ]
+
+
+every = pytest.mark.parametrize("model", every_learner(), ids=lambda model: type(model).__name__)
+
+
+class Frame:
+    """As much of a data frame as is asked for."""
+
+    def __init__(self, values, columns):
+        self._values = np.asarray(values)
+        self.columns = columns
+
+    def __array__(self, dtype=None, copy=None):
+        return self._values.astype(dtype or self._values.dtype)
+
+
+@every
+def test_learned_attributes_are_there_once_a_run_is_complete(model):
+    learned = ("classes_", "n_features_in_", "polygons_", "privacy_", "release_")
+    assert not any(hasattr(model, name) for name in learned)
+    assert model.fit(SQUARE, INSIDE) is model
+    assert all(hasattr(model, name) for name in learned)
+    assert model.classes_.tolist() == [0, 1]
+    assert model.n_features_in_ == 2
+    assert not hasattr(model, "feature_names_in_")
+
+
+@every
+@pytest.mark.parametrize("label", [0, 1])
+def test_classes_do_not_depend_on_the_examples(model, label):
+    model.fit(SQUARE, np.full(len(SQUARE), label))
+    assert model.classes_.tolist() == [0, 1]
+    assert set(model.predict(SQUARE)) <= {0, 1}
+
+
+@every
+def test_a_second_fit_gives_the_same_and_examples_are_left_alone(model):
+    X, y = SQUARE.copy(), INSIDE.copy()
+    X.flags.writeable = y.flags.writeable = False
+    first = model.fit(X, y).release_
+    assert model.fit(X, y).release_ == first
+    assert pickle.loads(pickle.dumps(model)).release_ == first
+    assert np.array_equal(X, SQUARE)
+
+
+@pytest.mark.parametrize("method", ["predict", "staged_predict"])
+def test_without_a_run_there_is_nothing_to_predict(method):
+    with pytest.raises(NotFittedError, match="QuadtreeLearner has not been fitted yet"):
+        getattr(learners.QuadtreeLearner(), method)([[0, 0]])
+    with pytest.raises(NotFittedError):
+        learners.QuadtreeLearner().score([[0, 0]], [0])
+
+
+def test_the_error_of_an_unfitted_learner_is_both_of_value_and_attribute():
+    assert issubclass(NotFittedError, (ValueError, AttributeError))
+    assert issubclass(NotFittedError, AttributeError)
+    error = pickle.loads(pickle.dumps(NotFittedError("call fit")))
+    assert isinstance(error, NotFittedError)
+    assert str(error) == "call fit"
+
+
+def test_learning_does_not_import_scikit_learn():
+    code = """
+import sys
+from learners import QuadtreeLearner
+try:
+    QuadtreeLearner().predict([[0, 0]])
+except ValueError:
+    pass
+QuadtreeLearner(grid=16).fit([[1, 2]], [1]).predict([[0, 0]])
+sys.exit("sklearn" in sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_a_frames_column_names_are_kept_and_asked_for_again():
+    model = learners.NoisyHistogramLearner(grid=16, seed=1)
+    model.fit(Frame(SQUARE, ["lon", "lat"]), INSIDE)
+    assert model.feature_names_in_.tolist() == ["lon", "lat"]
+    assert model.feature_names_in_.dtype == object
+    expected = model.predict(SQUARE)
+    assert np.array_equal(model.predict(Frame(SQUARE, ["lon", "lat"])), expected)
+    with pytest.raises(ValueError, match=r"\['lon', 'lat'\], got \['lat', 'lon'\]"):
+        model.predict(Frame(SQUARE[:, ::-1], ["lat", "lon"]))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.score(Frame(SQUARE[:, ::-1], ["lat", "lon"]), INSIDE)
+    model.fit(Frame(SQUARE, [0, 1]), INSIDE)
+    assert not hasattr(model, "feature_names_in_")
+
+
+@every
+def test_a_run_that_begins_forgets_the_last(model):
+    model.fit(SQUARE, INSIDE).steps(SQUARE, INSIDE)
+    assert not hasattr(model, "release_")
+
+
+def test_points_are_judged_by_the_grid_that_was_learned_on():
+    model = learners.NoisyHistogramLearner(grid=16, seed=1).fit(SQUARE, INSIDE)
+    model.set_params(grid=4)
+    assert len(model.predict([[16, 16]])) == 1
+    with pytest.raises(ValueError, match=r"off the grid 0\.\.16"):
+        model.predict([[17, 0]])
+
+
+def test_a_score_may_weigh_the_points():
+    model = learners.NoisyHistogramLearner(grid=16, seed=1).fit(SQUARE, INSIDE)
+    X = np.array([[0, 0], [16, 16]])
+    assert model.predict(X).tolist() == [1, 0]
+    assert model.score(X, [1, 1]) == 0.5
+    assert model.score(X, [1, 1], sample_weight=[3, 1]) == 0.75
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([1, 2], r"shape \(n, 2\), got \(2,\): reshape"),
+        ([[1], [2]], r"1 feature\(s\) \(shape=\(2, 1\)\) while a minimum of 2 is required"),
+        (np.empty((3, 0)), r"0 feature\(s\)"),
+        ([[1, 2, 3]], "3 features, but 2 are expected"),
+        ([[1, 2], [np.nan, 1]], r"row 1: \(nan, 1.0\) holds NaN or inf"),
+        ([[1, np.inf]], "row 0: .* holds NaN or inf"),
+        ([[1, 2.5]], "row 0: .* not a pair of whole numbers"),
+        ([[1, 2], [1, -2]], r"row 1: \(1, -2\) is off the grid 0..16: Negative values"),
+        ([[17, 2]], "row 0: .* is off the grid 0..16"),
+        ([["a", "b"]], "must hold numbers"),
+        ([[1j, 2]], "Complex data not supported"),
+    ],
+)
+def test_points_that_are_refused(X, message):
+    with pytest.raises(ValueError, match=message):
+        check_points(X, 16)
+
+
+def test_what_is_no_array_of_numbers_is_of_the_wrong_type():
+    with pytest.raises(TypeError, match="Sparse data"):
+        check_points(scipy.sparse.csr_array(SQUARE), 16)
+    with pytest.raises(TypeError):
+        check_points(np.array([[{}, 1]], dtype=object), 16)
+
+
+def test_whole_numbers_are_taken_in_any_form():
+    for X in ([[3, 4]], [[3.0, 4.0]], np.array([[3, 4]], np.uint8), np.array([[3, 4]], object)):
+        points = check_points(X, 16)
+        assert points.dtype == np.int64
+        assert points.tolist() == [[3, 4]]
+    assert check_points(np.empty((0, 2)), 16).shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (None, "requires y to be passed, but the target y is None"),
+        ([0], r"shape \(2,\), got \(1,\)"),
+        ([[0], [1]], r"shape \(2,\), got \(2, 1\)"),
+        ([0, 2], "row 1: label .*2.* is neither 0 nor 1: Only binary"),
+        ([-1, 1], "row 0: .* is neither 0 nor 1"),
+        (["no", "yes"], "row 0: label .*no.* is neither 0 nor 1"),
+        ([1, 0.25], "row 1: .* a continuous target"),
+        ([1, np.nan], "row 1: label .*nan.* is neither 0 nor 1"),
+        ([1, 1j], "Complex data not supported: y"),
+    ],
+)
+def test_labels_that_are_refused(y, message):
+    with pytest.raises(ValueError, match=message):
+        check_examples([[1, 2], [3, 4]], y, 16)
