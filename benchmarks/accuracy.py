@@ -367,9 +367,14 @@ class Findings:
 
     @property
     def learners(self) -> list[str]:
-        """In order of appearance, private ones first."""
-        names = list(dict.fromkeys(row.learner for row in self.rows))
-        return sorted(names, key=lambda name: not is_private(name))
+        """Private ones first, geodp's first among them; depths from low to high."""
+        kinds = list(KINDS)
+
+        def place(name: str) -> tuple[bool, int, int]:
+            own = kinds.index(name) if name in kinds else len(kinds)
+            return not is_private(name), own, depth_of(name) or max(DEPTHS) + 1
+
+        return sorted({row.learner for row in self.rows}, key=place)
 
     @property
     def sizes(self) -> list[int]:
@@ -403,10 +408,11 @@ class Findings:
         return Mean.over(known) if known and len(known) == len(errors) else None
 
     def median(self, learner: str, n: int, what: Literal["seconds", "sizes"]) -> float | None:
-        """Seconds or bytes over all cases and seeds of a size."""
-        rows = (self.row(learner, case) for case in self.cases(n))
-        values = [value for row in rows if row is not None for value in getattr(row, what)]
-        return float(np.median(values)) if values else None
+        """Seconds or bytes over all cases and seeds of a size; None if a case is missing."""
+        rows = [self.row(learner, case) for case in self.cases(n)]
+        known = [getattr(row, what) for row in rows if row is not None]
+        values = [value for part in known for value in part]
+        return float(np.median(values)) if values and len(known) == len(rows) else None
 
 
 # --- goals -------------------------------------------------------------------------------------

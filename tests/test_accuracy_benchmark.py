@@ -202,9 +202,18 @@ def test_the_best_depth_is_taken_in_every_case(bench):
     assert bench.forest_names(small) == ("forest", "dp-forest-6", "dp-forest-8", "dp-forest-10")
 
 
+def test_learners_stand_in_one_order_wherever_they_come_from(bench):
+    names = ["forest", "dp-forest-10", "greedy", "dp-forest-8", "histogram", "tiles"]
+    findings = bench.Findings.of([row(bench, name, 0.01) for name in names])
+    assert findings.learners == [
+        "tiles", "histogram", "dp-forest-8", "dp-forest-10", "dp-forest", "greedy", "forest",
+    ]  # fmt: skip
+
+
 def test_a_mean_needs_every_case(bench):
     rows = [row(bench, "tiles", 0.01), row(bench, "cover", 0.01, target="L")]
     assert bench.Findings.of(rows).mean("tiles", 100_000) is None
+    assert bench.Findings.of(rows).median("tiles", 100_000, "seconds") is None
     assert bench.Findings.of(rows[:1]).mean("tiles", 100_000).value == pytest.approx(0.01)
     assert bench.Findings.of(rows[:1]).median("tiles", 100_000, "seconds") == 2.0
 
