@@ -161,8 +161,8 @@ def add_learner(parser: Parser) -> None:
     parser.add_argument(
         "--k",
         type=count,
-        help="union: learn K triangles one after the other (default: go by tiles); "
-        f"convex: edges of a good shape (default {DEFAULT_EDGES})",
+        help="learn K triangles, or edges of a convex polygon, one after the other "
+        "(default: go by tiles)",
     )
     parser.add_argument(
         "--measure",
@@ -173,7 +173,7 @@ def add_learner(parser: Parser) -> None:
     parser.add_argument(
         "--beta",
         type=open_unit,
-        help=f"with --k or convex: probability of failure (default {DEFAULT_BETA})",
+        help=f"with --k: probability of failure (default {DEFAULT_BETA})",
     )
 
 
@@ -191,8 +191,6 @@ def settle_learner(options: argparse.Namespace, *, of_covers: Sequence[str]) -> 
     InputError
         If such an option is given to a run by tiles.
     """
-    if options.k is None and options.learner == "convex":
-        options.k = DEFAULT_EDGES
     by_tiles = options.k is None
     for name in of_covers:
         if by_tiles and getattr(options, name) is not None:

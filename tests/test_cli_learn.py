@@ -269,7 +269,7 @@ def test_the_number_of_tiles_may_be_given(run, tmp_path, capsys):
 
 SENSELESS = [
     (["--tiles", 2, "--k", 3], "a run with --k has no tiles: leave out --tiles"),
-    (["--tiles", 2, "--learner", "convex"], "a convex polygon has no tiles: leave out --tiles"),
+    (["--edges", 1, "--k", 3], "a run with --k has no tiles: leave out --edges"),
     (["--steps", 3], "--steps means nothing to a run by tiles: give --k too"),
     (["--alpha", 0.1], "--alpha means nothing to a run by tiles: give --k too"),
     (["--beta", 0.1], "--beta means nothing to a run by tiles: give --k too"),
@@ -289,11 +289,17 @@ def test_options_that_do_not_go_together_are_refused(run, tmp_path, capsys, opti
     assert os.listdir(tmp_path) == []
 
 
-def test_a_convex_polygon_has_four_edges_unless_told(run, tmp_path):
+def test_a_convex_polygon_is_fitted_to_tiles_unless_k_is_given(run, tmp_path):
     out = tmp_path / "c.geojson"
-    argv = ["learn", run / "p.csv", "--learner", "convex", "--steps", 1, "-o", out, "--quiet"]
-    assert main([str(a) for a in argv]) == 0
-    assert dict(read_learned(out).release.parameters)["k"] == 4
+    for argv, given in (
+        ([], {"tiles", "edges", "noisy_count"}),
+        (["--k", 1], {"k", "steps", "beta"}),
+    ):
+        whole = ["learn", run / "p.csv", "--learner", "convex", *argv, "-o", out, "--quiet"]
+        assert main([str(a) for a in whole]) == 0
+        release = read_learned(out).release
+        assert set(dict(release.parameters)) == given
+        assert release.role == "conjunction"
 
 
 # -- cancelling --------------------------------------------------------------------------------

@@ -34,6 +34,13 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     parser.add_argument("points", type=Path, metavar="POINTS", help="CSV of labelled examples")
     arguments.add_learner(parser)
     parser.add_argument(
+        "--edges",
+        type=int,
+        choices=(1, 2),
+        default=2,
+        help="most edges of a tile's piece; 1 is faster where many labels are wrong",
+    )
+    parser.add_argument(
         "--tiles",
         type=arguments.count,
         metavar="M",
@@ -43,12 +50,12 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         "--steps",
         type=arguments.count,
         metavar="M",
-        help="with --k or convex: steps (default: 1 for k = 1, else 3k)",
+        help="with --k: steps (default: 1 for k = 1, else 3k)",
     )
     parser.add_argument(
         "--alpha",
         type=arguments.open_unit,
-        help="with --k or convex: the steps that the theory needs for this error, 2k ln(2/alpha)",
+        help="with --k: the steps that the theory needs for this error, 2k ln(2/alpha)",
     )
     arguments.add_privacy(parser)
     parser.add_argument(
@@ -122,10 +129,11 @@ def _parameters(options: argparse.Namespace) -> dict[str, Any]:
     by_tiles = arguments.settle_learner(options, of_covers=("steps", "alpha", "beta"))
     names = ["epsilon", "delta", "measure", "neighbours", "seed"]
     if by_tiles:
-        return {name: getattr(options, name) for name in (*names, "tiles")}
+        return {name: getattr(options, name) for name in (*names, "tiles", "edges")}
     if options.tiles is not None:
-        kind = "a convex polygon" if options.learner == "convex" else "a run with --k"
-        raise InputError(f"{kind} has no tiles: leave out --tiles")
+        raise InputError("a run with --k has no tiles: leave out --tiles")
+    if options.edges != 2:
+        raise InputError("a run with --k has no tiles: leave out --edges")
     if options.steps is not None and options.alpha is not None:
         raise InputError("--steps and --alpha both choose the number of steps: give one")
     parameters = {name: getattr(options, name) for name in (*names, "k", "alpha", "beta")}

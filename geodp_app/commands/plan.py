@@ -47,6 +47,9 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Plan and print."""
+    if options.k is None and options.learner == "convex":
+        # nothing is proved of a run by tiles
+        options.k = arguments.DEFAULT_EDGES
     if arguments.settle_learner(options, of_covers=("beta",)):
         _run_by_tiles(options)
         return

@@ -18,6 +18,7 @@ _STROKES: dict[str, tuple[str, tuple[float, ...]]] = {
     "tiles": ("learned", ()),
     "cover": ("positive", ()),
     "convex": ("chosen", ()),
+    "convex-cover": ("chosen", (1, 2)),
     "histogram": ("negative", ()),
     "plain-histogram": ("negative", (4, 2)),
     "quadtree": ("positive", (4, 2)),
