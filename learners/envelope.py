@@ -7,7 +7,8 @@ chunks (:mod:`learners.chunks`); nothing here draws by itself.
 One idea a module: what is drawn from (:mod:`learners.target`), one box (:mod:`learners.boxes`), all
 boxes with their masses (:mod:`learners.partition`), trials (:mod:`learners.trials`), splits
 (:mod:`learners.splits`), and boxes with a finer envelope (:mod:`learners.factorised_boxes`,
-:mod:`learners.factorised_moves`).
+:mod:`learners.factorised_moves`).  Room for more boxes is made between two calls
+(:mod:`learners.compaction`).
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators
@@ -60,10 +61,12 @@ TINY = 1e-150
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def run(
-    target, tables, ordinates, partition, workspace, chunks, work, horizon, may_grow, theta, at
+    target, tables, ordinates, partition, workspace, chunks, work, horizon, settled, theta, at
 ):  # fmt: skip
     """Trials and splits until one is accepted, the clock passes the horizon, the bits run out,
-    `work` is done, the boxes are used up (only if they may grow), or hardly any mass is left.
+    `work` is done, the boxes are used up, or hardly any mass is left.
+
+    Boxes that are used up and `settled` do not end the call: trials go on without splits.
 
     Returns (why, box, position in chunks).  On acceptance the dual points are in theta,
     int64 of shape (6,), and their sheets are the box's.
@@ -80,7 +83,7 @@ def run(
             return STARVED, 0, at
         if clock[0] > horizon or tally[TRIAL_WORK] + tally[SPLIT_WORK] > limit:
             return PAUSED, 0, at
-        if may_grow and tally[BOXES] == capacity:
+        if not settled and tally[BOXES] == capacity:
             return FULL, 0, at
         wait, at = exponential(chunks, at)
         # a compensated sum: the error does not grow with the number of trials

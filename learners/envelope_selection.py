@@ -14,6 +14,8 @@ sampling: Maddison, Tarlow, Minka 2014):
 3. After a rejection the box may be halved, and its halves cut to what carries base measure;
    start again.  Small boxes of a hard selection get a finer envelope instead of halves
    (:mod:`learners.factorised_boxes`).
+4. When all boxes that memory has room for are used, light boxes are merged again
+   (:mod:`learners.compaction`), and the search goes on.
 
 **Law.**  Given the boxes, each trial accepts theta with probability mu(theta) *
 exp(rate * value(theta)) / M, M the envelope's mass: proportional to the target whatever the
@@ -21,11 +23,18 @@ boxes are.  Boxes depend on the past only through rejected trials, so the accept
 exactly the target law however the refinement is steered; it is steered by counted work,
 never by a clock, and no draw is cut short.
 
+**Merged boxes** change nothing of this.  Every admitted piece must lie in one box and be counted
+for all orders of its edges, and its box's bound must not be below its value.  Two merged boxes
+make exactly the box that holds the points of both, once, for as many orders; its bound is the
+greater of two counts and the less of two, each valid on its half.  Which boxes are merged, and
+when, follows from masses and numbers of boxes, so from trials that were rejected.
+
 **Strands.**  Trials may be read as a Poisson process whose rate is the envelope's mass; the
 accepted ones are then a Poisson process of rate Z * pi, whatever the envelope (A* sampling).
 So the class is dealt to a fixed number of strands, each with its own boxes, bits and clock,
 that run side by side on the processor's cores, and the acceptance with the least clock wins
-once every other clock has passed it.  Threads and their speed decide nothing.
+once every other clock has passed it.  After a compaction the envelope is higher and the clock
+runs slower; the accepted trials keep their rate.  Threads and their speed decide nothing.
 
 **Arithmetic.**  Membership, counts, bounds and the acceptance test are integers.  Doubles
 enter in (i) a mass: exp of a product, at most seven roundings, or of a factorised box at most
@@ -74,8 +83,8 @@ class EnvelopeSelection:
     piece : {"halfplane", "triangle"}
     max_boxes : int
         Boxes kept, up to a factor of two; at most 2**22, as the proof of the arithmetic
-        assumes.  When they are used up, trials go on from the envelope as it is: slower, never
-        different in law.
+        assumes.  When they are used up, light ones are merged; when that brings little more,
+        trials go on from the envelope as it is: slower, never different in law.
     table_bytes : int
         Memory for line tables; when it is used up they are dropped and made anew.
     """

@@ -27,7 +27,8 @@ from learners.factorised_boxes import MIX
 from learners.target import score_value, score_weight
 
 #: Entries of `Partition.tally`.
-BOXES, TRIALS, EXACT, SPLITS, TRIAL_WORK, SPLIT_WORK, FORGOTTEN, OUTSIDE, FACTORISED = range(9)
+BOXES, TRIALS, EXACT, SPLITS, TRIAL_WORK, SPLIT_WORK = range(6)
+FORGOTTEN, OUTSIDE, FACTORISED, COMPACTIONS = range(6, 10)
 
 #: Columns of `Partition.factors`.
 MIX_USED, PEAK, VOLUME = range(3)
@@ -51,7 +52,7 @@ class Partition(NamedTuple):
         Masses at capacity + box; every other node is the sum of its two children.
     coarse : int32 array, shape (2, 4, cells, cells)
         Row of each coarse lattice line for a label and a sheet; -1 when not made.
-    tally : int64 array, shape (9,)
+    tally : int64 array, shape (10,)
         Counters, see the constants above.
     clock : float64 array, shape (2,)
         Time of the last trial, when trials come as a Poisson process of rate tree[1]; and what
@@ -75,7 +76,7 @@ def make_partition(capacity: int, cells: int) -> Partition:
         boxes=np.empty((capacity, 16), dtype=np.int64),
         tree=np.zeros(2 * capacity, dtype=np.float64),
         coarse=np.full((2, 4, cells, cells), -1, dtype=np.int32),
-        tally=np.zeros(9, dtype=np.int64),
+        tally=np.zeros(10, dtype=np.int64),
         clock=np.zeros(2, dtype=np.float64),
         factors=np.full((capacity, 3), PLAIN, dtype=np.float64),
     )

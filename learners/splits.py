@@ -152,8 +152,9 @@ def split(target, tables, partition, index, outcome, theta, rows):
     odd = (box[SHEETS] >> (3 * (axis >> 1))) & 1
     box[2 * axis + 1 - odd] = middle
     twin[2 * axis + odd] = middle
-    box[NEGATIVES] = negatives
-    twin[POSITIVES] = positives
+    # a merged box may know more than its corners
+    box[NEGATIVES] = max(box[NEGATIVES], negatives)
+    twin[POSITIVES] = min(twin[POSITIVES], positives)
     for half in (box, twin):
         # new corners, and those of a single point, have not been counted yet
         if trim(target.side, half, axis >> 1) or half[2 * axis + 1] - half[2 * axis] == 1:

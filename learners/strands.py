@@ -21,9 +21,11 @@ from geometry.counting import LineTables, make_tables
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners import envelope
 from learners.boxes import NO_SHEET, ORDERS, SHEETS, pack_sheets
+from learners.compaction import compact
 from learners.factorised_boxes import Workspace, make_workspace, order_by_column
 from learners.partition import (
     BOXES,
+    COMPACTIONS,
     EXACT,
     FACTORISED,
     FORGOTTEN,
@@ -47,7 +49,7 @@ _COARSE = 8
 #: examples alive it must be shorter in proportion, so that its tables stay small.
 _NARROW, _DENSE = 32, 100_000
 
-#: Boxes of a strand before the first is factorised: most selections end with fewer.
+#: Room of a strand for boxes, up to which none is factorised: most selections need no more.
 _PLAIN_BOXES = 1 << 14
 
 #: Parts of the class that are refined side by side.  Fixed, so that a seed means one run.
@@ -65,13 +67,21 @@ _FIRST_CHUNKS, _MOST_CHUNKS = 1 << 13, 1 << 19
 #: Final boxes that a watched selection remembers.
 _FINAL_BOXES = 64
 
+#: A compaction may add this share of the mass, and is worth its while when in the end, with all
+#: boxes used again, the log of the mass is less by this much.
+_RISE, _PROGRESS = 1 / 16, 1 / 16
+
 #: Below this total mass the reference score is chosen anew.
 _LIGHT = 1e-50
 
 
 @dataclass(slots=True)
 class Strand:
-    """One part of the class: its target, tables, boxes and bits, and its accepted piece if any."""
+    """One part of the class: its target, tables, boxes and bits, and its accepted piece if any.
+
+    log_mass : natural log of the mass at score 0 when the boxes were last used up; settled : they
+    are used up for good, trials go on without splits.
+    """
 
     target: Target
     tables: LineTables
@@ -83,6 +93,8 @@ class Strand:
     plain_boxes: int
     chunks: NDArray[np.uint16] = field(default_factory=lambda: np.empty(0, dtype=np.uint16))
     at: int = 0
+    log_mass: float = math.inf
+    settled: bool = False
     accepted: int | None = None
     theta: NDArray[np.int64] = field(default_factory=lambda: np.zeros(6, dtype=np.int64))
 
@@ -93,16 +105,6 @@ class Strand:
     @property
     def clock(self) -> float:
         return float(self.partition.clock[0])
-
-    @property
-    def may_grow(self) -> bool:
-        return len(self.partition.boxes) < self.most_boxes
-
-    @property
-    def full(self) -> bool:
-        """The boxes are used up: trials go on, splits do not."""
-        used = int(self.partition.tally[BOXES])
-        return not self.may_grow and used == len(self.partition.boxes)
 
     def advance(self, horizon: float) -> None:
         """Run for a slice of work, or until something is accepted."""
@@ -116,12 +118,22 @@ class Strand:
             target = target._replace(narrow=0)
         why, box, self.at = envelope.run(
             target, self.tables, self.ordinates, self.partition, self.workspace, self.chunks,
-            _WORK_PER_CALL, horizon, self.may_grow, self.theta, self.at,
+            _WORK_PER_CALL, horizon, self.settled, self.theta, self.at,
         )  # fmt: skip
         if why == envelope.FULL:
-            self.partition = grow(self.partition)
+            self._make_room()
         if why == envelope.ACCEPTED:
             self.accepted = int(box)
+
+    def _make_room(self) -> None:
+        """More room, or fewer boxes; no more splits when the last compaction brought too little."""
+        if len(self.partition.boxes) < self.most_boxes:
+            self.partition = grow(self.partition)
+            return
+        log_mass = math.log(self.mass) + self.target.rate * self.target.reference
+        pays = log_mass <= self.log_mass - _PROGRESS
+        self.log_mass = log_mass
+        self.settled = not (pays and compact(self.target, self.partition, _RISE * self.mass))
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +263,9 @@ def _details(strands: list[Strand]) -> dict[str, Any]:
         "exact_evaluations": _tally(strands, EXACT),
         "factorised": _tally(strands, FACTORISED),
         "lines": sum(int(strand.tables.used[0]) for strand in strands),
+        "compactions": _tally(strands, COMPACTIONS),
         "tables_dropped": _tally(strands, FORGOTTEN),
-        "strands_full": sum(strand.full for strand in strands),
+        "strands_full": sum(strand.settled for strand in strands),
     }
 
 

@@ -17,6 +17,7 @@ from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners import envelope_selection, strands
 from learners.arrangement_selection import ArrangementSelection
 from learners.boxes import NEGATIVES, ORDERS, POSITIVES, SHEETS, pack_sheets
+from learners.compaction import compact
 from learners.envelope_selection import EnvelopeSelection
 from learners.partition import BOXES
 from learners.randomness import SeededRandom
@@ -201,8 +202,63 @@ def test_the_law_survives_dropped_tables() -> None:
     assert dropped > len(selected) / 5
 
 
-def test_the_law_survives_full_boxes() -> None:
-    """There is room for 16 boxes a strand; many draws go on from an envelope that is full."""
+@pytest.mark.parametrize(
+    ("piece", "measure", "d", "n", "rate", "noisy"),
+    [
+        ("halfplane", "chord", 11, 60, 1.2, 20),
+        ("halfplane", "paper", 11, 30, 1.6, 3),
+        ("triangle", "paper", 4, 14, 1.6, 5),
+    ],
+)
+def test_the_law_survives_compactions(
+    piece: PieceKind, measure: str, d: int, n: int, rate: float, noisy: int
+) -> None:
+    """There is little more room than for the first boxes: most draws merge boxes several times."""
+    points, labels = random_examples(d, n, seed=d)
+    lattice = HalfplaneLattice(d, measure)
+    selection = EnvelopeSelection(lattice, piece, max_boxes=1, table_bytes=1 << 20)
+    score = score_of("disjunction", 2, labels, noisy)
+    selected = assert_same_law(selection, points, labels, score, rate, 2000, seed=8)
+    compactions = [one.details["compactions"] for one in selected]
+    assert sorted(compactions)[len(compactions) // 4] >= 3
+    room = {"halfplane": 32, "triangle": 1024}[piece]
+    assert max(one.progress.boxes for one in selected) <= room
+
+
+def compact_at_every_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strands stop often, and merge boxes then until they weigh half as much again."""
+    plain = strands.Strand.advance
+
+    def advance(strand: strands.Strand, horizon: float) -> None:
+        plain(strand, horizon)
+        if strand.accepted is None:
+            compact(strand.target, strand.partition, 0.5 * strand.mass)
+
+    monkeypatch.setattr(strands.Strand, "advance", advance)
+    monkeypatch.setattr(strands, "_WORK_PER_CALL", 20)
+
+
+@pytest.mark.parametrize("factorised", [False, True])
+def test_the_law_survives_compactions_at_any_time(
+    factorised: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compact_at_every_pause(monkeypatch)
+    if factorised:
+        factorise_everything(monkeypatch)
+        monkeypatch.setattr(strands, "_PLAIN_BOXES", 0)
+    points, labels = random_examples(8, 12, seed=8)
+    selection = EnvelopeSelection(HalfplaneLattice(8), "triangle", table_bytes=1 << 20)
+    score = score_of("disjunction", 2, labels, 4)
+    selected = assert_same_law(selection, points, labels, score, 1.5, 2000, seed=14)
+    compactions = [one.details["compactions"] for one in selected]
+    assert sorted(compactions)[len(compactions) // 2] >= 3
+    if factorised:
+        assert sum(one.details["factorised"] > 0 for one in selected) > len(selected) / 2
+
+
+def test_the_law_survives_full_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing may be merged: many draws go on from 16 boxes a strand that are as they are."""
+    monkeypatch.setattr(strands, "_RISE", -1.0)
     points, labels = random_examples(11, 30, seed=11)
     selection = EnvelopeSelection(
         HalfplaneLattice(11), "halfplane", max_boxes=1, table_bytes=1 << 20
