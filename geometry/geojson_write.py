@@ -120,8 +120,12 @@ def _placed(shape: BaseGeometry, d: int, grid_map: GridMap | None) -> BaseGeomet
         # d * (span / d) may round past the box, and so past 180 degrees
         return np.clip(grid_map.to_lonlat(points), (west, south), (east, north))
 
+    placed = shapely.transform(shape, place)
+    if not shapely.is_valid(placed):
+        # rounding has crossed lines that all but touch: snap them first
+        placed = shapely.transform(shapely.set_precision(shape, _step(d, grid_map)), place)
     # segmentize drops parts of what rounding has made invalid
-    shape = orient_valid(shapely.transform(shape, place))
+    shape = orient_valid(placed)
     if grid_map is not None and grid_map.bounds.east - grid_map.bounds.west > 180:
         # an edge over more than half the globe reads as a crossing of the antimeridian
         shape = shapely.segmentize(shape, 170.0)
@@ -130,6 +134,15 @@ def _placed(shape: BaseGeometry, d: int, grid_map: GridMap | None) -> BaseGeomet
         for ring in _rings(shape):
             check_lonlat(ring)
     return shape
+
+
+def _step(d: int, grid_map: GridMap | None) -> float:
+    """A distance, in grid units, that is many roundings of the file's coordinates long."""
+    if grid_map is None:
+        return d * 2.0**-44
+    west, south, east, north = grid_map.bounds.as_tuple()
+    rounding = float(np.spacing(max(abs(west), abs(south), abs(east), abs(north))))
+    return d * max(2.0**-44, 64 * rounding / min(east - west, north - south))
 
 
 def _resolved(shape: BaseGeometry) -> list[Polygon]:

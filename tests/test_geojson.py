@@ -389,6 +389,24 @@ def test_a_written_shape_is_closed_oriented_valid_and_keeps_its_area(
     assert back.area == pytest.approx(shape.area * unit, rel=1e-9, abs=1e-6 * unit)
 
 
+def test_a_shape_whose_edges_cross_once_they_are_rounded_keeps_its_area() -> None:
+    """Its edges come within 1e-8 of one another; in degrees they cross, and GEOS gave up."""
+    shape = shapely.from_wkt(
+        "MULTIPOLYGON (((0.8110974156816395 0.00719669383845316, 1 0, 1 0.00719764456085109,"
+        "905 0.01174736022949219, 9.5367431640625e-7 0.00719261169433594, 9.483248597455221e-7"
+        " 1.000000466636042, 0 1, 0 0.03809738159179688, 0 0.00099658966064453,"
+        "0.01219891915809592 0.00719267308512652, 0.8110974156816395 0.00719669383845316)),"
+        "((0 281, 3.5297034786737863e-7 176.9999999309706, 905 0.01174736022949219, 0 281)))"
+    )
+    bounds = Bounds(5.5, 45.0, 10.9, 48.6)
+    document = feature_collection(shape, GridMap(1024, bounds), member={"version": 1})
+    polygons = rings_of(document["features"][0]["geometry"])
+    back = MultiPolygon([(outer, holes) for outer, *holes in polygons])
+    unit = (bounds.east - bounds.west) * (bounds.north - bounds.south) / 1024**2
+    assert shapely.is_valid(back)
+    assert back.area == pytest.approx(shape.area * unit, rel=1e-9)
+
+
 @settings(max_examples=150, deadline=None)
 @given(shapes(), st.sampled_from(BOXES), st.booleans())
 def test_what_is_written_reads_back_onto_the_grid(
