@@ -1,9 +1,10 @@
 """A convex polygon close to labels that are public already.
 
-Labels of grid points, as a release predicts them, are read off at up to 257 x 257 places.
+Labels of grid points, as a release predicts them, are read off at up to 129 x 129 places.
 Halfplanes are taken greedily while they gain (:mod:`learners.best_piece`, a lost point weighing
 more than a gained one); then each in turn is replaced by the best one given the others, by the
 number of points it gets wrong, or dropped when that costs next to nothing, until nothing changes.
+Then the same again, from there, at up to 513 x 513 places.
 
 A function of its input: no noise, and no charge when the input is a release (docs/privacy.md,
 lemma 6).
@@ -19,8 +20,8 @@ from numpy.typing import NDArray
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.best_piece import Objective, best_piece, gain_less_loss
 
-#: Most places along a side at which labels are read.
-_PLACES = 257
+#: Most places along a side at which labels are read, first and in the end.
+_PLACES = (129, 513)
 
 #: Gained points that outweigh a lost one while the first halfplanes are taken, besides the odds of
 #: a negative point: so a halfplane that excludes everything gains nothing.
@@ -48,30 +49,38 @@ def fit_convex(
         Labels 0/1, shape (n,), of grid points, int64 of shape (n, 2).
     most_edges : int
     """
-    axis = np.unique(np.linspace(0, lattice.d, min(lattice.d + 1, _PLACES)).round().astype(int))
-    points = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
-    fit = _Fit(lattice, points, predict(points).astype(bool))
-    fit.start(most_edges)
-    for _ in range(_ROUNDS):
-        before = list(fit.edges)
-        fit.improve()
-        if fit.edges == before:
-            break
-    return tuple(fit.edges)
+    edges: list[Halfplane] = []
+    for places in _PLACES:
+        axis = np.unique(np.linspace(0, lattice.d, min(lattice.d + 1, places)).round().astype(int))
+        points = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
+        fit = _Fit(lattice, points, predict(points).astype(bool), edges)
+        if not edges:
+            fit.start(most_edges)
+        for _ in range(_ROUNDS):
+            before = list(fit.edges)
+            fit.improve()
+            if fit.edges == before:
+                break
+        edges = fit.edges
+    return tuple(edges)
 
 
 class _Fit:
     """Edges so far, and the places that each keeps."""
 
     def __init__(
-        self, lattice: HalfplaneLattice, points: NDArray[np.int64], labels: NDArray[np.bool_]
+        self,
+        lattice: HalfplaneLattice,
+        points: NDArray[np.int64],
+        labels: NDArray[np.bool_],
+        edges: list[Halfplane],
     ) -> None:
         self._lattice = lattice
         self._points = points
         self._labels = labels
         self._least = max(1, round(len(points) * _LEAST_SHARE))
-        self.edges: list[Halfplane] = []
-        self._kept: list[NDArray[np.bool_]] = []
+        self.edges = list(edges)
+        self._kept = [edge.contains(points) for edge in edges]
 
     def start(self, most_edges: int) -> None:
         """Take edges while they gain."""
