@@ -44,7 +44,7 @@ from learners.estimator import check_labels
 from learners.exponential_mechanism import exponential_index
 from learners.gf2 import PackedBits, solve, word_count
 from learners.noise_arrays import below_array
-from learners.plain_estimator import PlainEstimator, pure_budget, pure_spent
+from learners.plain_estimator import PlainClassifier, pure_budget, pure_spent
 from learners.randomness import RandomSource, bernoulli, open_source, words
 
 Constants = Literal["tight", "source"]
@@ -243,7 +243,7 @@ class BlockDiagnostics:
     failed: bool
 
 
-class _Parity(PlainEstimator):
+class _Parity(PlainClassifier):
     release_: ParityRelease
     diagnostics_: tuple[BlockDiagnostics, ...]
 

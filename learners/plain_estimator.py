@@ -34,23 +34,10 @@ class Published(Protocol):
         """None for a learner that is not private."""
 
 
-class PlainEstimator(ABC):
-    """fit, predict, score and parameters of a learner with one release."""
+class PlainEstimator:
+    """Parameters and privacy statement of a learner with one release."""
 
     release_: Published
-
-    @abstractmethod
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from examples; see the learner."""
-
-    @abstractmethod
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Labels 0/1, shape (n,); see the learner."""
-
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Share of the examples that are labelled right, 0..1."""
-        predicted = self.predict(X)
-        return float(np.mean(predicted == check_labels(y, len(predicted))))
 
     @property
     def privacy_(self) -> PrivacySpent | None:
@@ -95,6 +82,23 @@ class PlainEstimator(ABC):
     def __sklearn_is_fitted__(self) -> bool:
         """What scikit-learn's check_is_fitted asks."""
         return "release_" in self.__dict__
+
+
+class PlainClassifier(PlainEstimator, ABC):
+    """A plain learner of labels 0/1."""
+
+    @abstractmethod
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from examples; see the learner."""
+
+    @abstractmethod
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Labels 0/1, shape (n,); see the learner."""
+
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Share of the examples that are labelled right, 0..1."""
+        predicted = self.predict(X)
+        return float(np.mean(predicted == check_labels(y, len(predicted))))
 
 
 def pure_budget(epsilon: float, neighbours: Neighbours) -> float:

@@ -174,7 +174,7 @@ def combined_growth(n: int, vc: int, k: int) -> int:
     """Most dichotomies of n points by unions, or by intersections, of k concepts: Sauer^k."""
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
-    return sauer_bound(n, vc) ** k
+    return int(sauer_bound(n, vc) ** k)
 
 
 def vc_from_growth(growth: Callable[[int], int]) -> int:
