@@ -110,12 +110,12 @@ def transcript_law(
         laws = [block_law(part, fail) for part in parts[:-1]]
         for outputs in itertools.product(*laws):
             chance = weight * math.prod((w[o] for w, o in zip(laws, outputs, strict=True)))
-            for released, share in test_law(outputs, parts[-1], plan, decay):
+            for released, share in released_law(outputs, parts[-1], plan, decay):
                 law[(released,) if first else (*outputs, released)] += chance * share
     return dict(law)
 
 
-def test_law(
+def released_law(
     outputs: tuple[int, ...], tests: Sample, plan: ParityPlan, decay: Fraction
 ) -> Iterator[tuple[int, Fraction]]:
     candidates = [o for o in outputs if o != BOTTOM]
@@ -127,9 +127,6 @@ def test_law(
         weights = [decay ** sum(dot(x, c) != label for x, label in tests) for c in candidates]
         for c, w in zip(candidates, weights, strict=True):
             yield c, w / sum(weights)
-
-
-test_law.__test__ = False  # type: ignore[attr-defined]
 
 
 def worst_ratio(
