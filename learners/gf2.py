@@ -1,0 +1,234 @@
+"""Linear equations over GF(2), bit-packed.
+
+An equation <a, r> = b in d unknown bits is one row of words: bit j of the row is a_j, and bit d is
+b.  :func:`solve` brings a system to row echelon form by Gaussian elimination, one exclusive or
+of 64 bits at a time; rows below a pivot are cleared, from the pivot's word on.  Solutions are read
+off by substituting back from the last pivot.
+
+n equations of rank r cost n * r * d / 64 word operations at most, and n * (d / 8) bytes.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+#: Bits of a word.
+WORD = 64
+
+
+def word_count(bits: int) -> int:
+    """Words that hold so many bits."""
+    return -(-bits // WORD)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedBits:
+    """Rows of d bits as words: bit j in word j // 64 at place j % 64, unused bits 0.
+
+    Attributes
+    ----------
+    words : ndarray of uint64, shape (n, ceil(d / 64))
+    d : int
+        Bits in a row, at least 1.
+
+    Raises
+    ------
+    ValueError
+        If shape, kind or an unused bit is wrong.
+    """
+
+    words: NDArray[np.uint64]
+    d: int
+
+    def __post_init__(self) -> None:
+        if self.d < 1:
+            raise ValueError(f"a row must have at least 1 bit, got d = {self.d}")
+        expected = word_count(self.d)
+        if self.words.dtype != np.uint64 or self.words.ndim != 2:
+            raise ValueError("packed rows must be an array of uint64 of shape (n, words)")
+        if self.words.shape[1] != expected:
+            raise ValueError(f"{self.d} bits need {expected} words, got {self.words.shape[1]}")
+        unused = (self.words[:, -1] & ~_last_mask(self.d)) != 0
+        if unused.any():
+            row = int(np.flatnonzero(unused)[0])
+            raise ValueError(f"row {row}: there are bits beyond the first {self.d}")
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @classmethod
+    def of(cls, bits: NDArray[np.bool_]) -> PackedBits:
+        """Pack an array of bool, shape (n, d)."""
+        n, d = bits.shape
+        packed = np.zeros((n, 8 * word_count(d)), dtype=np.uint8)
+        packed[:, : -(-d // 8)] = np.packbits(bits, axis=1, bitorder="little")
+        return cls(packed.view("<u8").astype(np.uint64, copy=False), d)
+
+    def bits(self) -> NDArray[np.bool_]:
+        """The same as an array of bool, shape (n, d)."""
+        packed = self.words.astype("<u8", copy=False).view(np.uint8)
+        return np.unpackbits(packed, axis=1, count=self.d, bitorder="little").astype(np.bool_)
+
+    def take(self, rows: NDArray[np.intp]) -> PackedBits:
+        """Some of the rows."""
+        return PackedBits(self.words[rows], self.d)
+
+    def products(self, vector: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """<row, vector> over GF(2), bool of shape (n,); the vector is packed too."""
+        out = np.zeros(len(self), dtype=np.bool_)
+        _products(self.words, vector, out)
+        return out
+
+
+def _last_mask(d: int) -> np.uint64:
+    """The bits of the last word that d bits use."""
+    return np.uint64((1 << (d % WORD or WORD)) - 1)
+
+
+def solve(rows: PackedBits, sides: NDArray[np.bool_]) -> Echelon:
+    """The system <row, r> = side in row echelon form; its solutions are read off it.
+
+    Parameters
+    ----------
+    rows : PackedBits, n of them
+    sides : ndarray of bool, shape (n,)
+    """
+    d = rows.d
+    system = np.zeros((len(rows), word_count(d + 1)), dtype=np.uint64)
+    system[:, : rows.words.shape[1]] = rows.words
+    system[:, d // WORD] |= sides.astype(np.uint64) << np.uint64(d % WORD)
+    pivots = np.zeros(min(len(system), d), dtype=np.int64)
+    rank = int(_eliminate(system, d, pivots))
+    # below the last pivot the left sides are 0
+    contradictions = system[rank:, d // WORD] >> np.uint64(d % WORD) & np.uint64(1)
+    return Echelon(d, system[:rank].copy(), pivots[:rank].copy(), not contradictions.any())
+
+
+@dataclass(frozen=True, slots=True)
+class Echelon:
+    """A system in row echelon form; its solutions are an affine space, unless it has none.
+
+    Attributes
+    ----------
+    d : int
+        Unknown bits.
+    rows : ndarray of uint64, shape (rank, words)
+        Independent equations, right side at bit d.
+    pivots : ndarray of int64, shape (rank,)
+        First unknown of each row, increasing; no row below holds it.
+    consistent : bool
+        Whether there is a solution.
+    """
+
+    d: int
+    rows: NDArray[np.uint64]
+    pivots: NDArray[np.int64]
+    consistent: bool
+
+    @property
+    def rank(self) -> int:
+        """Independent equations; there are 2**(d - rank) solutions, if any."""
+        return len(self.pivots)
+
+    def solution(self, free: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """The solution that has these bits where no pivot is.
+
+        Every solution belongs to exactly one choice of the free bits, so uniform bits give a
+        uniform solution.
+
+        Parameters
+        ----------
+        free : ndarray of uint64, shape (ceil(d / 64),)
+            Bits at pivots, and beyond d, are ignored.
+
+        Returns
+        -------
+        ndarray of uint64, shape (ceil(d / 64),)
+
+        Raises
+        ------
+        ValueError
+            If there is no solution.
+        """
+        if not self.consistent:
+            raise ValueError("the equations contradict each other: there is no solution")
+        words, mark = word_count(self.d), np.uint64(1) << np.uint64(self.d % WORD)
+        found = np.zeros(word_count(self.d + 1), dtype=np.uint64)
+        found[:words] = free
+        found[words - 1] &= _last_mask(self.d)
+        # the right side joins the sum as a known bit
+        found[self.d // WORD] |= mark
+        _substitute(self.rows, self.pivots, found)
+        found[self.d // WORD] &= ~mark
+        return found[:words]
+
+
+@njit(cache=True, nogil=True)
+def _parity(word):
+    """Parity of the ones of a word."""
+    word ^= word >> np.uint64(32)
+    word ^= word >> np.uint64(16)
+    word ^= word >> np.uint64(8)
+    word ^= word >> np.uint64(4)
+    word ^= word >> np.uint64(2)
+    word ^= word >> np.uint64(1)
+    return word & np.uint64(1)
+
+
+@njit(cache=True, nogil=True)
+def _products(rows, vector, out):
+    for i in range(len(rows)):
+        folded = np.uint64(0)
+        for w in range(len(vector)):
+            folded ^= rows[i, w] & vector[w]
+        out[i] = _parity(folded) == np.uint64(1)
+
+
+@njit(cache=True, nogil=True)
+def _eliminate(system, d, pivots):
+    """Echelon form in place; fills `pivots` and returns the rank."""
+    n, words = system.shape
+    rank = 0
+    for column in range(d):
+        if rank == n:
+            break
+        w = column // 64
+        mark = np.uint64(1) << np.uint64(column % 64)
+        found = rank
+        while found < n and not system[found, w] & mark:
+            found += 1
+        if found == n:
+            continue
+        if found != rank:
+            # words before w are 0 in both rows
+            for j in range(w, words):
+                kept = system[rank, j]
+                system[rank, j] = system[found, j]
+                system[found, j] = kept
+        for i in range(found + 1, n):
+            if system[i, w] & mark:
+                for j in range(w, words):
+                    system[i, j] ^= system[rank, j]
+        pivots[rank] = column
+        rank += 1
+    return rank
+
+
+@njit(cache=True, nogil=True)
+def _substitute(rows, pivots, found):
+    """Set the pivots' bits of `found` so that every row's sum is 0, from the last row up."""
+    for i in range(len(pivots) - 1, -1, -1):
+        folded = np.uint64(0)
+        first = pivots[i] // 64
+        mark = np.uint64(1) << np.uint64(pivots[i] % 64)
+        found[first] &= ~mark
+        for w in range(first, len(found)):
+            folded ^= rows[i, w] & found[w]
+        if _parity(folded):
+            found[first] |= mark

@@ -1,0 +1,255 @@
+"""Errors on a finite domain, and checks of what a learner promises, by simulation.
+
+A learner promises (alpha, beta) if on n independent examples its error on new ones exceeds alpha
+with probability at most beta.  :func:`check_promise` runs it many times and bounds the probability
+of failure by Clopper and Pearson's exact interval (1934): a lower end above beta refutes the
+promise, an upper end of at most beta confirms it, at the stated confidence.
+
+Everything here looks at true errors: it is for simulated data, and its results are the curator's.
+
+Generalization of differential privacy (Nissim's lecture; Dwork, Feldman,
+Hardt, Pitassi, Reingold, Roth 2015).  Let A be epsilon-DP for samples of n examples that differ
+in one, and its output a concept.  For n independent examples (docs/privacy.md, lemma F4):
+
+mean       E[error on new examples] <= exp(epsilon) E[error on the sample], and conversely;
+tail       |error on new examples - error on the sample| <= tau with probability 1 - beta,
+           tau = sqrt((k + ln(4/beta)) / (2 n)),  k = v + sqrt(v^2 + 2 v ln(2/beta)),
+           v = n epsilon^2/4.
+           From n >= ln(4/beta)/epsilon^2 on, tau <= epsilon: a learner of error alpha on its
+           sample has error at most alpha + epsilon.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from learners.estimator import check_count, check_labels
+from learners.noise_arrays import below_array
+from learners.randomness import RandomSource
+
+#: Sum of weights of a distribution at most.
+_MOST_WEIGHT = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledDistribution:
+    """A distribution over points 0..N-1 with a label, by whole weights: exact probabilities.
+
+    Attributes
+    ----------
+    weights : ndarray of int64, shape (N, 2)
+        Of point x with label 0 and with label 1; the sum is at most 2^62.
+
+    Raises
+    ------
+    ValueError
+        If the shape is another, a weight is negative, or all are 0.
+    """
+
+    weights: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        weights = np.asarray(self.weights)
+        if weights.ndim != 2 or weights.shape[1] != 2 or weights.dtype.kind not in "iu":
+            raise ValueError(
+                f"weights must be whole numbers of shape (N, 2), got {weights.dtype} "
+                f"{weights.shape}"
+            )
+        if (weights < 0).any() or not 0 < sum(weights.ravel().tolist()) <= _MOST_WEIGHT:
+            raise ValueError("weights must not be negative, nor sum to 0 or to more than 2^62")
+        object.__setattr__(self, "weights", weights.astype(np.int64))
+
+    @classmethod
+    def of_concept(
+        cls, labels: ArrayLike, weights: ArrayLike | None = None, noise: tuple[int, int] = (0, 1)
+    ) -> LabelledDistribution:
+        """Points labelled by a concept, each label flipped with probability noise[0] / noise[1].
+
+        Parameters
+        ----------
+        labels : array of 0/1, shape (N,)
+        weights : array of int, shape (N,), optional
+            Of the points; by default all the same.
+        noise : (int, int)
+            A fraction in [0, 1].
+        """
+        truth = check_labels(labels, len(np.asarray(labels)))
+        each = np.ones(len(truth), dtype=np.int64) if weights is None else np.asarray(weights)
+        flipped, all_of_it = noise
+        if not 0 <= flipped <= all_of_it or all_of_it < 1 or each.shape != truth.shape:
+            raise ValueError("noise must be a fraction in [0, 1], and each point have a weight")
+        right, wrong = each * (all_of_it - flipped), each * flipped
+        return cls(np.column_stack([np.where(truth, wrong, right), np.where(truth, right, wrong)]))
+
+    def sample(self, n: int, source: RandomSource) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """n independent examples: points int64 (n,) and labels bool (n,)."""
+        sums = np.cumsum(self.weights.ravel())
+        found = np.searchsorted(sums, below_array(source, int(sums[-1]), n), side="right")
+        return found // 2, found % 2 == 1
+
+    def error(self, predicted: ArrayLike) -> Fraction:
+        """Probability that a concept, its labels of all points (N,), errs: the population error."""
+        labels = check_labels(predicted, len(self.weights)).astype(np.int64)
+        wrong = self.weights[np.arange(len(labels)), 1 - labels]
+        return Fraction(sum(wrong.tolist()), sum(self.weights.ravel().tolist()))
+
+
+def empirical_error(predicted: ArrayLike, labels: ArrayLike) -> Fraction:
+    """Share of n >= 1 examples that are predicted wrong."""
+    truth = np.asarray(labels)
+    if truth.ndim != 1 or len(truth) == 0:
+        raise ValueError(f"labels must have shape (n,), n at least 1, got {truth.shape}")
+    wrong = check_labels(predicted, len(truth)) != check_labels(truth, len(truth))
+    return Fraction(int(np.count_nonzero(wrong)), len(truth))
+
+
+@dataclass(frozen=True, slots=True)
+class PromiseCheck:
+    """Outcome of a simulation.
+
+    Attributes
+    ----------
+    alpha, beta : float
+        The promise.
+    runs, failures : int
+    lower, upper : float
+        Of the probability of failure, each at the confidence.
+    """
+
+    alpha: float
+    beta: float
+    runs: int
+    failures: int
+    lower: float
+    upper: float
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the learner fails more often than promised."""
+        return self.lower > self.beta
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether it fails no more often than promised."""
+        return self.upper <= self.beta
+
+
+def check_promise(
+    run: Callable[[int], float | Fraction],
+    *,
+    alpha: float,
+    beta: float,
+    runs: int,
+    confidence: float = 0.999,
+) -> PromiseCheck:
+    """Run a learner many times and count errors above alpha.
+
+    Parameters
+    ----------
+    run : callable
+        run(i) draws the i-th sample, learns, and returns the population error; 1 for no output.
+    alpha, beta : float
+    runs : int
+    confidence : float
+        Of each end of the interval, in (0, 1).
+    """
+    check_count("runs", runs)
+    failures = sum(run(i) > alpha for i in range(runs))
+    lower, upper = clopper_pearson(failures, runs, confidence)
+    return PromiseCheck(alpha, beta, runs, failures, lower, upper)
+
+
+def clopper_pearson(failures: int, runs: int, confidence: float) -> tuple[float, float]:
+    """Bounds of a probability of which `failures` of `runs` trials are seen.
+
+    Each bound alone holds with the given confidence, whatever the probability is.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    """
+    if not 0 <= failures <= runs or runs < 1 or not 0 < confidence < 1:
+        raise ValueError(
+            "failures must lie in 0..runs, runs be at least 1 and the confidence in (0, 1); got "
+            f"{failures}, {runs}, {confidence}"
+        )
+    level = 1 - confidence
+    lower = upper = 0.0
+    if failures:
+        # P(at least so many | p) grows with p
+        lower = _crossing(lambda p: _tail(failures, runs, p) - level)[0]
+    if failures == runs:
+        return lower, 1.0
+    # P(at most so many | p) falls with p
+    upper = _crossing(lambda p: level - (1 - _tail(failures + 1, runs, p)))[1]
+    return lower, upper
+
+
+def _crossing(f: Callable[[float], float]) -> tuple[float, float]:
+    """Ends of an interval in which an increasing function of a probability changes sign."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if f(middle) < 0:
+            low = middle
+        else:
+            high = middle
+    return low, high
+
+
+def _tail(at_least: int, runs: int, p: float) -> float:
+    """P(Binomial(runs, p) >= at_least)."""
+    if p <= 0 or p >= 1:
+        return float(p >= 1 or at_least == 0)
+    terms = (
+        math.exp(
+            math.lgamma(runs + 1) - math.lgamma(k + 1) - math.lgamma(runs - k + 1)
+            + k * math.log(p) + (runs - k) * math.log1p(-p)
+        )
+        for k in range(at_least, runs + 1)
+    )  # fmt: skip
+    return min(1.0, math.fsum(terms))
+
+
+def mean_generalization(epsilon: float, empirical: float) -> float:
+    """Bound on the mean error on new examples, given the mean error on the sample.
+
+    Parameters
+    ----------
+    epsilon : float
+        Of the learner, when one example is replaced.
+    empirical : float
+    """
+    return min(1.0, math.exp(epsilon) * empirical)
+
+
+def generalization_gap(n: int, epsilon: float, beta: float) -> float:
+    """tau: |error on new examples - error on the sample| <= tau with probability 1 - beta.
+
+    Parameters
+    ----------
+    n : int
+        Number of examples.
+    epsilon : float
+        Of the learner, when one example is replaced; twice that for add/remove.
+    beta : float
+        In (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    check_count("n", n)
+    if not (epsilon > 0 and 0 < beta < 1):
+        raise ValueError(f"epsilon must be positive and beta in (0, 1), got {epsilon}, {beta}")
+    v = n * epsilon**2 / 4
+    k = v + math.sqrt(v * v + 2 * v * math.log(2 / beta))
+    return math.sqrt((k + math.log(4 / beta)) / (2 * n))

@@ -1,0 +1,138 @@
+"""Parameters, score and privacy statement of learners whose examples need not lie on a grid.
+
+The same conventions as :class:`learners.estimator.Estimator`: parameters are stored by
+``__init__`` unchanged and checked when a run starts, learned attributes end in ``_``, and what may
+be published is ``release_``; ``diagnostics_`` is for the curator alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from learners.accounting import (
+    LEAST_DELTA,
+    AccountName,
+    Neighbours,
+    PrivacySpent,
+    check_budget,
+    inner_budget,
+)
+from learners.estimator import check_labels
+from learners.sklearn_support import not_fitted_error
+
+
+class Published(Protocol):
+    """What any release states."""
+
+    @property
+    def privacy(self) -> PrivacySpent | None:
+        """None for a learner that is not private."""
+
+
+class PlainEstimator:
+    """Parameters and privacy statement of a learner with one release."""
+
+    release_: Published
+
+    @property
+    def privacy_(self) -> PrivacySpent | None:
+        """What the run spent; None for a learner that is not private."""
+        self._require_fitted()
+        return self.release_.privacy
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Constructor parameters by name (`deep` has no effect)."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set constructor parameters.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown.
+        """
+        known = inspect.signature(type(self)).parameters
+        for name, value in parameters.items():
+            if name not in known:
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}: {list(known)}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        return f"{type(self).__name__}({shown})"
+
+    def _begin(self) -> None:
+        """Forget the last run: one that fails leaves nothing behind."""
+        self.__dict__.pop("release_", None)
+        self.__dict__.pop("diagnostics_", None)
+
+    def _require_fitted(self) -> None:
+        if "release_" not in self.__dict__:
+            raise not_fitted_error(
+                f"this {type(self).__name__} has not been fitted yet: call fit first"
+            )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """What scikit-learn's check_is_fitted asks."""
+        return "release_" in self.__dict__
+
+
+class PlainClassifier(PlainEstimator, ABC):
+    """A plain learner of labels 0/1."""
+
+    @abstractmethod
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from examples; see the learner."""
+
+    @abstractmethod
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Labels 0/1, shape (n,); see the learner."""
+
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Share of the examples that are labelled right, 0..1."""
+        predicted = self.predict(X)
+        return float(np.mean(predicted == check_labels(y, len(predicted))))
+
+
+def pure_budget(epsilon: float, neighbours: Neighbours) -> float:
+    """Epsilon for add/remove neighbours of a run that is epsilon-DP, delta = 0, for these.
+
+    Raises
+    ------
+    ValueError
+        If epsilon states no guarantee, or there are no such neighbours.
+    """
+    check_budget(epsilon, LEAST_DELTA)
+    return inner_budget(epsilon, LEAST_DELTA, neighbours)[0]
+
+
+def pure_spent(
+    epsilon: float,
+    neighbours: Neighbours,
+    private: bool,
+    *,
+    noise: float = 0.0,
+    selection: float = 0.0,
+    eta: float = 0.0,
+    steps: int = 1,
+    account: AccountName = "basic",
+) -> PrivacySpent:
+    """The statement of a run that is epsilon-DP with delta = 0."""
+    return PrivacySpent(
+        epsilon=epsilon,
+        delta=0.0,
+        neighbours=neighbours,
+        epsilon_noise=noise,
+        epsilon_selection=selection,
+        eta=eta,
+        steps=steps,
+        account=account,
+        private=private,
+    )

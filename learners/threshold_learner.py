@@ -1,0 +1,184 @@
+"""Private thresholds on the grid: a halfplane with one free coordinate.
+
+Nissim's private thresholds on the drawing.  The class has four directions, right (label 1 where
+x >= t), left (x <= t), above (y >= t) and below (y <= t), with t in 0..d: d + 1 halfplanes for a
+public direction, 4 (d + 1) if the direction is learned too.  One is drawn with probability
+proportional to exp(-epsilon * its mistakes), exactly (:mod:`learners.exponential_mechanism`):
+epsilon-DP, delta = 0 (docs/privacy.md, lemma F1).  O(n + d).
+
+If some halfplane of the class errs nowhere, n >= ln(|C|/beta) / -ln(1 - alpha (1 - exp(-epsilon)))
+examples give error at most alpha with probability 1 - beta (:mod:`learners.sample_sizes`).  No
+halfplane of the class labels the whole square 0.
+
+The border is drawn half a step from t, away from all grid points (on it where the lattice is as
+coarse as the grid).  Departs from the source in that its direction may be learned.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from learners.accounting import Neighbours, check_budget
+from learners.estimator import Estimator
+from learners.exponential_mechanism import exponential_index, private_rate
+from learners.finite_class import ThresholdClass
+from learners.plain_estimator import pure_budget, pure_spent
+from learners.randomness import open_source
+from learners.records import StepRecord, StepRelease
+from learners.scores import Role, mistakes_score
+from learners.selection import Selected, SelectionProgress, Watch
+from learners.set_cover import Cover
+
+Direction = Literal["right", "left", "above", "below"]
+
+#: Sheet and axis of each direction.
+_SHEETS: dict[Direction, tuple[Sheet, int]] = {
+    "right": (Sheet.STEEP_RIGHT, 0),
+    "left": (Sheet.STEEP_LEFT, 0),
+    "above": (Sheet.FLAT_ABOVE, 1),
+    "below": (Sheet.FLAT_BELOW, 1),
+}
+
+
+def threshold_halfplane(lattice: HalfplaneLattice, direction: Direction, t: int) -> Halfplane:
+    """The halfplane whose grid points are those with coordinate >= t (right, above) or <= t.
+
+    Parameters
+    ----------
+    lattice : HalfplaneLattice
+        Of measure "chord".
+    direction : {"right", "left", "above", "below"}
+    t : int
+        In 0..d.
+
+    Raises
+    ------
+    ValueError
+        If t or the direction is out of range, or the lattice has no steep halfplanes.
+    """
+    if not 0 <= t <= lattice.d:
+        raise ValueError(f"t must lie in 0..{lattice.d}, got {t}")
+    if direction not in _SHEETS:
+        raise ValueError(f"unknown direction {direction!r}: use {', '.join(_SHEETS)} or None")
+    sheet = _SHEETS[direction][0]
+    half = (1 << lattice.bits) // 2
+    # a line with u = v runs along its axis; it must meet the square
+    border = (t << lattice.bits) + (-half if sheet.upper else half)
+    border = min(max(border, 0), lattice.d << lattice.bits)
+    return lattice.halfplane(sheet, border, border)
+
+
+def threshold_mistakes(
+    points: NDArray[np.int64], labels: NDArray[np.bool_], d: int, direction: Direction
+) -> NDArray[np.int64]:
+    """Mistakes on the sample for t = 0..d, int64 of shape (d + 1,).
+
+    Parameters
+    ----------
+    points : ndarray of int64, shape (n, 2)
+    labels : ndarray of bool, shape (n,)
+    d : int
+    direction : {"right", "left", "above", "below"}
+    """
+    sheet, axis = _SHEETS[direction]
+    along = points[:, axis]
+    positives = np.bincount(along[labels], minlength=d + 1)
+    negatives = np.bincount(along[~labels], minlength=d + 1)
+    if sheet.upper:
+        return ThresholdClass(d).mistakes(positives, negatives)[:-1]
+    # <= t is the opposite of >= t + 1
+    return ThresholdClass(d).mistakes(negatives, positives)[1:]
+
+
+class ThresholdLearner(Estimator):
+    """epsilon-private learner of a halfplane along an axis.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        Privacy of the whole run.  It needs no delta and states 0.
+    grid : int
+        d: examples have integer coordinates in 0..d.
+    direction : {"right", "left", "above", "below"}, optional
+        The side that is labelled 1, a public choice; by default it is learned, privately, with
+        the threshold.
+    neighbours : {"add-remove", "replace-one"}
+    seed : int, optional
+        Makes the run reproducible and therefore not private; the release says so.
+
+    Attributes
+    ----------
+    release_ : CoverRelease
+        What may be published: one halfplane.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[x, y] for x in range(17) for y in range(17)])
+    >>> model = ThresholdLearner(grid=16, seed=7).fit(X, X[:, 0] >= 5)
+    >>> model.score(X, X[:, 0] >= 5), model.polygons_.bounds
+    (1.0, (4.5, 0.0, 16.0, 16.0))
+    """
+
+    role: Role = "conjunction"
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        grid: int = 1024,
+        direction: Direction | None = None,
+        neighbours: Neighbours = "add-remove",
+        seed: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.grid = grid
+        self.direction = direction
+        self.neighbours = neighbours
+        self.seed = seed
+
+    def steps(
+        self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
+    ) -> Iterator[StepRecord]:
+        """Run the learner: one record; `release_` is set when it is taken.
+
+        Parameters and errors as in :meth:`fit`.  Checks happen at the call.
+        """
+        points, labels = self._begin(X, y)
+        lattice = HalfplaneLattice(self.grid)
+        if self.direction is not None and self.direction not in _SHEETS:
+            raise ValueError(
+                f"unknown direction {self.direction!r}: use {', '.join(_SHEETS)} or None"
+            )
+        check_budget(self.epsilon, self.delta)
+        source = open_source(self.seed)
+        inner = pure_budget(self.epsilon, self.neighbours)
+        rate = private_rate(inner, one_way=True)
+        spent = pure_spent(
+            self.epsilon, self.neighbours, source.private, selection=inner, eta=float(rate)
+        )
+
+        def records() -> Iterator[StepRecord]:
+            started = time.perf_counter()
+            directions = tuple(_SHEETS) if self.direction is None else (self.direction,)
+            if watch is not None:
+                watch(SelectionProgress(0, len(directions) * (lattice.d + 1), 0.0))
+            counts = [threshold_mistakes(points, labels, lattice.d, one) for one in directions]
+            index = exponential_index(source, -np.concatenate(counts), rate)
+            which, t = divmod(index, lattice.d + 1)
+            piece = (threshold_halfplane(lattice, directions[which], t),)
+            score = mistakes_score(int(np.count_nonzero(labels)))
+            progress = SelectionProgress(1, len(directions) * (lattice.d + 1), float("nan"))
+            books = Cover(points, labels, self.role).take(Selected(piece, progress), score, started)
+            yield StepRecord(1, 1, StepRelease(piece, None), books)
+
+        parameters = (("direction", self.direction),)
+        return self._publish(records(), lattice, parameters, lambda _: spent)

@@ -1,0 +1,273 @@
+"""Finite classes: mistakes, the private law enumerated for all neighbours, and its promise."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from learners import private_erm
+from learners.finite_class import (
+    ConceptClass,
+    FiniteClass,
+    PointClass,
+    ThresholdClass,
+    check_domain_points,
+    concept_matrix,
+    count_labels,
+)
+from learners.finite_class_learner import FiniteClassLearner, PrivateFiniteClassLearner
+from learners.private_erm import PrivateERM, choose_least
+from learners.randomness import RandomSource, SeededRandom
+from learners.vc import vc_dimension
+
+TINY = FiniteClass(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1]]))
+CLASSES: list[ConceptClass] = [TINY, PointClass(7), ThresholdClass(6)]
+KINDS = [(x, label) for x in range(3) for label in (0, 1)]
+
+
+def brute_mistakes(concepts: ConceptClass, sample: list[tuple[int, int]]) -> list[int]:
+    matrix = concept_matrix(concepts)
+    return [sum(int(row[x]) != label for x, label in sample) for row in matrix]
+
+
+@pytest.mark.parametrize("concepts", CLASSES)
+@pytest.mark.parametrize("seed", range(5))
+def test_mistakes_are_those_of_the_matrix(concepts: ConceptClass, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, concepts.domain, 30), rng.integers(0, 2, 30)
+    found = concepts.mistakes(*count_labels(X, y, concepts.domain))
+    expected = brute_mistakes(concepts, list(zip(X.tolist(), y.tolist(), strict=True)))
+    assert found.tolist() == expected
+    matrix = concept_matrix(concepts)
+    assert matrix.shape == (concepts.size, concepts.domain)
+    model = FiniteClassLearner(concepts=concepts).fit(X[:, None], y)
+    assert model.release_.index == int(np.argmin(expected))
+    assert model.diagnostics_.mistakes == model.diagnostics_.fewest_mistakes == min(expected)
+    np.testing.assert_array_equal(model.predict(X), matrix[model.release_.index, X])
+    assert model.score(X, y) == 1 - min(expected) / 30
+    assert model.privacy_ is None
+
+
+def test_the_named_classes() -> None:
+    assert concept_matrix(PointClass(4)).tolist() == np.eye(4).tolist()
+    assert concept_matrix(ThresholdClass(2)).astype(int).tolist() == [
+        [1, 1, 1], [0, 1, 1], [0, 0, 1], [0, 0, 0],
+    ]  # fmt: skip
+    assert vc_dimension(concept_matrix(PointClass(9))) == 1
+    assert vc_dimension(concept_matrix(ThresholdClass(9))) == 1
+    by_function = FiniteClass.of([lambda x: x > 2, lambda x: x % 2 == 0], [1, 2, 3])
+    assert by_function.concepts.astype(int).tolist() == [[0, 0, 1], [0, 1, 0]]
+
+
+def test_a_consistent_concept_is_found_where_there_is_one() -> None:
+    X = np.arange(50)
+    model = FiniteClassLearner(concepts=ThresholdClass(49)).fit(X, X >= 17)
+    assert (model.release_.index, model.diagnostics_.fewest_mistakes) == (17, 0)
+
+
+# -- privacy -------------------------------------------------------------------------------
+
+
+def law(sample: tuple[tuple[int, int], ...], rate: float) -> list[float]:
+    weights = [math.exp(-rate * m) for m in brute_mistakes(TINY, list(sample))]
+    return [w / sum(weights) for w in weights]
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+def test_neighbours_of_every_small_sample_are_within_epsilon(epsilon: float) -> None:
+    added = replaced = 0.0
+    half = law_rate(epsilon, "replace-one")
+    for size in range(4):
+        for sample in itertools.combinations_with_replacement(KINDS, size):
+            grown = [law((*sample, extra), law_rate(epsilon, "add-remove")) for extra in KINDS]
+            here = law(sample, law_rate(epsilon, "add-remove"))
+            added = max(added, *(distance(here, other) for other in grown))
+            halved = [law((*sample, extra), half) for extra in KINDS]
+            pairs = itertools.combinations(halved, 2)
+            replaced = max(replaced, *(distance(one, two) for one, two in pairs))
+    assert 0.7 * epsilon < added <= epsilon * (1 + 1e-12)
+    assert 0.7 * epsilon < replaced <= epsilon * (1 + 1e-12)
+
+
+def law_rate(epsilon: float, neighbours: str) -> float:
+    """The rate that the learner states."""
+    choice = choose_least(
+        np.zeros(4, dtype=np.int64), 1, epsilon, SeededRandom(0), neighbours  # type: ignore[arg-type]
+    )  # fmt: skip
+    return choice.spent.eta
+
+
+def distance(one: list[float], two: list[float]) -> float:
+    return max(abs(math.log(a / b)) for a, b in zip(one, two, strict=True))
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_draws_follow_the_law_with_the_stated_rate(neighbours: str) -> None:
+    sample = ((0, 1), (1, 0), (1, 1), (2, 1), (2, 1))
+    X, y = np.array(sample).T
+    runs, counts = 4000, np.zeros(4)
+    for seed in range(runs):
+        model = PrivateFiniteClassLearner(
+            concepts=TINY, epsilon=1.5, neighbours=neighbours, seed=seed  # type: ignore[arg-type]
+        ).fit(X, y)  # fmt: skip
+        counts[model.release_.index] += 1
+    rate = {"add-remove": 1.5, "replace-one": 0.75}[neighbours]
+    assert model.privacy_ is not None
+    assert model.privacy_.eta == rate
+    expected = runs * np.array(law(sample, rate))
+    assert ((counts - expected) ** 2 / expected).sum() < 3 + 5 * math.sqrt(6)
+
+
+def test_laplace_adds_noise_of_the_classs_size_to_every_sum(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def silent(source: RandomSource, scale: Fraction, count: int) -> NDArray[np.int64]:
+        asked.append((scale, count))
+        return np.zeros(count, dtype=np.int64)
+
+    monkeypatch.setattr(private_erm, "discrete_laplace_array", silent)
+    for neighbours, factor in (("add-remove", 1), ("replace-one", 2)):
+        for bound in (1, 5):
+            sums = np.array([7, 3, 9, 3])
+            choice = choose_least(sums, bound, 0.5, SeededRandom(0), neighbours, "laplace")  # type: ignore[arg-type]
+            assert choice.noisy_sums == (7, 3, 9, 3)
+            assert choice.index == 1
+            assert asked.pop() == (Fraction(bound * factor * 4 * 2), 4)
+            assert (choice.spent.epsilon, choice.spent.epsilon_noise) == (0.5, 0.5 / factor)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+def test_an_example_moves_the_noisy_vector_by_a_factor_of_epsilon_at_most(epsilon: float) -> None:
+    # integer noise on a vector: the log ratio is at most (L1 distance) / scale
+    scale = 4 / epsilon
+    for sample in itertools.combinations_with_replacement(KINDS, 3):
+        here = np.array(brute_mistakes(TINY, list(sample)))
+        moved = [
+            np.abs(np.array(brute_mistakes(TINY, [*sample, extra])) - here).sum() for extra in KINDS
+        ]
+        assert max(moved) / scale <= epsilon
+    # attained where all concepts err alike
+    both = FiniteClass(np.array([[1], [1], [1], [1]]))
+    assert sum(brute_mistakes(both, [(0, 0)])) / scale == pytest.approx(epsilon)
+
+
+def test_what_is_published() -> None:
+    X = np.arange(777) % 7
+    model = PrivateFiniteClassLearner(concepts=PointClass(7), seed=998877).fit(X, X == 3)
+    assert set(model.release_.to_dict()) == {
+        "learner", "index", "noisy_sums", "parameters", "privacy",
+    }  # fmt: skip
+    assert dict(model.release_.parameters) == {
+        "concepts": 7, "domain": 7, "mechanism": "exponential",
+    }  # fmt: skip
+    assert "777" not in str(model.release_)
+    assert "998877" not in str(model.release_)
+    assert model.privacy_ is not None
+    assert (model.privacy_.epsilon, model.privacy_.delta) == (1.0, 0.0)
+    assert not model.privacy_.private
+    open_model = PrivateFiniteClassLearner(concepts=PointClass(7)).fit([], [])
+    assert open_model.privacy_ is not None
+    assert open_model.privacy_.private
+    assert 0 <= open_model.release_.index < 7
+
+
+def test_a_million_thresholds() -> None:
+    d = 1 << 20
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, d + 1, 20_000)
+    model = PrivateFiniteClassLearner(concepts=ThresholdClass(d), seed=1).fit(X, X >= 600_000)
+    assert model.score(X, X >= 600_000) > 0.998
+    points = PrivateFiniteClassLearner(concepts=PointClass(d), seed=1, epsilon=2.0)
+    assert points.fit(np.full(40, 31_337), np.ones(40)).release_.index == 31_337
+
+
+# -- private ERM ---------------------------------------------------------------------------
+
+
+def test_erm_weighs_whole_losses() -> None:
+    table = np.array([[0, 3, 1], [2, 0, 3]])
+    X, y = np.array([0, 1, 1, 0, 1]), np.zeros(5)
+    sums = table[X].sum(axis=0)
+    runs, counts = 3000, np.zeros(3)
+    for seed in range(runs):
+        model = PrivateERM(losses=lambda X, y: table[X], bound=3, epsilon=2.0, seed=seed)
+        counts[model.fit(X, y).release_.index] += 1
+    assert model.privacy_ is not None
+    assert model.privacy_.eta == pytest.approx(2 / 3)
+    weights = np.exp(-2 / 3 * sums)
+    expected = runs * weights / weights.sum()
+    assert ((counts - expected) ** 2 / expected).sum() < 2 + 5 * 2
+    assert model.diagnostics_.loss == sums[model.release_.index] / 5
+    assert model.diagnostics_.least_loss == sums.min() / 5
+
+
+def test_erm_rounds_real_losses_one_by_one_and_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.random(100), rng.random(100)
+    seen = []
+
+    def losses(X: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+        seen.append(len(X))
+        return np.abs(X - y)[:, None] * np.array([1.0, 0.3, 0.999])
+
+    choices = []
+
+    def note(sums: NDArray[np.int64], *rest: object) -> object:
+        choices.append((sums.tolist(), rest[0]))
+        return choose_least(sums, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(private_erm, "choose_least", note)
+    monkeypatch.setattr(private_erm, "_BATCH", 60)
+    model = PrivateERM(losses=losses, levels=50, seed=1).fit(X, y)
+    whole = np.rint(np.abs(X - y)[:, None] * np.array([1.0, 0.3, 0.999]) * 50).sum(axis=0)
+    assert choices == [(whole.tolist(), 50)]
+    assert seen == [1, 20, 20, 20, 20, 19]
+    assert abs(model.diagnostics_.least_loss - 0.3 * np.abs(X - y).mean()) <= 1 / 100
+
+
+@pytest.mark.parametrize(
+    ("options", "losses", "message"),
+    [
+        ({}, [[0, 2]], r"row 0: the loss 2 of hypothesis 1 is not a whole number in 0..1"),
+        ({}, [[0, 0.5]], "whole number"),
+        ({"levels": 9}, [[0.2, 1.5]], r"row 0: the loss 1.5 of hypothesis 1 is not in \[0, 1\]"),
+        ({"levels": 9}, [[0.2, math.nan]], "nan"),
+        ({}, [0, 1], "shape"),
+        ({"bound": 0}, [[0, 0]], "bound must be a whole number"),
+        ({"epsilon": -1.0}, [[0, 0]], "epsilon must be"),
+        ({"mechanism": "guess"}, [[0, 0]], "unknown mechanism"),
+        ({"neighbours": "all"}, [[0, 0]], "neighbours must be"),
+    ],
+)
+def test_impossible_losses_and_parameters_are_refused(
+    options: dict[str, object], losses: object, message: str
+) -> None:
+    model = PrivateERM(losses=lambda X, y: losses, **options)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=message):
+        model.fit(np.zeros((1, 1)), np.zeros(1))
+    assert not hasattr(model, "release_")
+
+
+def test_wrong_classes_and_examples_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"row 1: 7 is not a point of the domain 0..6"):
+        FiniteClassLearner(concepts=PointClass(7)).fit([0, 7], [0, 1])
+    for wrong in ([0.5], [math.nan], [-1]):
+        with pytest.raises(ValueError, match="is not a point"):
+            check_domain_points(wrong, 4)
+    with pytest.raises(ValueError, match=r"shape \(n,\) or \(n, 1\)"):
+        check_domain_points([[1, 2]], 4)
+    with pytest.raises(ValueError, match="0 and 1 only"):
+        FiniteClass(np.array([[0, 2]]))
+    with pytest.raises(ValueError, match="at least one point"):
+        FiniteClass(np.zeros((2, 0)))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="domain must be a whole number"):
+        PointClass(0)
+    with pytest.raises(ValueError, match="same examples"):
+        PrivateERM(losses=lambda X, y: [[0]]).fit([], [])

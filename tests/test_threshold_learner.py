@@ -1,0 +1,196 @@
+"""Thresholds on the grid: sides, mistakes, the law and its neighbours, and the release."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import shapely
+from numpy.typing import NDArray
+
+from geometry.halfplane import HalfplaneLattice
+from learners.accounting import spent_after
+from learners.records import CoverRelease, Release
+from learners.selection import Cancelled, SelectionProgress
+from learners.threshold_learner import (
+    Direction,
+    ThresholdLearner,
+    threshold_halfplane,
+    threshold_mistakes,
+)
+
+DIRECTIONS: tuple[Direction, ...] = ("right", "left", "above", "below")
+
+
+def grid_points(d: int) -> NDArray[np.int64]:
+    return np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
+
+
+def held(direction: Direction, t: int, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+    along = points[:, 0] if direction in ("right", "left") else points[:, 1]
+    return along >= t if direction in ("right", "above") else along <= t
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("bits", [0, 1, 7, -1])
+def test_the_lattice_halfplane_holds_exactly_the_threshold(direction: Direction, bits: int) -> None:
+    d = 9
+    lattice = HalfplaneLattice(d, bits=bits)
+    for t in range(d + 1):
+        halfplane = threshold_halfplane(lattice, direction, t)
+        assert halfplane.u == halfplane.v
+        points = grid_points(d)
+        np.testing.assert_array_equal(halfplane.contains(points), held(direction, t, points))
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("d", [1023, (1 << 20) - 3, 1 << 20])
+def test_the_border_is_exact_on_large_grids(direction: Direction, d: int) -> None:
+    lattice = HalfplaneLattice(d)
+    axis = 0 if direction in ("right", "left") else 1
+    for t in (0, 1, d // 3, d - 1, d):
+        points = np.array([[d, 0], [0, d], [d // 2, d // 2]])
+        near = np.repeat(points, 3, axis=0)
+        near[:, axis] = np.clip(t + np.tile([-1, 0, 1], 3), 0, d)
+        found = threshold_halfplane(lattice, direction, t).contains(near)
+        np.testing.assert_array_equal(found, held(direction, t, near))
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_mistakes_are_counted_for_every_threshold(direction: Direction) -> None:
+    rng = np.random.default_rng(3)
+    points, labels = rng.integers(0, 13, (80, 2)), rng.random(80) < 0.4
+    expected = [np.count_nonzero(held(direction, t, points) != labels) for t in range(13)]
+    assert threshold_mistakes(points, labels, 12, direction).tolist() == expected
+
+
+def hypotheses(direction: Direction | None, d: int) -> list[tuple[Direction, int]]:
+    chosen = DIRECTIONS if direction is None else (direction,)
+    return [(one, t) for one in chosen for t in range(d + 1)]
+
+
+def law(
+    sample: list[tuple[int, int, int]], direction: Direction | None, d: int, rate: float
+) -> NDArray[np.float64]:
+    table = np.array(sample).reshape(-1, 3)
+    wrong = [
+        np.count_nonzero(held(*h, table[:, :2]) != (table[:, 2] == 1))
+        for h in hypotheses(direction, d)
+    ]
+    weights = np.exp(-rate * np.array(wrong))
+    return np.asarray(weights / weights.sum())
+
+
+@pytest.mark.parametrize("direction", [None, "left"])
+def test_draws_follow_the_law(direction: Direction | None) -> None:
+    sample = [(0, 0, 0), (1, 0, 0), (2, 1, 1), (2, 2, 1), (1, 2, 0), (2, 0, 1)]
+    table, runs = np.array(sample), 4000
+    names = {
+        threshold_halfplane(HalfplaneLattice(2), *h): i
+        for i, h in enumerate(hypotheses(direction, 2))
+    }
+    counts = np.zeros(len(names))
+    for seed in range(runs):
+        model = ThresholdLearner(grid=2, direction=direction, epsilon=1.2, seed=seed)
+        (piece,) = model.fit(table[:, :2], table[:, 2]).release_.pieces  # type: ignore[attr-defined]
+        counts[names[piece[0]]] += 1
+    expected = runs * law(sample, direction, 2, 1.2)
+    freedom = len(names) - 1
+    assert ((counts - expected) ** 2 / expected).sum() < freedom + 5 * math.sqrt(2 * freedom)
+
+
+def test_neighbours_are_within_epsilon() -> None:
+    kinds = [(x, y, label) for x in range(2) for y in range(2) for label in (0, 1)]
+    worst = 0.0
+    for size in range(3):
+        for sample in itertools.combinations_with_replacement(kinds, size):
+            here = law(list(sample), None, 1, 1.0)
+            for extra in kinds:
+                other = law([*sample, extra], None, 1, 1.0)
+                worst = max(worst, float(np.abs(np.log(here / other)).max()))
+    assert 0.7 < worst <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_run_finds_the_side_and_publishes_one_halfplane(direction: Direction) -> None:
+    rng = np.random.default_rng(1)
+    points = rng.integers(0, 1025, (3333, 2))
+    labels = held(direction, 300, points)
+    model = ThresholdLearner(seed=424242)
+    (record,) = model.steps(points, labels)
+    release = model.release_
+    assert isinstance(release, CoverRelease)
+    assert (release.role, len(release.pieces), len(release.pieces[0])) == ("conjunction", 1, 1)
+    assert model.score(points, labels) > 0.99
+    assert record.diagnostics.empirical_error == pytest.approx(1 - model.score(points, labels))
+    assert record.diagnostics.score == -round(3333 * record.diagnostics.empirical_error)
+    assert (record.step, record.steps) == (1, 1)
+    again = Release.from_dict(json.loads(json.dumps(release.to_dict())))
+    assert again == release
+    text = str(release.to_dict())
+    assert "3333" not in text
+    assert "424242" not in text
+    assert release.parameters == (("direction", None),)
+    spent = model.privacy_
+    assert spent is not None
+    assert (spent.epsilon, spent.delta, spent.eta, spent.steps) == (1.0, 0.0, 1.0, 1)
+    assert spent_after(spent, 1) == (1.0, "basic")
+    assert not spent.private
+    assert len(list(model.staged_predict(points))) == 1
+    # the drawn shape holds the same grid points
+    few = points[:500]
+    inside = shapely.intersects_xy(model.polygons_, few.astype(float))
+    np.testing.assert_array_equal(model.predict(few), inside.astype(int))
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_no_shape_is_empty(direction: Direction) -> None:
+    lattice = HalfplaneLattice(8)
+    for t in range(9):
+        piece = (threshold_halfplane(lattice, direction, t),)
+        release = CoverRelease("", lattice, (), None, "conjunction", (piece,), ())
+        inside = shapely.intersects_xy(release.shape(), grid_points(8).astype(float))
+        np.testing.assert_array_equal(release.predict(grid_points(8)), inside.astype(int))
+        assert release.shape().area > 0
+
+
+def test_replacement_halves_the_rate() -> None:
+    model = ThresholdLearner(grid=4, neighbours="replace-one", epsilon=2.0).fit([[1, 2]], [1])
+    spent = model.privacy_
+    assert spent is not None
+    assert (spent.epsilon, spent.eta, spent.neighbours) == (2.0, 1.0, "replace-one")
+    assert spent.private
+
+
+def test_a_cancelled_run_leaves_nothing_behind_and_empty_samples_are_learned() -> None:
+    def stop(progress: SelectionProgress) -> None:
+        raise Cancelled
+
+    model = ThresholdLearner(grid=8, seed=1)
+    empty = np.zeros((0, 2), dtype=int), np.zeros(0, dtype=int)
+    assert len(model.fit(*empty).predict(grid_points(8))) == 81
+    with pytest.raises(Cancelled):
+        model.fit(*empty, watch=stop)
+    assert not hasattr(model, "release_")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epsilon": 0.0}, "epsilon must be"),
+        ({"delta": 1.0}, "delta must"),
+        ({"direction": "up"}, "unknown direction 'up': use right, left, above, below or None"),
+        ({"neighbours": "all"}, "neighbours must be"),
+        ({"grid": 0}, "grid"),
+    ],
+)
+def test_impossible_parameters_are_refused(options: dict[str, Any], message: str) -> None:
+    model = ThresholdLearner(**{"grid": 16} | options)
+    with pytest.raises(ValueError, match=message):
+        model.steps(np.zeros((2, 2), dtype=int), [0, 1])
+    with pytest.raises(ValueError, match=r"t must lie in 0..8, got 9"):
+        threshold_halfplane(HalfplaneLattice(8), "left", 9)
