@@ -26,6 +26,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal
 
 AccountName = Literal["basic", "zcdp", "set-cover", "parallel", "advanced"]
@@ -144,6 +145,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     return max(0.0, epsilon(_minimize(epsilon, -20.0, 20.0)))
 
 
+@lru_cache(maxsize=256)
 def zcdp_budget(epsilon: float, delta: float) -> float:
     """A rho, within a relative 1e-12 below the largest, that converts to (epsilon, delta)-DP."""
     low, high = 0.0, 1.0

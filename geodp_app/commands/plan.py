@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from geodp_app import arguments
 from geodp_app.errors import InputError
 
 if TYPE_CHECKING:
     from learners.planner import Plan
+    from learners.theorems import Theorem
 
 _DESCRIPTION = """Say how many examples suffice for error alpha, or with --n what n guarantees.
 
@@ -19,7 +20,9 @@ Matias, Stemmer (2019): it assumes independent examples without label noise, and
 that err on none of them; it then fails with probability at most beta.  Runs usually need
 far fewer examples.  A union without --k is learned by tiles: nothing is proved of its
 error, and what runs reached is told instead.
-n must be a public number: do not take it from the private data."""
+n must be a public number: do not take it from the private data.
+
+With --theorem NAME any other theorem of the sources is asked; --theorems lists them."""
 
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
@@ -41,12 +44,28 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         help="grid size d (default %(default)s)",
     )
     parser.add_argument("--n", type=arguments.count, help="say what this many examples guarantee")
+    theorems = parser.add_argument_group("theorems of the sources")
+    theorems.add_argument("--theorems", action="store_true", help="list them and what they need")
+    theorems.add_argument("--theorem", metavar="NAME", help="ask this one")
+    for name, text in (
+        ("d", "number of variables or bits (default: --grid)"),
+        ("size", "number of hypotheses"),
+        ("vc", "VC dimension"),
+        ("experts", "number of experts"),
+    ):
+        theorems.add_argument(f"--{name}", type=arguments.count, metavar="N", help=text)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Plan and print."""
+    if options.theorems:
+        _list_theorems(options.json)
+        return
+    if options.theorem is not None:
+        _ask_theorem(options)
+        return
     if options.k is None and options.learner == "convex":
         # nothing is proved of a run by tiles
         options.k = arguments.DEFAULT_EDGES
@@ -76,6 +95,74 @@ def run(options: argparse.Namespace) -> None:
         print(json.dumps(plan.to_dict()))
     else:
         print(describe(plan, options.alpha))
+
+
+def _list_theorems(as_json: bool) -> None:
+    """Print the names of all theorems."""
+    from learners.theorems import THEOREMS
+
+    if as_json:
+        print(json.dumps([_stated(theorem) for theorem in THEOREMS]))
+        return
+    for theorem in THEOREMS:
+        needs = " ".join(f"--{name}" for name in theorem.needs)
+        print(f"{theorem.name}: {theorem.promise}\n    {theorem.source}\n    needs {needs}")
+
+
+def _stated(theorem: Theorem) -> dict[str, Any]:
+    return {
+        "theorem": theorem.name,
+        "promise": theorem.promise,
+        "source": theorem.source,
+        "needs": list(theorem.needs),
+        "counted": theorem.counted,
+        "exact": theorem.exact,
+        "necessary": theorem.necessary,
+    }
+
+
+def _ask_theorem(options: argparse.Namespace) -> None:
+    """Print n for alpha, or with --n the alpha of n."""
+    from learners.theorems import alpha_for, examples_for, find_theorem
+
+    if options.beta is None:
+        options.beta = arguments.DEFAULT_BETA
+    parameters = {**vars(options), "d": options.grid if options.d is None else options.d}
+    try:
+        theorem = find_theorem(options.theorem)
+        if options.n is None:
+            alpha: float | None = options.alpha
+            n = examples_for(theorem, options.alpha, options.beta, parameters)
+        else:
+            n = options.n
+            alpha = alpha_for(theorem, n, options.beta, parameters)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    if options.json:
+        asked = {name: parameters[name] for name in theorem.needs}
+        answer = {"alpha": alpha, "beta": options.beta, "n": n}
+        print(json.dumps({**_stated(theorem), **asked, **answer}))
+        return
+    print(_answer(theorem, n, alpha, options))
+
+
+def _answer(
+    theorem: Theorem, n: int | None, alpha: float | None, options: argparse.Namespace
+) -> str:
+    """The answer of a theorem in a few lines."""
+    if n is None:
+        verdict = f"No number of {theorem.counted} is known to suffice for {options.alpha:g}."
+    elif alpha is None:
+        verdict = f"{n:,} {theorem.counted}: nothing is proved (guarantee void)."
+    else:
+        relation = "are needed" if theorem.necessary else "suffice"
+        about = "" if theorem.exact else "About "
+        verdict = (
+            f"{about}{n:,} {theorem.counted} {relation} for alpha = {alpha:.3g}, "
+            f"except with probability {options.beta:g}."
+        )
+    order = "" if theorem.exact else "\nO(.): an order of growth, printed with constant 1."
+    return f"{verdict}\n\n{theorem.promise}\n{theorem.source}{order}"
 
 
 def _run_by_tiles(options: argparse.Namespace) -> None:

@@ -1,0 +1,133 @@
+"""Numbers of examples of every theorem: both directions agree, and errors say what is missing."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from geodp_app.cli import main
+from learners.theorems import (
+    PARAMETERS,
+    THEOREMS,
+    Theorem,
+    alpha_for,
+    examples_for,
+    find_theorem,
+)
+
+#: Enough for any theorem; epsilon is small, or privacy says nothing about generalization.
+EVERYTHING = {
+    "k": 3, "d": 32, "size": 1000, "vc": 4, "experts": 7,
+    "epsilon": 0.05, "delta": 1e-6, "neighbours": "replace-one",
+}  # fmt: skip
+
+BETA = 0.01
+
+by_name = pytest.mark.parametrize("theorem", THEOREMS, ids=lambda theorem: theorem.name)
+
+
+def n_for(theorem: Theorem, alpha: float) -> int:
+    found = examples_for(theorem, alpha, BETA, EVERYTHING)
+    assert found is not None
+    return found
+
+
+@by_name
+def test_both_directions_agree(theorem: Theorem) -> None:
+    n = n_for(theorem, 0.1)
+    alpha = alpha_for(theorem, n, BETA, EVERYTHING)
+    assert alpha is not None
+    assert 0.095 < alpha <= 0.1 * 1.001
+    assert n_for(theorem, alpha) <= n
+
+
+@by_name
+def test_less_error_takes_more_examples(theorem: Theorem) -> None:
+    numbers = [n_for(theorem, alpha) for alpha in (0.12, 0.1, 0.08)]
+    assert numbers == sorted(set(numbers))
+
+
+@by_name
+def test_one_example_proves_nothing(theorem: Theorem) -> None:
+    assert alpha_for(theorem, 1, BETA, EVERYTHING) is None
+
+
+@by_name
+def test_what_is_missing_is_named(theorem: Theorem) -> None:
+    assert set(theorem.needs) <= set(PARAMETERS)
+    for name in theorem.needs:
+        with pytest.raises(ValueError, match=rf"needs {name} \("):
+            examples_for(theorem, 0.1, BETA, {**EVERYTHING, name: None})
+
+
+@by_name
+@pytest.mark.parametrize(("alpha", "beta"), [(0, 0.1), (1, 0.1), (math.nan, 0.1), (0.1, 1)])
+def test_errors_outside_0_to_1_are_refused(theorem: Theorem, alpha: float, beta: float) -> None:
+    with pytest.raises(ValueError, match="strictly between 0 and 1"):
+        examples_for(theorem, alpha, beta, EVERYTHING)
+
+
+def test_privacy_costs_examples_and_composition_by_set_cover_saves_some() -> None:
+    at = {name: n_for(find_theorem(name), 0.1) for name in (
+        "conjunction", "conjunction-naive", "conjunction-greedy", "occam", "private-finite",
+        "laplace-losses", "parity", "private-parity", "vc", "vc-lower", "experts",
+        "private-experts",
+    )}  # fmt: skip
+    assert at["conjunction-greedy"] < at["conjunction"] < at["conjunction-naive"]
+    assert at["occam"] < at["private-finite"] < at["laplace-losses"]
+    assert at["parity"] < at["private-parity"]
+    assert at["vc-lower"] < at["vc"]
+    assert at["experts"] < at["private-experts"]
+
+
+def test_occam_by_hand() -> None:
+    # |C| (1 - alpha)^n <= beta
+    n = n_for(find_theorem("occam"), 0.1)
+    assert 1000 * 0.9**n <= BETA < 1000 * 0.9 ** (n - 1)
+
+
+def test_plan_asks_a_theorem_in_both_directions(capsys: pytest.CaptureFixture[str]) -> None:
+    ask = ["plan", "--theorem", "occam", "--size", "1000", "--beta", "0.01"]
+    assert main([*ask, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["n"] == n_for(find_theorem("occam"), 0.1)
+    assert told["exact"] is True
+    assert main([*ask, "--n", str(told["n"])]) == 0
+    assert "examples suffice for alpha = 0.0" in capsys.readouterr().out
+    assert main([*ask, "--n", "1"]) == 0
+    assert "void" in capsys.readouterr().out
+
+
+def test_plan_lists_the_theorems(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--theorems"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"{theorem.name}: {theorem.promise}" in shown for theorem in THEOREMS)
+    assert main(["plan", "--theorems", "--json"]) == 0
+    assert [one["theorem"] for one in json.loads(capsys.readouterr().out)] == [
+        theorem.name for theorem in THEOREMS
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (["--theorem", "occam"], "theorem 'occam' needs size"),
+        (["--theorem", "ockham"], "unknown theorem 'ockham': use one of union, convex"),
+        (["--theorem", "vc-lower", "--vc", "3"], "alpha up to 1/8 and beta up to 1/100"),
+        (["--theorem", "experts", "--experts", "0"], "must be at least 1, not 0"),
+    ],
+)
+def test_plan_says_what_is_wrong(
+    asked: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", *asked]) == 2
+    shown = capsys.readouterr()
+    assert told in shown.err
+    assert shown.out == ""
+
+
+def test_what_is_not_exact_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--theorem", "union-printed", "--k", "4"]) == 0
+    assert "O(.)" in capsys.readouterr().out
