@@ -11,14 +11,24 @@ from collections.abc import Sequence
 
 from assets import UnknownExampleError
 from geodp_app.arguments import Parser, RawHelp, join_negative_values
-from geodp_app.commands import compare, demo, evaluate, learn, open, plan, sample, shot
+from geodp_app.commands import (
+    compare,
+    demo,
+    evaluate,
+    learn,
+    learners,
+    open,
+    plan,
+    sample,
+    shot,
+)
 from geodp_app.errors import InputError, PictureError
 from geodp_app.version import __version__
 from geodp_app.views.offscreen import has_display
 from geometry.geojson import GeoJSONError
 from geometry.grid import BoundsError
 
-_VERBS = (open, sample, learn, evaluate, compare, plan, demo, shot)
+_VERBS = (open, sample, learn, evaluate, compare, plan, learners, demo, shot)
 _EPILOG = """examples:
   geodp sample --target country.geojson --n 100000 --grid 1024 -o points.csv
   geodp learn points.csv --epsilon 1 -o learned.geojson

@@ -1,0 +1,35 @@
+"""`geodp learners`: the catalogue of learners and tools."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from geodp_app import arguments
+
+_DESCRIPTION = """List every learner and tool: what it promises and where it can be used.
+
+Systems are numbered as in docs/learners.md, which is made by --markdown."""
+
+
+def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+    """Add the verb and its options."""
+    parser = arguments.add_verb(verbs, "learners", "list learners and tools", _DESCRIPTION)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON")
+    form.add_argument("--markdown", action="store_true", help="print a Markdown page")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print the catalogue."""
+    from learners.catalogue import CATALOGUE, as_markdown
+
+    if options.json:
+        print(json.dumps([entry.to_dict() for entry in CATALOGUE], indent=2))
+    elif options.markdown:
+        print(as_markdown(), end="")
+    else:
+        for entry in CATALOGUE:
+            print(f"{entry.name}\n    {entry.guarantee}")
+            print(f"    {entry.path} ({', '.join(entry.where)})")

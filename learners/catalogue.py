@@ -1,0 +1,378 @@
+"""Every learner and tool of the package: what it promises, where it is, where it can be used.
+
+Items are the numbers of the systems in the sources (:data:`SYSTEMS`); every system has at least
+one entry.  `geodp learners` prints the catalogue, and docs/learners.md is made from it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Where = Literal["python", "command line", "window"]
+
+#: The systems that the sources describe, and what people would pick instead.
+SYSTEMS: dict[int, str] = {
+    1: "Non-private conjunctions and disjunctions (Kaplan, Mansour, Matias, Stemmer: KMMS)",
+    2: "Laplace and exponential mechanism (KMMS)",
+    3: "Set cover with any selection (KMMS, theorem 3.2)",
+    4: "Naive composition, for comparison (KMMS, example 3.3)",
+    5: "Private conjunctions and disjunctions (KMMS, theorem 3.5)",
+    6: "Halfplanes, dual plane, arrangement, selection of a halfplane (KMMS, lemma 4.6)",
+    7: "Convex polygons (KMMS, theorem 4.7)",
+    8: "Selection of a triangle, unions of polygons (KMMS, theorem 5.1)",
+    9: "Non-private counterparts of 7 and 8 (KMMS)",
+    10: "Higher dimension: halfspaces and simplices (KMMS)",
+    11: "Linearization: discs and ellipses (KMMS)",
+    12: "VC bounds of intersections and unions, sample sizes (KMMS)",
+    13: "Errors on a sample and on a distribution, promises checked by simulation (Nissim)",
+    14: "Points, thresholds, parity, without privacy (Nissim)",
+    15: "Consistent learner, VC dimension, shattering, Sauer's bound (Nissim)",
+    16: "Generic private learner of a finite class, points, thresholds (Nissim)",
+    17: "Private parity (Nissim)",
+    18: "Generalization of differential privacy (Nissim)",
+    19: "Empirical risk minimization, privately, and noise on all losses (Nikolov)",
+    20: "Consistent and private consistent conjunctions (lecture notes)",
+    21: "Experts by multiplicative weights, privately (lecture notes)",
+    32: "Noisy histograms",
+    33: "Noisy quadtrees",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A learner or tool.
+
+    Attributes
+    ----------
+    name : str
+        What people call it.
+    path : str
+        Import path, to the name in its module.
+    items : tuple of int
+        Keys of :data:`SYSTEMS`.
+    guarantee : str
+        What is promised, in a sentence.
+    where : tuple of str
+        Of "python", "command line", "window".
+    """
+
+    name: str
+    path: str
+    items: tuple[int, ...]
+    guarantee: str
+    where: tuple[Where, ...] = ("python",)
+
+    def load(self) -> Any:
+        """The object itself."""
+        module, _, name = self.path.rpartition(".")
+        return getattr(importlib.import_module(module), name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {**asdict(self), "items": list(self.items), "where": list(self.where)}
+
+
+_ALL: tuple[Where, ...] = ("python", "command line", "window")
+_TYPED: tuple[Where, ...] = ("python", "command line")
+_SEEN: tuple[Where, ...] = ("python", "window")
+
+CATALOGUE: tuple[Entry, ...] = (
+    # polygons
+    Entry(
+        "Union of polygons",
+        "learners.polygon_union.PolygonUnionLearner",
+        (3, 8),
+        "epsilon-DP by tiles (default); with k (epsilon, delta)-DP by a cover of triangles, "
+        "(alpha, beta)-PAC at the planned n",
+        _ALL,
+    ),
+    Entry(
+        "Convex polygon",
+        "learners.convex_polygon.ConvexPolygonLearner",
+        (3, 7),
+        "epsilon-DP by tiles (default); with k (epsilon, delta)-DP by a cover of halfplanes, "
+        "(alpha, beta)-PAC at the planned n",
+        _ALL,
+    ),
+    Entry(
+        "Greedy union of triangles",
+        "learners.greedy.GreedyUnionLearner",
+        (9,),
+        "not private; consistent with the sample if k triangles are",
+        _ALL,
+    ),
+    Entry(
+        "Greedy convex polygon",
+        "learners.greedy.GreedyConvexLearner",
+        (9,),
+        "not private; consistent with the sample if k halfplanes are",
+        _ALL,
+    ),
+    Entry(
+        "Set cover with any selection",
+        "learners.set_cover.private_steps",
+        (3,),
+        "(epsilon, delta)-DP for any selection that draws from the exponential mechanism",
+        _ALL,
+    ),
+    Entry(
+        "Selection by envelope refinement",
+        "learners.envelope_selection.EnvelopeSelection",
+        (6, 8),
+        "exactly the exponential mechanism over lattice halfplanes or triangles, about a second "
+        "at any n",
+        _ALL,
+    ),
+    Entry(
+        "Selection by the arrangement",
+        "learners.arrangement_selection.ArrangementSelection",
+        (6, 8),
+        "the same law from all cells of the dual arrangement; for small samples",
+        _SEEN,
+    ),
+    Entry(
+        "Halfplanes",
+        "geometry.halfplane.HalfplaneLattice",
+        (6,),
+        "exact side tests in integers",
+        _ALL,
+    ),
+    Entry(
+        "Dual lines and points",
+        "geometry.duality.dual_line",
+        (6,),
+        "halfplanes are points of the dual plane, examples are lines; exact",
+        _SEEN,
+    ),
+    Entry(
+        "Arrangement of dual lines",
+        "geometry.arrangement.arrange",
+        (6,),
+        "all cells, in rational arithmetic",
+        _SEEN,
+    ),
+    Entry(
+        "Noisy histogram",
+        "learners.noisy_histogram.NoisyHistogramLearner",
+        (32,),
+        "epsilon-DP; plain or smoothed; vectorised to polygons",
+        _ALL,
+    ),
+    Entry(
+        "Noisy quadtree",
+        "learners.quadtree.QuadtreeLearner",
+        (33,),
+        "epsilon-DP (PrivTree with labels); vectorised to polygons",
+        _ALL,
+    ),
+    # Boolean functions
+    Entry(
+        "Private conjunction",
+        "learners.conjunction.ConjunctionLearner",
+        (3, 4, 5),
+        "(epsilon, delta)-DP, (alpha, beta)-PAC at the planned n; account='naive' is naive "
+        "composition",
+    ),
+    Entry(
+        "Private disjunction",
+        "learners.conjunction.DisjunctionLearner",
+        (3, 4, 5),
+        "(epsilon, delta)-DP, (alpha, beta)-PAC at the planned n; account='naive' is naive "
+        "composition",
+    ),
+    Entry(
+        "Greedy conjunction",
+        "learners.conjunction_greedy.GreedyConjunctionLearner",
+        (1,),
+        "not private; consistent, at most k ln n literals if k suffice",
+    ),
+    Entry(
+        "Greedy disjunction",
+        "learners.conjunction_greedy.GreedyDisjunctionLearner",
+        (1,),
+        "not private; consistent, at most k ln n literals if k suffice",
+    ),
+    Entry(
+        "Consistent conjunction",
+        "learners.conjunction_greedy.ConsistentConjunctionLearner",
+        (1, 20),
+        "not private; the most specific consistent conjunction, (alpha, beta)-PAC",
+    ),
+    Entry(
+        "Consistent disjunction",
+        "learners.conjunction_greedy.ConsistentDisjunctionLearner",
+        (1, 20),
+        "not private; the most general consistent disjunction, (alpha, beta)-PAC",
+    ),
+    Entry(
+        "Private consistent conjunction",
+        "learners.conjunction_consistency.PrivateConsistentConjunctionLearner",
+        (20,),
+        "epsilon-DP, (alpha, beta)-PAC; over all 3^d + 1 conjunctions, small d",
+    ),
+    Entry(
+        "Private consistent disjunction",
+        "learners.conjunction_consistency.PrivateConsistentDisjunctionLearner",
+        (20,),
+        "epsilon-DP, (alpha, beta)-PAC; over all 3^d + 1 disjunctions, small d",
+    ),
+    # finite classes
+    Entry(
+        "Exponential mechanism over a list",
+        "learners.exponential_mechanism.exponential_index",
+        (2,),
+        "epsilon-DP; exactly its law for integer scores; loss at most ln(|H|/beta)/rate",
+    ),
+    Entry(
+        "Laplace mechanism",
+        "learners.noise.discrete_laplace",
+        (2,),
+        "epsilon-DP for counts; integer noise, exactly its law",
+    ),
+    Entry(
+        "Learner of a finite class",
+        "learners.finite_class_learner.FiniteClassLearner",
+        (14, 15),
+        "not private; fewest mistakes, (alpha, beta)-PAC proper and agnostic",
+    ),
+    Entry(
+        "Private learner of a finite class",
+        "learners.finite_class_learner.PrivateFiniteClassLearner",
+        (16,),
+        "epsilon-DP, (alpha, beta)-PAC proper and agnostic",
+    ),
+    Entry(
+        "Points",
+        "learners.finite_class.PointClass",
+        (14, 16),
+        "the class of points of a finite domain, for both learners",
+    ),
+    Entry(
+        "Thresholds",
+        "learners.finite_class.ThresholdClass",
+        (14, 16),
+        "the class of thresholds on 0..d, for both learners",
+    ),
+    Entry(
+        "Threshold on the drawing",
+        "learners.threshold_learner.ThresholdLearner",
+        (16,),
+        "epsilon-DP; a halfplane with one free coordinate",
+        _ALL,
+    ),
+    Entry(
+        "Empirical risk minimization",
+        "learners.private_erm.EmpiricalRiskMinimizer",
+        (19,),
+        "not private; the least loss on the sample, with uniform convergence",
+    ),
+    Entry(
+        "Private empirical risk minimization",
+        "learners.private_erm.PrivateERM",
+        (19,),
+        "epsilon-DP for bounded losses; by the exponential mechanism or by noise on all losses",
+    ),
+    Entry(
+        "Parity by elimination",
+        "learners.parity.ParityLearner",
+        (14,),
+        "not private; a consistent parity over GF(2), (alpha, beta)-PAC",
+    ),
+    Entry(
+        "Private parity",
+        "learners.parity.PrivateParityLearner",
+        (17,),
+        "epsilon-DP, (alpha, beta)-PAC with beta, by amplification",
+    ),
+    Entry(
+        "Multiplicative weights",
+        "learners.experts.MultiplicativeWeights",
+        (21,),
+        "not private; regret at most sqrt(T ln(N) / 2)",
+    ),
+    Entry(
+        "Private experts",
+        "learners.experts.PrivateExperts",
+        (21,),
+        "(epsilon, delta)-DP by zCDP or basic composition; regret bound stated",
+    ),
+    # theory
+    Entry(
+        "VC dimension of a finite class",
+        "learners.vc.vc_dimension",
+        (15,),
+        "exact, by search; dichotomies and shattering beside it",
+    ),
+    Entry(
+        "Sauer's bound",
+        "learners.vc.sauer_bound",
+        (15,),
+        "exact whole numbers",
+    ),
+    Entry(
+        "VC bounds of intersections and unions",
+        "learners.vc.combined_vc_bound",
+        (12,),
+        "the largest N whose growth bound reaches 2^N",
+    ),
+    Entry(
+        "Sample sizes of polygons",
+        "learners.planner.examples_needed",
+        (12,),
+        "n for (alpha, beta) and back, every constant kept",
+        _ALL,
+    ),
+    Entry(
+        "Sample sizes of every theorem",
+        "learners.theorems.examples_for",
+        (12, 15, 19),
+        "n for (alpha, beta) and back; O(.) where the sources have no constant",
+        _TYPED,
+    ),
+    Entry(
+        "Errors on a distribution",
+        "learners.pac.LabelledDistribution",
+        (13,),
+        "error on a sample and on a distribution over a finite domain, exact",
+    ),
+    Entry(
+        "Promises checked by simulation",
+        "learners.pac.check_promise",
+        (13,),
+        "failures of an (alpha, beta) promise with exact confidence bounds",
+    ),
+    Entry(
+        "Generalization of private learners",
+        "learners.pac.generalization_gap",
+        (18,),
+        "how far errors on the sample and on new examples may be apart",
+    ),
+)
+
+
+def as_markdown(entries: Iterable[Entry] = CATALOGUE) -> str:
+    """The catalogue as a Markdown page: systems, and the learners and tools for each."""
+    entries = tuple(entries)
+    lines = [
+        "# Learners and tools",
+        "",
+        "Made by `geodp learners --markdown`; do not edit. Numbers of examples for each promise:",
+        "`geodp plan --theorems`. Proofs of privacy: [privacy](privacy.md).",
+        "",
+        "| name | import | promise | where | systems |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for entry in entries:
+        module, _, name = entry.path.rpartition(".")
+        source = f"[`{name}`](../{module.replace('.', '/')}.py) of `{module}`"
+        items = ", ".join(str(item) for item in entry.items)
+        where = ", ".join(entry.where)
+        lines.append(f"| {entry.name} | {source} | {entry.guarantee} | {where} | {items} |")
+    lines += ["", "## Systems of the sources", ""]
+    for item, system in SYSTEMS.items():
+        names = ", ".join(entry.name for entry in entries if item in entry.items)
+        lines.append(f"{item}. {system}: {names}")
+    return "\n".join(lines) + "\n"
