@@ -1,4 +1,4 @@
-"""Private choice of the hypothesis of least loss, from a finite list.
+"""The hypothesis of least loss from a finite list, and its private choice.
 
 Nikolov's lecture and Nissim's generic learner; losses are whole numbers 0..bound, an example each.
 With S_h the sum of the losses of hypothesis h over the sample, and epsilon for neighbours that
@@ -151,97 +151,41 @@ class ErmDiagnostics:
     least_loss: float
 
 
-class PrivateERM(PlainEstimator):
-    """epsilon-private empirical risk minimization over a finite list of hypotheses.
+class _LeastLoss(PlainEstimator):
+    """Sums of losses, checked and in whole numbers."""
 
-    Parameters
-    ----------
-    losses : callable
-        losses(X, y) gives the losses of every example in X, y (a batch of consecutive rows) for
-        every hypothesis, shape (n, hypotheses).  Each row may depend on its own example only.
-    epsilon : float
-    bound : int
-        Whole losses lie in 0..bound.  Ignored with `levels`.
-    levels : int, optional
-        Losses are real numbers in [0, 1], rounded to multiples of 1/levels.
-    mechanism : {"exponential", "laplace"}
-    neighbours : {"add-remove", "replace-one"}
-    seed : int, optional
-        Makes the run reproducible and therefore not private; the release says so.
-
-    Attributes
-    ----------
-    release_ : ErmRelease
-        What may be published.
-    diagnostics_ : ErmDiagnostics
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> centres = np.linspace(0, 1, 11)
-    >>> model = PrivateERM(losses=lambda X, y: abs(y[:, None] - centres), levels=100, seed=1)
-    >>> X, y = np.zeros((1000, 1)), np.full(1000, 0.3)
-    >>> float(centres[model.fit(X, y).release_.index])
-    0.30000000000000004
-    """
-
+    losses: Losses
+    bound: int
+    levels: int | None
     release_: ErmRelease
     diagnostics_: ErmDiagnostics
 
-    def __init__(
-        self,
-        *,
-        losses: Losses,
-        epsilon: float = 1.0,
-        bound: int = 1,
-        levels: int | None = None,
-        mechanism: Mechanism = "exponential",
-        neighbours: Neighbours = "add-remove",
-        seed: int | None = None,
-    ) -> None:
-        self.losses = losses
-        self.epsilon = epsilon
-        self.bound = bound
-        self.levels = levels
-        self.mechanism = mechanism
-        self.neighbours = neighbours
-        self.seed = seed
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Choose a hypothesis.
-
-        Parameters
-        ----------
-        X : array, shape (n, ...), n >= 1
-        y : array, shape (n, ...)
-
-        Raises
-        ------
-        ValueError
-            If X and y differ in length or are empty, or a loss or a parameter is out of range.
-        """
+    def _sums(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], int, int]:
+        """Of every hypothesis over the sample; the bound of one loss; the number of examples."""
         self._begin()
         rows, targets = np.asarray(X), np.asarray(y)
         if rows.ndim == 0 or targets.ndim == 0 or len(rows) != len(targets) or len(rows) == 0:
             raise ValueError(
                 f"X and y must hold the same examples, at least one: {rows.shape}, {targets.shape}"
             )
-        bound = check_count("bound" if self.levels is None else "levels", self.levels or self.bound)
-        sums = self._sum(rows, targets, bound)
-        source = open_source(self.seed)
-        choice = choose_least(sums, bound, self.epsilon, source, self.neighbours, self.mechanism)
-        scale = len(rows) * (1 if self.levels is None else bound)
-        self.diagnostics_ = ErmDiagnostics(
-            len(rows), float(sums[choice.index] / scale), float(sums.min() / scale)
-        )
-        parameters = (
-            ("hypotheses", len(sums)),
-            ("bound", bound),
-            ("levels", self.levels),
-            ("mechanism", self.mechanism),
-        )
-        name = type(self).__name__
-        self.release_ = ErmRelease(name, choice.index, choice.noisy_sums, parameters, choice.spent)
+        name = "bound" if self.levels is None else "levels"
+        bound = check_count(name, self.bound if self.levels is None else self.levels)
+        return self._sum(rows, targets, bound), bound, len(rows)
+
+    def _learned(
+        self,
+        choice: tuple[int, tuple[int, ...] | None],
+        sums: NDArray[np.int64],
+        bound: int,
+        n: int,
+        privacy: PrivacySpent | None,
+        *more: tuple[str, Any],
+    ) -> Self:
+        index, noisy = choice
+        scale = n * (1 if self.levels is None else bound)
+        self.diagnostics_ = ErmDiagnostics(n, float(sums[index] / scale), float(sums.min() / scale))
+        parameters = (("hypotheses", len(sums)), ("bound", bound), ("levels", self.levels), *more)
+        self.release_ = ErmRelease(type(self).__name__, index, noisy, parameters, privacy)
         return self
 
     def _sum(self, X: NDArray[Any], y: NDArray[Any], bound: int) -> NDArray[np.int64]:
@@ -278,3 +222,111 @@ class PrivateERM(PlainEstimator):
         if self.levels is None:
             return np.asarray(values, dtype=np.int64)
         return np.asarray(np.rint(values * bound), dtype=np.int64)
+
+
+class EmpiricalRiskMinimizer(_LeastLoss):
+    """The first hypothesis of the least average loss; not private.
+
+    Its loss on new examples is within 2 alpha of the best one's wherever all averages are within
+    alpha of their expectations (uniform convergence); :func:`agnostic_examples
+    <learners.sample_sizes.agnostic_examples>` needs fewer examples for the same.
+
+    Parameters
+    ----------
+    losses, bound, levels :
+        As in :class:`PrivateERM`.
+
+    Attributes
+    ----------
+    release_ : ErmRelease
+        Its privacy is None.
+    diagnostics_ : ErmDiagnostics
+    """
+
+    def __init__(self, *, losses: Losses, bound: int = 1, levels: int | None = None) -> None:
+        self.losses = losses
+        self.bound = bound
+        self.levels = levels
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Choose a hypothesis; parameters and errors as in :class:`PrivateERM`."""
+        sums, bound, n = self._sums(X, y)
+        return self._learned((int(np.argmin(sums)), None), sums, bound, n, None)
+
+
+class PrivateERM(_LeastLoss):
+    """epsilon-private empirical risk minimization over a finite list of hypotheses.
+
+    With probability 1 - beta the sum of losses of the chosen hypothesis exceeds the least one by
+    less than bound * (ln(hypotheses) + ln(1/beta)) / epsilon
+    (:func:`learners.exponential_mechanism.utility_loss`); twice that when an example is replaced.
+
+    Parameters
+    ----------
+    losses : callable
+        losses(X, y) gives the losses of every example in X, y (a batch of consecutive rows) for
+        every hypothesis, shape (n, hypotheses).  Each row may depend on its own example only.
+    epsilon : float
+    bound : int
+        Whole losses lie in 0..bound.  Ignored with `levels`.
+    levels : int, optional
+        Losses are real numbers in [0, 1], rounded to multiples of 1/levels.
+    mechanism : {"exponential", "laplace"}
+    neighbours : {"add-remove", "replace-one"}
+    seed : int, optional
+        Makes the run reproducible and therefore not private; the release says so.
+
+    Attributes
+    ----------
+    release_ : ErmRelease
+        What may be published.
+    diagnostics_ : ErmDiagnostics
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> centres = np.linspace(0, 1, 11)
+    >>> model = PrivateERM(losses=lambda X, y: abs(y[:, None] - centres), levels=100, seed=1)
+    >>> X, y = np.zeros((1000, 1)), np.full(1000, 0.3)
+    >>> float(centres[model.fit(X, y).release_.index])
+    0.30000000000000004
+    """
+
+    def __init__(
+        self,
+        *,
+        losses: Losses,
+        epsilon: float = 1.0,
+        bound: int = 1,
+        levels: int | None = None,
+        mechanism: Mechanism = "exponential",
+        neighbours: Neighbours = "add-remove",
+        seed: int | None = None,
+    ) -> None:
+        self.losses = losses
+        self.epsilon = epsilon
+        self.bound = bound
+        self.levels = levels
+        self.mechanism = mechanism
+        self.neighbours = neighbours
+        self.seed = seed
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Choose a hypothesis.
+
+        Parameters
+        ----------
+        X : array, shape (n, ...), n >= 1
+        y : array, shape (n, ...)
+
+        Raises
+        ------
+        ValueError
+            If X and y differ in length or are empty, or a loss or a parameter is out of range.
+        """
+        sums, bound, n = self._sums(X, y)
+        source = open_source(self.seed)
+        choice = choose_least(sums, bound, self.epsilon, source, self.neighbours, self.mechanism)
+        found = choice.index, choice.noisy_sums
+        mechanism = ("mechanism", self.mechanism)
+        return self._learned(found, sums, bound, n, choice.spent, mechanism)
