@@ -164,10 +164,8 @@ class _LeastLoss(PlainEstimator):
         """Of every hypothesis over the sample; the bound of one loss; the number of examples."""
         self._begin()
         rows, targets = np.asarray(X), np.asarray(y)
-        if rows.ndim == 0 or targets.ndim == 0 or len(rows) != len(targets) or len(rows) == 0:
-            raise ValueError(
-                f"X and y must hold the same examples, at least one: {rows.shape}, {targets.shape}"
-            )
+        if rows.ndim == 0 or targets.ndim == 0 or len(rows) != len(targets):
+            raise ValueError(f"X and y must hold the same examples: {rows.shape}, {targets.shape}")
         name = "bound" if self.levels is None else "levels"
         bound = check_count(name, self.bound if self.levels is None else self.levels)
         return self._sum(rows, targets, bound), bound, len(rows)
@@ -182,7 +180,7 @@ class _LeastLoss(PlainEstimator):
         *more: tuple[str, Any],
     ) -> Self:
         index, noisy = choice
-        scale = n * (1 if self.levels is None else bound)
+        scale = max(1, n) * (1 if self.levels is None else bound)
         self.diagnostics_ = ErmDiagnostics(n, float(sums[index] / scale), float(sums.min() / scale))
         parameters = (("hypotheses", len(sums)), ("bound", bound), ("levels", self.levels), *more)
         self.release_ = ErmRelease(type(self).__name__, index, noisy, parameters, privacy)
@@ -191,7 +189,8 @@ class _LeastLoss(PlainEstimator):
     def _sum(self, X: NDArray[Any], y: NDArray[Any], bound: int) -> NDArray[np.int64]:
         """Sums of whole losses over the sample, int64 of shape (hypotheses,)."""
         sums, at, rows = np.zeros(0, dtype=np.int64), 0, 1
-        while at < len(X):
+        # a sample without examples is asked for its losses too: how many hypotheses there are
+        while at < len(X) or at == 0:
             found = self._whole(self.losses(X[at : at + rows], y[at : at + rows]), bound, at)
             if found.shape[0] != len(X[at : at + rows]) or (at and found.shape[1] != len(sums)):
                 raise ValueError(
@@ -316,13 +315,13 @@ class PrivateERM(_LeastLoss):
 
         Parameters
         ----------
-        X : array, shape (n, ...), n >= 1
+        X : array, shape (n, ...)
         y : array, shape (n, ...)
 
         Raises
         ------
         ValueError
-            If X and y differ in length or are empty, or a loss or a parameter is out of range.
+            If X and y differ in length, or a loss or a parameter is out of range.
         """
         sums, bound, n = self._sums(X, y)
         source = open_source(self.seed)

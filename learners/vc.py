@@ -27,6 +27,9 @@ from numpy.typing import ArrayLike, NDArray
 #: Words that are looked at before a class is called too large: half a minute at most.
 MOST_WORK = 1_000_000_000
 
+#: Largest coordinate of points whose dichotomies are counted.
+_FURTHEST = 1 << 29
+
 
 def as_class(concepts: ArrayLike) -> NDArray[np.bool_]:
     """A class as a bool matrix (concepts, points).
@@ -260,7 +263,7 @@ def halfplane_dichotomies(points: ArrayLike) -> frozenset[int]:
     Parameters
     ----------
     points : array of int, shape (n, 2)
-        Distinct; |coordinates| at most 2^30.
+        Distinct; |coordinates| at most 2^29.
 
     Returns
     -------
@@ -277,8 +280,9 @@ def halfplane_dichotomies(points: ArrayLike) -> frozenset[int]:
         return frozenset({0})
     if xy.ndim != 2 or xy.shape[1] != 2 or xy.dtype.kind not in "iu":
         raise ValueError(f"points must be whole numbers of shape (n, 2), got {xy.dtype} {xy.shape}")
-    if np.abs(xy).max() > 1 << 30:
-        raise ValueError("coordinates must be at most 2^30 in size")
+    # products of differences, and differences of these, then fit into 64 bits
+    if int(xy.max()) > _FURTHEST or int(xy.min()) < -_FURTHEST:
+        raise ValueError(f"coordinates must lie within {_FURTHEST} of 0")
     xy = xy.astype(np.int64)
     n = len(xy)
     if len(np.unique(xy, axis=0)) < n:

@@ -110,7 +110,7 @@ def distance(one: list[float], two: list[float]) -> float:
 def test_draws_follow_the_law_with_the_stated_rate(neighbours: str) -> None:
     sample = ((0, 1), (1, 0), (1, 1), (2, 1), (2, 1))
     X, y = np.array(sample).T
-    runs, counts = 4000, np.zeros(4)
+    runs, counts = 2000, np.zeros(4)
     for seed in range(runs):
         model = PrivateFiniteClassLearner(
             concepts=TINY, epsilon=1.5, neighbours=neighbours, seed=seed  # type: ignore[arg-type]
@@ -195,7 +195,7 @@ def test_erm_weighs_whole_losses() -> None:
     table = np.array([[0, 3, 1], [2, 0, 3]])
     X, y = np.array([0, 1, 1, 0, 1]), np.zeros(5)
     sums = table[X].sum(axis=0)
-    runs, counts = 3000, np.zeros(3)
+    runs, counts = 1500, np.zeros(3)
     for seed in range(runs):
         model = PrivateERM(losses=lambda X, y: table[X], bound=3, epsilon=2.0, seed=seed)
         counts[model.fit(X, y).release_.index] += 1
@@ -280,4 +280,10 @@ def test_wrong_classes_and_examples_are_refused() -> None:
     with pytest.raises(ValueError, match="domain must be a whole number"):
         PointClass(0)
     with pytest.raises(ValueError, match="same examples"):
-        PrivateERM(losses=lambda X, y: [[0]]).fit([], [])
+        PrivateERM(losses=lambda X, y: [[0]]).fit([], [1])
+
+
+def test_whether_there_are_examples_is_private_too() -> None:
+    model = PrivateERM(losses=lambda X, y: np.zeros((len(X), 3), dtype=int)).fit([], [])
+    assert 0 <= model.release_.index < 3
+    assert model.diagnostics_.loss == 0.0
