@@ -154,9 +154,10 @@ def add_learner(parser: Parser) -> None:
     """Which learner, how many pieces, which base measure."""
     parser.add_argument(
         "--learner",
-        choices=("union", "convex"),
+        choices=("union", "convex", "threshold"),
         default="union",
-        help="union of polygons, or one convex polygon (default %(default)s)",
+        help="union of polygons, one convex polygon, or a halfplane along an axis "
+        "(default %(default)s)",
     )
     parser.add_argument(
         "--k",
@@ -177,6 +178,19 @@ def add_learner(parser: Parser) -> None:
     )
 
 
+def refuse_options(options: argparse.Namespace, names: Sequence[str], learner: str) -> None:
+    """Refuse options that mean nothing to a learner.
+
+    Raises
+    ------
+    InputError
+        If one of them, whose default is None, is given.
+    """
+    for name in names:
+        if getattr(options, name, None) is not None:
+            raise InputError(f"--{name} means nothing to {learner}: leave it out")
+
+
 def settle_learner(options: argparse.Namespace, *, of_covers: Sequence[str]) -> bool:
     """Fill in `k` and `beta` where they are used; whether the run goes by tiles.
 
@@ -191,6 +205,9 @@ def settle_learner(options: argparse.Namespace, *, of_covers: Sequence[str]) -> 
     InputError
         If such an option is given to a run by tiles.
     """
+    if options.learner == "threshold":
+        refuse_options(options, ("k", "beta", *of_covers), "a threshold")
+        return False
     by_tiles = options.k is None
     for name in of_covers:
         if by_tiles and getattr(options, name) is not None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples
 from geodp_app.progress import ProgressBar
 from learners.convex_polygon import ConvexPolygonLearner
+from learners.estimator import Estimator
 from learners.polygon_union import PolygonUnionLearner
 from learners.records import Release, StepRecord
 from learners.selection import SelectionProgress
+from learners.threshold_learner import ThresholdLearner
 
-_LEARNERS: dict[str, type[PolygonUnionLearner] | type[ConvexPolygonLearner]] = {
+_LEARNERS: dict[str, Callable[..., Estimator]] = {
     "union": PolygonUnionLearner,
     "convex": ConvexPolygonLearner,
+    "threshold": ThresholdLearner,
 }
 
 
@@ -25,7 +29,7 @@ def run_learner(
 
     Parameters
     ----------
-    name : {"union", "convex"}
+    name : {"union", "convex", "threshold"}
     examples : Examples
     parameters : dict
         Of the learner, without ``grid``.

@@ -7,6 +7,7 @@ from typing import cast
 
 from geodp_app.document.work import RunSettings, Work
 from geometry.halfplane import HalfplaneLattice
+from learners.accounting import inner_budget
 from learners.planner import LearnerName, Setting, error_guaranteed
 from learners.rule_of_thumb import expected_error, expected_error_by_tiles
 
@@ -38,6 +39,8 @@ def verdict(work: Work) -> Verdict:
     n = work.sampling.n if work.examples is None else len(work.examples.points)
     if run.by_tiles:
         return _by_tiles(run, n)
+    if run.learner == "threshold":
+        return _threshold(run, n, work.drawing.grid)
     try:
         setting = Setting(
             k=run.k,
@@ -83,6 +86,30 @@ def _by_tiles(run: RunSettings, n: int) -> Verdict:
         f"In practice expect an error of about {_percent(expected)} for shapes of few "
         f"edges{given}.",
     )
+
+
+def _threshold(run: RunSettings, n: int, grid: int) -> Verdict:
+    """What is proved of a private threshold, and the mean of its law on dense examples."""
+    # they bring compiled loops along
+    from learners.theorems import alpha_for, find_theorem
+    from learners.threshold_learner import threshold_class_size
+
+    size = threshold_class_size(grid)
+    parameters = {"size": size, "epsilon": run.epsilon, "neighbours": run.neighbours}
+    try:
+        alpha = alpha_for(find_theorem("private-finite"), n, run.beta, parameters)
+        inner = inner_budget(run.epsilon, run.delta, run.neighbours)[0]
+    except ValueError as error:
+        return Verdict("", f"These settings cannot run: {error}.")
+    fits = "if a halfplane along an axis fits the shape exactly"
+    if alpha is None:
+        promise = f"Proved: nothing below error 50 % for {n:,} examples; privacy holds in any case."
+    else:
+        promise = (
+            f"Proved: error at most {_percent(alpha)} with probability {1 - run.beta:g}, {fits}."
+        )
+    practice = f"In practice expect an error of about {_percent(min(0.5, 1 / (inner * n)))} {fits}."
+    return Verdict(promise + _seeded(run), practice)
 
 
 def _seeded(run: RunSettings) -> str:

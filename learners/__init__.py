@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from learners.noisy_histogram import NoisyHistogramLearner as NoisyHistogramLearner
     from learners.polygon_union import PolygonUnionLearner as PolygonUnionLearner
     from learners.quadtree import QuadtreeLearner as QuadtreeLearner
+    from learners.threshold_learner import ThresholdLearner as ThresholdLearner
 
 _HOMES = {
     "ConvexPolygonLearner": "learners.convex_polygon",
@@ -23,6 +24,7 @@ _HOMES = {
     "NoisyHistogramLearner": "learners.noisy_histogram",
     "PolygonUnionLearner": "learners.polygon_union",
     "QuadtreeLearner": "learners.quadtree",
+    "ThresholdLearner": "learners.threshold_learner",
 }
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "NoisyHistogramLearner",
     "PolygonUnionLearner",
     "QuadtreeLearner",
+    "ThresholdLearner",
 ]
 
 

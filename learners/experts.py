@@ -184,7 +184,8 @@ def plan_experts(
         epsilon_noise=0.0,
         epsilon_selection=epsilon,
         eta=rate * spread,
-        steps=rounds,
+        # one release: no account of a part of the rounds is stated
+        steps=1,
         account=name,
         private=private,
     )

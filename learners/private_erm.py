@@ -1,4 +1,4 @@
-"""Private choice of the hypothesis of least loss, from a finite list.
+"""The hypothesis of least loss from a finite list, and its private choice.
 
 Nikolov's lecture and Nissim's generic learner; losses are whole numbers 0..bound, an example each.
 With S_h the sum of the losses of hypothesis h over the sample, and epsilon for neighbours that
@@ -151,8 +151,114 @@ class ErmDiagnostics:
     least_loss: float
 
 
-class PrivateERM(PlainEstimator):
+class _LeastLoss(PlainEstimator):
+    """Sums of losses, checked and in whole numbers."""
+
+    losses: Losses
+    bound: int
+    levels: int | None
+    release_: ErmRelease
+    diagnostics_: ErmDiagnostics
+
+    def _sums(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], int, int]:
+        """Of every hypothesis over the sample; the bound of one loss; the number of examples."""
+        self._begin()
+        rows, targets = np.asarray(X), np.asarray(y)
+        if rows.ndim == 0 or targets.ndim == 0 or len(rows) != len(targets):
+            raise ValueError(f"X and y must hold the same examples: {rows.shape}, {targets.shape}")
+        name = "bound" if self.levels is None else "levels"
+        bound = check_count(name, self.bound if self.levels is None else self.levels)
+        return self._sum(rows, targets, bound), bound, len(rows)
+
+    def _learned(
+        self,
+        choice: tuple[int, tuple[int, ...] | None],
+        sums: NDArray[np.int64],
+        bound: int,
+        n: int,
+        privacy: PrivacySpent | None,
+        *more: tuple[str, Any],
+    ) -> Self:
+        index, noisy = choice
+        scale = max(1, n) * (1 if self.levels is None else bound)
+        self.diagnostics_ = ErmDiagnostics(n, float(sums[index] / scale), float(sums.min() / scale))
+        parameters = (("hypotheses", len(sums)), ("bound", bound), ("levels", self.levels), *more)
+        self.release_ = ErmRelease(type(self).__name__, index, noisy, parameters, privacy)
+        return self
+
+    def _sum(self, X: NDArray[Any], y: NDArray[Any], bound: int) -> NDArray[np.int64]:
+        """Sums of whole losses over the sample, int64 of shape (hypotheses,)."""
+        sums, at, rows = np.zeros(0, dtype=np.int64), 0, 1
+        # a sample without examples is asked for its losses too: how many hypotheses there are
+        while at < len(X) or at == 0:
+            found = self._whole(self.losses(X[at : at + rows], y[at : at + rows]), bound, at)
+            if found.shape[0] != len(X[at : at + rows]) or (at and found.shape[1] != len(sums)):
+                raise ValueError(
+                    "losses must have shape (n, hypotheses), as many hypotheses for every batch; "
+                    f"got {found.shape} for {len(X[at : at + rows])} examples"
+                )
+            sums = found.sum(axis=0) if at == 0 else sums + found.sum(axis=0)
+            at += rows
+            rows = max(1, _BATCH // len(sums))
+        return np.asarray(sums, dtype=np.int64)
+
+    def _whole(self, losses: ArrayLike, bound: int, at: int) -> NDArray[np.int64]:
+        """Losses of a batch as whole numbers 0..bound; `at` is its first row."""
+        values = np.asarray(losses)
+        if values.ndim != 2 or values.shape[1] == 0 or values.dtype.kind not in "iufb":
+            raise ValueError(f"losses must be numbers of shape (n, hypotheses), got {values.shape}")
+        most = bound if self.levels is None else 1
+        wrong = ~((values >= 0) & (values <= most))
+        if self.levels is None:
+            wrong |= values != np.floor(values)
+        if wrong.any():
+            row, hypothesis = (int(i[0]) for i in np.nonzero(wrong))
+            kind = f"a whole number in 0..{most}" if self.levels is None else "in [0, 1]"
+            raise ValueError(
+                f"row {at + row}: the loss {values[row, hypothesis]} of hypothesis {hypothesis} "
+                f"is not {kind}"
+            )
+        if self.levels is None:
+            return np.asarray(values, dtype=np.int64)
+        return np.asarray(np.rint(values * bound), dtype=np.int64)
+
+
+class EmpiricalRiskMinimizer(_LeastLoss):
+    """The first hypothesis of the least average loss; not private.
+
+    Its loss on new examples is within 2 alpha of the best one's wherever all averages are within
+    alpha of their expectations (uniform convergence); :func:`agnostic_examples
+    <learners.sample_sizes.agnostic_examples>` needs fewer examples for the same.
+
+    Parameters
+    ----------
+    losses, bound, levels :
+        As in :class:`PrivateERM`.
+
+    Attributes
+    ----------
+    release_ : ErmRelease
+        Its privacy is None.
+    diagnostics_ : ErmDiagnostics
+    """
+
+    def __init__(self, *, losses: Losses, bound: int = 1, levels: int | None = None) -> None:
+        self.losses = losses
+        self.bound = bound
+        self.levels = levels
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Choose a hypothesis; parameters and errors as in :class:`PrivateERM`."""
+        sums, bound, n = self._sums(X, y)
+        return self._learned((int(np.argmin(sums)), None), sums, bound, n, None)
+
+
+class PrivateERM(_LeastLoss):
     """epsilon-private empirical risk minimization over a finite list of hypotheses.
+
+    With probability 1 - beta the sum of losses of the chosen hypothesis exceeds the least one by
+    less than bound * (ln(hypotheses) + ln(1/beta)) / epsilon
+    (:func:`learners.exponential_mechanism.utility_loss`); twice that when an example is replaced.
 
     Parameters
     ----------
@@ -185,9 +291,6 @@ class PrivateERM(PlainEstimator):
     0.30000000000000004
     """
 
-    release_: ErmRelease
-    diagnostics_: ErmDiagnostics
-
     def __init__(
         self,
         *,
@@ -212,69 +315,17 @@ class PrivateERM(PlainEstimator):
 
         Parameters
         ----------
-        X : array, shape (n, ...), n >= 1
+        X : array, shape (n, ...)
         y : array, shape (n, ...)
 
         Raises
         ------
         ValueError
-            If X and y differ in length or are empty, or a loss or a parameter is out of range.
+            If X and y differ in length, or a loss or a parameter is out of range.
         """
-        self._begin()
-        rows, targets = np.asarray(X), np.asarray(y)
-        if rows.ndim == 0 or targets.ndim == 0 or len(rows) != len(targets) or len(rows) == 0:
-            raise ValueError(
-                f"X and y must hold the same examples, at least one: {rows.shape}, {targets.shape}"
-            )
-        bound = check_count("bound" if self.levels is None else "levels", self.levels or self.bound)
-        sums = self._sum(rows, targets, bound)
+        sums, bound, n = self._sums(X, y)
         source = open_source(self.seed)
         choice = choose_least(sums, bound, self.epsilon, source, self.neighbours, self.mechanism)
-        scale = len(rows) * (1 if self.levels is None else bound)
-        self.diagnostics_ = ErmDiagnostics(
-            len(rows), float(sums[choice.index] / scale), float(sums.min() / scale)
-        )
-        parameters = (
-            ("hypotheses", len(sums)),
-            ("bound", bound),
-            ("levels", self.levels),
-            ("mechanism", self.mechanism),
-        )
-        name = type(self).__name__
-        self.release_ = ErmRelease(name, choice.index, choice.noisy_sums, parameters, choice.spent)
-        return self
-
-    def _sum(self, X: NDArray[Any], y: NDArray[Any], bound: int) -> NDArray[np.int64]:
-        """Sums of whole losses over the sample, int64 of shape (hypotheses,)."""
-        sums, at, rows = np.zeros(0, dtype=np.int64), 0, 1
-        while at < len(X):
-            found = self._whole(self.losses(X[at : at + rows], y[at : at + rows]), bound, at)
-            if found.shape[0] != len(X[at : at + rows]) or (at and found.shape[1] != len(sums)):
-                raise ValueError(
-                    "losses must have shape (n, hypotheses), as many hypotheses for every batch; "
-                    f"got {found.shape} for {len(X[at : at + rows])} examples"
-                )
-            sums = found.sum(axis=0) if at == 0 else sums + found.sum(axis=0)
-            at += rows
-            rows = max(1, _BATCH // len(sums))
-        return np.asarray(sums, dtype=np.int64)
-
-    def _whole(self, losses: ArrayLike, bound: int, at: int) -> NDArray[np.int64]:
-        """Losses of a batch as whole numbers 0..bound; `at` is its first row."""
-        values = np.asarray(losses)
-        if values.ndim != 2 or values.shape[1] == 0 or values.dtype.kind not in "iufb":
-            raise ValueError(f"losses must be numbers of shape (n, hypotheses), got {values.shape}")
-        most = bound if self.levels is None else 1
-        wrong = ~((values >= 0) & (values <= most))
-        if self.levels is None:
-            wrong |= values != np.floor(values)
-        if wrong.any():
-            row, hypothesis = (int(i[0]) for i in np.nonzero(wrong))
-            kind = f"a whole number in 0..{most}" if self.levels is None else "in [0, 1]"
-            raise ValueError(
-                f"row {at + row}: the loss {values[row, hypothesis]} of hypothesis {hypothesis} "
-                f"is not {kind}"
-            )
-        if self.levels is None:
-            return np.asarray(values, dtype=np.int64)
-        return np.asarray(np.rint(values * bound), dtype=np.int64)
+        found = choice.index, choice.noisy_sums
+        mechanism = ("mechanism", self.mechanism)
+        return self._learned(found, sums, bound, n, choice.spent, mechanism)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from learners.accounting import Neighbours, check_budget
+from learners.accounting import Neighbours, PrivacySpent, check_budget
 from learners.estimator import Estimator
 from learners.exponential_mechanism import exponential_index, private_rate
 from learners.finite_class import ThresholdClass
@@ -96,6 +96,18 @@ def threshold_mistakes(
     return ThresholdClass(d).mistakes(negatives, positives)[1:]
 
 
+def threshold_class_size(d: int, direction: Direction | None = None) -> int:
+    """Number of halfplanes in the class."""
+    return (d + 1) * (len(_SHEETS) if direction is None else 1)
+
+
+def threshold_spent(epsilon: float, neighbours: Neighbours, private: bool) -> PrivacySpent:
+    """What a run costs: one draw, epsilon-DP."""
+    inner = pure_budget(epsilon, neighbours)
+    eta = float(private_rate(inner, one_way=True))
+    return pure_spent(epsilon, neighbours, private, selection=inner, eta=eta)
+
+
 class ThresholdLearner(Estimator):
     """epsilon-private learner of a halfplane along an axis.
 
@@ -160,11 +172,8 @@ class ThresholdLearner(Estimator):
             )
         check_budget(self.epsilon, self.delta)
         source = open_source(self.seed)
-        inner = pure_budget(self.epsilon, self.neighbours)
-        rate = private_rate(inner, one_way=True)
-        spent = pure_spent(
-            self.epsilon, self.neighbours, source.private, selection=inner, eta=float(rate)
-        )
+        rate = private_rate(pure_budget(self.epsilon, self.neighbours), one_way=True)
+        spent = threshold_spent(self.epsilon, self.neighbours, source.private)
 
         def records() -> Iterator[StepRecord]:
             started = time.perf_counter()

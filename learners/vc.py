@@ -4,8 +4,8 @@ A class is a bool matrix, one row a concept, one column a point.  Its *dichotomi
 are the distinct rows of those columns; it *shatters* m points if there are 2^m of them; its VC
 dimension is the most points that it shatters (Vapnik, Chervonenkis 1971).
 
-* A finite class: :func:`vc_dimension`, exactly, by a search over shattered sets: every subset of
-  a shattered set is shattered, so sets grow point by point.  The problem is hard in general
+* A finite class: :func:`vc_dimension`, exactly, by a search over sets that grow point by point,
+  and only as long as every labelling of them keeps enough concepts.  The problem is hard in general
   (Papadimitriou, Yannakakis 1996), so the work is limited and what exceeds it is refused.
 * The Sauer-Shelah bound, and from it the growth of unions and intersections of k concepts, which
   combine k dichotomies: at most Sauer(n, v)^k (KMMS section 2; Blumer, Ehrenfeucht, Haussler,
@@ -24,8 +24,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: Concepts times sets that are looked at before a class is called too large.
-MOST_WORK = 2_000_000_000
+#: Words that are looked at before a class is called too large: half a minute at most.
+MOST_WORK = 1_000_000_000
+
+#: Largest coordinate of points whose dichotomies are counted.
+_FURTHEST = 1 << 29
 
 
 def as_class(concepts: ArrayLike) -> NDArray[np.bool_]:
@@ -95,7 +98,7 @@ def largest_shattered(concepts: ArrayLike, most_work: int = MOST_WORK) -> tuple[
     ----------
     concepts : array of bool, shape (concepts, points)
     most_work : int
-        Limit on (distinct concepts) x (sets looked at).
+        Limit on the 64-bit words of concepts that are looked at.
 
     Returns
     -------
@@ -108,52 +111,75 @@ def largest_shattered(concepts: ArrayLike, most_work: int = MOST_WORK) -> tuple[
         If the class is none, or would take more work.
     """
     matrix = dichotomies(concepts)
-    search = _Search(matrix, most_work)
     # equal columns, or opposite ones, are never shattered together
     _, first = np.unique(matrix ^ matrix[:1], axis=1, return_index=True)
-    search.extend((), np.zeros(len(matrix), dtype=np.int64), sorted(first.tolist()))
-    return search.best
+    search = _Search(matrix, sorted(first.tolist()), most_work)
+    best: tuple[int, ...] = ()
+    # 2^m concepts are needed to shatter m points
+    for target in range(1, len(matrix).bit_length()):
+        found = search.find(target)
+        if found is None:
+            break
+        best = found
+    return best
 
 
 class _Search:
-    """Depth first over shattered sets; a point that fails with a set fails with all larger ones."""
+    """Depth first, with concepts as the bits of whole numbers.
 
-    def __init__(self, matrix: NDArray[np.bool_], most_work: int) -> None:
-        self._columns = np.ascontiguousarray(matrix.T).astype(np.int64)
+    Points chosen so far cut the concepts into cells, one a labelling.  To shatter t points, s of
+    them must leave 2^(t - s) concepts in every cell.  A point that fails so with a set fails with
+    all larger sets, for one of the parts of a small cell is small.
+    """
+
+    def __init__(self, matrix: NDArray[np.bool_], points: list[int], most_work: int) -> None:
+        self._shape = matrix.shape
+        packed = np.packbits(matrix[:, points], axis=0, bitorder="little").T
+        numbers = (int.from_bytes(row.tobytes(), "little") for row in packed)
+        self._ones = dict(zip(points, numbers, strict=True))
+        self._words = -(-len(matrix) // 64)
         self._work, self._most = 0, most_work
-        self._limit = len(matrix).bit_length() - 1
-        self.best: tuple[int, ...] = ()
 
-    def extend(
-        self, chosen: tuple[int, ...], patterns: NDArray[np.int64], candidates: list[int]
-    ) -> None:
-        """Try all sets that add candidates to the chosen points, labelled as `patterns`."""
-        if len(chosen) > len(self.best):
-            self.best = chosen
-        if len(chosen) == self._limit:
-            return
-        self._spend(len(candidates))
-        good, labelled = [], []
-        for point in candidates:
-            longer = patterns * 2 + self._columns[point]
-            if np.bincount(longer, minlength=2 << len(chosen)).all():
-                good.append(point)
-                labelled.append(longer)
+    def find(self, target: int) -> tuple[int, ...] | None:
+        """Points that are shattered, so many; None if there are none."""
+        return self._extend((), [(1 << self._shape[0]) - 1], list(self._ones), target)
+
+    def _extend(
+        self, chosen: tuple[int, ...], cells: list[int], candidates: list[int], target: int
+    ) -> tuple[int, ...] | None:
+        if len(chosen) == target:
+            return chosen
+        self._spend(len(candidates) * len(cells) * self._words, target)
+        least = 1 << (target - len(chosen) - 1)
+        good = [p for p in candidates if _cuts(cells, self._ones[p], least)]
         for i, point in enumerate(good):
-            # more than log2 of the concepts cannot be shattered, nor more than are left
-            if len(self.best) == self._limit or len(chosen) + len(good) - i <= len(self.best):
-                return
-            self.extend((*chosen, point), labelled[i], good[i + 1 :])
+            if len(chosen) + len(good) - i < target:
+                return None
+            ones = self._ones[point]
+            parts = [part for cell in cells for part in (cell & ones, cell & ~ones)]
+            found = self._extend((*chosen, point), parts, good[i + 1 :], target)
+            if found is not None:
+                return found
+        return None
 
-    def _spend(self, sets: int) -> None:
-        self._work += sets * self._columns.shape[1]
+    def _spend(self, work: int, target: int) -> None:
+        self._work += work
         if self._work > self._most:
             raise ValueError(
-                f"the class is too large: {self._columns.shape[1]} distinct concepts on "
-                f"{self._columns.shape[0]} points need more than {self._most:,} units of work "
-                f"(at least {len(self.best)} points are shattered); use fewer points, or raise "
+                f"the class is too large: with {self._shape[0]} distinct concepts on "
+                f"{self._shape[1]} points, whether {target} of them are shattered takes more than "
+                f"{self._most:,} units of work ({target - 1} are); use fewer points, or raise "
                 "most_work"
             )
+
+
+def _cuts(cells: list[int], ones: int, least: int) -> bool:
+    """Whether a point leaves so many concepts on both sides in every cell."""
+    for cell in cells:
+        inside = (cell & ones).bit_count()
+        if inside < least or cell.bit_count() - inside < least:
+            return False
+    return True
 
 
 # -- growth --------------------------------------------------------------------------------
@@ -217,6 +243,17 @@ def halfspace_growth(n: int, dimension: int = 2) -> int:
     return 2 * sauer_bound(n - 1, dimension)
 
 
+def combined_halfspaces_vc_bound(count: int, dimension: int = 2) -> int:
+    """VC dimension of classes made of `count` halfspaces by a fixed rule, such as and, or.
+
+    k triangles are 3k halfplanes, a convex polygon of k edges is k of them.  The largest N with
+    halfspace_growth(N)^count >= 2^N: Cover's count is less than Sauer's bound.
+    """
+    if count < 1:
+        raise ValueError(f"there must be at least one halfspace, got {count}")
+    return vc_from_growth(lambda n: int(halfspace_growth(n, dimension) ** count))
+
+
 def halfplane_dichotomies(points: ArrayLike) -> frozenset[int]:
     """The sets of points that closed halfplanes cut out, whatever their position; exact.
 
@@ -226,7 +263,7 @@ def halfplane_dichotomies(points: ArrayLike) -> frozenset[int]:
     Parameters
     ----------
     points : array of int, shape (n, 2)
-        Distinct; |coordinates| at most 2^30.
+        Distinct; |coordinates| at most 2^29.
 
     Returns
     -------
@@ -243,8 +280,9 @@ def halfplane_dichotomies(points: ArrayLike) -> frozenset[int]:
         return frozenset({0})
     if xy.ndim != 2 or xy.shape[1] != 2 or xy.dtype.kind not in "iu":
         raise ValueError(f"points must be whole numbers of shape (n, 2), got {xy.dtype} {xy.shape}")
-    if np.abs(xy).max() > 1 << 30:
-        raise ValueError("coordinates must be at most 2^30 in size")
+    # products of differences, and differences of these, then fit into 64 bits
+    if int(xy.max()) > _FURTHEST or int(xy.min()) < -_FURTHEST:
+        raise ValueError(f"coordinates must lie within {_FURTHEST} of 0")
     xy = xy.astype(np.int64)
     n = len(xy)
     if len(np.unique(xy, axis=0)) < n:

@@ -195,7 +195,7 @@ def test_at_the_printed_parameters_the_account_grants_less() -> None:
 def test_draws_follow_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("learners.experts.plan_experts", cache(plan_experts))
     losses = np.array([[0, 1, 1], [1, 1, 0], [0, 1, 0], [0, 0, 2]])
-    counts, runs = np.zeros(3), 3000
+    counts, runs = np.zeros(3), 1500
     for seed in range(runs):
         game = PrivateExperts(experts=3, rounds=4, epsilon=6.0, bound=2, seed=seed)
         counts[game.run(losses).chosen[3]] += 1

@@ -88,7 +88,7 @@ def law(
 @pytest.mark.parametrize("direction", [None, "left"])
 def test_draws_follow_the_law(direction: Direction | None) -> None:
     sample = [(0, 0, 0), (1, 0, 0), (2, 1, 1), (2, 2, 1), (1, 2, 0), (2, 0, 1)]
-    table, runs = np.array(sample), 4000
+    table, runs = np.array(sample), 1500
     names = {
         threshold_halfplane(HalfplaneLattice(2), *h): i
         for i, h in enumerate(hypotheses(direction, 2))

@@ -25,7 +25,8 @@ spent, and nothing else from the examples.
 
 A union is learned tile by tile: the square is divided, and each tile learns a piece of at most
 two edges with the whole epsilon.  With --k it is covered by triangles, one after the other,
-each with a share of epsilon."""
+each with a share of epsilon.  A threshold is a halfplane along an axis, learned with the whole
+epsilon in one draw."""
 
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
@@ -56,6 +57,11 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         "--alpha",
         type=arguments.open_unit,
         help="with --k: the steps that the theory needs for this error, 2k ln(2/alpha)",
+    )
+    parser.add_argument(
+        "--direction",
+        choices=("right", "left", "above", "below"),
+        help="threshold: the side that is labelled 1, a public choice (default: learned too)",
     )
     arguments.add_privacy(parser)
     parser.add_argument(
@@ -128,6 +134,12 @@ def _parameters(options: argparse.Namespace) -> dict[str, Any]:
     """
     by_tiles = arguments.settle_learner(options, of_covers=("steps", "alpha", "beta"))
     names = ["epsilon", "delta", "measure", "neighbours", "seed"]
+    if options.learner == "threshold":
+        arguments.refuse_options(options, ("tiles",), "a threshold")
+        names = ["epsilon", "delta", "neighbours", "seed", "direction"]
+        return {name: getattr(options, name) for name in names}
+    if options.direction is not None:
+        raise InputError("--direction is for --learner threshold")
     if by_tiles:
         return {name: getattr(options, name) for name in (*names, "tiles", "edges")}
     if options.tiles is not None:

@@ -63,6 +63,12 @@ def run(options: argparse.Namespace) -> None:
     if options.theorems:
         _list_theorems(options.json)
         return
+    if options.learner == "threshold":
+        from learners.threshold_learner import threshold_class_size
+
+        arguments.refuse_options(options, ("k",), "a threshold")
+        options.theorem = "private-finite"
+        options.size = threshold_class_size(options.grid)
     if options.theorem is not None:
         _ask_theorem(options)
         return

@@ -16,7 +16,7 @@ from geometry.halfplane import Measure
 from learners.accounting import Neighbours
 
 #: "tiles" and "union" are the union learner without and with k.
-LearnerChoice = Literal["tiles", "union", "convex", "greedy-union", "greedy-convex"]
+LearnerChoice = Literal["tiles", "union", "convex", "threshold", "greedy-union", "greedy-convex"]
 LEARNERS: tuple[LearnerChoice, ...] = get_args(LearnerChoice)
 
 
@@ -49,11 +49,11 @@ class RunSettings:
 
     Attributes
     ----------
-    learner : {"tiles", "union", "convex", "greedy-union", "greedy-convex"}
-        Polygons tile by tile, or by k triangles, or a convex polygon; the greedy ones are not
-        private.
+    learner : {"tiles", "union", "convex", "threshold", "greedy-union", "greedy-convex"}
+        Polygons tile by tile, or by k triangles, or a convex polygon, or a halfplane along an
+        axis; the greedy ones are not private.
     k, n_steps, beta :
-        Of all but tiles.
+        Of covers: all but tiles and threshold.
     seed : int or None
         Makes a run reproducible and therefore not private.
     tiles : int or None
@@ -81,13 +81,24 @@ class RunSettings:
         """Whether each step of a run labels a tile of its own."""
         return self.learner == "tiles"
 
+    @property
+    def by_cover(self) -> bool:
+        """Whether the run takes k pieces, or a few times as many, one after the other."""
+        return self.learner not in ("tiles", "threshold")
+
+    @property
+    def piece_measure(self) -> Measure:
+        """Of the lattice of all pieces: a threshold needs none but the default."""
+        return "chord" if self.learner == "threshold" else self.measure
+
     def parameters(self) -> dict[str, Any]:
         """Constructor parameters of the learner, without the grid."""
-        names = ["measure"]
-        names += ["tiles"] if self.by_tiles else ["k", "n_steps"]
+        names = [] if self.learner == "threshold" else ["measure"]
+        names += ["k", "n_steps"] if self.by_cover else []
+        names += ["tiles"] if self.by_tiles else []
         if not self.learner.startswith("greedy"):
             names += ["epsilon", "delta", "neighbours", "seed"]
-            names += [] if self.by_tiles else ["beta"]
+            names += ["beta"] if self.by_cover else []
         return {name: getattr(self, name) for name in names}
 
 

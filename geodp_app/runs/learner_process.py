@@ -216,7 +216,7 @@ class _Run:
     def __init__(self, number: int, job: Job, look: Callable[[Progressed | None], None]) -> None:
         self.number = number
         self.learner = make_learner(job.settings.learner, job.grid, job.settings.parameters())
-        self._measure = job.settings.measure
+        self._measure = job.settings.piece_measure
         # of a run by tiles it is known once there are tiles
         by_tiles = job.settings.by_tiles
         self._lattice = None if by_tiles else HalfplaneLattice(job.grid, self._measure)
@@ -303,11 +303,13 @@ def make_learner(name: LearnerChoice, grid: int, parameters: dict[str, Any]) -> 
     from learners.convex_polygon import ConvexPolygonLearner
     from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
     from learners.polygon_union import PolygonUnionLearner
+    from learners.threshold_learner import ThresholdLearner
 
     learners: dict[str, type[Any]] = {
         "tiles": PolygonUnionLearner,
         "union": PolygonUnionLearner,
         "convex": ConvexPolygonLearner,
+        "threshold": ThresholdLearner,
         "greedy-union": GreedyUnionLearner,
         "greedy-convex": GreedyConvexLearner,
     }

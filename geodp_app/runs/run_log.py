@@ -199,6 +199,8 @@ class RunLog:
         s = self.settings
         if s.by_tiles:
             return 0 if s.tiles is None else s.tiles**2
+        if not s.by_cover:
+            return 1
         return default_steps(s.k) if s.n_steps is None else s.n_steps
 
     @property
@@ -376,11 +378,12 @@ class RunLog:
             labels = labels if record.release.inside else ~labels
             score = mistakes_score(int(np.count_nonzero(labels)))
         else:
-            lattice = HalfplaneLattice(self.grid, self.settings.measure)
+            lattice = HalfplaneLattice(self.grid, self.settings.piece_measure)
             alive = self._examples.alive(step - 1)
             points, labels = self._examples.points[alive], self._examples.labels[alive]
             score = self._cover_score(record.release.threshold, labels)
-        privacy = self._budget(record.steps)
+        # a threshold is not drawn from all halfplanes, which are shaded
+        privacy = self._budget(record.steps) if self.settings.learner != "threshold" else None
         return ShadeQuestion(
             points=points,
             labels=labels,
@@ -392,7 +395,7 @@ class RunLog:
         )
 
     def _cover_score(self, threshold: int | None, labels: NDArray[np.bool_]) -> Score:
-        """The score of a step of a cover; without a threshold (greedy), gain less loss."""
+        """The score of a step of a cover; without a noisy count, gain less loss."""
         positives = int(np.count_nonzero(labels))
         negatives = len(labels) - positives
         assert self.role is not None  # a cover has one
@@ -431,6 +434,10 @@ def _plan(settings: RunSettings, steps: int) -> PrivacySpent | None:
 
         counted = s.tiles is None
         return plan_tiles(s.epsilon, s.delta, s.neighbours, s.private, counted).spent(steps)
+    if s.learner == "threshold":
+        from learners.threshold_learner import threshold_spent
+
+        return threshold_spent(s.epsilon, s.neighbours, s.private)
     return plan_budget(s.epsilon, s.delta, steps, s.beta, s.neighbours, s.private).spent
 
 

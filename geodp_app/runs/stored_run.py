@@ -126,8 +126,8 @@ class StoredRun:
             found.add(self.release.lattice)
         by_tiles = self.settings.by_tiles
         least = widest(steps) if by_tiles else self.grid
-        lattice = found.pop() if found else HalfplaneLattice(least, self.settings.measure)
-        fits = least <= lattice.d <= self.grid and lattice.measure == self.settings.measure
+        lattice = found.pop() if found else HalfplaneLattice(least, self.settings.piece_measure)
+        fits = least <= lattice.d <= self.grid and lattice.measure == self.settings.piece_measure
         if found or not fits or any(isinstance(s, TileStep) != by_tiles for s in steps):
             raise ValueError("the pieces of a run are of one lattice, that of its settings")
         return lattice
@@ -170,7 +170,7 @@ def _read_head(data: dict[str, Any]) -> tuple[StoredRun, HalfplaneLattice]:
         raise ValueError(f"bits: {bits} is negative")
     if side > grid:
         raise ValueError(f"side: {side} is larger than the grid's {grid}")
-    lattice = HalfplaneLattice(side, settings.measure, bits)
+    lattice = HalfplaneLattice(side, settings.piece_measure, bits)
     return StoredRun(settings, grid), lattice
 
 

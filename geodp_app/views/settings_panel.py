@@ -41,6 +41,7 @@ _LEARNERS = (
     ("tiles", "Polygons, tile by tile"),
     ("union", "Polygons, k triangles"),
     ("convex", "Convex polygon"),
+    ("threshold", "Threshold along an axis"),
     ("greedy-union", "Greedy union (not private)"),
     ("greedy-convex", "Greedy convex (not private)"),
 )
@@ -104,10 +105,11 @@ class SettingsPanel(QScrollArea):
         self._show_seed(self.run_seeded, self.run_seed, r.seed)
         self._k_label.setText("Edges k" if convex else "Triangles k")
         for form, field, shown in (
-            (self._learner_form, self.k, not r.by_tiles),
-            (self._learner_form, self.steps, not r.by_tiles),
+            (self._learner_form, self.k, r.by_cover),
+            (self._learner_form, self.steps, r.by_cover),
             (self._learner_form, self.tiles, r.by_tiles),
-            (self._privacy_form, self.delta, not r.by_tiles),
+            (self._learner_form, self.measure, r.learner != "threshold"),
+            (self._privacy_form, self.delta, r.by_cover),
         ):
             form.setRowVisible(field, shown)
         for field in (self.epsilon, self.delta, self.neighbours, self.run_seeded, self.run_seed):
