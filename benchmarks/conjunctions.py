@@ -6,8 +6,9 @@ Prints a Markdown table a part, and progress on stderr; `--picture` writes the f
 as an SVG drawing.
 
 *examples*: a conjunction of k of 500 variables; half of the examples are positive, a negative one
-lacks exactly one of the k, so that each literal is needed.  The other variables are 1 with
-probabilities spread evenly over (0, 1): some literals gain and lose next to nothing.
+lacks exactly one of the k, so that each literal is needed.  Of the other variables, one half is 1
+with probabilities spread evenly over (0, 1); the other half is 1 only in one of 8k negatives, so
+that its negation loses nothing and gains little.
 The figure is the least n, on a grid of ratio 1.1, at which the median error of the seeds on fresh
 examples is at most 5 %.  Runs have 3k steps, epsilon = 1, delta = 1e-6.  Accounts: see
 learners/conjunction_budget.py.
@@ -51,6 +52,9 @@ def draw_sample(k: int, n: int, d: int, rng: np.random.Generator) -> Sample:
     shares = (np.arange(d) * 256 // d).astype(np.uint8)
     X = rng.integers(0, 256, (n, d), dtype=np.uint8) < shares
     y = rng.random(n) < 0.5
+    decoys = slice(k, k + (d - k) // 2)
+    X[:, decoys] = rng.integers(0, 8 * k, X[:, decoys].shape, dtype=np.uint16) == 0
+    X[y, decoys] = False
     X[:, :k] = True
     negative = np.flatnonzero(~y)
     X[negative, rng.integers(0, k, len(negative))] = False
@@ -111,7 +115,7 @@ def guaranteed(k: int, account: Any) -> str:
 
 # --- the picture -------------------------------------------------------------------------------
 
-WIDTH, HEIGHT, MARGIN = 640, 400, (70, 20, 130, 50)
+WIDTH, HEIGHT, MARGIN = 660, 400, (85, 40, 140, 50)
 COLOURS = {"naive": "#b2182b", "set-cover": "#4d9221", "best": "#2166ac"}
 
 
@@ -141,7 +145,7 @@ def picture(literals: Sequence[int], needed: dict[str, list[int]]) -> str:
     for k in literals:
         parts.append(text(x(k), HEIGHT - bottom + 20, str(k), "middle"))
     parts.append(text((left + WIDTH - right) / 2, HEIGHT - 8, "literals k", "middle"))
-    parts.append(text(left - 50, top - 4, f"examples for {ERROR:.0%} error", "start"))
+    parts.append(text(12, 18, f"examples for {ERROR:.0%} error", "start"))
     for account, row in needed.items():
         points = " ".join(f"{x(k):.1f},{y(n):.1f}" for k, n in zip(literals, row, strict=True))
         colour = COLOURS[account]

@@ -186,19 +186,19 @@ def test_selections_of_whole_runs_are_private_for_all_neighbours(
 def test_counts_and_selections_together_are_private_for_all_neighbours(
     monkeypatch: pytest.MonkeyPatch, role: Role
 ) -> None:
-    """Two steps over one variable with the noise: all thresholds of -3..5, all literals."""
+    """Two steps over one variable with the noise: all thresholds of -2..4, all literals."""
     steps, share, eta = 2, 1.5, 0.4
     p = math.exp(-share)
     pairs = neighbours(1, 1)
     laws, mass = {}, {}
     for sample in {sample for pair in pairs for sample in pair}:
-        paths = every_path(monkeypatch, sample, 1, role, 1, steps, thresholds=range(-3, 6))
-        assert len({tuple(row) for row in paths.thresholds.tolist()}) == 9**2
+        paths = every_path(monkeypatch, sample, 1, role, 1, steps, thresholds=range(-2, 5))
+        assert len({tuple(row) for row in paths.thresholds.tolist()}) == 7**2
         counts = np.prod((1 - p) / (1 + p) * p ** np.abs(paths.noise), axis=1)
         laws[sample] = counts * paths.selections(eta)
         mass[sample] = laws[sample].sum()
     # other thresholds are rare, and by the same argument as these no exception
-    assert min(mass.values()) > 0.98
+    assert min(mass.values()) > 0.95
     epsilon = steps * (share + eta)
     ratios = [np.abs(np.log(laws[a] / laws[b])).max() for a, b in pairs]
     assert max(ratios) <= epsilon + 1e-9
