@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-AccountName = Literal["basic", "zcdp", "set-cover", "parallel"]
+AccountName = Literal["basic", "zcdp", "set-cover", "parallel", "advanced"]
 Neighbours = Literal["add-remove", "replace-one"]
 
 #: Bound on |ln(actual law / stated law)| of one selection's draw.
@@ -73,8 +73,9 @@ class PrivacySpent:
     eta : float
         Nats per example in every selection.
     steps : int
-    account : {"basic", "zcdp", "set-cover", "parallel"}
-        The account that granted eta; "parallel" when every step sees examples of its own.
+    account : {"basic", "zcdp", "set-cover", "parallel", "advanced"}
+        The account that granted eta; "parallel" when every step sees examples of its own,
+        "advanced" for advanced composition in a comparison (learners/conjunction_budget.py).
     private : bool
         False when a seed made the randomness reproducible.
     """

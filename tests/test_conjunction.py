@@ -1,0 +1,504 @@
+"""Boolean learners against brute force, and what their releases hold."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from learners import conjunction
+from learners.accounting import selection_account
+from learners.conjunction import ConjunctionLearner, DisjunctionLearner
+from learners.conjunction_budget import advanced_rate, cover_budget
+from learners.conjunction_consistency import (
+    MOST_VARIABLES,
+    PrivateConsistentConjunctionLearner,
+    PrivateConsistentDisjunctionLearner,
+    literals_of,
+    mistakes_of_all,
+)
+from learners.conjunction_greedy import (
+    ConsistentConjunctionLearner,
+    ConsistentDisjunctionLearner,
+    GreedyConjunctionLearner,
+    GreedyDisjunctionLearner,
+)
+from learners.conjunction_records import FormulaRelease, LiteralRelease, LiteralStep
+from learners.literal_columns import read_columns
+from learners.literals import Literal, candidate_literal, evaluate, formula_text
+from learners.scores import Role
+from learners.set_cover import plan_budget
+from learners.sklearn_support import NotFittedError
+
+ROLES: tuple[Role, ...] = ("conjunction", "disjunction")
+PRIVATE = {"conjunction": ConjunctionLearner, "disjunction": DisjunctionLearner}
+GREEDY = {"conjunction": GreedyConjunctionLearner, "disjunction": GreedyDisjunctionLearner}
+CONSISTENT = {
+    "conjunction": ConsistentConjunctionLearner,
+    "disjunction": ConsistentDisjunctionLearner,
+}
+PRIVATE_CONSISTENT = {
+    "conjunction": PrivateConsistentConjunctionLearner,
+    "disjunction": PrivateConsistentDisjunctionLearner,
+}
+EVERY = [*PRIVATE.values(), *GREEDY.values(), *CONSISTENT.values(), *PRIVATE_CONSISTENT.values()]
+
+FORMS = {
+    "dense": lambda X: X,
+    "bool": lambda X: X.astype(bool),
+    "float": lambda X: X.astype(float),
+    "fortran": lambda X: np.asfortranarray(X.astype(np.uint8)),
+    "csr": sp.csr_array,
+    "csc": sp.csc_matrix,
+    "coo": lambda X: sp.coo_array(X.astype(bool)),
+}
+
+
+def truth(role: Role, literals: list[Literal], row: NDArray[np.int64]) -> int:
+    """Value of a formula at one example, in plain Python."""
+    values = [int(row[a.variable]) != int(a.negated) for a in literals]
+    return int(all(values) if role == "conjunction" else any(values))
+
+
+def random_sample(
+    role: Role, seed: int, n: int = 200, d: int = 8, k: int = 3
+) -> tuple[NDArray[np.int64], NDArray[np.int64], list[Literal]]:
+    rng = np.random.default_rng(seed)
+    X = (rng.random((n, d)) < rng.uniform(0.2, 0.8, d)).astype(np.int64)
+    chosen = rng.choice(d, k, replace=False)
+    target = [Literal(int(j), bool(rng.integers(2))) for j in chosen]
+    return X, np.array([truth(role, target, row) for row in X]), target
+
+
+# -- literals and columns ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_candidates_decide_what_they_say(role: Role) -> None:
+    X = np.array(list(product((0, 1), repeat=3)))
+    columns = read_columns(X)
+    for candidate in range(7):
+        literal = candidate_literal(role, candidate, 3)
+        if candidate == 6:
+            assert literal is None
+            continue
+        decided = X[:, candidate % 3] == (1 if candidate < 3 else 0)
+        alone = evaluate(role, [literal], columns)
+        # a conjunction is 0 where it is decided, a disjunction 1
+        assert alone.tolist() == (~decided if role == "conjunction" else decided).tolist()
+    empty = evaluate(role, [None], columns)
+    assert empty.tolist() == [role == "conjunction"] * 8
+
+
+def test_formulas_in_signs() -> None:
+    literals = [Literal(7, True), None, Literal(3), Literal(7, True)]
+    assert formula_text("conjunction", literals) == "x3 ∧ ¬x7"
+    assert formula_text("disjunction", literals) == "x3 ∨ ¬x7"
+    assert (formula_text("conjunction", []), formula_text("disjunction", [None])) == (
+        "true",
+        "false",
+    )
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("n", [0, 1, 700])
+def test_columns_and_counts_agree_with_the_array(form: str, n: int) -> None:
+    rng = np.random.default_rng(n)
+    X = (rng.random((n, 6)) < [0, 0.05, 0.3, 0.5, 0.9, 1]).astype(np.int64)
+    columns = read_columns(FORMS[form](X))
+    assert (columns.n, columns.d) == (n, 6)
+    for j in range(6):
+        assert columns.column(j).tolist() == (X[:, j] == 1).tolist()
+    for share in (0.0, 0.4, 1.0):
+        rows = np.flatnonzero(rng.random(n) < share)
+        assert columns.ones(rows).tolist() == X[rows].sum(axis=0).tolist()
+
+
+def test_sparse_examples_may_hold_zeros_and_are_left_alone() -> None:
+    X = sp.csr_array((np.array([1, 0, 1]), np.array([2, 0, 1]), np.array([0, 2, 3])), shape=(2, 3))
+    columns = read_columns(X)
+    assert [columns.column(j).tolist() for j in range(3)] == [
+        [False, False],
+        [False, True],
+        [True, False],
+    ]
+    assert X.nnz == 3
+    twice = sp.csr_array((np.ones(2), np.array([1, 1]), np.array([0, 2])), shape=(1, 3))
+    with pytest.raises(ValueError, match=r"row 0, column 1: .*2.0.* is neither"):
+        read_columns(twice)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([[0, 1], [2, 0]], r"row 1, column 0"),
+        ([[0.0, math.nan]], r"row 0, column 1"),
+        ([[0.5]], r"row 0, column 0"),
+        ([0, 1], r"shape \(n, d\)"),
+        (np.zeros((3, 0)), "no columns"),
+        ([["a"]], "dtype"),
+        (sp.csr_array(np.array([[0, 0], [0, -1]])), r"row 1, column 1"),
+        (sp.csr_array((4, 0)), "no columns"),
+    ],
+)
+@pytest.mark.parametrize("learner", EVERY)
+def test_examples_that_are_not_boolean_are_refused(learner: Any, X: Any, message: str) -> None:
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    with pytest.raises(ValueError, match=message):
+        learner().fit(X, [0, 1, 0, 1][:n])
+
+
+@pytest.mark.parametrize("learner", EVERY)
+def test_labels_other_than_0_and_1_are_refused(learner: Any) -> None:
+    with pytest.raises(ValueError, match="neither 0 nor 1"):
+        learner().fit([[0], [1]], [1, 2])
+    with pytest.raises(ValueError, match="shape"):
+        learner().fit([[0], [1]], [1])
+
+
+# -- learners that are not private ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("seed", range(10))
+def test_elimination_keeps_exactly_what_no_example_refutes(role: Role, seed: int) -> None:
+    X, y, target = random_sample(role, seed)
+    model = CONSISTENT[role]().fit(X, y)
+    every = [Literal(j, negated) for j in range(8) for negated in (False, True)]
+    label = 1 if role == "conjunction" else 0
+    kept = {a for a in every if all(truth(role, [a], row) == label for row in X[y == label])}
+    assert set(model.release_.literals) == kept >= set(target)
+    assert model.score(X, y) == 1.0
+    assert model.privacy_ is None
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("seed", range(10))
+def test_greedy_takes_the_best_consistent_literal_each_time(role: Role, seed: int) -> None:
+    X, y, target = random_sample(role, seed)
+    gain, loss = (0, 1) if role == "conjunction" else (1, 0)
+    every = [Literal(j, negated) for j in range(8) for negated in (False, True)]
+    alive = np.ones(len(X), dtype=bool)
+
+    def decides(a: Literal) -> NDArray[np.bool_]:
+        return np.array([truth(role, [a], row) == gain for row in X])
+
+    model = GREEDY[role]()
+    for record in model.steps(X, y):
+        gains = [
+            int((alive & decides(a) & (y == gain)).sum())
+            for a in every
+            if not (decides(a) & (y == loss)).any()
+        ]
+        took = alive & decides(record.release.literal)
+        assert not (took & (y == loss)).any()
+        assert int(took.sum()) == max(gains)
+        alive &= ~took
+    assert not (alive & (y == gain)).any()
+    assert model.score(X, y) == 1.0
+    assert len(model.release_.literals) <= math.ceil(len(target) * math.log(len(X)))
+
+
+def test_greedy_stops_when_told_and_when_nothing_is_gained() -> None:
+    X, y, _ = random_sample("conjunction", 0, k=3)
+    assert len(GreedyConjunctionLearner(n_steps=1).fit(X, y).release_.literals) == 1
+    # a contradiction: the same example with both labels
+    model = GreedyConjunctionLearner().fit([[0, 1], [1, 0], [0, 1]], [1, 1, 0])
+    assert str(model.release_) == "true"
+    with pytest.raises(ValueError, match="number of steps"):
+        GreedyConjunctionLearner(n_steps=0).fit(X, y)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_samples_of_one_label_and_of_none(role: Role) -> None:
+    X = np.array([[0, 1], [1, 1]])
+    for labels in ([0, 0], [1, 1]):
+        for learner in (GREEDY[role](), CONSISTENT[role]()):
+            assert learner.fit(X, labels).predict(X).tolist() == labels
+    for learner in (GREEDY[role](), CONSISTENT[role](), PRIVATE[role](seed=0)):
+        assert learner.fit(np.zeros((0, 3)), []).predict(np.zeros((0, 3))).shape == (0,)
+
+
+# -- the private cover ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("form", ["dense", "csr", "csc"])
+@pytest.mark.parametrize("seed", range(4))
+def test_scores_and_books_agree_with_brute_force(
+    monkeypatch: pytest.MonkeyPatch, role: Role, form: str, seed: int
+) -> None:
+    """What the mechanism is asked at each step is recounted in plain Python."""
+    X, y, _ = random_sample(role, seed, n=150)
+    k, d = 3, X.shape[1]
+    asked: list[tuple[NDArray[np.int64], Fraction]] = []
+    draw = conjunction.exponential_index
+
+    def listen(source: Any, scores: NDArray[np.int64], rate: Fraction) -> int:
+        asked.append((scores.copy(), rate))
+        return draw(source, scores, rate)
+
+    monkeypatch.setattr(conjunction, "exponential_index", listen)
+    model = PRIVATE[role](k=k, n_steps=5, epsilon=3.0, seed=seed)
+    gain = 0 if role == "conjunction" else 1
+    alive = list(range(len(X)))
+    literals: list[Literal] = []
+    for record, (scores, rate) in zip(model.steps(FORMS[form](X), y), asked, strict=False):
+        b = record.release.threshold
+        expected = []
+        for candidate in range(2 * d + 1):
+            value = 1 if candidate < d else 0
+            decided = [i for i in alive if candidate < 2 * d and X[i, candidate % d] == value]
+            gained = sum(int(y[i]) == gain for i in decided)
+            expected.append(min(k * gained - b, -k * (len(decided) - gained)))
+        assert scores.tolist() == expected
+        seen = record.diagnostics
+        assert rate == Fraction(plan_budget(3.0, 1e-6, 5, 0.1, "add-remove", False).eta) / k
+        assert seen.positives_alive == sum(int(y[i]) for i in alive)
+        assert seen.negatives_alive == len(alive) - seen.positives_alive
+        literal = record.release.literal
+        left = alive
+        if literal is not None:
+            literals.append(literal)
+            left = [i for i in alive if truth(role, [literal], X[i]) != gain]
+            chosen = int(literal.negated != (role == "disjunction"))
+            assert seen.score == expected[literal.variable + d * (1 - chosen)] / k
+        assert seen.positives_taken == sum(int(y[i]) for i in alive) - sum(int(y[i]) for i in left)
+        assert seen.positives_taken + seen.negatives_taken == len(alive) - len(left)
+        alive = left
+        now = [truth(role, literals, row) for row in X]
+        wrong = [(p, int(label)) for p, label in zip(now, y, strict=True) if p != label]
+        assert seen.empirical_error == pytest.approx(len(wrong) / len(X))
+        assert seen.false_positive_rate == pytest.approx(wrong.count((1, 0)) / len(X))
+        assert seen.false_negative_rate == pytest.approx(wrong.count((0, 1)) / len(X))
+    assert len(asked) == 5
+    assert model.predict(FORMS[form](X)).tolist() == now
+    assert [p.tolist() for p in model.staged_predict(X)][-1] == now
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_all_forms_of_the_examples_give_one_release(role: Role) -> None:
+    X, y, _ = random_sample(role, 3, n=2000, d=12)
+    releases = [PRIVATE[role](k=3, seed=5).fit(form(X), y).release_ for form in FORMS.values()]
+    assert len(set(releases)) == 1
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_two_roles_are_dual(role: Role) -> None:
+    """Negated examples and labels: the same draws, the negated formula."""
+    X, y, _ = random_sample(role, 4, n=3000, d=6)
+    other = ROLES[1 - ROLES.index(role)]
+    one = PRIVATE[role](k=3, seed=9).fit(X, y).release_
+    dual = PRIVATE[other](k=3, seed=9).fit(X, 1 - y).release_
+    assert dual.thresholds == one.thresholds
+    assert [None if a is None else Literal(a.variable, not a.negated) for a in dual.literals] == [
+        *one.literals
+    ]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_clear_targets_are_found(role: Role) -> None:
+    X, y, target = random_sample(role, 11, n=60_000, d=40, k=4)
+    model = PRIVATE[role](k=4, n_steps=6, seed=2).fit(X, y)
+    assert set(model.release_.literals) - {None} == set(target)
+
+
+def test_steps_do_not_depend_on_the_examples() -> None:
+    for n in (0, 1, 300):
+        records = list(ConjunctionLearner(k=2, seed=1).steps(np.zeros((n, 4)), np.zeros(n)))
+        assert [(r.step, r.steps) for r in records] == [(i, 6) for i in range(1, 7)]
+    assert len(list(ConjunctionLearner(k=2, alpha=0.1, seed=1).steps([[0]], [0]))) == 12
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"k": 0}, "k must"),
+        ({"k": 1.5}, "k must"),
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"delta": 0.0}, "delta"),
+        ({"beta": 1.0}, "beta"),
+        ({"alpha": 2.0}, "alpha"),
+        ({"n_steps": 0}, "steps"),
+        ({"neighbours": "friends"}, "add-remove"),
+        ({"account": "cheap"}, "unknown account 'cheap'"),
+    ],
+)
+def test_parameters_are_checked_before_anything_is_drawn(
+    parameters: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        ConjunctionLearner(**parameters).steps([[0], [1]], [0, 1])
+
+
+# -- accounts ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("steps", [1, 12, 300])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_each_account_grants_what_it_says(steps: int, neighbours: Any) -> None:
+    def plan(account: Any) -> Any:
+        return cover_budget(1.0, 1e-6, steps, 0.1, neighbours, True, account)
+
+    best = plan("best")
+    assert best == plan_budget(1.0, 1e-6, steps, 0.1, neighbours, True)
+    assert best == plan(best.spent.account)
+    inner = (1.0, 1e-6) if neighbours == "add-remove" else (0.5, 1e-6 / (1 + math.exp(0.5)))
+    rates = dict(selection_account(0.8 * inner[0], inner[1], steps).alternatives)
+    for account in ("basic", "zcdp", "set-cover"):
+        found = plan(account)
+        assert found.eta == pytest.approx(rates[account], rel=1e-7)
+        assert (found.spent.eta, found.spent.account) == (found.eta, account)
+        assert found.eta <= best.eta
+        assert (found.scale, found.margin) == (best.scale, best.margin)
+    naive = plan("naive")
+    advanced = advanced_rate(0.8 * inner[0], inner[1], steps)
+    assert naive.eta == pytest.approx(max(rates["basic"], advanced) / 2, rel=1e-7)
+    assert naive.spent.account == ("advanced" if advanced > rates["basic"] else "basic")
+    # whatever the naive account grants, the better ones grant more than twice as much
+    assert naive.eta < best.eta / 1.99
+
+
+@pytest.mark.parametrize("steps", [1, 10, 1000])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-9), (1.0, 1e-6), (8.0, 0.01)])
+def test_advanced_composition_is_solved_for_its_rate(
+    epsilon: float, delta: float, steps: int
+) -> None:
+    eta = advanced_rate(epsilon, delta, steps)
+
+    def cost(rate: float) -> float:
+        return rate * math.sqrt(2 * steps * math.log(1 / delta)) + steps * rate * math.expm1(rate)
+
+    assert cost(eta) <= epsilon
+    assert cost(eta * 1.000001) > epsilon
+    with pytest.raises(ValueError, match="at least 1"):
+        advanced_rate(epsilon, delta, 0)
+
+
+# -- all conjunctions ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", [1, 2, 4])
+def test_mistakes_of_all_conjunctions(d: int) -> None:
+    rng = np.random.default_rng(d)
+    X, y = rng.integers(0, 2, (60, d)), rng.integers(0, 2, 60)
+    for form in ("dense", "csr"):
+        mistakes = mistakes_of_all(read_columns(FORMS[form](X)), y == 1)
+        assert mistakes.shape == (3**d + 1,)
+        for formula, found in enumerate(mistakes.tolist()):
+            literals = literals_of(formula, d)
+            assert found == sum(
+                truth("conjunction", literals, r) != v for r, v in zip(X, y, strict=True)
+            )
+    # every function once: no two formulas agree everywhere
+    cube = read_columns(np.array(list(product((0, 1), repeat=d))))
+    values = {evaluate("conjunction", literals_of(i, d), cube).tobytes() for i in range(3**d + 1)}
+    assert len(values) == 3**d + 1
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_private_consistency_learner_finds_a_clear_target(role: Role) -> None:
+    for seed in range(5):
+        X, y, target = random_sample(role, seed, n=2000, d=7)
+        model = PRIVATE_CONSISTENT[role](epsilon=1.0, seed=seed).fit(X, y)
+        assert set(model.release_.literals) == set(target)
+    X, y, _ = random_sample(role, 1, d=MOST_VARIABLES + 1)
+    with pytest.raises(ValueError, match="at most 14"):
+        PRIVATE_CONSISTENT[role]().fit(X, y)
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_what_the_private_consistency_learner_states(neighbours: Any) -> None:
+    model = PrivateConsistentConjunctionLearner(epsilon=0.5, neighbours=neighbours)
+    spent = model.fit([[0, 1]], [1]).privacy_
+    assert (spent.epsilon, spent.delta, spent.private) == (0.5, 0.0, True)
+    assert spent.eta == (0.5 if neighbours == "add-remove" else 0.25)
+    for bad in ({"epsilon": 0.0}, {"neighbours": "friends"}):
+        with pytest.raises(ValueError, match=r"positive|add-remove"):
+            PrivateConsistentConjunctionLearner(**bad).fit([[0, 1]], [1])
+
+
+# -- releases ------------------------------------------------------------------------------
+
+
+def test_a_release_publishes_these_members_and_no_others() -> None:
+    X, y, _ = random_sample("conjunction", 0)
+    model = ConjunctionLearner(k=2, seed=3).fit(X, y)
+    release = model.release_
+    assert FormulaRelease.__slots__ == (
+        "learner",
+        "role",
+        "d",
+        "literals",
+        "thresholds",
+        "parameters",
+        "privacy",
+    )
+    assert LiteralRelease.__slots__ == ("literal", "threshold")
+    assert LiteralStep.__slots__ == ("step", "steps", "release", "diagnostics")
+    assert release.parameters == (("k", 2), ("steps", 6), ("beta", 0.1))
+    assert not release.privacy.private
+    assert ConjunctionLearner(k=2).fit(X, y).privacy_.private
+
+
+@pytest.mark.parametrize("learner", EVERY)
+def test_a_release_survives_its_dictionary(learner: Any) -> None:
+    X, y, _ = random_sample("conjunction", 2)
+    release = learner().fit(X, y).release_
+    again = FormulaRelease.from_dict(json.loads(json.dumps(release.to_dict())))
+    assert again == release
+    assert again.predict(X).tolist() == release.predict(X).tolist()
+    assert pickle.loads(pickle.dumps(release)) == release
+
+
+def test_broken_dictionaries_are_refused() -> None:
+    X, y, _ = random_sample("conjunction", 2)
+    data = ConjunctionLearner(seed=0).fit(X, y).release_.to_dict()
+    for change, message in (
+        ({"role": "both"}, "unknown role"),
+        ({"variables": 0}, "outside"),
+        ({"thresholds": [1]}, "differ in number"),
+        ({"literals": [3]}, "not a learned formula"),
+        ({"privacy": {"epsilon": 1}}, "privacy"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            FormulaRelease.from_dict(data | change)
+    del data["literals"]
+    with pytest.raises(ValueError, match="not a learned formula"):
+        FormulaRelease.from_dict(data)
+
+
+def test_only_a_run_that_came_to_its_end_releases() -> None:
+    X, y, _ = random_sample("conjunction", 2)
+    model = ConjunctionLearner(seed=0).fit(X, y)
+    stream = model.steps(X, y)
+    next(stream)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    for _ in stream:
+        pass
+    assert model.n_features_in_ == 8
+    with pytest.raises(ValueError, match="5 columns"):
+        model.predict(np.zeros((2, 5)))
+
+
+def test_scikit_learn_takes_the_learners() -> None:
+    X, y, _ = random_sample("conjunction", 2, n=400)
+    search = GridSearchCV(ConjunctionLearner(seed=1), {"k": [1, 3]}, cv=3)
+    search.fit(sp.csr_array(X), y)
+    assert search.best_params_["k"] in (1, 3)
+    for learner in EVERY:
+        model = clone(learner())
+        assert model.get_params() == learner().get_params()
+        with pytest.raises(ValueError, match="no parameter"):
+            model.set_params(nothing=1)
