@@ -80,6 +80,8 @@ def _account(privacy: PrivacySpent, parameters: dict[str, Any]) -> str:
             f"{count}tiles: epsilon {privacy.epsilon_selection:g} in parallel, for an example "
             f"lies in one tile, eta = {privacy.eta:.6g} in each of {parameters['tiles'] ** 2}"
         )
+    if not privacy.epsilon_noise and privacy.steps == 1:
+        return f"one selection: epsilon {privacy.epsilon_selection:g}, eta = {privacy.eta:.6g}"
     return (
         f"noisy counts: epsilon {privacy.epsilon_noise:g} by basic composition; selections: "
         f"epsilon {privacy.epsilon_selection:g} by the {privacy.account} account, "
