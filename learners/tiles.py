@@ -163,7 +163,7 @@ def tile_steps(
         started = time.perf_counter()
         own, own_labels = tile.to_own_frame(points[rows]), labels[rows]
         selected = selection.select(own, own_labels, eta, source, watch)
-        release = TileStep(tile, selected.piece, selected.inside)
+        release = TileStep(tile, selected.halfplanes, selected.inside)
         predicted = release.predict(points[rows])
         diagnostics = books.enter(own_labels, predicted, selected, started)
         yield StepRecord(number, len(tiles), release, diagnostics)
