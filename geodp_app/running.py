@@ -7,14 +7,19 @@ from typing import Any
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples
 from geodp_app.progress import ProgressBar
+from learners.conic_union import ConicSetCover, DiscUnionLearner, EllipseUnionLearner
 from learners.convex_polygon import ConvexPolygonLearner
 from learners.polygon_union import PolygonUnionLearner
 from learners.records import Release, StepRecord
 from learners.selection import SelectionProgress
 
-_LEARNERS: dict[str, type[PolygonUnionLearner] | type[ConvexPolygonLearner]] = {
+_LEARNERS: dict[
+    str, type[PolygonUnionLearner] | type[ConvexPolygonLearner] | type[ConicSetCover]
+] = {
     "union": PolygonUnionLearner,
     "convex": ConvexPolygonLearner,
+    "discs": DiscUnionLearner,
+    "ellipses": EllipseUnionLearner,
 }
 
 
@@ -25,7 +30,7 @@ def run_learner(
 
     Parameters
     ----------
-    name : {"union", "convex"}
+    name : {"union", "convex", "discs", "ellipses"}
     examples : Examples
     parameters : dict
         Of the learner, without ``grid``.

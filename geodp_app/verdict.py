@@ -7,6 +7,7 @@ from typing import cast
 
 from geodp_app.document.work import RunSettings, Work
 from geometry.halfplane import HalfplaneLattice
+from geometry.lift import MAX_CONIC_D
 from learners.planner import LearnerName, Setting, error_guaranteed
 from learners.rule_of_thumb import expected_error, expected_error_by_tiles
 
@@ -38,6 +39,8 @@ def verdict(work: Work) -> Verdict:
     n = work.sampling.n if work.examples is None else len(work.examples.points)
     if run.by_tiles:
         return _by_tiles(run, n)
+    if run.curved:
+        return _curved(run, work.drawing.grid)
     try:
         setting = Setting(
             k=run.k,
@@ -82,6 +85,19 @@ def _by_tiles(run: RunSettings, n: int) -> Verdict:
         + _seeded(run),
         f"In practice expect an error of about {_percent(expected)} for shapes of few "
         f"edges{given}.",
+    )
+
+
+def _curved(run: RunSettings, grid: int) -> Verdict:
+    """Discs and ellipses: no theorem, no rule of thumb."""
+    if grid > MAX_CONIC_D:
+        return Verdict(
+            "", f"These settings cannot run: {run.learner} need a grid d of at most {MAX_CONIC_D}."
+        )
+    return Verdict(
+        "Proved: nothing about the error; privacy holds in any case." + _seeded(run),
+        f"No estimate is made. Ten thousand examples do well if {run.k} {run.learner} fit the "
+        "shape and few labels are wrong.",
     )
 
 

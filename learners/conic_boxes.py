@@ -379,7 +379,8 @@ def run(target, area_0, area_1, state, chunks, at, trials, theta):
     """Trials, and a split after each rejection, until one is accepted, the bits run out, so many
     trials are made, the boxes are used up, or hardly any mass is left.
 
-    Returns (why, position in chunks).  On acceptance the parameters are in theta, int64, shape (5,).
+    Returns (why, position in chunks).  On acceptance the parameters are in theta, int64 of shape
+    (5,).
     """
     boxes, tree, tally = state.boxes, state.tree, state.tally
     capacity = len(boxes)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from geometry.lift import ConicLattice
-from geometry.polygons import intersection_shape, union_shape
+from geometry.lift import Conic, ConicLattice
+from geometry.polygons import intersection_shape, piece_polygon, union_shape
 from geometry.tiling import Tile, TileIndex, mosaic_shape
 from learners.accounting import PrivacySpent
 from learners.scores import Role
@@ -375,6 +375,13 @@ def inside_piece(piece: tuple[Region, ...], points: NDArray[np.int64]) -> NDArra
 def halfplanes_of(piece: tuple[Region, ...]) -> Piece:
     """A piece of halfplanes as such; empty for one of anything else."""
     return tuple(region for region in piece if isinstance(region, Halfplane))
+
+
+def piece_shape(piece: tuple[Region, ...], d: int) -> BaseGeometry:
+    """The part of a piece in the square [0, d]^2: halfplanes that meet, or a disc or ellipse."""
+    if piece and isinstance(piece[0], Conic):
+        return piece[0].polygon()
+    return piece_polygon(halfplanes_of(piece), d)
 
 
 def predict_pieces(

@@ -16,7 +16,9 @@ from geometry.halfplane import Measure
 from learners.accounting import Neighbours
 
 #: "tiles" and "union" are the union learner without and with k.
-LearnerChoice = Literal["tiles", "union", "convex", "greedy-union", "greedy-convex"]
+LearnerChoice = Literal[
+    "tiles", "union", "convex", "discs", "ellipses", "greedy-union", "greedy-convex"
+]
 LEARNERS: tuple[LearnerChoice, ...] = get_args(LearnerChoice)
 
 
@@ -49,9 +51,9 @@ class RunSettings:
 
     Attributes
     ----------
-    learner : {"tiles", "union", "convex", "greedy-union", "greedy-convex"}
-        Polygons tile by tile, or by k triangles, or a convex polygon; the greedy ones are not
-        private.
+    learner : {"tiles", "union", "convex", "discs", "ellipses", "greedy-union", "greedy-convex"}
+        Polygons tile by tile, or by k triangles, or a convex polygon, or a union of discs or
+        ellipses; the greedy ones are not private.
     k, n_steps, beta :
         Of all but tiles.
     seed : int or None
@@ -81,9 +83,14 @@ class RunSettings:
         """Whether each step of a run labels a tile of its own."""
         return self.learner == "tiles"
 
+    @property
+    def curved(self) -> bool:
+        """Whether pieces are discs or ellipses: no halfplanes, and so no dual plane."""
+        return self.learner in ("discs", "ellipses")
+
     def parameters(self) -> dict[str, Any]:
         """Constructor parameters of the learner, without the grid."""
-        names = ["measure"]
+        names = [] if self.curved else ["measure"]
         names += ["tiles"] if self.by_tiles else ["k", "n_steps"]
         if not self.learner.startswith("greedy"):
             names += ["epsilon", "delta", "neighbours", "seed"]

@@ -300,6 +300,7 @@ def make_learner(name: LearnerChoice, grid: int, parameters: dict[str, Any]) -> 
     ValueError
         If there is none.
     """
+    from learners.conic_union import DiscUnionLearner, EllipseUnionLearner
     from learners.convex_polygon import ConvexPolygonLearner
     from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
     from learners.polygon_union import PolygonUnionLearner
@@ -308,6 +309,8 @@ def make_learner(name: LearnerChoice, grid: int, parameters: dict[str, Any]) -> 
         "tiles": PolygonUnionLearner,
         "union": PolygonUnionLearner,
         "convex": ConvexPolygonLearner,
+        "discs": DiscUnionLearner,
+        "ellipses": EllipseUnionLearner,
         "greedy-union": GreedyUnionLearner,
         "greedy-convex": GreedyConvexLearner,
     }
