@@ -16,6 +16,9 @@ from geometry.halfplane import MAX_D
 
 DEFAULT_GRID = 1024
 
+#: Learners of pieces that are no polygons.
+CURVED = ("discs", "ellipses")
+
 #: Of a convex polygon.
 DEFAULT_EDGES = 4
 
@@ -150,20 +153,21 @@ def add_quiet(parser: Parser) -> None:
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
 
 
-def add_learner(parser: Parser) -> None:
-    """Which learner, how many pieces, which base measure."""
+def add_learner(parser: Parser, *, curved: bool = False) -> None:
+    """Which learner, how many pieces, which base measure; `curved` offers discs and ellipses."""
     parser.add_argument(
         "--learner",
-        choices=("union", "convex", "threshold"),
+        choices=("union", "convex", "threshold", *(CURVED if curved else ())),
         default="union",
-        help="union of polygons, one convex polygon, or a halfplane along an axis "
-        "(default %(default)s)",
+        help="union of polygons, one convex polygon, a halfplane along an axis"
+        + (", a union of discs or of ellipses" if curved else "")
+        + " (default %(default)s)",
     )
     parser.add_argument(
         "--k",
         type=count,
         help="learn K triangles, or edges of a convex polygon, one after the other "
-        "(default: go by tiles)",
+        "(default: go by tiles)" + ("; or K discs or ellipses (default 1)" if curved else ""),
     )
     parser.add_argument(
         "--measure",

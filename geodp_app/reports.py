@@ -9,7 +9,9 @@ from dataclasses import asdict
 from typing import Any
 
 from geodp_app.version import __version__
+from geometry.lift import Conic
 from learners.accounting import PrivacySpent
+from learners.conic_release import ConicRelease
 from learners.records import (
     CoverRelease,
     MosaicRelease,
@@ -17,6 +19,7 @@ from learners.records import (
     StepRecord,
     StepRelease,
     TileStep,
+    halfplanes_of,
 )
 
 _NEIGHBOURS = {
@@ -55,7 +58,10 @@ def report(release: Release) -> dict[str, Any]:
 
 def parts_text(release: Release) -> str:
     """How many tiles or pieces it has."""
-    if isinstance(release, CoverRelease):
+    name: str
+    if isinstance(release, ConicRelease):
+        many, name = len(release.conics), release.lattice.kind
+    elif isinstance(release, CoverRelease):
         many, name = len(release.pieces), "piece"
     else:
         assert isinstance(release, MosaicRelease)
@@ -65,8 +71,11 @@ def parts_text(release: Release) -> str:
 
 def step_members(release: StepRelease | TileStep) -> dict[str, Any]:
     """What one step publishes, JSON-ready."""
-    piece = [[h.sheet.name, h.u, h.v] for h in release.piece]
+    piece = [[h.sheet.name, h.u, h.v] for h in halfplanes_of(release.piece)]
     if isinstance(release, StepRelease):
+        conics = [list(one.parameters) for one in release.piece if isinstance(one, Conic)]
+        if conics:
+            return {"conics": conics, "threshold": release.threshold}
         return {"piece": piece, "threshold": release.threshold}
     tile = release.tile
     box = [tile.x0, tile.y0, tile.x1, tile.y1]

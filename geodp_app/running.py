@@ -8,6 +8,7 @@ from typing import Any
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples
 from geodp_app.progress import ProgressBar
+from learners.conic_union import DiscUnionLearner, EllipseUnionLearner
 from learners.convex_polygon import ConvexPolygonLearner
 from learners.estimator import Estimator
 from learners.polygon_union import PolygonUnionLearner
@@ -19,6 +20,8 @@ _LEARNERS: dict[str, Callable[..., Estimator]] = {
     "union": PolygonUnionLearner,
     "convex": ConvexPolygonLearner,
     "threshold": ThresholdLearner,
+    "discs": DiscUnionLearner,
+    "ellipses": EllipseUnionLearner,
 }
 
 
@@ -29,7 +32,7 @@ def run_learner(
 
     Parameters
     ----------
-    name : {"union", "convex", "threshold"}
+    name : {"union", "convex", "threshold", "discs", "ellipses"}
     examples : Examples
     parameters : dict
         Of the learner, without ``grid``.

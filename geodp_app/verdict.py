@@ -41,6 +41,8 @@ def verdict(work: Work) -> Verdict:
         return _by_tiles(run, n)
     if run.learner == "threshold":
         return _threshold(run, n, work.drawing.grid)
+    if run.curved:
+        return _curved(run, n, work.drawing.grid)
     try:
         setting = Setting(
             k=run.k,
@@ -109,6 +111,36 @@ def _threshold(run: RunSettings, n: int, grid: int) -> Verdict:
             f"Proved: error at most {_percent(alpha)} with probability {1 - run.beta:g}, {fits}."
         )
     practice = f"In practice expect an error of about {_percent(min(0.5, 1 / (inner * n)))} {fits}."
+    return Verdict(promise + _seeded(run), practice)
+
+
+def _curved(run: RunSettings, n: int, grid: int) -> Verdict:
+    """Discs and ellipses: the theorem of any set cover; no rule of thumb."""
+    # they bring compiled loops along
+    from geometry.lift import MAX_CONIC_D, ConicLattice
+    from learners.theorems import alpha_for, find_theorem
+
+    if grid > MAX_CONIC_D:
+        return Verdict(
+            "", f"These settings cannot run: {run.learner} need a grid d of at most {MAX_CONIC_D}."
+        )
+    members = ConicLattice(grid, "disc" if run.learner == "discs" else "ellipse").members
+    parameters = {
+        "k": run.k, "size": members, "epsilon": run.epsilon, "delta": run.delta,
+        "neighbours": run.neighbours,
+    }  # fmt: skip
+    try:
+        alpha = alpha_for(find_theorem("set-cover"), n, run.beta, parameters)
+    except ValueError as error:
+        return Verdict("", f"These settings cannot run: {error}.")
+    fits = f"if {run.k} {run.learner} fit the shape"
+    promise = "Proved: nothing below error 50 % for so few examples; privacy holds in any case."
+    if alpha is not None:
+        sure = 1 - run.beta
+        promise = f"Proved: error at most {_percent(alpha)} with probability {sure:g}, {fits}."
+    practice = (
+        f"No estimate is made. Ten thousand examples do well {fits} and few labels are wrong."
+    )
     return Verdict(promise + _seeded(run), practice)
 
 

@@ -155,6 +155,22 @@ CATALOGUE: tuple[Entry, ...] = (
         _SEEN,
     ),
     Entry(
+        "Union of discs",
+        "learners.conic_union.DiscUnionLearner",
+        (11,),
+        "(epsilon, delta)-DP by a cover of discs, which are halfspaces of a lift; "
+        "(alpha, beta)-PAC by the theorem of any set cover",
+        _ALL,
+    ),
+    Entry(
+        "Union of ellipses",
+        "learners.conic_union.EllipseUnionLearner",
+        (11,),
+        "(epsilon, delta)-DP by a cover of ellipses, which are halfspaces of a lift; "
+        "(alpha, beta)-PAC by the theorem of any set cover",
+        _ALL,
+    ),
+    Entry(
         "Noisy histogram",
         "learners.noisy_histogram.NoisyHistogramLearner",
         (32,),

@@ -200,11 +200,57 @@ def cover_examples(
     steps = (
         cover_steps(k, alpha) if n_steps is None else check_count("the number of steps", n_steps)
     )
+    sizes = (math.log(2 * d + 1), log_formulas(d, steps))
+    return _cover_plan(k, steps, sizes, alpha, beta, (epsilon, delta, neighbours, account))
+
+
+def set_cover_examples(
+    log_pieces: float,
+    k: int,
+    alpha: float,
+    beta: float,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 1e-6,
+    neighbours: Neighbours = "add-remove",
+) -> CoverPlan:
+    """The same for unions (or intersections) of k pieces of any finite class (KMMS theorem 3.2).
+
+    Parameters
+    ----------
+    log_pieces : float
+        Natural log of the number of pieces; H are the sets of at most m of them.
+    k, alpha, beta, epsilon, delta, neighbours :
+        As in :func:`cover_examples`.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    _check(alpha, beta, k=k)
+    if not log_pieces >= 0:
+        raise ValueError(f"there must be at least one piece, got ln of their number {log_pieces}")
+    steps = cover_steps(k, alpha)
+    sizes = (log_pieces, steps * log_pieces)
+    return _cover_plan(k, steps, sizes, alpha, beta, (epsilon, delta, neighbours, "best"))
+
+
+def _cover_plan(
+    k: int,
+    steps: int,
+    log_sizes: tuple[float, float],
+    alpha: float,
+    beta: float,
+    privacy: tuple[float, float, Neighbours, AccountChoice],
+) -> CoverPlan:
+    """For classes of these log sizes: candidates of a step, and hypotheses in all."""
+    epsilon, delta, neighbours, account = privacy
     third = beta / 3
     budget = cover_budget(epsilon, delta, steps, third, neighbours, True, account)
-    loss = utility_loss(math.log(2 * d + 1), budget.eta, third / steps)
+    loss = utility_loss(log_sizes[0], budget.eta, third / steps)
     fixed = 2 * budget.margin + (k + steps) * loss
-    left, log_part = (1 - 1 / k) ** steps, log_formulas(d, steps) + math.log(1 / third)
+    left, log_part = (1 - 1 / k) ** steps, log_sizes[1] + math.log(1 / third)
 
     def enough(n: int) -> bool:
         e, t = left + fixed / n, log_part / n

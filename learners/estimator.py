@@ -17,8 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geometry.halfplane import HalfplaneLattice, Measure
+from geometry.lift import Conic, ConicLattice
 from learners.accounting import Neighbours, PrivacySpent
 from learners.arrangement_selection import ArrangementSelection
+from learners.conic_release import ConicRelease
 from learners.envelope_selection import EnvelopeSelection
 from learners.randomness import open_source
 from learners.records import CoverRelease, MosaicRelease, Release, StepRecord, StepRelease, TileStep
@@ -146,7 +148,7 @@ class Estimator(ABC):
     def _publish(
         self,
         stream: Iterator[StepRecord],
-        lattice: HalfplaneLattice,
+        lattice: HalfplaneLattice | ConicLattice,
         parameters: tuple[tuple[str, Any], ...],
         spent: Callable[[int], PrivacySpent | None],
     ) -> Iterator[StepRecord]:
@@ -159,8 +161,13 @@ class Estimator(ABC):
             released.append(record.release)
             if record.step == record.steps:
                 privacy = spent(record.steps)
-                common = (type(self).__name__, lattice, parameters, privacy)
-                self.release_ = _release(common, self.role, released)
+                name = type(self).__name__
+                if isinstance(lattice, ConicLattice):
+                    self.release_ = _conics((name, lattice, parameters, privacy), released)
+                else:
+                    self.release_ = _release(
+                        (name, lattice, parameters, privacy), self.role, released
+                    )
             yield record
 
     @property
@@ -224,7 +231,17 @@ def _release(
         return MosaicRelease(*common, tiles)
     pieces = [step for step in released if isinstance(step, StepRelease)]
     thresholds = tuple(step.threshold for step in pieces if step.threshold is not None)
-    return CoverRelease(*common, role, tuple(step.piece for step in pieces), thresholds)
+    return CoverRelease(*common, role, tuple(step.halfplanes for step in pieces), thresholds)
+
+
+def _conics(
+    common: tuple[str, ConicLattice, tuple[tuple[str, Any], ...], PrivacySpent | None],
+    released: list[StepRelease | TileStep],
+) -> ConicRelease:
+    """The union of discs or ellipses of a complete run."""
+    steps = [step for step in released if isinstance(step, StepRelease)]
+    conics = tuple(one for step in steps for one in step.piece if isinstance(one, Conic))
+    return ConicRelease(*common, conics, tuple(step.threshold or 0 for step in steps))
 
 
 class PrivateSetCover(Estimator):

@@ -10,19 +10,27 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from geometry.polygons import intersection_shape, union_shape
+from geometry.lift import Conic, ConicLattice
+from geometry.polygons import intersection_shape, piece_polygon, union_shape
 from geometry.tiling import Tile, TileIndex, mosaic_shape
 from learners.accounting import PrivacySpent
 from learners.scores import Role
 
 Piece = tuple[Halfplane, ...]
+
+
+class Region(Protocol):
+    """A closed set of points with an exact test: a halfplane, a disc, a halfspace."""
+
+    def contains(self, points: NDArray[np.int64], /) -> NDArray[np.bool_]:
+        """Which points, shape (n, dimensions), lie in it: bool of shape (n,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +39,20 @@ class StepRelease:
 
     Attributes
     ----------
-    piece : tuple of Halfplane
-        One halfplane, or three whose intersection is a triangle.
+    piece : tuple of Region
+        One halfplane, or three whose intersection is a triangle; or one disc or ellipse.
     threshold : int or None
         b_j, the noisy lower estimate of the examples left to gain; None when no noise was
         drawn (non-private learners).
     """
 
-    piece: Piece
+    piece: tuple[Region, ...]
     threshold: int | None
+
+    @property
+    def halfplanes(self) -> Piece:
+        """The piece, if it is one of halfplanes; else empty."""
+        return halfplanes_of(self.piece)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +138,8 @@ class Release(ABC):
     ----------
     learner : str
         Name of the learner.
-    lattice : HalfplaneLattice
-        Of the halfplanes; in a mosaic, of every tile's own frame.
+    lattice : HalfplaneLattice or ConicLattice
+        Of the halfplanes, discs or ellipses; in a mosaic, of every tile's own frame.
     parameters : tuple of (str, value)
         Public parameters of the run, in order.
     privacy : PrivacySpent or None
@@ -134,7 +147,7 @@ class Release(ABC):
     """
 
     learner: str
-    lattice: HalfplaneLattice
+    lattice: HalfplaneLattice | ConicLattice
     parameters: tuple[tuple[str, Any], ...]
     privacy: PrivacySpent | None
 
@@ -168,19 +181,26 @@ class Release(ABC):
         ValueError
             If a member is missing or of the wrong kind.
         """
+        # it is a release itself, and so knows this module
+        from learners.conic_release import ConicRelease
+
         try:
+            if "conics" in data:
+                return ConicRelease.read(data)
             return MosaicRelease.read(data) if "tiles" in data else CoverRelease.read(data)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a learned hypothesis: {error!r}") from error
 
-    def _common(self) -> dict[str, Any]:
+    def common_members(self) -> dict[str, Any]:
+        """What every release writes."""
         return {
             "parameters": dict(self.parameters),
             "privacy": None if self.privacy is None else self.privacy.to_dict(),
         }
 
 
-def _read_common(data: dict[str, Any]) -> dict[str, Any]:
+def read_common(data: dict[str, Any]) -> dict[str, Any]:
+    """Fields that every release has but its lattice, from its JSON form."""
     privacy = data["privacy"]
     return {
         "learner": str(data["learner"]),
@@ -210,6 +230,7 @@ class CoverRelease(Release):
         The noisy counts, one a step.
     """
 
+    lattice: HalfplaneLattice
     role: Role
     pieces: tuple[Piece, ...]
     thresholds: tuple[int, ...]
@@ -244,7 +265,7 @@ class CoverRelease(Release):
             "bits": self.lattice.bits,
             "pieces": [_write_piece(piece) for piece in self.pieces],
             "thresholds": list(self.thresholds),
-        } | self._common()
+        } | self.common_members()
 
     @classmethod
     def read(cls, data: dict[str, Any]) -> CoverRelease:
@@ -258,7 +279,7 @@ class CoverRelease(Release):
         if len(data["thresholds"]) not in (0, len(pieces)):
             raise ValueError("thresholds and pieces differ in number")
         return cls(
-            **_read_common(data),
+            **read_common(data),
             lattice=lattice,
             role=data["role"],
             pieces=pieces,
@@ -276,6 +297,7 @@ class MosaicRelease(Release):
         In the order in which they were learned; together they hold every grid point once.
     """
 
+    lattice: HalfplaneLattice
     tiles: tuple[TileStep, ...]
 
     @property
@@ -321,7 +343,7 @@ class MosaicRelease(Release):
                 }
                 for step in self.tiles
             ],
-        } | self._common()
+        } | self.common_members()
 
     @classmethod
     def read(cls, data: dict[str, Any]) -> MosaicRelease:
@@ -335,23 +357,35 @@ class MosaicRelease(Release):
                 raise ValueError("a tile has at most three halfplanes and a label 0 or 1")
             piece = _read_piece(part["piece"], lattice)
             tiles.append(TileStep(tile, piece, bool(part["inside"])))
-        release = cls(**_read_common(data), lattice=lattice, tiles=tuple(tiles))
+        release = cls(**read_common(data), lattice=lattice, tiles=tuple(tiles))
         release._index()
         if max(max(t.tile.x1 - t.tile.x0, t.tile.y1 - t.tile.y0) for t in tiles) > lattice.d:
             raise ValueError("a tile is larger than its frame")
         return release
 
 
-def inside_piece(piece: Piece, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+def inside_piece(piece: tuple[Region, ...], points: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which points (n, 2) lie in the intersection of the piece's closed halfplanes."""
     inside = np.ones(len(points), dtype=np.bool_)
-    for halfplane in piece:
-        inside &= halfplane.contains(points)
+    for region in piece:
+        inside &= region.contains(points)
     return inside
 
 
+def halfplanes_of(piece: tuple[Region, ...]) -> Piece:
+    """A piece of halfplanes as such; empty for one of anything else."""
+    return tuple(region for region in piece if isinstance(region, Halfplane))
+
+
+def piece_shape(piece: tuple[Region, ...], d: int) -> BaseGeometry:
+    """The part of a piece in the square [0, d]^2: halfplanes that meet, or a disc or ellipse."""
+    if piece and isinstance(piece[0], Conic):
+        return piece[0].polygon()
+    return piece_polygon(halfplanes_of(piece), d)
+
+
 def predict_pieces(
-    role: Role, pieces: tuple[Piece, ...], points: NDArray[np.int64]
+    role: Role, pieces: tuple[tuple[Region, ...], ...], points: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Union (disjunction) or intersection (conjunction) of the pieces at grid points (n, 2)."""
     inside = np.full(len(points), role == "conjunction", dtype=np.bool_)

@@ -15,8 +15,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.halfplane import Halfplane, HalfplaneLattice
+from geometry.halfplane import HalfplaneLattice
 from learners.randomness import RandomSource
+from learners.records import Region
 from learners.scores import Score
 
 #: Number of halfplanes whose intersection is one piece.
@@ -83,22 +84,14 @@ class Selected:
     `inside` is the label that the piece gives its inside.
     """
 
-    piece: tuple[Halfplane, ...]
+    piece: tuple[Region, ...]
     progress: SelectionProgress
     details: dict[str, Any] = field(default_factory=dict)
     inside: bool = True
 
 
-class Selection(Protocol):
-    """An exact sampler of the exponential mechanism over one kind of piece."""
-
-    @property
-    def lattice(self) -> HalfplaneLattice:
-        """The class of halfplanes and its base measure."""
-
-    @property
-    def piece(self) -> PieceKind:
-        """What is drawn."""
+class Sampler(Protocol):
+    """An exact sampler of the exponential mechanism over a finite class of pieces."""
 
     def select(
         self,
@@ -123,3 +116,15 @@ class Selection(Protocol):
         watch : callable, optional
             Progress and cancel.
         """
+
+
+class Selection(Sampler, Protocol):
+    """An exact sampler of pieces made of halfplanes."""
+
+    @property
+    def lattice(self) -> HalfplaneLattice:
+        """The class of halfplanes and its base measure."""
+
+    @property
+    def piece(self) -> PieceKind:
+        """What is drawn."""

@@ -41,7 +41,7 @@ from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
 from learners.records import StepDiagnostics, StepRecord, StepRelease, inside_piece
 from learners.scores import Role, Score, set_cover_score
-from learners.selection import Selected, Selection, Watch
+from learners.selection import Sampler, Selected, Watch
 
 #: Share of epsilon that pays for the noisy counts; the selections gain more from the rest.
 NOISE_SHARE = 0.2
@@ -130,7 +130,7 @@ def private_steps(
     role: Role,
     k: int,
     budget: Budget,
-    selection: Selection,
+    selection: Sampler,
     source: RandomSource,
     watch: Watch | None = None,
 ) -> Iterator[StepRecord]:
@@ -145,7 +145,7 @@ def private_steps(
     k : int
         Pieces of a good hypothesis.
     budget : Budget
-    selection : Selection
+    selection : Sampler
     source : RandomSource
     watch : callable, optional
         Called from inside every selection; may raise Cancelled.

@@ -93,6 +93,13 @@ def _cover(account: AccountChoice) -> Callable[..., int | None]:
     return examples
 
 
+def _set_cover(*, size: int, k: int, alpha: float, beta: float, **privacy: Any) -> int | None:
+    if size < 1:
+        raise ValueError(f"there must be at least one hypothesis, got {size}")
+    plan = conjunction_bounds.set_cover_examples(math.log(size), k, alpha, beta, **privacy)
+    return plan.examples
+
+
 def _private_finite(agnostic: bool) -> Callable[..., int]:
     def examples(*, size: int, alpha: float, beta: float, epsilon: float, neighbours: Any) -> int:
         rate = inner_budget(epsilon, 0.0, neighbours)[0]
@@ -194,6 +201,13 @@ THEOREMS: tuple[Theorem, ...] = (
         ("k", "d", "epsilon"),
         _printed_order,
         exact=False,
+    ),
+    Theorem(
+        "set-cover",
+        "the private union (or intersection) of k of |C| pieces, if some k err on no example",
+        f"{_KMMS}, theorem 3.2",
+        ("k", "size", *_APPROXIMATE),
+        _set_cover,
     ),
     Theorem(
         "conjunction",

@@ -42,7 +42,7 @@ from learners.accounting import (
 from learners.concept_selection import ConceptSelection
 from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
-from learners.records import StepDiagnostics, StepRecord, TileStep
+from learners.records import StepDiagnostics, StepRecord, TileStep, halfplanes_of
 from learners.selection import Selected, Watch
 
 #: Share of epsilon that pays for the noisy number of examples.
@@ -163,7 +163,7 @@ def tile_steps(
         started = time.perf_counter()
         own, own_labels = tile.to_own_frame(points[rows]), labels[rows]
         selected = selection.select(own, own_labels, eta, source, watch)
-        release = TileStep(tile, selected.piece, selected.inside)
+        release = TileStep(tile, halfplanes_of(selected.piece), selected.inside)
         predicted = release.predict(points[rows])
         diagnostics = books.enter(own_labels, predicted, selected, started)
         yield StepRecord(number, len(tiles), release, diagnostics)

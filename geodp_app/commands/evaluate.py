@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app import arguments
 from geodp_app.examples_csv import read_examples
+
+if TYPE_CHECKING:
+    from learners.records import Release
 
 _DESCRIPTION = """Compare a learned shape with labelled examples.
 
@@ -46,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
     )
     figures = compare(learned.predict(examples), examples.labels)
     if options.json:
-        decided = "halfplanes" if learned.release else "polygons"
+        decided = _decided_by(learned.release)
         print(json.dumps({**figures, "decided_by": decided}))
         return
     n = figures["examples"]
@@ -57,6 +60,15 @@ def run(options: argparse.Namespace) -> None:
     ):
         print(f"{name:16}{figures[key] / n:10.4%}{figures[key]:12,} of {n:,}")
     print("These figures describe the examples: they are private.")
+
+
+def _decided_by(release: Release | None) -> str:
+    """What decides the labels: halfplanes, discs, ellipses or, without a release, polygons."""
+    from learners.conic_release import ConicRelease
+
+    if release is None:
+        return "polygons"
+    return f"{release.lattice.kind}s" if isinstance(release, ConicRelease) else "halfplanes"
 
 
 def compare(predicted: NDArray[np.int64], labels: NDArray[np.int64]) -> dict[str, Any]:

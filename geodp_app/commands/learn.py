@@ -26,14 +26,16 @@ spent, and nothing else from the examples.
 A union is learned tile by tile: the square is divided, and each tile learns a piece of at most
 two edges with the whole epsilon.  With --k it is covered by triangles, one after the other,
 each with a share of epsilon.  A threshold is a halfplane along an axis, learned with the whole
-epsilon in one draw."""
+epsilon in one draw.
+
+Discs and ellipses cover a region likewise, K of them; their grid has at most 2048 steps a side."""
 
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     """Add the verb and its options."""
     parser = arguments.add_verb(verbs, "learn", "learn a shape from examples", _DESCRIPTION)
     parser.add_argument("points", type=Path, metavar="POINTS", help="CSV of labelled examples")
-    arguments.add_learner(parser)
+    arguments.add_learner(parser, curved=True)
     parser.add_argument(
         "--edges",
         type=int,
@@ -132,14 +134,16 @@ def _parameters(options: argparse.Namespace) -> dict[str, Any]:
     InputError
         If options do not go together.
     """
+    if options.direction is not None and options.learner != "threshold":
+        raise InputError("--direction is for --learner threshold")
+    if options.learner in arguments.CURVED:
+        return _curved_parameters(options)
     by_tiles = arguments.settle_learner(options, of_covers=("steps", "alpha", "beta"))
     names = ["epsilon", "delta", "measure", "neighbours", "seed"]
     if options.learner == "threshold":
         arguments.refuse_options(options, ("tiles",), "a threshold")
         names = ["epsilon", "delta", "neighbours", "seed", "direction"]
         return {name: getattr(options, name) for name in names}
-    if options.direction is not None:
-        raise InputError("--direction is for --learner threshold")
     if by_tiles:
         return {name: getattr(options, name) for name in (*names, "tiles", "edges")}
     if options.tiles is not None:
@@ -150,6 +154,19 @@ def _parameters(options: argparse.Namespace) -> dict[str, Any]:
         raise InputError("--steps and --alpha both choose the number of steps: give one")
     parameters = {name: getattr(options, name) for name in (*names, "k", "alpha", "beta")}
     return {**parameters, "n_steps": options.steps}
+
+
+def _curved_parameters(options: argparse.Namespace) -> dict[str, Any]:
+    """As :func:`_parameters`, of discs and ellipses."""
+    unused = {"tiles": None, "edges": 2, "alpha": None, "measure": "chord"}
+    for name, default in unused.items():
+        if getattr(options, name) != default:
+            raise InputError(f"--{name} means nothing to {options.learner}: leave it out")
+    if options.k is None:
+        options.k = 1
+    arguments.settle_learner(options, of_covers=())
+    names = ("epsilon", "delta", "neighbours", "seed", "k", "beta")
+    return {name: getattr(options, name) for name in names} | {"n_steps": options.steps}
 
 
 def _draw(options: argparse.Namespace, examples: Examples, release: Release) -> str:

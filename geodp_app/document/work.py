@@ -16,7 +16,9 @@ from geometry.halfplane import Measure
 from learners.accounting import Neighbours
 
 #: "tiles" and "union" are the union learner without and with k.
-LearnerChoice = Literal["tiles", "union", "convex", "threshold", "greedy-union", "greedy-convex"]
+LearnerChoice = Literal[
+    "tiles", "union", "convex", "threshold", "discs", "ellipses", "greedy-union", "greedy-convex"
+]
 LEARNERS: tuple[LearnerChoice, ...] = get_args(LearnerChoice)
 
 
@@ -49,9 +51,9 @@ class RunSettings:
 
     Attributes
     ----------
-    learner : {"tiles", "union", "convex", "threshold", "greedy-union", "greedy-convex"}
+    learner : one of :data:`LEARNERS`
         Polygons tile by tile, or by k triangles, or a convex polygon, or a halfplane along an
-        axis; the greedy ones are not private.
+        axis, or a union of discs or ellipses; the greedy ones are not private.
     k, n_steps, beta :
         Of covers: all but tiles and threshold.
     seed : int or None
@@ -87,13 +89,18 @@ class RunSettings:
         return self.learner not in ("tiles", "threshold")
 
     @property
+    def curved(self) -> bool:
+        """Whether pieces are discs or ellipses: no halfplanes, and so no dual plane."""
+        return self.learner in ("discs", "ellipses")
+
+    @property
     def piece_measure(self) -> Measure:
         """Of the lattice of all pieces: a threshold needs none but the default."""
         return "chord" if self.learner == "threshold" else self.measure
 
     def parameters(self) -> dict[str, Any]:
         """Constructor parameters of the learner, without the grid."""
-        names = [] if self.learner == "threshold" else ["measure"]
+        names = [] if self.curved or self.learner == "threshold" else ["measure"]
         names += ["k", "n_steps"] if self.by_cover else []
         names += ["tiles"] if self.by_tiles else []
         if not self.learner.startswith("greedy"):

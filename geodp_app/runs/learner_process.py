@@ -300,6 +300,7 @@ def make_learner(name: LearnerChoice, grid: int, parameters: dict[str, Any]) -> 
     ValueError
         If there is none.
     """
+    from learners.conic_union import DiscUnionLearner, EllipseUnionLearner
     from learners.convex_polygon import ConvexPolygonLearner
     from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
     from learners.polygon_union import PolygonUnionLearner
@@ -310,6 +311,8 @@ def make_learner(name: LearnerChoice, grid: int, parameters: dict[str, Any]) -> 
         "union": PolygonUnionLearner,
         "convex": ConvexPolygonLearner,
         "threshold": ThresholdLearner,
+        "discs": DiscUnionLearner,
+        "ellipses": EllipseUnionLearner,
         "greedy-union": GreedyUnionLearner,
         "greedy-convex": GreedyConvexLearner,
     }

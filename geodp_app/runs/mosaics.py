@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from geodp_app.document.checks import MOST_TILES
 from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile, tile_square
-from learners.records import StepRecord, StepRelease, TileStep
+from learners.records import StepRecord, StepRelease, TileStep, halfplanes_of
 
 
 def widest(steps: Iterable[StepRelease | TileStep]) -> int:
@@ -30,6 +30,6 @@ def all_tiles(records: Sequence[StepRecord]) -> tuple[Tile, ...]:
 def own_lattice(records: Sequence[StepRecord], measure: Measure) -> HalfplaneLattice:
     """The lattice of the tiles' own frames."""
     for record in records:
-        for halfplane in record.release.piece:
+        for halfplane in halfplanes_of(record.release.piece):
             return halfplane.lattice
     return HalfplaneLattice(widest(record.release for record in records), measure)

@@ -21,10 +21,19 @@ from geodp_app.runs.mosaics import all_tiles, own_lattice
 from geodp_app.runs.protocol import BoxView, ShadeQuestion
 from geodp_app.runs.stored_run import StoredRun
 from geometry.halfplane import HalfplaneLattice
+from geometry.lift import Conic, conic_union
 from geometry.polygons import intersection_shape, union_shape
 from geometry.tiling import Tile, mosaic_shape
 from learners.accounting import AccountName, PrivacySpent, spent_after
-from learners.records import Piece, Release, StepRecord, TileStep
+from learners.records import (
+    MosaicRelease,
+    Piece,
+    Region,
+    Release,
+    StepRecord,
+    TileStep,
+    halfplanes_of,
+)
 from learners.scores import Role, Score, mistakes_score, set_cover_score
 from learners.set_cover import default_steps, plan_budget
 
@@ -224,14 +233,19 @@ class RunLog:
         self._cursor = step
 
     @property
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[tuple[Region, ...], ...]:
         """Pieces of the steps shown; the last is the newest."""
         return tuple(record.release.piece for record in self._records[: self._cursor])
 
     @property
     def newest_piece(self) -> Piece:
-        """The piece of the last step shown; empty before the first, and for a tile without one."""
-        return self._records[self._cursor - 1].release.piece if self._cursor else ()
+        """The halfplanes of the last step shown.
+
+        Empty before the first, for a tile without any, and for a disc or an ellipse.
+        """
+        if not self._cursor:
+            return ()
+        return halfplanes_of(self._records[self._cursor - 1].release.piece)
 
     @property
     def tile_steps(self) -> tuple[TileStep, ...]:
@@ -249,7 +263,7 @@ class RunLog:
     @property
     def tile_lattice(self) -> HalfplaneLattice:
         """Of a run by tiles, the lattice of every tile's own frame."""
-        if self.release is not None:
+        if isinstance(self.release, MosaicRelease):
             return self.release.lattice
         return own_lattice(self._records, self.settings.measure)
 
@@ -298,10 +312,15 @@ class RunLog:
         if self._cursor not in self._regions:
             if self.settings.by_tiles:
                 shape = mosaic_shape(step.shape() for step in self.tile_steps)
-            elif self.role == "disjunction":
-                shape = union_shape(self.pieces, self.grid)
+            elif self.settings.curved:
+                parts = [one for piece in self.pieces for one in piece]
+                shape = conic_union(tuple(one for one in parts if isinstance(one, Conic)))
             else:
-                shape = intersection_shape([h for piece in self.pieces for h in piece], self.grid)
+                pieces = [halfplanes_of(piece) for piece in self.pieces]
+                if self.role == "disjunction":
+                    shape = union_shape(pieces, self.grid)
+                else:
+                    shape = intersection_shape([h for piece in pieces for h in piece], self.grid)
             self._regions[self._cursor] = shape
         return self._regions[self._cursor]
 
@@ -369,7 +388,7 @@ class RunLog:
             If the step has not been made, or its piece has no such halfplane.
         """
         record = self._record(step)
-        piece = record.release.piece
+        piece = halfplanes_of(record.release.piece)
         if not 0 <= edge < len(piece):
             raise ValueError(f"halfplane {edge} is outside 0..{len(piece) - 1}")
         if isinstance(record.release, TileStep):
@@ -421,7 +440,8 @@ def _role(settings: RunSettings) -> Role | None:
     """How pieces make the hypothesis; None for tiles."""
     if settings.by_tiles:
         return None
-    return "disjunction" if settings.learner.endswith("union") else "conjunction"
+    union = settings.curved or settings.learner.endswith("union")
+    return "disjunction" if union else "conjunction"
 
 
 def _plan(settings: RunSettings, steps: int) -> PrivacySpent | None:

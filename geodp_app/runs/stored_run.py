@@ -25,8 +25,10 @@ from geodp_app.document.work import RunSettings
 from geodp_app.errors import InputError
 from geodp_app.reports import step_members
 from geodp_app.runs.mosaics import widest
-from geometry.halfplane import HalfplaneLattice, Sheet
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from geometry.lift import Conic, ConicLattice
 from geometry.tiling import Tile
+from learners.conic_release import ConicRelease
 from learners.records import (
     CoverRelease,
     MosaicRelease,
@@ -37,6 +39,8 @@ from learners.records import (
     StepRelease,
     TileStep,
 )
+
+Lattice = HalfplaneLattice | ConicLattice
 
 _WARNING = "Private: true counts and errors of a run. Do not publish."
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)
@@ -98,7 +102,7 @@ class StoredRun:
         """
         numbered = ((i, line) for i, line in enumerate(lines, 1) if line.strip())
         run: StoredRun | None = None
-        lattice: HalfplaneLattice | None = None
+        lattice: Lattice | None = None
         records: list[StepRecord] = []
         release: Release | None = None
         for number, line in numbered:
@@ -118,19 +122,30 @@ class StoredRun:
             raise DamagedFileError("has no lines")
         return cls(run.settings, run.grid, tuple(records), release)
 
-    def _lattice(self) -> HalfplaneLattice:
+    def _lattice(self) -> Lattice:
         """The one lattice of all pieces; the finest if there are none."""
         steps = [record.release for record in self.records]
-        found = {h.lattice for step in steps for h in step.piece}
+        found: set[Lattice] = set()
+        for step in steps:
+            found |= {one.lattice for one in step.piece if isinstance(one, Halfplane | Conic)}
         if self.release is not None:
             found.add(self.release.lattice)
         by_tiles = self.settings.by_tiles
         least = widest(steps) if by_tiles else self.grid
-        lattice = found.pop() if found else HalfplaneLattice(least, self.settings.piece_measure)
-        fits = least <= lattice.d <= self.grid and lattice.measure == self.settings.piece_measure
+        lattice = found.pop() if found else _own_lattice(self.settings, least, None)
+        fits = least <= lattice.d <= self.grid
+        fits &= lattice == _own_lattice(self.settings, lattice.d, lattice.bits)
         if found or not fits or any(isinstance(s, TileStep) != by_tiles for s in steps):
             raise ValueError("the pieces of a run are of one lattice, that of its settings")
         return lattice
+
+
+def _own_lattice(settings: RunSettings, side: int, bits: int | None) -> Lattice:
+    """The lattice of a run's pieces; the finest one if bits is None."""
+    steps = -1 if bits is None else bits
+    if settings.curved:
+        return ConicLattice(side, "disc" if settings.learner == "discs" else "ellipse", steps)
+    return HalfplaneLattice(side, settings.piece_measure, steps)
 
 
 def _record_line(record: StepRecord) -> dict[str, Any]:
@@ -155,7 +170,7 @@ def _plain(value: Any, kind: Any) -> Any:
     return value if math.isfinite(value) else str(value)
 
 
-def _read_head(data: dict[str, Any]) -> tuple[StoredRun, HalfplaneLattice]:
+def _read_head(data: dict[str, Any]) -> tuple[StoredRun, Lattice]:
     if data.get("kind") != "run":
         raise ValueError("is not the beginning of a run")
     settings = data["settings"]
@@ -170,13 +185,10 @@ def _read_head(data: dict[str, Any]) -> tuple[StoredRun, HalfplaneLattice]:
         raise ValueError(f"bits: {bits} is negative")
     if side > grid:
         raise ValueError(f"side: {side} is larger than the grid's {grid}")
-    lattice = HalfplaneLattice(side, settings.piece_measure, bits)
-    return StoredRun(settings, grid), lattice
+    return StoredRun(settings, grid), _own_lattice(settings, side, bits)
 
 
-def _read_record(
-    data: dict[str, Any], run: StoredRun, lattice: HalfplaneLattice, number: int
-) -> StepRecord:
+def _read_record(data: dict[str, Any], run: StoredRun, lattice: Lattice, number: int) -> StepRecord:
     if data.get("kind") != "step":
         raise ValueError(f"is of the unknown kind {short(data.get('kind'))}")
     step, steps = _whole(data["step"], "step"), _whole(data["steps"], "steps")
@@ -190,17 +202,21 @@ def _read_record(
     return StepRecord(step, steps, release, _read_diagnostics(data["diagnostics"]))
 
 
-def _read_step(data: dict[str, Any], lattice: HalfplaneLattice) -> StepRelease:
+def _read_step(data: dict[str, Any], lattice: Lattice) -> StepRelease:
     threshold = data["threshold"]
     if threshold is not None:
         threshold = _whole(threshold, "threshold")
+    if isinstance(lattice, ConicLattice):
+        (parameters,) = data["conics"]
+        conic = lattice.conic(*(_whole(value, "a parameter") for value in parameters))
+        return StepRelease((conic,), threshold)
     piece = _read_piece(data["piece"], lattice)
     if len(piece) not in (1, 3):
         raise ValueError(f"a piece of {len(piece)} halfplanes; it has one or three")
     return StepRelease(piece, threshold)
 
 
-def _read_tile(data: dict[str, Any], grid: int, lattice: HalfplaneLattice) -> TileStep:
+def _read_tile(data: dict[str, Any], grid: int, lattice: Lattice) -> TileStep:
     x0, y0, x1, y1 = (_whole(edge, "box") for edge in data["box"])
     inside = _whole(data["inside"], "inside")
     if inside not in (0, 1):
@@ -214,7 +230,8 @@ def _read_tile(data: dict[str, Any], grid: int, lattice: HalfplaneLattice) -> Ti
     return step
 
 
-def _read_piece(data: Any, lattice: HalfplaneLattice) -> Piece:
+def _read_piece(data: Any, lattice: Lattice) -> Piece:
+    assert isinstance(lattice, HalfplaneLattice)  # of a run over halfplanes
     return tuple(
         lattice.halfplane(Sheet[sheet], _whole(u, "u"), _whole(v, "v")) for sheet, u, v in data
     )
@@ -238,7 +255,7 @@ def _number(value: Any, field: Any) -> Any:
 
 
 def _read_release(
-    data: dict[str, Any], run: StoredRun, lattice: HalfplaneLattice, records: list[StepRecord]
+    data: dict[str, Any], run: StoredRun, lattice: Lattice, records: list[StepRecord]
 ) -> Release:
     release = Release.from_dict(_object(data["release"], "release"))
     if isinstance(release, MosaicRelease) != run.settings.by_tiles or release.d != run.grid:
@@ -248,6 +265,8 @@ def _read_release(
     steps = [record.release for record in records]
     if isinstance(release, MosaicRelease):
         same = list(release.tiles) == steps
+    elif isinstance(release, ConicRelease):
+        same = [(conic,) for conic in release.conics] == [step.piece for step in steps]
     else:
         assert isinstance(release, CoverRelease)
         same = list(release.pieces) == [step.piece for step in steps]

@@ -19,6 +19,7 @@ from numba.core import event
 
 from geodp_app.runs.score_raster import count_raster
 from geometry.halfplane import HalfplaneLattice
+from learners.conic_union import EllipseUnionLearner
 from learners.convex_polygon import ConvexPolygonLearner
 from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
 from learners.polygon_union import PolygonUnionLearner
@@ -42,6 +43,8 @@ def warm_up(compiling: Callable[[], None]) -> None:
         for private in (PolygonUnionLearner, ConvexPolygonLearner):
             private(k=1, n_steps=1, grid=_GRID, seed=1).fit(points, labels)
         PolygonUnionLearner(tiles=1, grid=_GRID, seed=1).fit(points, labels)
+        # discs run the same loops
+        EllipseUnionLearner(k=1, grid=_GRID, seed=1).fit(points, labels)
         for greedy in (GreedyUnionLearner, GreedyConvexLearner):
             greedy(k=1, n_steps=1, grid=_GRID, max_boxes=100).fit(points, labels)
         lattice = HalfplaneLattice(_GRID)

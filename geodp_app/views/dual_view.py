@@ -60,6 +60,7 @@ class DualView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._lattice: HalfplaneLattice | None = None
+        self._why = EMPTY
         self._pieces: tuple[Piece, ...] = ()
         self._newest, self._first = -1, 1
         self._tile: TileShown | None = None
@@ -124,8 +125,9 @@ class DualView(QWidget):
 
     # what is shown
 
-    def set_lattice(self, lattice: HalfplaneLattice | None) -> None:
-        """Take the class of halfplanes; without one there is nothing to show."""
+    def set_lattice(self, lattice: HalfplaneLattice | None, why: str = EMPTY) -> None:
+        """Take the class of halfplanes; without one there is nothing to show, and `why` is said."""
+        self._why = why
         if lattice is not None and lattice == self._lattice:
             return
         self._lattice = lattice
@@ -352,7 +354,9 @@ class DualView(QWidget):
     def _explain(self) -> None:
         """Colour bar, caption and the sentence of the empty state."""
         if self._lattice is None:
-            self._say_empty(EMPTY)
+            self.caption.setText("")
+            self.bar.setVisible(False)
+            self._say_empty(self._why)
             return
         shade, density = self.pictures.shade_scale, self.pictures.density_scale
         scale = None if self._release else shade or density

@@ -13,9 +13,8 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.palette import Palette
 from geodp_app.views.paths import cosmetic, shape_path, tinted
 from geometry.halfplane import Halfplane
-from geometry.polygons import piece_polygon
 from geometry.tiling import Tile
-from learners.records import Piece
+from learners.records import Region, piece_shape
 
 #: The flash: opacity from strong to resting, in frames of 33 ms.
 _FLASH = 0.6
@@ -53,7 +52,12 @@ class LearnedLayer:
         self._fade()
 
     def show(
-        self, region: BaseGeometry | None, pieces: Sequence[Piece], d: int, *, flash: bool
+        self,
+        region: BaseGeometry | None,
+        pieces: Sequence[tuple[Region, ...]],
+        d: int,
+        *,
+        flash: bool,
     ) -> None:
         """Show the hypothesis so far; the last piece is the newest."""
         self._tile = None
@@ -117,10 +121,10 @@ def _item(plot: pg.PlotItem, z: float) -> QGraphicsPathItem:
     return item
 
 
-def _pieces_path(pieces: Sequence[Piece], d: int) -> QPainterPath:
+def _pieces_path(pieces: Sequence[tuple[Region, ...]], d: int) -> QPainterPath:
     path = QPainterPath()
     for piece in pieces:
-        path.addPath(shape_path(piece_polygon(piece, d)))
+        path.addPath(shape_path(piece_shape(piece, d)))
     return path
 
 

@@ -26,7 +26,7 @@ from geodp_app.views.paths import cosmetic
 from geodp_app.views.plane_axes import PlaneAxis, aspect_ratio
 from geometry.halfplane import Halfplane
 from geometry.tiling import Tile
-from learners.records import Piece
+from learners.records import Region
 
 #: Pixels within which something is hit.
 _PICK = 9
@@ -132,7 +132,7 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
             self._show_empty()
 
     def show_learned(
-        self, region: BaseGeometry | None, pieces: Sequence[Piece], *, flash: bool
+        self, region: BaseGeometry | None, pieces: Sequence[tuple[Region, ...]], *, flash: bool
     ) -> None:
         """The hypothesis at the step shown."""
         if self._frame is not None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer
 
-from geodp_app.dual.captions import TileShown
+from geodp_app.dual.captions import CURVED, TileShown
 from geodp_app.dual.shading import ShadeMode
 from geodp_app.examples_csv import Examples
 from geodp_app.figures_view import ErrorPoint, FiguresView, Selecting
@@ -21,7 +21,8 @@ from geodp_app.plane.examples_picture import ExampleKinds
 from geodp_app.runs.protocol import Progressed, Shaded
 from geodp_app.runs.run_log import RunLog, StepFigures
 from geometry.halfplane import HalfplaneLattice
-from learners.records import CoverRelease, Piece, Release
+from learners.conic_release import ConicRelease
+from learners.records import CoverRelease, Piece, Region, Release, halfplanes_of
 
 if TYPE_CHECKING:
     from geodp_app.views.main_window import MainWindow
@@ -178,10 +179,17 @@ class RunDisplay(QObject):
             dual.set_lattice(log.tile_lattice)
             self._show_dual_of_tile(log, tile)
             return
-        dual.set_lattice(HalfplaneLattice(work.drawing.grid, work.run.measure))
+        curved = work.run.curved if log is None else log.settings.curved
+        if curved:
+            dual.set_tile(None)
+            dual.set_examples(None, None)
+            dual.set_pieces((), -1)
+            dual.set_lattice(None, CURVED)
+            return
+        dual.set_lattice(HalfplaneLattice(work.drawing.grid, work.run.piece_measure))
         dual.set_tile(None)
         if self._release:
-            pieces = _pieces(log.release if log else None)
+            pieces = _halfplanes(_pieces(log.release if log else None))
             dual.set_pieces(pieces, len(pieces) - 1)
             return
         examples = work.examples
@@ -190,7 +198,7 @@ class RunDisplay(QObject):
         else:
             alive = None if log is None else log.alive
             dual.set_examples(examples.points, self._labels_of(examples), alive)
-        dual.set_pieces(log.pieces if log else (), log.cursor - 1 if log else -1)
+        dual.set_pieces(_halfplanes(log.pieces) if log else (), log.cursor - 1 if log else -1)
         dual.set_boxes(log.views if log and self._boxes else ())
 
     def _show_dual_of_tile(self, log: RunLog, tile: TileShown) -> None:
@@ -244,8 +252,14 @@ class RunDisplay(QObject):
         w.figures.show_figures(_view(log))
 
 
-def _pieces(release: Release | None) -> tuple[Piece, ...]:
+def _halfplanes(pieces: tuple[tuple[Region, ...], ...]) -> tuple[Piece, ...]:
+    return tuple(halfplanes_of(piece) for piece in pieces)
+
+
+def _pieces(release: Release | None) -> tuple[tuple[Region, ...], ...]:
     """Pieces of a cover, all in the frame of the grid."""
+    if isinstance(release, ConicRelease):
+        return tuple((conic,) for conic in release.conics)
     return release.pieces if isinstance(release, CoverRelease) else ()
 
 

@@ -42,6 +42,8 @@ _LEARNERS = (
     ("union", "Polygons, k triangles"),
     ("convex", "Convex polygon"),
     ("threshold", "Threshold along an axis"),
+    ("discs", "Discs, k of them"),
+    ("ellipses", "Ellipses, k of them"),
     ("greedy-union", "Greedy union (not private)"),
     ("greedy-convex", "Greedy convex (not private)"),
 )
@@ -103,12 +105,13 @@ class SettingsPanel(QScrollArea):
                 box.setCurrentIndex(box.findData(value))
         self._show_seed(self.sample_seeded, self.sample_seed, s.seed)
         self._show_seed(self.run_seeded, self.run_seed, r.seed)
-        self._k_label.setText("Edges k" if convex else "Triangles k")
+        pieces = {"discs": "Discs", "ellipses": "Ellipses"}.get(r.learner, "Triangles")
+        self._k_label.setText("Edges k" if convex else f"{pieces} k")
         for form, field, shown in (
             (self._learner_form, self.k, r.by_cover),
             (self._learner_form, self.steps, r.by_cover),
             (self._learner_form, self.tiles, r.by_tiles),
-            (self._learner_form, self.measure, r.learner != "threshold"),
+            (self._learner_form, self.measure, not r.curved and r.learner != "threshold"),
             (self._privacy_form, self.delta, r.by_cover),
         ):
             form.setRowVisible(field, shown)
@@ -173,7 +176,10 @@ class SettingsPanel(QScrollArea):
         self._add(form, "Learner", self.learner, "What is learned, and whether privately")
         self.k = QSpinBox(minimum=1, maximum=200)
         self.k.valueChanged.connect(lambda k: self.run_changed.emit({"k": k}))
-        tip = "Pieces of a good shape: triangles that cover it, or edges of the convex polygon"
+        tip = (
+            "Pieces of a good shape: triangles, discs or ellipses that cover it, or edges of the "
+            "convex polygon"
+        )
         self._k_label = self._add(form, "Triangles k", self.k, tip)
         self.steps = QSpinBox(minimum=0, maximum=1000)
         self.steps.setSpecialValueText("automatic")
