@@ -137,10 +137,11 @@ def _curved(run: RunSettings, n: int, grid: int) -> Verdict:
     promise = "Proved: nothing below error 50 % for so few examples; privacy holds in any case."
     if alpha is not None:
         sure = 1 - run.beta
-        promise = f"Proved: error at most {_percent(alpha)} with probability {sure:g}, {fits}."
-    practice = (
-        f"No estimate is made. Ten thousand examples do well {fits} and few labels are wrong."
-    )
+        promise = (
+            f"Proved: error at most {_percent(alpha)} with probability {sure:g}, with the steps "
+            f"that the theorem needs, {fits} exactly."
+        )
+    practice = f"No estimate is made: ten thousand examples do well {fits} and labels are right."
     return Verdict(promise + _seeded(run), practice)
 
 
