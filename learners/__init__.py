@@ -9,30 +9,92 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from learners.conic_union import DiscUnionLearner as DiscUnionLearner
+    from learners.conic_union import EllipseUnionLearner as EllipseUnionLearner
+    from learners.conjunction import ConjunctionLearner as ConjunctionLearner
+    from learners.conjunction import DisjunctionLearner as DisjunctionLearner
+    from learners.conjunction_consistency import (
+        PrivateConsistentConjunctionLearner as PrivateConsistentConjunctionLearner,
+    )
+    from learners.conjunction_consistency import (
+        PrivateConsistentDisjunctionLearner as PrivateConsistentDisjunctionLearner,
+    )
+    from learners.conjunction_greedy import (
+        ConsistentConjunctionLearner as ConsistentConjunctionLearner,
+    )
+    from learners.conjunction_greedy import (
+        ConsistentDisjunctionLearner as ConsistentDisjunctionLearner,
+    )
+    from learners.conjunction_greedy import GreedyConjunctionLearner as GreedyConjunctionLearner
+    from learners.conjunction_greedy import GreedyDisjunctionLearner as GreedyDisjunctionLearner
     from learners.convex_polygon import ConvexPolygonLearner as ConvexPolygonLearner
+    from learners.experts import MultiplicativeWeights as MultiplicativeWeights
+    from learners.experts import PrivateExperts as PrivateExperts
+    from learners.finite_class_learner import FiniteClassLearner as FiniteClassLearner
+    from learners.finite_class_learner import PrivateFiniteClassLearner as PrivateFiniteClassLearner
     from learners.greedy import GreedyConvexLearner as GreedyConvexLearner
     from learners.greedy import GreedyUnionLearner as GreedyUnionLearner
     from learners.noisy_histogram import NoisyHistogramLearner as NoisyHistogramLearner
+    from learners.parity import ParityLearner as ParityLearner
+    from learners.parity import PrivateParityLearner as PrivateParityLearner
     from learners.polygon_union import PolygonUnionLearner as PolygonUnionLearner
+    from learners.private_erm import EmpiricalRiskMinimizer as EmpiricalRiskMinimizer
+    from learners.private_erm import PrivateERM as PrivateERM
     from learners.quadtree import QuadtreeLearner as QuadtreeLearner
     from learners.threshold_learner import ThresholdLearner as ThresholdLearner
 
 _HOMES = {
+    "ConjunctionLearner": "learners.conjunction",
+    "ConsistentConjunctionLearner": "learners.conjunction_greedy",
+    "ConsistentDisjunctionLearner": "learners.conjunction_greedy",
     "ConvexPolygonLearner": "learners.convex_polygon",
+    "DiscUnionLearner": "learners.conic_union",
+    "DisjunctionLearner": "learners.conjunction",
+    "EllipseUnionLearner": "learners.conic_union",
+    "EmpiricalRiskMinimizer": "learners.private_erm",
+    "FiniteClassLearner": "learners.finite_class_learner",
+    "GreedyConjunctionLearner": "learners.conjunction_greedy",
     "GreedyConvexLearner": "learners.greedy",
+    "GreedyDisjunctionLearner": "learners.conjunction_greedy",
     "GreedyUnionLearner": "learners.greedy",
+    "MultiplicativeWeights": "learners.experts",
     "NoisyHistogramLearner": "learners.noisy_histogram",
+    "ParityLearner": "learners.parity",
     "PolygonUnionLearner": "learners.polygon_union",
+    "PrivateConsistentConjunctionLearner": "learners.conjunction_consistency",
+    "PrivateConsistentDisjunctionLearner": "learners.conjunction_consistency",
+    "PrivateERM": "learners.private_erm",
+    "PrivateExperts": "learners.experts",
+    "PrivateFiniteClassLearner": "learners.finite_class_learner",
+    "PrivateParityLearner": "learners.parity",
     "QuadtreeLearner": "learners.quadtree",
     "ThresholdLearner": "learners.threshold_learner",
 }
 
 __all__ = [
+    "ConjunctionLearner",
+    "ConsistentConjunctionLearner",
+    "ConsistentDisjunctionLearner",
     "ConvexPolygonLearner",
+    "DiscUnionLearner",
+    "DisjunctionLearner",
+    "EllipseUnionLearner",
+    "EmpiricalRiskMinimizer",
+    "FiniteClassLearner",
+    "GreedyConjunctionLearner",
     "GreedyConvexLearner",
+    "GreedyDisjunctionLearner",
     "GreedyUnionLearner",
+    "MultiplicativeWeights",
     "NoisyHistogramLearner",
+    "ParityLearner",
     "PolygonUnionLearner",
+    "PrivateConsistentConjunctionLearner",
+    "PrivateConsistentDisjunctionLearner",
+    "PrivateERM",
+    "PrivateExperts",
+    "PrivateFiniteClassLearner",
+    "PrivateParityLearner",
     "QuadtreeLearner",
     "ThresholdLearner",
 ]
