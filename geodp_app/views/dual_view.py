@@ -76,7 +76,7 @@ class DualView(QWidget):
         self.tabs, self.controls, self.bar = SheetTabs(), DualControls(), ColourBar()
         self.caption, self.readout = QLabel(wordWrap=True), QLabel(wordWrap=True)
         self._grid = QWidget()
-        self.empty = QLabel(self._grid, alignment=Qt.AlignmentFlag.AlignCenter)
+        self.empty = QLabel(self._grid, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         self._lay_out()
         self._timer = QTimer(self, singleShot=True, interval=_HOVER_PAUSE)
         self._connect()
@@ -393,6 +393,7 @@ class DualView(QWidget):
         self._place_empty()
 
     def _place_empty(self) -> None:
+        self.empty.setMaximumWidth(max(1, self._grid.width() - 24))
         self.empty.adjustSize()
         shown = self.shown_sheets
         area = self.sheets[shown[0]].geometry() if shown else self._grid.rect()
