@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from learners.finite_class_learner import PrivateFiniteClassLearner as PrivateFiniteClassLearner
     from learners.greedy import GreedyConvexLearner as GreedyConvexLearner
     from learners.greedy import GreedyUnionLearner as GreedyUnionLearner
+    from learners.halfspaces3_cover import ConvexPolytopeLearner as ConvexPolytopeLearner
+    from learners.halfspaces3_cover import SimplexUnionLearner as SimplexUnionLearner
     from learners.noisy_histogram import NoisyHistogramLearner as NoisyHistogramLearner
     from learners.parity import ParityLearner as ParityLearner
     from learners.parity import PrivateParityLearner as PrivateParityLearner
@@ -48,6 +50,7 @@ _HOMES = {
     "ConsistentConjunctionLearner": "learners.conjunction_greedy",
     "ConsistentDisjunctionLearner": "learners.conjunction_greedy",
     "ConvexPolygonLearner": "learners.convex_polygon",
+    "ConvexPolytopeLearner": "learners.halfspaces3_cover",
     "DiscUnionLearner": "learners.conic_union",
     "DisjunctionLearner": "learners.conjunction",
     "EllipseUnionLearner": "learners.conic_union",
@@ -68,6 +71,7 @@ _HOMES = {
     "PrivateFiniteClassLearner": "learners.finite_class_learner",
     "PrivateParityLearner": "learners.parity",
     "QuadtreeLearner": "learners.quadtree",
+    "SimplexUnionLearner": "learners.halfspaces3_cover",
     "ThresholdLearner": "learners.threshold_learner",
 }
 
@@ -76,6 +80,7 @@ __all__ = [
     "ConsistentConjunctionLearner",
     "ConsistentDisjunctionLearner",
     "ConvexPolygonLearner",
+    "ConvexPolytopeLearner",
     "DiscUnionLearner",
     "DisjunctionLearner",
     "EllipseUnionLearner",
@@ -96,6 +101,7 @@ __all__ = [
     "PrivateFiniteClassLearner",
     "PrivateParityLearner",
     "QuadtreeLearner",
+    "SimplexUnionLearner",
     "ThresholdLearner",
 ]
 

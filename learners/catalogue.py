@@ -171,6 +171,20 @@ CATALOGUE: tuple[Entry, ...] = (
         _ALL,
     ),
     Entry(
+        "Convex polytope in three dimensions",
+        "learners.halfspaces3_cover.ConvexPolytopeLearner",
+        (10,),
+        "(epsilon, delta)-DP by a cover of halfspaces of a small public class; time exponential "
+        "in the dimension",
+    ),
+    Entry(
+        "Union of simplices in three dimensions",
+        "learners.halfspaces3_cover.SimplexUnionLearner",
+        (10,),
+        "(epsilon, delta)-DP by a cover of simplices of a small public class; time exponential "
+        "in the dimension",
+    ),
+    Entry(
         "Noisy histogram",
         "learners.noisy_histogram.NoisyHistogramLearner",
         (32,),

@@ -17,12 +17,13 @@ from collections.abc import Iterator
 
 from numpy.typing import ArrayLike
 
-from geometry.lift import ConicKind, ConicLattice
-from learners.accounting import Neighbours
+from geometry.lift import Conic, ConicKind, ConicLattice
+from learners.accounting import Neighbours, PrivacySpent
+from learners.conic_release import ConicRelease
 from learners.conic_selection import ConicSelection
 from learners.estimator import Estimator, check_count
 from learners.randomness import open_source
-from learners.records import StepRecord
+from learners.records import Release, StepRecord, StepRelease, TileStep
 from learners.scores import Role
 from learners.selection import Watch
 from learners.set_cover import default_steps, plan_budget, private_steps
@@ -108,7 +109,16 @@ class ConicSetCover(Estimator):
             watch=watch,
         )
         parameters = (("k", k), ("steps", steps), ("beta", self.beta))
-        return self._publish(stream, lattice, parameters, lambda _: budget.spent)
+
+        def release(
+            name: str, privacy: PrivacySpent | None, released: list[StepRelease | TileStep]
+        ) -> Release:
+            taken = [step for step in released if isinstance(step, StepRelease)]
+            conics = tuple(one for step in taken for one in step.piece if isinstance(one, Conic))
+            thresholds = tuple(step.threshold or 0 for step in taken)
+            return ConicRelease(name, lattice, parameters, privacy, conics, thresholds)
+
+        return self._keep(stream, release, lambda _: budget.spent)
 
 
 class DiscUnionLearner(ConicSetCover):

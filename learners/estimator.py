@@ -17,10 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geometry.halfplane import HalfplaneLattice, Measure
-from geometry.lift import Conic, ConicLattice
 from learners.accounting import Neighbours, PrivacySpent
 from learners.arrangement_selection import ArrangementSelection
-from learners.conic_release import ConicRelease
 from learners.envelope_selection import EnvelopeSelection
 from learners.randomness import open_source
 from learners.records import CoverRelease, MosaicRelease, Release, StepRecord, StepRelease, TileStep
@@ -48,6 +46,9 @@ class Estimator(ABC):
     feature_names_in_ : ndarray of object, shape (2,)
         Column names of the examples; only where they came as a data frame.
     """
+
+    #: Columns of X.
+    dimensions: int = 2
 
     role: Role
     grid: int
@@ -126,16 +127,16 @@ class Estimator(ABC):
 
     @property
     def n_features_in_(self) -> int:
-        """Columns of X, always 2."""
+        """Columns of X: 2, or 3 for a learner in space."""
         self._fitted()
-        return 2
+        return self.dimensions
 
     def _begin(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Forget the last run, and check the examples of the next; as :func:`check_examples`."""
         # a run that is cancelled leaves nothing behind, nor the last run's release
         self.__dict__.pop("release_", None)
         self.__dict__.pop("feature_names_in_", None)
-        points, labels = check_examples(X, y, self.grid)
+        points, labels = check_examples(X, y, self.grid, self.dimensions)
         names = column_names(X)
         if names is not None:
             self.feature_names_in_ = names
@@ -143,12 +144,12 @@ class Estimator(ABC):
 
     def _check_points(self, X: ArrayLike, release: Release) -> NDArray[np.int64]:
         check_column_names(X, getattr(self, "feature_names_in_", None))
-        return check_points(X, release.d)
+        return check_points(X, release.d, self.dimensions)
 
     def _publish(
         self,
         stream: Iterator[StepRecord],
-        lattice: HalfplaneLattice | ConicLattice,
+        lattice: HalfplaneLattice,
         parameters: tuple[tuple[str, Any], ...],
         spent: Callable[[int], PrivacySpent | None],
     ) -> Iterator[StepRecord]:
@@ -156,18 +157,27 @@ class Estimator(ABC):
 
         `spent` gives the privacy statement of so many steps.
         """
+
+        def release(
+            name: str, privacy: PrivacySpent | None, released: list[StepRelease | TileStep]
+        ) -> Release:
+            return _release((name, lattice, parameters, privacy), self.role, released)
+
+        return self._keep(stream, release, spent)
+
+    def _keep(
+        self,
+        stream: Iterator[StepRecord],
+        release: Callable[[str, PrivacySpent | None, list[StepRelease | TileStep]], Release],
+        spent: Callable[[int], PrivacySpent | None],
+    ) -> Iterator[StepRecord]:
+        """As :meth:`_publish`; `release` makes it of the learner's name, the privacy statement and
+        what the steps published."""
         released = []
         for record in stream:
             released.append(record.release)
             if record.step == record.steps:
-                privacy = spent(record.steps)
-                name = type(self).__name__
-                if isinstance(lattice, ConicLattice):
-                    self.release_ = _conics((name, lattice, parameters, privacy), released)
-                else:
-                    self.release_ = _release(
-                        (name, lattice, parameters, privacy), self.role, released
-                    )
+                self.release_ = release(type(self).__name__, spent(record.steps), released)
             yield record
 
     @property
@@ -232,16 +242,6 @@ def _release(
     pieces = [step for step in released if isinstance(step, StepRelease)]
     thresholds = tuple(step.threshold for step in pieces if step.threshold is not None)
     return CoverRelease(*common, role, tuple(step.halfplanes for step in pieces), thresholds)
-
-
-def _conics(
-    common: tuple[str, ConicLattice, tuple[tuple[str, Any], ...], PrivacySpent | None],
-    released: list[StepRelease | TileStep],
-) -> ConicRelease:
-    """The union of discs or ellipses of a complete run."""
-    steps = [step for step in released if isinstance(step, StepRelease)]
-    conics = tuple(one for step in steps for one in step.piece if isinstance(one, Conic))
-    return ConicRelease(*common, conics, tuple(step.threshold or 0 for step in steps))
 
 
 class PrivateSetCover(Estimator):
@@ -377,8 +377,8 @@ def check_count(name: str, value: int) -> int:
     return int(value)
 
 
-def check_points(X: ArrayLike, d: int) -> NDArray[np.int64]:
-    """Grid points as int64 of shape (n, 2).
+def check_points(X: ArrayLike, d: int, dimensions: int = 2) -> NDArray[np.int64]:
+    """Grid points as int64 of shape (n, dimensions).
 
     Raises
     ------
@@ -391,19 +391,23 @@ def check_points(X: ArrayLike, d: int) -> NDArray[np.int64]:
     refuse_sparse(X)
     points = _as_numbers(np.asarray(X))
     if points.ndim != 2:
-        raise ValueError(f"X must have shape (n, 2), got {points.shape}: reshape your data")
+        raise ValueError(
+            f"X must have shape (n, {dimensions}), got {points.shape}: reshape your data"
+        )
     if points.dtype.kind == "f":
         _refuse_rows(~np.isfinite(points), points, "holds NaN or inf")
     # before the columns are counted, as scikit-learn asks of who takes no negative values
     _refuse_rows(points < 0, points, f"is off the grid 0..{d}: Negative values in data")
-    columns = points.shape[1]
-    if columns < 2:
+    columns, names = points.shape[1], "x and y" if dimensions == 2 else "x, y and z"
+    if columns < dimensions:
         raise ValueError(
-            f"X has {columns} feature(s) (shape={points.shape}) while a minimum of 2 "
-            "is required: x and y"
+            f"X has {columns} feature(s) (shape={points.shape}) while a minimum of {dimensions} "
+            f"is required: {names}"
         )
-    if columns > 2:
-        raise ValueError(f"X has {columns} features, but 2 are expected as input: x and y")
+    if columns > dimensions:
+        raise ValueError(
+            f"X has {columns} features, but {dimensions} are expected as input: {names}"
+        )
     if points.dtype.kind == "f":
         _refuse_rows(points != np.floor(points), points, "is not a pair of whole numbers")
     _refuse_rows(points > d, points, f"is off the grid 0..{d}")
@@ -435,9 +439,9 @@ def check_labels(y: ArrayLike, n: int) -> NDArray[np.bool_]:
 
 
 def check_examples(
-    X: ArrayLike, y: ArrayLike, d: int
+    X: ArrayLike, y: ArrayLike, d: int, dimensions: int = 2
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Labelled grid points: int64 (n, 2) and bool (n,).
+    """Labelled grid points: int64 (n, dimensions) and bool (n,).
 
     Raises
     ------
@@ -450,7 +454,7 @@ def check_examples(
     # the labels first: what is wrong with them is told even of points that cannot be used
     points = np.asarray(X)
     labels = check_labels(y, len(points) if points.ndim else 0)
-    return check_points(points, d), labels
+    return check_points(points, d, dimensions), labels
 
 
 def _as_numbers(points: NDArray[Any]) -> NDArray[Any]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from geometry.halfspace3 import HalfspaceLattice3
 from geometry.lift import Conic, ConicLattice
 from geometry.polygons import intersection_shape, piece_polygon, union_shape
 from geometry.tiling import Tile, TileIndex, mosaic_shape
@@ -138,8 +139,9 @@ class Release(ABC):
     ----------
     learner : str
         Name of the learner.
-    lattice : HalfplaneLattice or ConicLattice
-        Of the halfplanes, discs or ellipses; in a mosaic, of every tile's own frame.
+    lattice : HalfplaneLattice, ConicLattice or HalfspaceLattice3
+        The class of the halfplanes, discs, ellipses or halfspaces; in a mosaic, of every tile's
+        own frame.
     parameters : tuple of (str, value)
         Public parameters of the run, in order.
     privacy : PrivacySpent or None
@@ -147,7 +149,7 @@ class Release(ABC):
     """
 
     learner: str
-    lattice: HalfplaneLattice | ConicLattice
+    lattice: HalfplaneLattice | ConicLattice | HalfspaceLattice3
     parameters: tuple[tuple[str, Any], ...]
     privacy: PrivacySpent | None
 
@@ -181,12 +183,16 @@ class Release(ABC):
         ValueError
             If a member is missing or of the wrong kind.
         """
-        # it is a release itself, and so knows this module
-        from learners.conic_release import ConicRelease
-
         try:
             if "conics" in data:
+                # it is a release itself, and so knows this module
+                from learners.conic_release import ConicRelease
+
                 return ConicRelease.read(data)
+            if "halfspaces" in data:
+                from learners.halfspaces3_cover import SpaceRelease
+
+                return SpaceRelease.read(data)
             return MosaicRelease.read(data) if "tiles" in data else CoverRelease.read(data)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a learned hypothesis: {error!r}") from error

@@ -128,7 +128,7 @@ class StoredRun:
         found: set[Lattice] = set()
         for step in steps:
             found |= {one.lattice for one in step.piece if isinstance(one, Halfplane | Conic)}
-        if self.release is not None:
+        if self.release is not None and isinstance(self.release.lattice, Lattice):
             found.add(self.release.lattice)
         by_tiles = self.settings.by_tiles
         least = widest(steps) if by_tiles else self.grid

@@ -1,0 +1,275 @@
+"""Three dimensions: the class, scores by brute force, the law, recovery, honest limits."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from geometry.halfspace3 import Halfspace3, HalfspaceLattice3, spanning_fours
+from learners import halfspaces3
+from learners.halfspaces3 import (
+    HalfspaceSelection3,
+    SimplexSelection3,
+    simplex_count,
+)
+from learners.halfspaces3_cover import ConvexPolytopeLearner, SimplexUnionLearner, SpaceRelease
+from learners.randomness import SeededRandom
+from learners.records import Release, inside_piece
+from learners.scores import Score, mistakes_score, set_cover_score
+from learners.selection import Cancelled, SelectionProgress
+
+#: Of halfspaces, for the law.
+DRAWS = 800
+
+
+def examples(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, d + 1, (n, 3))
+    return points, (points.sum(axis=1) <= d) ^ (rng.random(n) < 0.2)
+
+
+def cube(d: int) -> np.ndarray:
+    return np.indices((d + 1, d + 1, d + 1)).reshape(3, -1).T
+
+
+# -- the class ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("reach", "count"), [(1, 26), (2, 98), (3, 290)])
+def test_normals_are_primitive_and_have_all_directions(reach: int, count: int) -> None:
+    normals = HalfspaceLattice3(4, reach).normals
+    assert len(normals) == len(set(normals)) == count
+    directions = {
+        tuple(Fraction(v, max(map(abs, n))) for v in n)
+        for n in itertools.product(range(-reach, reach + 1), repeat=3)
+        if any(n)
+    }
+    assert len(directions) == count
+
+
+def test_levels_are_all_values_or_evenly_spaced_ones() -> None:
+    points = cube(5)
+    lattice = HalfspaceLattice3(5, 2)
+    for normal in lattice.normals:
+        levels = lattice.levels_of(normal).tolist()
+        products = points @ normal
+        assert levels == list(range(products.min(), products.max() + 1))
+    few = HalfspaceLattice3(20, 1, 8)
+    levels = few.levels_of((1, -1, 1))
+    assert len(levels) == 8
+    assert levels[0] == -20
+    assert set(np.diff(levels)) <= {7, 8}
+    assert Halfspace3((1, -1, 1), int(levels[0])).contains(cube(20)).all()
+
+
+def test_four_normals_span_when_no_direction_leaves_them() -> None:
+    """By linear programming: 0 = sum of w_i n_i with all w_i >= 1."""
+    normals = HalfspaceLattice3(4, 1).normals
+    found = set(spanning_fours(normals))
+    assert len(found) == 684
+    rng = np.random.default_rng(1)
+    fours = list(itertools.combinations(normals, 4))
+    picked = [fours[i] for i in rng.integers(0, len(fours), 300)] + sorted(found)[:60]
+    for four in picked:
+        matrix = np.array(four).T
+        solved = optimize.linprog(np.ones(4), A_eq=matrix, b_eq=np.zeros(3), bounds=[(1, None)] * 4)
+        spans = solved.success and np.linalg.matrix_rank(matrix) == 3
+        assert (four in found) == spans
+
+
+# -- scores and law ----------------------------------------------------------------------------
+
+
+def brute(
+    lattice: HalfspaceLattice3, sets: tuple, points: np.ndarray, labels: np.ndarray, score: Score
+) -> tuple[list[tuple[Halfspace3, ...]], np.ndarray]:
+    """Every member with its score, one by one."""
+    pieces, values = [], []
+    for normals in sets:
+        for levels in itertools.product(*(lattice.levels_of(n).tolist() for n in normals)):
+            piece = tuple(Halfspace3(n, t) for n, t in zip(normals, levels, strict=True))
+            held = inside_piece(piece, points)
+            pieces.append(piece)
+            values.append(score.value(int((held & labels).sum()), int((held & ~labels).sum())))
+    return pieces, np.array(values)
+
+
+@pytest.mark.parametrize("rule", ["disjunction", "conjunction", "mistakes"])
+@pytest.mark.parametrize("size", [1, 4])
+def test_scores_are_those_of_each_member(rule: str, size: int) -> None:
+    points, labels = examples(3, 60, seed=2)
+    positives = int(labels.sum())
+    score = mistakes_score(positives)
+    if rule != "mistakes":
+        score = set_cover_score(rule, 3, 12, positives, 60 - positives)  # type: ignore[arg-type]
+    lattice = HalfspaceLattice3(3, 1, 3)
+    sets = tuple((n,) for n in lattice.normals)
+    if size == 4:
+        sets = spanning_fours(lattice.normals)[::60]  # type: ignore[assignment]
+    found = halfspaces3._values(lattice, sets, points, labels, score)
+    values = np.concatenate([each.ravel() for each in found])
+    assert values.tolist() == brute(lattice, sets, points, labels, score)[1].tolist()
+
+
+def assert_law(drawn: Counter, law: dict, draws: int) -> None:
+    assert set(drawn) <= set(law)
+    common = [piece for piece, p in law.items() if p * draws >= 8]
+    observed = [drawn[piece] for piece in common]
+    expected = [law[piece] * draws for piece in common]
+    rest = draws - sum(expected)
+    if rest >= 8:
+        observed.append(draws - sum(observed))
+        expected.append(rest)
+    else:
+        expected = [e * sum(observed) / sum(expected) for e in expected]
+    assert len(observed) >= 10
+    assert stats.chisquare(observed, expected).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("reach", [1, 2])
+def test_halfspaces_follow_the_enumerated_law(reach: int) -> None:
+    points, labels = examples(2, 30, seed=3)
+    lattice = HalfspaceLattice3(2, reach)
+    score = set_cover_score("conjunction", 2, 10, int(labels.sum()), int((~labels).sum()))
+    pieces, values = brute(lattice, tuple((n,) for n in lattice.normals), points, labels, score)
+    assert len(pieces) == lattice.members
+    weights = np.exp(0.4 * (values - values.max()))
+    law = dict(zip(pieces, weights / weights.sum(), strict=True))
+    source, selection = SeededRandom(4), HalfspaceSelection3(lattice)
+    drawn = Counter(
+        selection.select(points, labels, score, 0.4, source).piece for _ in range(DRAWS)
+    )
+    assert_law(drawn, law, DRAWS)
+
+
+def test_simplices_follow_the_enumerated_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    lattice = HalfspaceLattice3(2, 1, 2)
+    # one set in fifty: enumeration one by one takes long
+    sets = spanning_fours(lattice.normals)[::50]
+    monkeypatch.setattr(halfspaces3, "_fours", lambda _: sets)
+    points, labels = examples(2, 30, seed=5)
+    score = set_cover_score("disjunction", 1, 8, int(labels.sum()), int((~labels).sum()))
+    pieces, values = brute(lattice, sets, points, labels, score)
+    assert len(pieces) == simplex_count(lattice)
+    weights = np.exp(0.5 * (values - values.max()))
+    law = dict(zip(pieces, weights / weights.sum(), strict=True))
+    source, selection = SeededRandom(6), SimplexSelection3(lattice)
+    drawn = Counter(selection.select(points, labels, score, 0.5, source).piece for _ in range(2500))
+    assert_law(drawn, law, 2500)
+
+
+def test_one_example_moves_no_probability_by_more_than_eta() -> None:
+    """The whole law of a halfspace, for every neighbour, given the noisy count."""
+    lattice = HalfspaceLattice3(1, 1)
+    points, labels = examples(1, 12, seed=7)
+    eta, k, noisy = 0.5, 2, 4
+    sets = tuple((n,) for n in lattice.normals)
+
+    def law(xyz: np.ndarray, y: np.ndarray) -> np.ndarray:
+        positives = int(y.sum())
+        score = set_cover_score("conjunction", k, noisy, positives, len(y) - positives)
+        found = halfspaces3._values(lattice, sets, xyz, y, score)
+        weights = np.exp(eta / k * np.concatenate([each.ravel() for each in found]))
+        return weights / weights.sum()
+
+    before, spreads = law(points, labels), []
+    for x, label in itertools.product(cube(1), (False, True)):
+        loss = np.log(law(np.vstack([points, x]), np.append(labels, label)) / before)
+        assert np.abs(loss).max() <= eta + 1e-9
+        spreads.append(np.ptp(loss))
+    assert 0.99 * eta < max(spreads) <= eta + 1e-9
+
+
+# -- learners ----------------------------------------------------------------------------------
+
+
+def corner(X: np.ndarray) -> np.ndarray:
+    """A tetrahedron of the class with 8 levels on a grid of size 15."""
+    return (X[:, 0] >= 2) & (X[:, 1] >= 2) & (X[:, 2] >= 2) & (X.sum(axis=1) <= 22)
+
+
+def body(X: np.ndarray) -> np.ndarray:
+    return (X[:, 0] >= 3) & (X[:, 2] <= 12) & (X.sum(axis=1) <= 28)
+
+
+def test_a_simplex_is_recovered() -> None:
+    X, test = examples(15, 20_000, seed=1)[0], cube(15)
+    for seed in (1, 2):
+        model = SimplexUnionLearner(grid=15, levels=8, seed=seed).fit(X, corner(X))
+        assert model.score(test, corner(test)) > 0.97
+
+
+def test_a_polytope_is_recovered() -> None:
+    X, test = examples(16, 30_000, seed=1)[0], cube(16)
+    for seed in (1, 2):
+        model = ConvexPolytopeLearner(k=3, seed=seed).fit(X, body(X))
+        assert model.score(test, body(test)) > 0.97
+
+
+def test_the_release_comes_back_from_its_json() -> None:
+    X = examples(8, 2_000, seed=1)[0]
+    for model in (ConvexPolytopeLearner(k=2, grid=8, seed=1),
+                  SimplexUnionLearner(grid=8, levels=3, seed=1)):  # fmt: skip
+        model.fit(X, X.sum(axis=1) <= 12)
+        release = model.release_
+        assert isinstance(release, SpaceRelease)
+        assert Release.from_dict(json.loads(json.dumps(release.to_dict()))) == release
+        stages = list(model.staged_predict(X))
+        assert len(stages) == len(release.pieces)
+        assert (stages[-1] == model.predict(X)).all()
+        assert model.n_features_in_ == 3
+        assert release.privacy is not None
+        assert not release.privacy.private
+        with pytest.raises(ValueError, match="no shape in the plane"):
+            _ = model.polygons_
+        wrong = release.to_dict()
+        wrong["halfspaces"][0][0][3] = 10**6
+        with pytest.raises(ValueError, match="not of the stated class"):
+            Release.from_dict(wrong)
+
+
+def test_classes_too_large_are_refused_with_their_size() -> None:
+    X = np.zeros((1, 3), dtype=int)
+    with pytest.raises(ValueError, match=r"44,\d{3},\d{3} simplices .* about 8 s"):
+        SimplexUnionLearner(levels=16).steps(X, [0])
+    with pytest.raises(ValueError, match=r"outside 1\.\.64"):
+        ConvexPolytopeLearner(grid=65).steps(X, [0])
+    with pytest.raises(ValueError, match="reach = 9"):
+        ConvexPolytopeLearner(reach=9).steps(X, [0])
+    with pytest.raises(ValueError, match="reach 1"):
+        SimplexSelection3(HalfspaceLattice3(4, 2))
+
+
+@pytest.mark.parametrize(
+    ("X", "reason"),
+    [
+        ([[1, 2]], "minimum of 3 is required: x, y and z"),
+        ([[1, 2, 3, 4]], "3 are expected"),
+        ([[1, 2, 17]], "off the grid 0..16"),
+    ],
+)
+def test_examples_have_three_coordinates(X: list, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        ConvexPolytopeLearner().steps(X, [1])
+
+
+def test_a_watch_can_stop_it() -> None:
+    X = examples(8, 100, seed=1)[0]
+    seen: list[SelectionProgress] = []
+
+    def watch(progress: SelectionProgress) -> None:
+        seen.append(progress)
+        if len(seen) == 3:
+            raise Cancelled
+
+    model = SimplexUnionLearner(grid=8, levels=4)
+    with pytest.raises(Cancelled):
+        model.fit(X, X[:, 0] > 3, watch=watch)
+    assert [progress.trials for progress in seen] == [256, 512, 768]
+    assert not hasattr(model, "release_")
