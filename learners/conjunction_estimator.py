@@ -5,7 +5,6 @@ As :mod:`learners.estimator`, for examples of {0,1}^d, dense or sparse, and form
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any, Self
@@ -19,14 +18,14 @@ from learners.estimator import check_labels
 from learners.literal_columns import Columns, read_columns
 from learners.scores import Role
 from learners.sklearn_support import (
+    WithParameters,
     check_column_names,
     classifier_tags,
     column_names,
-    not_fitted_error,
 )
 
 
-class BooleanLearner(ABC):
+class BooleanLearner(WithParameters, ABC):
     """fit, predict, score and parameters of a learner of Boolean formulas.
 
     Attributes
@@ -101,29 +100,6 @@ class BooleanLearner(ABC):
         """What the run spent and by which account; None for a learner that is not private."""
         return self._fitted().privacy
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Constructor parameters by name (`deep` has no effect)."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    def set_params(self, **parameters: Any) -> Self:
-        """Set constructor parameters.
-
-        Raises
-        ------
-        ValueError
-            If a name is unknown.
-        """
-        known = inspect.signature(type(self)).parameters
-        for name, value in parameters.items():
-            if name not in known:
-                raise ValueError(f"{type(self).__name__} has no parameter {name!r}: {list(known)}")
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
-        return f"{type(self).__name__}({shown})"
-
     def _begin(self, X: ArrayLike | Any, y: ArrayLike) -> tuple[Columns, NDArray[np.bool_]]:
         """Forget the last run, and check the examples of the next."""
         self.__dict__.pop("release_", None)
@@ -155,16 +131,8 @@ class BooleanLearner(ABC):
         )
 
     def _fitted(self) -> FormulaRelease:
-        release: FormulaRelease | None = getattr(self, "release_", None)
-        if release is None:
-            raise not_fitted_error(
-                f"this {type(self).__name__} has not been fitted yet: call fit first"
-            )
-        return release
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """What scikit-learn's check_is_fitted asks."""
-        return "release_" in self.__dict__
+        self._require_fitted()
+        return self.release_
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks of a learner's kind and input."""

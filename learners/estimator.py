@@ -7,7 +7,6 @@ take the learners, see :mod:`learners.sklearn_support`.
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, Self
@@ -26,17 +25,17 @@ from learners.scores import Role
 from learners.selection import PieceKind, Selection, Watch
 from learners.set_cover import default_steps, plan_budget, private_steps, theorem_steps
 from learners.sklearn_support import (
+    WithParameters,
     check_column_names,
     classifier_tags,
     column_names,
-    not_fitted_error,
     refuse_sparse,
 )
 
 SelectionName = Literal["envelope", "arrangement"]
 
 
-class Estimator(ABC):
+class Estimator(WithParameters, ABC):
     """fit, predict, score and parameters of a learner that is a stream of step records.
 
     Attributes
@@ -190,40 +189,9 @@ class Estimator(ABC):
         """What the run spent and by which account; None for a learner that is not private."""
         return self._fitted().privacy
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Constructor parameters by name (`deep` has no effect)."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    def set_params(self, **parameters: Any) -> Self:
-        """Set constructor parameters.
-
-        Raises
-        ------
-        ValueError
-            If a name is unknown.
-        """
-        known = inspect.signature(type(self)).parameters
-        for name, value in parameters.items():
-            if name not in known:
-                raise ValueError(f"{type(self).__name__} has no parameter {name!r}: {list(known)}")
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
-        return f"{type(self).__name__}({shown})"
-
     def _fitted(self) -> Release:
-        release: Release | None = getattr(self, "release_", None)
-        if release is None:
-            raise not_fitted_error(
-                f"this {type(self).__name__} has not been fitted yet: call fit first"
-            )
-        return release
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """What scikit-learn's check_is_fitted asks."""
-        return "release_" in self.__dict__
+        self._require_fitted()
+        return self.release_
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks of a learner's kind and input."""

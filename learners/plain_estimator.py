@@ -7,9 +7,8 @@ be published is ``release_``; ``diagnostics_`` is for the curator alone.
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +22,7 @@ from learners.accounting import (
     inner_budget,
 )
 from learners.estimator import check_labels
-from learners.sklearn_support import not_fitted_error
+from learners.sklearn_support import WithParameters
 
 
 class Published(Protocol):
@@ -34,7 +33,7 @@ class Published(Protocol):
         """None for a learner that is not private."""
 
 
-class PlainEstimator:
+class PlainEstimator(WithParameters):
     """Parameters and privacy statement of a learner with one release."""
 
     release_: Published
@@ -45,43 +44,10 @@ class PlainEstimator:
         self._require_fitted()
         return self.release_.privacy
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Constructor parameters by name (`deep` has no effect)."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    def set_params(self, **parameters: Any) -> Self:
-        """Set constructor parameters.
-
-        Raises
-        ------
-        ValueError
-            If a name is unknown.
-        """
-        known = inspect.signature(type(self)).parameters
-        for name, value in parameters.items():
-            if name not in known:
-                raise ValueError(f"{type(self).__name__} has no parameter {name!r}: {list(known)}")
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
-        return f"{type(self).__name__}({shown})"
-
     def _begin(self) -> None:
         """Forget the last run: one that fails leaves nothing behind."""
         self.__dict__.pop("release_", None)
         self.__dict__.pop("diagnostics_", None)
-
-    def _require_fitted(self) -> None:
-        if "release_" not in self.__dict__:
-            raise not_fitted_error(
-                f"this {type(self).__name__} has not been fitted yet: call fit first"
-            )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """What scikit-learn's check_is_fitted asks."""
-        return "release_" in self.__dict__
 
 
 class PlainClassifier(PlainEstimator, ABC):

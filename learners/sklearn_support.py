@@ -24,8 +24,9 @@ Labels are 0 and 1, so `classes_` does not depend on the examples.
 
 from __future__ import annotations
 
+import inspect
 import sys
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,47 @@ def not_fitted_error(message: str) -> NotFittedError:
         return NotFittedError(message)
     both: type[NotFittedError] = type("NotFittedError", (NotFittedError, theirs), {})
     return both(message)
+
+
+class WithParameters:
+    """Constructor parameters by name, and whether a run is complete.
+
+    Parameters are stored by ``__init__`` unchanged; what a run publishes is `release_`.
+    """
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Constructor parameters by name (`deep` has no effect)."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set constructor parameters.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown.
+        """
+        known = inspect.signature(type(self)).parameters
+        for name, value in parameters.items():
+            if name not in known:
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}: {list(known)}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        return f"{type(self).__name__}({shown})"
+
+    def _require_fitted(self) -> None:
+        """Raise unless a run is complete."""
+        if "release_" not in self.__dict__:
+            raise not_fitted_error(
+                f"this {type(self).__name__} has not been fitted yet: call fit first"
+            )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """What scikit-learn's check_is_fitted asks."""
+        return "release_" in self.__dict__
 
 
 def classifier_tags(random: bool) -> Any:
