@@ -21,15 +21,13 @@ from geometry.lift import Conic, ConicKind, ConicLattice
 from learners.accounting import Neighbours, PrivacySpent
 from learners.conic_release import ConicRelease
 from learners.conic_selection import ConicSelection
-from learners.estimator import Estimator, check_count
-from learners.randomness import open_source
+from learners.estimator import CoverEstimator
 from learners.records import Release, StepRecord, StepRelease, TileStep
 from learners.scores import Role
 from learners.selection import Watch
-from learners.set_cover import default_steps, plan_budget, private_steps
 
 
-class ConicSetCover(Estimator):
+class ConicSetCover(CoverEstimator):
     """The private set cover by discs or ellipses; its two named forms fix which.
 
     Parameters
@@ -87,28 +85,10 @@ class ConicSetCover(Estimator):
         record is asked for.
         """
         points, labels = self._begin(X, y)
-        k = check_count("k", self.k)
-        steps = default_steps(k)
-        if self.n_steps is not None:
-            steps = check_count("the number of steps", self.n_steps)
-        if not 0 < self.beta < 1:
-            raise ValueError(f"beta must lie strictly between 0 and 1, got {self.beta}")
         lattice = ConicLattice(self.grid, self.kind)
-        source = open_source(self.seed)
-        budget = plan_budget(
-            self.epsilon, self.delta, steps, self.beta, self.neighbours, source.private
+        stream, parameters, spent = self._cover(
+            points, labels, lambda: ConicSelection(lattice), watch
         )
-        stream = private_steps(
-            points,
-            labels,
-            role=self.role,
-            k=k,
-            budget=budget,
-            selection=ConicSelection(lattice),
-            source=source,
-            watch=watch,
-        )
-        parameters = (("k", k), ("steps", steps), ("beta", self.beta))
 
         def release(
             name: str, privacy: PrivacySpent | None, released: list[StepRelease | TileStep]
@@ -118,7 +98,7 @@ class ConicSetCover(Estimator):
             thresholds = tuple(step.threshold or 0 for step in taken)
             return ConicRelease(name, lattice, parameters, privacy, conics, thresholds)
 
-        return self._keep(stream, release, lambda _: budget.spent)
+        return self._keep(stream, release, lambda _: spent)
 
 
 class DiscUnionLearner(ConicSetCover):

@@ -22,7 +22,7 @@ from learners.envelope_selection import EnvelopeSelection
 from learners.randomness import open_source
 from learners.records import CoverRelease, MosaicRelease, Release, StepRecord, StepRelease, TileStep
 from learners.scores import Role
-from learners.selection import PieceKind, Selection, Watch
+from learners.selection import PieceKind, Sampler, Selection, Watch
 from learners.set_cover import default_steps, plan_budget, private_steps, theorem_steps
 from learners.sklearn_support import (
     WithParameters,
@@ -212,7 +212,61 @@ def _release(
     return CoverRelease(*common, role, tuple(step.halfplanes for step in pieces), thresholds)
 
 
-class PrivateSetCover(Estimator):
+class CoverEstimator(Estimator):
+    """What learners by private set cover share: checks, budget, and the stream of steps."""
+
+    k: int | None
+    epsilon: float
+    delta: float
+    n_steps: int | None
+    beta: float
+    neighbours: Neighbours
+    seed: int | None
+
+    def _cover(
+        self,
+        points: NDArray[np.int64],
+        labels: NDArray[np.bool_],
+        make: Callable[[], Sampler],
+        watch: Watch | None,
+    ) -> tuple[Iterator[StepRecord], tuple[tuple[str, Any], ...], PrivacySpent]:
+        """The run on checked examples, its public parameters, and what it spends.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range.
+        """
+        if self.k is None:
+            raise ValueError("k is missing: give the number of pieces")
+        k = check_count("k", self.k)
+        n_steps = self._step_count(k)
+        if not 0 < self.beta < 1:
+            raise ValueError(f"beta must lie strictly between 0 and 1, got {self.beta}")
+        source = open_source(self.seed)
+        budget = plan_budget(
+            self.epsilon, self.delta, n_steps, self.beta, self.neighbours, source.private
+        )
+        stream = private_steps(
+            points,
+            labels,
+            role=self.role,
+            k=k,
+            budget=budget,
+            selection=make(),
+            source=source,
+            watch=watch,
+        )
+        parameters = (("k", k), ("steps", n_steps), ("beta", self.beta))
+        return stream, parameters, budget.spent
+
+    def _step_count(self, k: int) -> int:
+        if self.n_steps is not None:
+            return check_count("the number of steps", self.n_steps)
+        return default_steps(k)
+
+
+class PrivateSetCover(CoverEstimator):
     """The private set-cover learner; its two named forms fix the role and the piece.
 
     Parameters
@@ -283,35 +337,15 @@ class PrivateSetCover(Estimator):
         record is asked for.
         """
         points, labels = self._begin(X, y)
-        if self.k is None:
-            raise ValueError("k is missing: give the number of pieces")
-        k = check_count("k", self.k)
-        n_steps = self._step_count(k)
-        if not 0 < self.beta < 1:
-            raise ValueError(f"beta must lie strictly between 0 and 1, got {self.beta}")
         lattice = HalfplaneLattice(self.grid, self.measure)
-        source = open_source(self.seed)
-        budget = plan_budget(
-            self.epsilon, self.delta, n_steps, self.beta, self.neighbours, source.private
+        stream, parameters, spent = self._cover(
+            points, labels, lambda: make_selection(self.selection, lattice, self.piece), watch
         )
-        stream = private_steps(
-            points,
-            labels,
-            role=self.role,
-            k=k,
-            budget=budget,
-            selection=make_selection(self.selection, lattice, self.piece),
-            source=source,
-            watch=watch,
-        )
-        parameters = (("k", k), ("steps", n_steps), ("beta", self.beta))
-        return self._publish(stream, lattice, parameters, lambda _: budget.spent)
+        return self._publish(stream, lattice, parameters, lambda _: spent)
 
     def _step_count(self, k: int) -> int:
-        if self.n_steps is not None:
-            return check_count("the number of steps", self.n_steps)
-        if self.alpha is None:
-            return default_steps(k)
+        if self.n_steps is not None or self.alpha is None:
+            return super()._step_count(k)
         if not 0 < self.alpha < 1:
             raise ValueError(f"alpha must lie strictly between 0 and 1, got {self.alpha}")
         return theorem_steps(k, self.alpha)

@@ -19,9 +19,8 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from learners.accounting import Neighbours, PrivacySpent
-from learners.estimator import Estimator, check_count
+from learners.estimator import CoverEstimator, check_count
 from learners.halfspaces3 import HalfspaceSelection3, SimplexSelection3
-from learners.randomness import open_source
 from learners.records import (
     Release,
     StepRecord,
@@ -32,7 +31,6 @@ from learners.records import (
 )
 from learners.scores import Role
 from learners.selection import Sampler, Watch
-from learners.set_cover import default_steps, plan_budget, private_steps
 
 Piece3 = tuple[Halfspace3, ...]
 
@@ -115,7 +113,7 @@ class SpaceRelease(Release):
         )
 
 
-class SpaceCover(Estimator):
+class SpaceCover(CoverEstimator):
     """The private set cover in three dimensions; its two named forms fix role and piece.
 
     Parameters
@@ -145,14 +143,7 @@ class SpaceCover(Estimator):
     dimensions = 3
 
     #: Public, like the levels.
-    k: int
     levels: int
-    epsilon: float
-    delta: float
-    n_steps: int | None
-    beta: float
-    neighbours: Neighbours
-    seed: int | None
 
     @abstractmethod
     def _sampler(self) -> tuple[HalfspaceLattice3, Sampler]:
@@ -167,28 +158,8 @@ class SpaceCover(Estimator):
         the call, before the first record is asked for.
         """
         points, labels = self._begin(X, y)
-        k = check_count("k", self.k)
-        steps = default_steps(k)
-        if self.n_steps is not None:
-            steps = check_count("the number of steps", self.n_steps)
-        if not 0 < self.beta < 1:
-            raise ValueError(f"beta must lie strictly between 0 and 1, got {self.beta}")
         lattice, sampler = self._sampler()
-        source = open_source(self.seed)
-        budget = plan_budget(
-            self.epsilon, self.delta, steps, self.beta, self.neighbours, source.private
-        )
-        stream = private_steps(
-            points,
-            labels,
-            role=self.role,
-            k=k,
-            budget=budget,
-            selection=sampler,
-            source=source,
-            watch=watch,
-        )
-        parameters = (("k", k), ("steps", steps), ("beta", self.beta))
+        stream, parameters, spent = self._cover(points, labels, lambda: sampler, watch)
 
         def release(
             name: str, privacy: PrivacySpent | None, released: list[StepRelease | TileStep]
@@ -201,7 +172,7 @@ class SpaceCover(Estimator):
             common = (name, lattice, parameters, privacy)
             return SpaceRelease(*common, self.role, pieces, thresholds)
 
-        return self._keep(stream, release, lambda _: budget.spent)
+        return self._keep(stream, release, lambda _: spent)
 
 
 class ConvexPolytopeLearner(SpaceCover):
