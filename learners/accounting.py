@@ -29,7 +29,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal
 
-AccountName = Literal["basic", "zcdp", "set-cover", "parallel", "advanced"]
+AccountName = Literal["basic", "zcdp", "set-cover", "parallel", "advanced", "stability"]
 Neighbours = Literal["add-remove", "replace-one"]
 
 #: Bound on |ln(actual law / stated law)| of one selection's draw.
@@ -74,9 +74,10 @@ class PrivacySpent:
     eta : float
         Nats per example in every selection.
     steps : int
-    account : {"basic", "zcdp", "set-cover", "parallel", "advanced"}
+    account : {"basic", "zcdp", "set-cover", "parallel", "advanced", "stability"}
         The account that granted eta; "parallel" when every step sees examples of its own,
-        "advanced" for advanced composition in a comparison (learners/conjunction_budget.py).
+        "advanced" for advanced composition in a comparison (learners/conjunction_budget.py),
+        "stability" when all is spent before the first step (learners/stability).
     private : bool
         False when a seed made the randomness reproducible.
     """
@@ -225,8 +226,8 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
     """
     if not 0 <= steps <= privacy.steps:
         raise ValueError(f"steps must lie in 0..{privacy.steps}, got {steps}")
-    # parallel steps: one of them is as much as all
-    if steps in (0, privacy.steps) or privacy.account == "parallel":
+    # parallel steps, or steps after all is spent: one of them is as much as all
+    if steps in (0, privacy.steps) or privacy.account in ("parallel", "stability"):
         return (privacy.epsilon if steps else 0.0), privacy.account
     delta, factor = privacy.delta, 1
     if privacy.neighbours == "replace-one":

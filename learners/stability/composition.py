@@ -1,0 +1,78 @@
+"""What T adaptive mechanisms cost together, each of them epsilon0-DP with delta = 0.
+
+optimal   delta(epsilon) = sum over l = 0..T of
+          C(T, l) [e^(l epsilon0) - e^(epsilon + (T - l) epsilon0)]+ / (1 + e^epsilon0)^T.
+          No pair of epsilon0-DP laws is easier to tell apart than answers of randomized response,
+          and T of these attain it (Kairouz, Oh, Viswanath 2015; docs/privacy.md, lemma S3).
+basic     epsilon = T epsilon0, delta = 0; contained in the optimal one.
+zcdp      T epsilon0^2 / 2, converted (Bun, Steinke 2016).
+advanced  epsilon = sqrt(2 T ln(1/delta)) epsilon0 + T epsilon0 (e^epsilon0 - 1) (Dwork,
+          Rothblum, Vadhan 2010): what BTT use.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from learners.accounting import zcdp_epsilon
+
+#: Relative room for the rounding of the sums here: 10^5 terms round to 10^-10 at most.
+_ROUNDING = 1e-8
+
+#: Part of the granted epsilon0 that pays for the search's own rounding.
+_GIVEN_UP = 1e-9
+
+#: Most mechanisms for which the optimal sum is taken.
+MOST_MECHANISMS = 100_000
+
+
+def optimal_delta(epsilon0: float, count: int, epsilon: float) -> float:
+    """Least delta at which `count` epsilon0-DP mechanisms are (epsilon, delta)-DP; rounded up."""
+    if not 1 <= count <= MOST_MECHANISMS:
+        raise ValueError(f"the number of mechanisms must lie in 1..{MOST_MECHANISMS}, got {count}")
+    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, count + 1)))])
+    high = np.arange(count + 1)
+    # probability of `high` answers that speak for the data, and their log ratio
+    law = logs[count] - logs - logs[::-1] + high * epsilon0 - count * np.log1p(math.exp(epsilon0))
+    excess = (2 * high - count) * epsilon0 - epsilon
+    some = excess > 0
+    if not some.any():
+        return 0.0
+    terms = np.exp(law[some]) * -np.expm1(-excess[some])
+    return min(1.0, float(terms.sum()) * (1 + _ROUNDING))
+
+
+def largest_epsilon0(epsilon: float, delta: float, count: int) -> float:
+    """An epsilon0 just below the largest with which `count` mechanisms are (epsilon, delta)-DP.
+
+    Parameters
+    ----------
+    epsilon : float
+        Positive.
+    delta : float
+        In [0, 1).
+    count : int
+    """
+    low = epsilon / count
+    if count > 1 and delta > 0:
+        high = epsilon
+        for _ in range(60):
+            middle = (low + high) / 2
+            if optimal_delta(middle, count, epsilon) <= delta:
+                low = middle
+            else:
+                high = middle
+    return low * (1 - _GIVEN_UP)
+
+
+def advanced_epsilon(epsilon0: float, count: int, delta: float) -> float:
+    """Epsilon of `count` epsilon0-DP mechanisms at delta by advanced composition."""
+    spread = math.sqrt(2 * count * math.log(1 / delta)) * epsilon0
+    return spread + count * epsilon0 * math.expm1(epsilon0)
+
+
+def zcdp_composed_epsilon(epsilon0: float, count: int, delta: float) -> float:
+    """Epsilon of `count` epsilon0-DP mechanisms at delta by zero-concentrated privacy."""
+    return zcdp_epsilon(count * epsilon0**2 / 2, delta)

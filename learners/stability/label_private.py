@@ -1,0 +1,275 @@
+"""The label-private learner: from private answers at public points to one hypothesis (algorithm 5).
+
+m unlabelled points are labelled by a :class:`learners.stability.query_classifier.
+StableQueryClassifier`; what has no answer gets a fair coin (or is left out); any learner is trained
+on the points and these labels.  Its hypothesis is a function of what was published, so it costs
+nothing more and answers any number of queries.  Two modes:
+
+public   `fit(X, y, public)`: the sample is private, the points to label are public:
+         (epsilon, delta)-DP for whole examples.
+split    `fit(X, y)`: only the labels are private.  m random rows give points without labels, the
+         others are the private sample: (epsilon, delta)-DP for one label replaced, and for nothing
+         else: all points, and n, are public (docs/privacy.md, lemma S6).
+
+Theorem 4.6, with constants (*derived*): let c be a concept, at most r of the m points not have its
+label after answers and coins, and the final learner minimize mistakes over a class of N concepts.
+Its choice disagrees with c at no more than 2r points, so for m independent points its error beyond
+c's is at most
+
+    2 r / m + sqrt(ln(2 N / beta) / (2 m))        with probability 1 - beta,
+
+r = T by corollary 4.1.  BTT have VC dimension for ln N, and order of magnitude for constants.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from learners.accounting import Neighbours, PrivacySpent
+from learners.estimator import check_count
+from learners.plain_estimator import PlainEstimator
+from learners.randomness import RandomSource, below, open_source
+from learners.stability.query_classifier import StableQueryClassifier
+from learners.stability.sample_and_aggregate import (
+    ConstantModel,
+    check_base,
+    check_classes,
+    fresh_copy,
+)
+from learners.stability.sparse_vector import Constants
+from learners.stability.stable_queries import QueryRelease
+
+Protects = Literal["examples", "labels"]
+Unanswered = Literal["coin", "omit"]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelPrivateRelease:
+    """What may be published.
+
+    Attributes
+    ----------
+    learner : str
+    parameters : tuple of (str, value)
+    protects : {"examples", "labels"}
+        What `privacy` is about: whole examples, or one label with all points public.
+    answers : tuple of QueryRelease
+    model : object with predict
+        Trained on public points and answers.
+    privacy : PrivacySpent
+    """
+
+    learner: str
+    parameters: tuple[tuple[str, Any], ...]
+    protects: Protects
+    answers: tuple[QueryRelease, ...]
+    model: Any
+    privacy: PrivacySpent
+
+
+class LabelPrivateLearner(PlainEstimator):
+    """Algorithm 5 for any two learners.
+
+    Parameters
+    ----------
+    base : object with fit and predict, or factory of such
+        Trained on each chunk.
+    final : object with fit and predict, or factory of such, optional
+        Trained on the labelled points; by default as `base`.
+    epsilon, delta, queries, halts, chunks, classes, constants, neighbours, seed, workers :
+        As in :class:`learners.stability.query_classifier.StableQueryClassifier`.  In mode "split"
+        `neighbours` must be "replace-one", and it is one label that is replaced.
+    unanswered : {"coin", "omit"}
+
+    Attributes
+    ----------
+    release_ : LabelPrivateRelease
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from learners.stability.majority_cells import MajorityCells
+    >>> X = np.array([[x, y] for x in range(17) for y in range(17)] * 100)
+    >>> model = LabelPrivateLearner(base=MajorityCells(grid=16, cells=2), queries=40, seed=1)
+    >>> model.fit(X, X[:, 0] > 8, public=X[:289:8]).predict([[2, 3], [15, 3]]).tolist()
+    [0, 1]
+    """
+
+    release_: LabelPrivateRelease
+
+    def __init__(
+        self,
+        *,
+        base: Any,
+        final: Any = None,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        queries: int = 1000,
+        halts: int = 1,
+        chunks: int | None = None,
+        classes: ArrayLike = (0, 1),
+        unanswered: Unanswered = "coin",
+        constants: Constants = "tight",
+        neighbours: Neighbours = "replace-one",
+        seed: int | None = None,
+        workers: int = 1,
+    ) -> None:
+        self.base = base
+        self.final = final
+        self.epsilon = epsilon
+        self.delta = delta
+        self.queries = queries
+        self.halts = halts
+        self.chunks = chunks
+        self.classes = classes
+        self.unanswered = unanswered
+        self.constants = constants
+        self.neighbours = neighbours
+        self.seed = seed
+        self.workers = workers
+
+    def fit(self, X: ArrayLike, y: ArrayLike, public: ArrayLike | None = None) -> Self:
+        """Label points and learn from them.
+
+        Parameters
+        ----------
+        X : array, shape (n, ...)
+        y : array of int, shape (n,)
+        public : array, shape (a, ...), optional
+            Public points without labels, chosen without a look at the sample; at most `queries`.
+            By default the sample is split, and only its labels are protected.
+
+        Raises
+        ------
+        ValueError
+            If a shape, a label or a parameter is wrong.
+        """
+        self._begin()
+        final = self.base if self.final is None else self.final
+        check_base(final)
+        classes = check_classes(self.classes)
+        if self.unanswered not in get_args(Unanswered):
+            raise ValueError(f"unanswered must be 'coin' or 'omit', got {self.unanswered!r}")
+        source = open_source(self.seed)
+        points, labels = np.asarray(X), np.asarray(y)
+        protects: Protects = "examples"
+        if public is None:
+            protects = "labels"
+            points, labels, asked = self._split(points, labels, source)
+        else:
+            asked = np.asarray(public)
+        if not 1 <= len(asked) <= check_count("queries", self.queries):
+            raise ValueError(
+                f"public must hold 1 to {self.queries} points (queries), got {len(asked)}"
+            )
+        queries = self._classifier().fit(points, labels)
+        answers = tuple(record.release for record in queries.steps(asked))
+        kept, told = self._told(answers, classes, source)
+        model = train_final(final, asked[kept], told, classes[0])
+        parameters = (*queries.release_.parameters, ("unanswered", self.unanswered))
+        self.release_ = LabelPrivateRelease(
+            type(self).__name__, parameters, protects, answers, model, queries.release_.privacy
+        )
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Labels of any points by the final hypothesis, shape (n,)."""
+        self._require_fitted()
+        return np.asarray(self.release_.model.predict(np.asarray(X)))
+
+    def _classifier(self) -> StableQueryClassifier:
+        return StableQueryClassifier(
+            base=self.base,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            queries=self.queries,
+            halts=self.halts,
+            chunks=self.chunks,
+            classes=self.classes,
+            constants=self.constants,
+            neighbours=self.neighbours,
+            # coins of its own: the same stream must not be read twice
+            seed=None if self.seed is None else self.seed + 1,
+            workers=self.workers,
+        )
+
+    def _split(
+        self, points: NDArray[Any], labels: NDArray[Any], source: RandomSource
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Points and labels of the private rows, and the points of m others."""
+        if self.neighbours != "replace-one":
+            raise ValueError(
+                "without public points only labels are protected: neighbours must be "
+                f"'replace-one', got {self.neighbours!r}"
+            )
+        if points.ndim == 0 or labels.ndim != 1 or len(points) != len(labels):
+            raise ValueError(
+                f"X and y must hold the same examples, got {points.shape}, {labels.shape}"
+            )
+        most = check_count("queries", self.queries)
+        if most >= len(points):
+            raise ValueError(f"{len(points)} examples are too few to give {most} of them away")
+        chosen = np.zeros(len(points), dtype=np.bool_)
+        chosen[random_rows(len(points), most, source)] = True
+        return points[~chosen], labels[~chosen], points[chosen]
+
+    def _told(
+        self, answers: tuple[QueryRelease, ...], classes: NDArray[np.int64], source: RandomSource
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Which points to learn from, shape (a,), and their labels."""
+        kept = np.ones(len(answers), dtype=np.bool_)
+        told = []
+        for row, answer in enumerate(answers):
+            if answer.value is not None:
+                told.append(answer.value)
+            elif self.unanswered == "coin":
+                told.append(int(classes[below(source, len(classes))]))
+            else:
+                kept[row] = False
+        return kept, np.array(told, dtype=np.int64)
+
+
+def train_final(final: Any, X: NDArray[Any], y: NDArray[np.int64], default: Any) -> Any:
+    """A model trained on labelled public points; a constant where fewer than two labels occur."""
+    seen = np.unique(y)
+    if len(seen) < 2:
+        return ConstantModel(seen[0] if len(seen) else default)
+    model = fresh_copy(final)
+    fitted = model.fit(X, y)
+    return model if fitted is None else fitted
+
+
+def random_rows(n: int, count: int, source: RandomSource) -> list[int]:
+    """`count` different rows of 0..n-1, uniform; O(count)."""
+    moved: dict[int, int] = {}
+    rows = []
+    for first in range(count):
+        other = first + below(source, n - first)
+        rows.append(moved.get(other, other))
+        moved[other] = moved.get(first, first)
+    return rows
+
+
+def retraining_error(wrong: int, queries: int, concepts: int, beta: float) -> float:
+    """Theorem 4.6: 2 r/m + sqrt(ln(2 N/beta) / (2 m)), at most 1.
+
+    Parameters
+    ----------
+    wrong : int
+        r: points whose label may not be the concept's.
+    queries : int
+        m.
+    concepts : int
+        N; for a class of VC dimension v its growth function at 2m serves as an order of magnitude.
+    beta : float
+    """
+    m = check_count("queries", queries)
+    if wrong < 0 or not 0 < beta < 1:
+        raise ValueError(f"wrong must be at least 0 and beta in (0, 1), got {wrong}, {beta}")
+    spread = math.sqrt(math.log(2 * check_count("concepts", concepts) / beta) / (2 * m))
+    return min(1.0, 2 * wrong / m + spread)

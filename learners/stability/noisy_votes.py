@@ -1,0 +1,155 @@
+"""The baseline: every query is answered, and every query pays.
+
+m times a class is drawn with probability proportional to exp(r * votes), exactly
+(:mod:`learners.exponential_mechanism`).  One vote that moves changes two scores by 1, in opposite
+directions: bounded range 2r, so 2r-DP and (2r)^2/8-zCDP a query (docs/privacy.md, lemma S8).
+The accounts of m adaptive draws:
+
+zcdp       m (2r)^2 / 8, converted; basic composition where that grants more.
+advanced   2r-DP each by advanced composition (Dwork, Rothblum, Vadhan 2010); BTT's comparison.
+
+In both r falls with the root of m, and a class wins surely only if it leads by about
+ln(classes m / beta) / r votes: so K grows with the root of m, where stability needs the logarithm
+of m and the root of the number of unstable queries.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from learners.accounting import (
+    Neighbours,
+    PrivacySpent,
+    check_budget,
+    inner_budget,
+    selection_account,
+)
+from learners.estimator import check_count
+from learners.exponential_mechanism import exponential_index
+from learners.randomness import RandomSource
+from learners.stability.composition import advanced_epsilon
+
+VotesAccount = Literal["zcdp", "advanced"]
+
+#: Part of the rate that pays for the rounding of the account's own lines.
+_GIVEN_UP = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyVotesBudget:
+    """What one run may spend.
+
+    Attributes
+    ----------
+    queries : int
+        m.
+    rate : float
+        r, nats per vote.
+    spent : PrivacySpent
+    """
+
+    queries: int
+    rate: float
+    spent: PrivacySpent
+
+    def chunks_needed(self, beta: float, agreement: float, classes: int = 2) -> int:
+        """Chunks with which all m queries on which this share agrees are right but for beta."""
+        if not (0.5 < agreement <= 1 and 0 < beta < 1):
+            raise ValueError(
+                f"agreement must lie in (1/2, 1] and beta in (0, 1), got {agreement}, {beta}"
+            )
+        lead = math.log((classes - 1) * self.queries / beta) / self.rate
+        return math.ceil(lead / (2 * agreement - 1))
+
+
+def plan_noisy_votes(
+    epsilon: float,
+    delta: float,
+    *,
+    queries: int,
+    account: VotesAccount = "zcdp",
+    neighbours: Neighbours = "add-remove",
+    private: bool = True,
+) -> NoisyVotesBudget:
+    """The largest rate at which m queries are (epsilon, delta)-DP.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    check_budget(epsilon, delta)
+    inner_budget(epsilon, delta, neighbours)
+    m = check_count("queries", queries)
+    if account not in get_args(VotesAccount):
+        raise ValueError(f"account must be 'zcdp' or 'advanced', got {account!r}")
+    options = dict(selection_account(epsilon, delta, m).alternatives)
+    # the set-cover account is not valid: an example keeps mattering
+    spread = options["basic"]
+    if account == "zcdp":
+        spread = max(spread, options["zcdp"])
+    else:
+        spread = max(spread, _advanced_rate(epsilon, delta, m))
+    spread *= 1 - _GIVEN_UP
+    spent = PrivacySpent(
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        epsilon_noise=0.0,
+        epsilon_selection=epsilon,
+        eta=spread,
+        steps=m,
+        account=account,
+        private=private,
+    )
+    return NoisyVotesBudget(m, spread / 2, spent)
+
+
+def _advanced_rate(epsilon: float, delta: float, m: int) -> float:
+    low, high = 0.0, epsilon
+    for _ in range(60):
+        middle = (low + high) / 2
+        if advanced_epsilon(middle, m, delta) <= epsilon:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+class NoisyVotes:
+    """A run of the baseline.
+
+    Parameters
+    ----------
+    budget : NoisyVotesBudget
+    source : RandomSource
+    """
+
+    def __init__(self, budget: NoisyVotesBudget, source: RandomSource) -> None:
+        self._budget = budget
+        self._source = source
+        self.queries_left = budget.queries
+
+    def ask(self, votes: NDArray[np.int64]) -> int:
+        """The index of a class, drawn.
+
+        Parameters
+        ----------
+        votes : ndarray of int64, shape (classes,)
+
+        Raises
+        ------
+        ValueError
+            If all m queries have been asked.
+        """
+        if self.queries_left == 0:
+            raise ValueError(
+                f"the budget is used up: all {self._budget.queries} queries have been asked"
+            )
+        self.queries_left -= 1
+        return exponential_index(self._source, votes, self._budget.rate)

@@ -1,0 +1,246 @@
+"""Sub-sample and aggregate: chunks of the sample, their models, and their votes (algorithm 4).
+
+Every record goes to one of K chunks by a coin of its own, so a record more, less, or replaced
+changes one chunk and moves no other record: one model differs, and every query has one vote that
+differs (docs/privacy.md, lemma S1).  K is public; the sizes of the chunks are random.  Departs from
+the source, which cuts the sample into equal parts: their size would publish n, and a record removed
+would shift all the others.
+
+Any object with `fit(X, y)` and `predict(X)` can be trained, by a copy for each chunk.  The lemma
+asks that a model depends on its own chunk only, and that is all: the copies must not share state.
+Whatever happens in a chunk ends in a vote:
+
+* an empty chunk votes for the first class, a chunk with one label for that;
+* where training or predicting raises an error, or predicts no class, the vote is the first class.
+  An error that stopped the run would publish something about one chunk.
+
+One vote a chunk and query: O(K) trainings, O(m K) predictions, O(m classes) memory.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from learners.noise_arrays import below_array
+from learners.randomness import RandomSource
+from learners.selection import Cancelled
+
+
+class Classifier(Protocol):
+    """What is trained on a chunk."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Learn from examples."""
+
+    def predict(self, X: Any) -> Any:
+        """Labels of points."""
+
+
+#: Calls a function on each item, in order or side by side, and gives the results in order:
+#: `map`, or the `map` of an executor of concurrent.futures.
+Mapper = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantModel:
+    """Predicts one label.
+
+    Attributes
+    ----------
+    label : object
+    """
+
+    label: Any
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label, once for each row."""
+        return np.full(len(X), self.label)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkModels:
+    """Models of all chunks, in their order.
+
+    Attributes
+    ----------
+    models : tuple
+    classes : ndarray, shape (classes,)
+        Public labels, ascending.
+    sizes : ndarray of int64, shape (K,)
+        Records of each chunk (for the curator).
+    failed : int
+        Chunks whose training raised an error (for the curator).
+    """
+
+    models: tuple[Any, ...]
+    classes: NDArray[Any]
+    sizes: NDArray[np.int64]
+    failed: int
+
+    def votes(self, X: Any, mapper: Mapper = map) -> NDArray[np.int64]:
+        """Votes for each class at each point, int64 of shape (m, classes); rows sum to K.
+
+        Parameters
+        ----------
+        X : array, shape (m, ...)
+        mapper : callable
+            As `map`.
+        """
+        counts = np.zeros((len(X), len(self.classes)), dtype=np.int64)
+        rows = np.arange(len(X))
+        for voted in mapper(_Vote(X, self.classes), self.models):
+            counts[rows, voted] += 1
+        return counts
+
+
+@dataclass(frozen=True, slots=True)
+class _Vote:
+    """Class indices that a model predicts for fixed points; a job for another process too."""
+
+    points: Any
+    classes: NDArray[Any]
+
+    def __call__(self, model: Any) -> NDArray[np.int64]:
+        try:
+            predicted = np.asarray(model.predict(self.points))
+            if predicted.shape != (len(self.points),):
+                raise ValueError(f"predict returned shape {predicted.shape}")
+            index = np.searchsorted(self.classes, predicted)
+            index = np.minimum(index, len(self.classes) - 1)
+            return np.where(self.classes[index] == predicted, index, 0)
+        except Cancelled:
+            raise
+        except Exception as error:
+            warn_failure("predicting", error)
+            return np.zeros(len(self.points), dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Train:
+    """Trains a copy of the base on one chunk; a job for another process too."""
+
+    base: Any
+    default: Any
+
+    def __call__(self, chunk: tuple[Any, NDArray[Any]]) -> tuple[Any, bool]:
+        X, y = chunk
+        labels = np.unique(y)
+        if len(labels) < 2:
+            return ConstantModel(labels[0] if len(labels) else self.default), False
+        model = fresh_copy(self.base)
+        try:
+            fitted = model.fit(X, y)
+            return (model if fitted is None else fitted), False
+        except Cancelled:
+            raise
+        except Exception as error:
+            warn_failure("training", error)
+            return ConstantModel(self.default), True
+
+
+def warn_failure(what: str, error: Exception) -> None:
+    """Tell the curator; the release must not depend on it."""
+    warnings.warn(
+        f"{what} on a chunk failed, it votes for the first class: {error!r}", stacklevel=2
+    )
+
+
+def fresh_copy(base: Any) -> Any:
+    """An object of its own to train: a copy of one with `fit`, or what a factory returns."""
+    if isinstance(base, type) or not hasattr(base, "fit"):
+        return base()
+    return copy.deepcopy(base)
+
+
+def check_base(base: Any) -> None:
+    """Refuse what cannot be trained, before anything is spent.
+
+    Raises
+    ------
+    ValueError
+        Unless base has `fit` and `predict`, or is a factory.
+    """
+    if isinstance(base, type) or (callable(base) and not hasattr(base, "fit")):
+        return
+    if not (hasattr(base, "fit") and hasattr(base, "predict")):
+        raise ValueError(
+            f"the base learner must have fit and predict, or be a factory of such: {base!r}"
+        )
+
+
+def check_classes(classes: ArrayLike) -> NDArray[np.int64]:
+    """Public labels as int64, ascending, shape (classes,).
+
+    Raises
+    ------
+    ValueError
+        Unless there are at least two, whole numbers, all different.
+    """
+    labels = np.asarray(classes)
+    if labels.ndim != 1 or len(labels) < 2 or labels.dtype.kind not in "iub":
+        raise ValueError(f"classes must be at least two whole numbers, got {classes!r}")
+    ascending = np.unique(labels.astype(np.int64))
+    if len(ascending) != len(labels):
+        raise ValueError(f"classes must differ, got {classes!r}")
+    return ascending
+
+
+def assign_chunks(n: int, chunks: int, source: RandomSource) -> NDArray[np.int64]:
+    """A chunk in 0..chunks-1 for each of n records, independent and uniform, int64 (n,)."""
+    return below_array(source, chunks, n)
+
+
+def split_chunks(
+    X: NDArray[Any], y: NDArray[Any], chunk: NDArray[np.int64], chunks: int
+) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    """The records of every chunk, in the order of the sample."""
+    order = np.argsort(chunk, kind="stable")
+    ends = np.cumsum(np.bincount(chunk, minlength=chunks))
+    for rows in np.split(order, ends[:-1]):
+        yield X[rows], y[rows]
+
+
+def train_chunks(
+    base: Any,
+    X: NDArray[Any],
+    y: NDArray[Any],
+    chunk: NDArray[np.int64],
+    chunks: int,
+    classes: NDArray[Any],
+    *,
+    mapper: Mapper = map,
+    progress: Callable[[int], None] | None = None,
+) -> ChunkModels:
+    """Train a model on each chunk.
+
+    Parameters
+    ----------
+    base : object with fit and predict, or factory of such
+    X : ndarray, shape (n, ...)
+    y : ndarray, shape (n,)
+    chunk : ndarray of int64, shape (n,)
+        In 0..chunks-1.
+    chunks : int
+        K.
+    classes : ndarray, shape (classes,)
+    mapper : callable
+        `map`, or the `map` of an executor: the models do not depend on which.
+    progress : callable, optional
+        Called with the number of models trained; may raise Cancelled.
+    """
+    models: list[Any] = []
+    failures = 0
+    for model, failed in mapper(_Train(base, classes[0]), split_chunks(X, y, chunk, chunks)):
+        models.append(model)
+        failures += failed
+        if progress is not None:
+            progress(len(models))
+    sizes = np.bincount(chunk, minlength=chunks)
+    return ChunkModels(tuple(models), classes, sizes, failures)

@@ -1,0 +1,284 @@
+"""Polygons by stability: label public grid points privately, then learn from them (algorithm 5).
+
+1. Every example goes to one of K chunks by a coin; a learner, `base`, is trained on each.
+2. Public grid points are labelled by the chunks' majority where it is stable, until m are or T are
+   answered ⊥ (:mod:`learners.stability.stable_queries`).
+3. The greedy union of k triangles that is not private (:mod:`learners.greedy`) learns from these
+   points and labels alone, so its polygons cost nothing more.
+
+(epsilon, delta)-DP (docs/privacy.md, lemma S6).  K, m, T are public and look at nothing.
+
+Departs from the source.  BTT take random points and give ⊥ a fair coin for a label.  Here points
+are refined where answers differ, and unlabelled ones are left out; both ways can be chosen.
+K must be some hundreds whatever n is, so a chunk has n/K examples: on a triangle, some dozens of
+points are labelled at n = 1e5, and the error is some percent.  The other private learners of
+polygons do far better at every n; this one needs no more of its base than fit and predict.
+
+Time: K trainings of the base; with the default base about a tenth of a second each.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geometry.halfplane import HalfplaneLattice
+from learners.accounting import Neighbours
+from learners.estimator import Estimator, check_count
+from learners.greedy import GreedyUnionLearner
+from learners.randomness import RandomSource, below, open_source
+from learners.records import CoverRelease, StepRecord, StepRelease
+from learners.scores import Role, mistakes_score
+from learners.selection import Selected, SelectionProgress, Watch
+from learners.set_cover import Cover
+from learners.stability.public_points import PointChoice, label_points
+from learners.stability.query_classifier import (
+    DEFAULT_AGREEMENT,
+    DEFAULT_BETA,
+    QueryDiagnostics,
+    QueryRecord,
+    answer_votes,
+    open_mapper,
+)
+from learners.stability.query_settings import chunks_needed
+from learners.stability.sample_and_aggregate import (
+    assign_chunks,
+    check_base,
+    train_chunks,
+)
+from learners.stability.sparse_vector import Constants, SparseVectorBudget, plan_sparse_vector
+from learners.stability.stable_queries import QueryRelease, StableQueries
+
+Unanswered = Literal["omit", "coin"]
+
+#: Public points to be labelled at most, and of these ⊥.
+DEFAULT_QUERIES, DEFAULT_HALTS = 1000, 1
+
+#: Work that the default base may spend on a triangle.
+_BASE_BOXES = 256
+
+
+class StabilityLearner(Estimator):
+    """(epsilon, delta)-private union of polygons from any base learner.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        Privacy of the whole run.
+    k : int
+        Triangles of a good hypothesis.
+    grid : int
+        d: examples have integer coordinates in 0..d.
+    base : object with fit and predict, or factory of such, optional
+        Trained on each chunk; by default a quick greedy union of k triangles.
+    chunks : int, optional
+        K; by default as many as answer queries on which 85 % of the chunks agree.
+    queries : int
+        m: most public points.
+    halts : int
+        T: points that may be answered ⊥.
+    points : {"refined", "random"}
+        See :mod:`learners.stability.public_points`.
+    unanswered : {"omit", "coin"}
+        Points without an answer are left out, or labelled by a fair coin.
+    constants : {"tight", "printed"}
+        Of the noise, see :mod:`learners.stability.sparse_vector`.
+    neighbours : {"add-remove", "replace-one"}
+        A statement: both relations cost the same here.
+    seed : int, optional
+        Makes the run reproducible and therefore not private; the release says so.
+    workers : int
+        Threads that train; the release does not depend on it.  More help a base that computes
+        without the interpreter, which the default one hardly does.
+
+    Attributes
+    ----------
+    release_ : CoverRelease
+        What may be published.
+    answers_ : tuple of ((x, y), QueryRelease)
+        The labelled public points; may be published too.
+    query_diagnostics_ : tuple of QueryDiagnostics
+        Of the same queries, for the curator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from learners.stability.majority_cells import MajorityCells
+    >>> X = np.array([[x, y] for x in range(17) for y in range(17)] * 200)
+    >>> y = (X[:, 0] + X[:, 1] <= 14).astype(int)
+    >>> base = MajorityCells(grid=16, cells=6)
+    >>> model = StabilityLearner(k=1, grid=16, base=base, halts=8, epsilon=8.0, seed=7).fit(X, y)
+    >>> model.score(X, y) > 0.9, model.privacy_.epsilon
+    (True, 8.0)
+    """
+
+    role: Role = "disjunction"
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        k: int = 4,
+        grid: int = 1024,
+        base: Any = None,
+        chunks: int | None = None,
+        queries: int = DEFAULT_QUERIES,
+        halts: int = DEFAULT_HALTS,
+        points: PointChoice = "refined",
+        unanswered: Unanswered = "omit",
+        constants: Constants = "tight",
+        neighbours: Neighbours = "add-remove",
+        seed: int | None = None,
+        workers: int = 1,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.k = k
+        self.grid = grid
+        self.base = base
+        self.chunks = chunks
+        self.queries = queries
+        self.halts = halts
+        self.points = points
+        self.unanswered = unanswered
+        self.constants = constants
+        self.neighbours = neighbours
+        self.seed = seed
+        self.workers = workers
+
+    def steps(
+        self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
+    ) -> Iterator[StepRecord]:
+        """Run the learner, one record a triangle; `release_` is set when the last one is taken.
+
+        Parameters and errors as in :meth:`fit`.  Checks happen at the call; chunks are trained and
+        points labelled when the first record is asked for.
+        """
+        for name in ("answers_", "query_diagnostics_"):
+            self.__dict__.pop(name, None)
+        points, labels = self._begin(X, y)
+        k = check_count("k", self.k)
+        lattice = HalfplaneLattice(self.grid)
+        if self.unanswered not in get_args(Unanswered):
+            raise ValueError(f"unanswered must be 'omit' or 'coin', got {self.unanswered!r}")
+        if self.points not in get_args(PointChoice):
+            raise ValueError(f"points must be 'refined' or 'random', got {self.points!r}")
+        check_count("workers", self.workers)
+        base = self._default_base(k) if self.base is None else self.base
+        check_base(base)
+        source = open_source(self.seed)
+        budget = plan_sparse_vector(
+            self.epsilon,
+            self.delta,
+            queries=self.queries,
+            halts=self.halts,
+            constants=self.constants,
+            neighbours=self.neighbours,
+            private=source.private,
+        )
+        chunks = self._chunk_count(budget)
+        parameters = (
+            ("k", k),
+            ("chunks", chunks),
+            ("queries", budget.queries),
+            ("halts", budget.halts),
+            ("points", self.points),
+            ("unanswered", self.unanswered),
+            ("constants", self.constants),
+        )
+
+        def records() -> Iterator[StepRecord]:
+            self._label(points, labels, base, chunks, StableQueries(budget, source), source, watch)
+            known = self._labelled(source)
+            yield from self._cover(k, known, points, labels, watch)
+
+        def spent(steps: int) -> Any:
+            return replace(budget.spent, steps=steps)
+
+        return self._publish(records(), lattice, parameters, spent)
+
+    def _default_base(self, k: int) -> GreedyUnionLearner:
+        return GreedyUnionLearner(
+            k=k, grid=self.grid, n_steps=k, loss_weight=1, max_boxes=_BASE_BOXES
+        )
+
+    def _chunk_count(self, budget: SparseVectorBudget) -> int:
+        if self.chunks is None:
+            return chunks_needed(budget, DEFAULT_BETA, DEFAULT_AGREEMENT)
+        return check_count("chunks", self.chunks)
+
+    def _label(
+        self,
+        points: NDArray[np.int64],
+        labels: NDArray[np.bool_],
+        base: Any,
+        chunks: int,
+        queries: StableQueries,
+        source: RandomSource,
+        watch: Watch | None,
+    ) -> None:
+        """Train the chunks, and label public points."""
+
+        def progress(trained: int) -> None:
+            if watch is not None:
+                watch(SelectionProgress(trained, chunks, float("nan")))
+
+        chunk = assign_chunks(len(points), chunks, source)
+        records: list[QueryRecord] = []
+        with open_mapper(self.workers) as mapper:
+            models = train_chunks(
+                base, points, labels.astype(np.int64), chunk, chunks, np.array([0, 1]),
+                mapper=mapper, progress=progress,
+            )  # fmt: skip
+
+            def ask(where: NDArray[np.int64]) -> list[QueryRelease]:
+                new = list(answer_votes(queries, models.votes(where, mapper), models))
+                records.extend(new)
+                return [record.release for record in new]
+
+            answers = label_points(ask, self.points, self.grid, queries.queries_left, source)
+        self.answers_: tuple[tuple[tuple[int, int], QueryRelease], ...] = tuple(answers)
+        self.query_diagnostics_: tuple[QueryDiagnostics, ...] = tuple(
+            record.diagnostics for record in records
+        )
+
+    def _labelled(self, source: RandomSource) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Public points, shape (a, 2), and their labels, shape (a,)."""
+        where, what = [], []
+        for point, answer in self.answers_:
+            label = answer.value
+            if label is None:
+                if self.unanswered == "omit":
+                    continue
+                label = below(source, 2)
+            where.append(point)
+            what.append(label)
+        return np.array(where, dtype=np.int64).reshape(-1, 2), np.array(what, dtype=np.int64)
+
+    def _cover(
+        self,
+        k: int,
+        known: tuple[NDArray[np.int64], NDArray[np.int64]],
+        points: NDArray[np.int64],
+        labels: NDArray[np.bool_],
+        watch: Watch | None,
+    ) -> Iterator[StepRecord]:
+        """Learn triangles from the labelled points; diagnostics are of the private sample."""
+        final = GreedyUnionLearner(k=k, grid=self.grid, loss_weight=1)
+        started = time.perf_counter()
+        release = final.fit(*known, watch=watch).release_
+        assert isinstance(release, CoverRelease)
+        cover = Cover(points, labels, self.role)
+        score = mistakes_score(int(np.count_nonzero(labels)))
+        count = len(release.pieces)
+        for step, piece in enumerate(release.pieces, start=1):
+            progress = SelectionProgress(len(self.answers_), count, float("nan"))
+            books = cover.take(Selected(piece, progress), score, started)
+            yield StepRecord(step, count, StepRelease(piece, None), books)
+            started = time.perf_counter()
