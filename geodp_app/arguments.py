@@ -154,13 +154,16 @@ def add_quiet(parser: Parser) -> None:
 
 
 def add_learner(parser: Parser, *, curved: bool = False) -> None:
-    """Which learner, how many pieces, which base measure; `curved` offers discs and ellipses."""
+    """Which learner, how many pieces, which base measure.
+
+    `curved` offers those without a plan of their own: discs, ellipses, stability.
+    """
     parser.add_argument(
         "--learner",
-        choices=("union", "convex", "threshold", *(CURVED if curved else ())),
+        choices=("union", "convex", "threshold", *((*CURVED, "stability") if curved else ())),
         default="union",
         help="union of polygons, one convex polygon, a halfplane along an axis"
-        + (", a union of discs or of ellipses" if curved else "")
+        + (", a union of discs or of ellipses, triangles by votes of chunks" if curved else "")
         + " (default %(default)s)",
     )
     parser.add_argument(

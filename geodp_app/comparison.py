@@ -75,6 +75,9 @@ KINDS: dict[str, LearnerKind] = {
         "noisy histogram", "NoisyHistogramLearner", fixed=(("smooth", False),)
     ),
     "quadtree": LearnerKind("noisy quadtree", "QuadtreeLearner"),
+    "stability": LearnerKind(
+        "k triangles by votes of chunks", "StabilityLearner", counts=_TRIANGLES
+    ),
     "greedy": LearnerKind(
         "greedy union of k triangles", "GreedyUnionLearner", private=False, counts=_TRIANGLES
     ),

@@ -7,6 +7,7 @@ from typing import Literal
 
 from geodp_app.formatting import MISSING, SPACE, amount, count, duration, percentage
 from learners.accounting import AccountName, Neighbours
+from learners.stability.vote_view import VoteView
 
 #: Why a run's statement holds, or why there is none.
 Guarantee = Literal["private", "seeded", "greedy"]
@@ -16,6 +17,8 @@ _ACCOUNTS: dict[AccountName, str] = {
     "zcdp": "zCDP",
     "set-cover": "set cover",
     "parallel": f"parallel (one{SPACE}tile{SPACE}per{SPACE}example)",
+    "advanced": "advanced composition",
+    "stability": "sparse vector, before the first step",
 }
 _NEIGHBOURS: dict[Neighbours, str] = {
     "add-remove": "add/remove one",
@@ -60,17 +63,28 @@ class Selecting:
         The step it will make, from 1.
     trials, boxes : int
     seconds : float
+    votes : VoteView or None
+        Of a run by votes, once its chunks are trained.
+    training : bool
+        Whether trials and boxes are chunks trained, of how many.
     """
 
     step: int
     trials: int = 0
     boxes: int = 0
     seconds: float = 0.0
+    votes: VoteView | None = None
+    training: bool = False
 
     def text(self, *, release: bool = False) -> str:
         """One line; in the release view without the private figures."""
+        if self.votes is not None and not release:
+            asked, left = len(self.votes.asked), self.votes.queries_left
+            return f"Asking… {count(asked)} points answered, {count(left)} queries left"
         if release or not self.trials:
             return f"Selecting step {self.step}…"
+        if self.training:
+            return f"Training… {count(self.trials)} of {count(self.boxes)} chunks"
         return (
             f"Selecting… {count(self.trials)} trials, {count(self.boxes)} boxes, "
             f"{duration(self.seconds)}"

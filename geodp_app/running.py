@@ -14,12 +14,14 @@ from learners.estimator import Estimator
 from learners.polygon_union import PolygonUnionLearner
 from learners.records import Release, StepRecord
 from learners.selection import SelectionProgress
+from learners.stability.stability_learner import StabilityLearner
 from learners.threshold_learner import ThresholdLearner
 
 _LEARNERS: dict[str, Callable[..., Estimator]] = {
     "union": PolygonUnionLearner,
     "convex": ConvexPolygonLearner,
     "threshold": ThresholdLearner,
+    "stability": StabilityLearner,
     "discs": DiscUnionLearner,
     "ellipses": EllipseUnionLearner,
 }
@@ -32,7 +34,7 @@ def run_learner(
 
     Parameters
     ----------
-    name : {"union", "convex", "threshold", "discs", "ellipses"}
+    name : {"union", "convex", "threshold", "discs", "ellipses", "stability"}
     examples : Examples
     parameters : dict
         Of the learner, without ``grid``.

@@ -39,6 +39,13 @@ def verdict(work: Work) -> Verdict:
     n = work.sampling.n if work.examples is None else len(work.examples.points)
     if run.by_tiles:
         return _by_tiles(run, n)
+    if run.learner == "stability":
+        return Verdict(
+            "Proved: a public point on which 85 % of the chunks agree gets their label with "
+            "probability 0.9; nothing about the error." + _seeded(run),
+            "Needs some hundreds of chunks: with fewer than a few hundred examples in each, "
+            "expect errors of several percent.",
+        )
     if run.learner == "threshold":
         return _threshold(run, n, work.drawing.grid)
     if run.curved:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from learners.private_erm import EmpiricalRiskMinimizer as EmpiricalRiskMinimizer
     from learners.private_erm import PrivateERM as PrivateERM
     from learners.quadtree import QuadtreeLearner as QuadtreeLearner
+    from learners.stability.stability_learner import StabilityLearner as StabilityLearner
     from learners.threshold_learner import ThresholdLearner as ThresholdLearner
 
 _HOMES = {
@@ -72,6 +73,7 @@ _HOMES = {
     "PrivateParityLearner": "learners.parity",
     "QuadtreeLearner": "learners.quadtree",
     "SimplexUnionLearner": "learners.halfspaces3_cover",
+    "StabilityLearner": "learners.stability.stability_learner",
     "ThresholdLearner": "learners.threshold_learner",
 }
 
@@ -102,6 +104,7 @@ __all__ = [
     "PrivateParityLearner",
     "QuadtreeLearner",
     "SimplexUnionLearner",
+    "StabilityLearner",
     "ThresholdLearner",
 ]
 

@@ -28,6 +28,9 @@ two edges with the whole epsilon.  With --k it is covered by triangles, one afte
 each with a share of epsilon.  A threshold is a halfplane along an axis, learned with the whole
 epsilon in one draw.
 
+Stability labels public points of the grid by votes of a few hundred learners, each trained on a
+chunk of the examples, and learns K triangles from these.
+
 Discs and ellipses cover a region likewise, K of them; their grid has at most 2048 steps a side."""
 
 
@@ -136,6 +139,8 @@ def _parameters(options: argparse.Namespace) -> dict[str, Any]:
     """
     if options.direction is not None and options.learner != "threshold":
         raise InputError("--direction is for --learner threshold")
+    if options.learner == "stability":
+        return _stability_parameters(options)
     if options.learner in arguments.CURVED:
         return _curved_parameters(options)
     by_tiles = arguments.settle_learner(options, of_covers=("steps", "alpha", "beta"))
@@ -154,6 +159,15 @@ def _parameters(options: argparse.Namespace) -> dict[str, Any]:
         raise InputError("--steps and --alpha both choose the number of steps: give one")
     parameters = {name: getattr(options, name) for name in (*names, "k", "alpha", "beta")}
     return {**parameters, "n_steps": options.steps}
+
+
+def _stability_parameters(options: argparse.Namespace) -> dict[str, Any]:
+    """As :func:`_parameters`, of triangles by votes."""
+    refused = ("tiles", "steps", "alpha", "beta")
+    arguments.refuse_options(options, refused, "the stability learner")
+    names = ("epsilon", "delta", "neighbours", "seed")
+    parameters = {name: getattr(options, name) for name in names}
+    return parameters if options.k is None else {**parameters, "k": options.k}
 
 
 def _curved_parameters(options: argparse.Namespace) -> dict[str, Any]:

@@ -17,7 +17,15 @@ from learners.accounting import Neighbours
 
 #: "tiles" and "union" are the union learner without and with k.
 LearnerChoice = Literal[
-    "tiles", "union", "convex", "threshold", "discs", "ellipses", "greedy-union", "greedy-convex"
+    "tiles",
+    "union",
+    "convex",
+    "threshold",
+    "discs",
+    "ellipses",
+    "stability",
+    "greedy-union",
+    "greedy-convex",
 ]
 LEARNERS: tuple[LearnerChoice, ...] = get_args(LearnerChoice)
 
@@ -53,9 +61,10 @@ class RunSettings:
     ----------
     learner : one of :data:`LEARNERS`
         Polygons tile by tile, or by k triangles, or a convex polygon, or a halfplane along an
-        axis, or a union of discs or ellipses; the greedy ones are not private.
+        axis, or a union of discs or ellipses, or k triangles by votes of chunks; the greedy ones
+        are not private.
     k, n_steps, beta :
-        Of covers: all but tiles and threshold.
+        Of covers: all but tiles, threshold and stability, which has k alone.
     seed : int or None
         Makes a run reproducible and therefore not private.
     tiles : int or None
@@ -86,7 +95,7 @@ class RunSettings:
     @property
     def by_cover(self) -> bool:
         """Whether the run takes k pieces, or a few times as many, one after the other."""
-        return self.learner not in ("tiles", "threshold")
+        return self.learner not in ("tiles", "threshold", "stability")
 
     @property
     def curved(self) -> bool:
@@ -96,12 +105,13 @@ class RunSettings:
     @property
     def piece_measure(self) -> Measure:
         """Of the lattice of all pieces: a threshold needs none but the default."""
-        return "chord" if self.learner == "threshold" else self.measure
+        return "chord" if self.learner in ("threshold", "stability") else self.measure
 
     def parameters(self) -> dict[str, Any]:
         """Constructor parameters of the learner, without the grid."""
-        names = [] if self.curved or self.learner == "threshold" else ["measure"]
+        names = [] if self.curved or self.learner in ("threshold", "stability") else ["measure"]
         names += ["k", "n_steps"] if self.by_cover else []
+        names += ["k"] if self.learner == "stability" else []
         names += ["tiles"] if self.by_tiles else []
         if not self.learner.startswith("greedy"):
             names += ["epsilon", "delta", "neighbours", "seed"]

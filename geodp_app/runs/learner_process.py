@@ -50,6 +50,7 @@ from geodp_app.runs.protocol import (
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.records import StepRecord
 from learners.selection import Cancelled, SelectionProgress
+from learners.stability.vote_view import VoteProgress, VoteView
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -143,11 +144,11 @@ class LearnerServer:
         # a run that fails or is cancelled is over
         self._run = None
         try:
-            record, views = run.advance()
+            record, views, votes = run.advance()
         except Cancelled:
             self._send(Stopped(run.number))
             return
-        self._send(Stepped(run.number, record, views))
+        self._send(Stepped(run.number, record, views, votes))
         if record.step == record.steps:
             self._send(Finished(run.number, run.learner.release_))
         else:
@@ -224,11 +225,12 @@ class _Run:
         self._step = 0
         self._began = self._reported = 0.0
         self._last: SelectionProgress | None = None
+        self._votes: VoteView | None = None
         self._stream: Iterator[StepRecord] = self.learner.steps(
             job.points, job.labels, watch=self._watch
         )
 
-    def advance(self) -> tuple[StepRecord, tuple[BoxView, ...]]:
+    def advance(self) -> tuple[StepRecord, tuple[BoxView, ...], VoteView | None]:
         """Make the next step."""
         self._step += 1
         self._began = self._reported = time.monotonic()
@@ -236,13 +238,15 @@ class _Run:
             record = next(self._stream)
             if self._lattice is None:
                 self._lattice = _own_lattice(record, self._measure)
-            return _portable(record), self._views(self._last)
+            return _portable(record), self._views(self._last), self._votes
         finally:
             # it holds on to the sampler's tables
             self._last = None
 
     def _watch(self, progress: SelectionProgress) -> None:
         self._last = progress
+        if isinstance(progress, VoteProgress):
+            self._votes = progress.votes or self._votes
         now = time.monotonic()
         report = None
         if now - self._reported >= REPORT_EVERY:
@@ -255,6 +259,7 @@ class _Run:
                 log_mass=progress.log_mass,
                 seconds=now - self._began,
                 views=self._views(progress),
+                votes=self._votes,
             )
         self._look(report)
 
@@ -304,6 +309,7 @@ def make_learner(name: LearnerChoice, grid: int, parameters: dict[str, Any]) -> 
     from learners.convex_polygon import ConvexPolygonLearner
     from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
     from learners.polygon_union import PolygonUnionLearner
+    from learners.stability.stability_learner import StabilityLearner
     from learners.threshold_learner import ThresholdLearner
 
     learners: dict[str, type[Any]] = {
@@ -313,6 +319,7 @@ def make_learner(name: LearnerChoice, grid: int, parameters: dict[str, Any]) -> 
         "threshold": ThresholdLearner,
         "discs": DiscUnionLearner,
         "ellipses": EllipseUnionLearner,
+        "stability": StabilityLearner,
         "greedy-union": GreedyUnionLearner,
         "greedy-convex": GreedyConvexLearner,
     }

@@ -23,6 +23,7 @@ from geodp_app.document.work import RunSettings
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.records import Piece, Release, StepDiagnostics, StepRecord
 from learners.scores import Score
+from learners.stability.vote_view import VoteView
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,11 +222,13 @@ class Progressed:
     log_mass: float
     seconds: float
     views: tuple[BoxView, ...] = ()
+    votes: VoteView | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Stepped:
-    """A step is done.  `views`: the sampler's heaviest boxes at its end (private).
+    """A step is done.  Private: `views`, the sampler's heaviest boxes at its end; `votes`, what a
+    run by votes has asked.
 
     The record's diagnostics are StepDiagnostics or GreedyFigures.
     """
@@ -233,6 +236,7 @@ class Stepped:
     run: int
     record: StepRecord
     views: tuple[BoxView, ...] = ()
+    votes: VoteView | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from learners.records import (
 )
 from learners.scores import Role, Score, mistakes_score, set_cover_score
 from learners.set_cover import default_steps, plan_budget
+from learners.stability.vote_view import VoteView
 
 #: Seed of test samples: beyond the seeds that a person may choose for the examples.
 _TEST_SEED = 1 << 80
@@ -138,6 +139,8 @@ class RunLog:
         self.release: Release | None = None
         self._records: list[StepRecord] = []
         self._views: list[tuple[BoxView, ...]] = []
+        #: Of a run by votes: the newest view (private); a session does not keep it.
+        self.votes: VoteView | None = None
         self._examples = Decisions(points, labels, self.role)
         self._test = Decisions(test.points, test.labels, self.role) if test is not None else None
         self._cursor = 0
@@ -208,6 +211,8 @@ class RunLog:
         s = self.settings
         if s.by_tiles:
             return 0 if s.tiles is None else s.tiles**2
+        if s.learner == "stability":
+            return s.k
         if not s.by_cover:
             return 1
         return default_steps(s.k) if s.n_steps is None else s.n_steps
@@ -401,8 +406,9 @@ class RunLog:
             alive = self._examples.alive(step - 1)
             points, labels = self._examples.points[alive], self._examples.labels[alive]
             score = self._cover_score(record.release.threshold, labels)
-        # a threshold is not drawn from all halfplanes, which are shaded
-        privacy = self._budget(record.steps) if self.settings.learner != "threshold" else None
+        # these are not drawn from the pieces that are shaded by weights of the examples
+        other_law = self.settings.learner in ("threshold", "stability")
+        privacy = None if other_law else self._budget(record.steps)
         return ShadeQuestion(
             points=points,
             labels=labels,
@@ -440,7 +446,7 @@ def _role(settings: RunSettings) -> Role | None:
     """How pieces make the hypothesis; None for tiles."""
     if settings.by_tiles:
         return None
-    union = settings.curved or settings.learner.endswith("union")
+    union = settings.curved or settings.learner.endswith("union") or settings.learner == "stability"
     return "disjunction" if union else "conjunction"
 
 
@@ -454,6 +460,11 @@ def _plan(settings: RunSettings, steps: int) -> PrivacySpent | None:
 
         counted = s.tiles is None
         return plan_tiles(s.epsilon, s.delta, s.neighbours, s.private, counted).spent(steps)
+    if s.learner == "stability":
+        from learners.stability.stability_learner import plan_default
+
+        budget = plan_default(s.epsilon, s.delta, s.neighbours, s.private)
+        return replace(budget.spent, steps=steps)
     if s.learner == "threshold":
         from learners.threshold_learner import threshold_spent
 

@@ -24,9 +24,11 @@ from geodp_app.views.examples_layer import ExamplesLayer
 from geodp_app.views.learned_layer import LearnedLayer
 from geodp_app.views.paths import cosmetic
 from geodp_app.views.plane_axes import PlaneAxis, aspect_ratio
+from geodp_app.views.votes_layer import VotesLayer
 from geometry.halfplane import Halfplane
 from geometry.tiling import Tile
 from learners.records import Region
+from learners.stability.vote_view import VoteView
 
 #: Pixels within which something is hit.
 _PICK = 9
@@ -73,6 +75,7 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
         self.examples = ExamplesLayer(plot, 10)
         self.drawing = DrawingLayer(plot, 30)
         self.learned = LearnedLayer(plot, 20)
+        self.votes = VotesLayer(plot, 22)
         self._border = pg.QtWidgets.QGraphicsRectItem()
         self._border.setZValue(5)
         plot.addItem(self._border, ignoreBounds=True)
@@ -101,7 +104,7 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
             axis.setTextPen(palette.soft_ink)
         self._border.setPen(cosmetic(palette.border, 1))
         self._border.setBrush(pg.mkBrush(palette.canvas))
-        for layer in (self.examples, self.drawing, self.learned):
+        for layer in (self.examples, self.drawing, self.learned, self.votes):
             layer.set_palette(palette)
 
     def set_frame(self, frame: Frame) -> None:
@@ -149,6 +152,11 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
         """The hypothesis at the step shown, of a run by tiles."""
         self.learned.show_tiles(region, tiling, newest, flash=flash)
 
+    def show_votes(self, votes: VoteView | None) -> None:
+        """Margins and answers of a run by votes; None for other runs."""
+        if self._frame is not None:
+            self.votes.show(votes, self._frame.d)
+
     def show_halfplane(self, halfplane: Halfplane | None) -> None:
         """The halfplane pointed at in the dual plane."""
         if self._frame is not None:
@@ -168,6 +176,7 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
         self.examples.set_visible(not release)
         self.drawing.set_visible(not release)
         self.learned.set_steps_visible(not release)
+        self.votes.set_visible(not release)
 
     def _show_empty(self) -> None:
         """Say how to begin while there is nothing."""

@@ -105,9 +105,13 @@ class RunDisplay(QObject):
 
     def progress(self, reply: Progressed) -> None:
         """Show a selection under way."""
+        log = self._window.runs.current
+        training = log is not None and log.settings.learner == "stability"
         self._window.timeline.set_selecting(
-            Selecting(reply.step, reply.trials, reply.boxes, reply.seconds)
+            Selecting(reply.step, reply.trials, reply.boxes, reply.seconds, reply.votes, training)
         )
+        if reply.votes is not None and not self._release:
+            self._window.plane.show_votes(reply.votes)
         if self._boxes and not self._release:
             self._window.dual.set_boxes(reply.views)
 
@@ -144,6 +148,7 @@ class RunDisplay(QObject):
             plane.set_release_view(True)
             return
         plane.set_release_view(False)
+        plane.show_votes(log.votes if log else None)
         examples = work.examples
         if examples is None:
             plane.show_examples(None)

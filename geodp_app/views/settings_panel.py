@@ -44,6 +44,7 @@ _LEARNERS = (
     ("threshold", "Threshold along an axis"),
     ("discs", "Discs, k of them"),
     ("ellipses", "Ellipses, k of them"),
+    ("stability", "Triangles by votes of chunks"),
     ("greedy-union", "Greedy union (not private)"),
     ("greedy-convex", "Greedy convex (not private)"),
 )
@@ -108,11 +109,11 @@ class SettingsPanel(QScrollArea):
         pieces = {"discs": "Discs", "ellipses": "Ellipses"}.get(r.learner, "Triangles")
         self._k_label.setText("Edges k" if convex else f"{pieces} k")
         for form, field, shown in (
-            (self._learner_form, self.k, r.by_cover),
+            (self._learner_form, self.k, r.by_cover or r.learner == "stability"),
             (self._learner_form, self.steps, r.by_cover),
             (self._learner_form, self.tiles, r.by_tiles),
-            (self._learner_form, self.measure, not r.curved and r.learner != "threshold"),
-            (self._privacy_form, self.delta, r.by_cover),
+            (self._learner_form, self.measure, "measure" in r.parameters()),
+            (self._privacy_form, self.delta, r.by_cover or r.learner == "stability"),
         ):
             form.setRowVisible(field, shown)
         for field in (self.epsilon, self.delta, self.neighbours, self.run_seeded, self.run_seed):

@@ -162,6 +162,7 @@ class WindowRuns(QObject):
             return
         follows = self.log.cursor == len(self.log.records)
         self.log.add(reply.record, reply.views)
+        self.log.votes = reply.votes
         if follows:
             self.log.cursor = len(self.log.records)
         self.changed.emit(True)

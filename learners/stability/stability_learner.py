@@ -53,6 +53,7 @@ from learners.stability.sample_and_aggregate import (
 )
 from learners.stability.sparse_vector import Constants, SparseVectorBudget, plan_sparse_vector
 from learners.stability.stable_queries import QueryRelease, StableQueries
+from learners.stability.vote_view import PLACES, VoteProgress, VoteView, places
 
 Unanswered = Literal["omit", "coin"]
 
@@ -61,6 +62,21 @@ DEFAULT_QUERIES, DEFAULT_HALTS = 1000, 1
 
 #: Work that the default base may spend on a triangle.
 _BASE_BOXES = 256
+
+
+def plan_default(
+    epsilon: float, delta: float, neighbours: Neighbours, private: bool
+) -> SparseVectorBudget:
+    """The budget of a run with default queries, halts and constants."""
+    return plan_sparse_vector(
+        epsilon,
+        delta,
+        queries=DEFAULT_QUERIES,
+        halts=DEFAULT_HALTS,
+        constants="tight",
+        neighbours=neighbours,
+        private=private,
+    )
 
 
 class StabilityLearner(Estimator):
@@ -227,7 +243,7 @@ class StabilityLearner(Estimator):
 
         def progress(trained: int) -> None:
             if watch is not None:
-                watch(SelectionProgress(trained, chunks, float("nan")))
+                watch(VoteProgress(trained, chunks, float("nan")))
 
         chunk = assign_chunks(len(points), chunks, source)
         records: list[QueryRecord] = []
@@ -237,9 +253,28 @@ class StabilityLearner(Estimator):
                 mapper=mapper, progress=progress,
             )  # fmt: skip
 
+            if watch is not None:
+                votes = models.votes(places(self.grid), mapper)
+                margins = ((votes[:, 1] - votes[:, 0]) / chunks).reshape(PLACES, PLACES)
+            asked: list[NDArray[np.int64]] = [np.empty((0, 2), dtype=np.int64)]
+
             def ask(where: NDArray[np.int64]) -> list[QueryRelease]:
                 new = list(answer_votes(queries, models.votes(where, mapper), models))
                 records.extend(new)
+                asked.append(where)
+                if watch is not None:
+                    released = [record.release for record in records]
+                    view = VoteView(
+                        chunks=chunks,
+                        margins=margins,
+                        asked=np.concatenate(asked),
+                        answers=np.array(
+                            [-1 if one.value is None else one.value for one in released], np.int8
+                        ),
+                        halts_left=released[-1].halts_left,
+                        queries_left=released[-1].queries_left,
+                    )
+                    watch(VoteProgress(chunks, chunks, float("nan"), votes=view))
                 return [record.release for record in new]
 
             answers = label_points(ask, self.points, self.grid, queries.queries_left, source)
