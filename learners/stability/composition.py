@@ -13,6 +13,7 @@ advanced  epsilon = sqrt(2 T ln(1/delta)) epsilon0 + T epsilon0 (e^epsilon0 - 1)
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -35,7 +36,7 @@ def optimal_delta(epsilon0: float, count: int, epsilon: float) -> float:
     logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, count + 1)))])
     high = np.arange(count + 1)
     # probability of `high` answers that speak for the data, and their log ratio
-    law = logs[count] - logs - logs[::-1] + high * epsilon0 - count * np.log1p(math.exp(epsilon0))
+    law = logs[count] - logs - logs[::-1] + high * epsilon0 - count * np.logaddexp(0, epsilon0)
     excess = (2 * high - count) * epsilon0 - epsilon
     some = excess > 0
     if not some.any():
@@ -44,6 +45,7 @@ def optimal_delta(epsilon0: float, count: int, epsilon: float) -> float:
     return min(1.0, float(terms.sum()) * (1 + _ROUNDING))
 
 
+@lru_cache(maxsize=256)
 def largest_epsilon0(epsilon: float, delta: float, count: int) -> float:
     """An epsilon0 just below the largest with which `count` mechanisms are (epsilon, delta)-DP.
 

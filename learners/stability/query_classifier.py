@@ -6,7 +6,8 @@ noisy test, ⊥ where it does not, halted after T of these.  Points may be chose
 answers, by several calls.  (epsilon, delta)-DP for all calls together (docs/privacy.md, lemma S5).
 
 The number m of queries and T are public and fixed before the sample is seen.  The noise does
-not depend on m, and grows with the root of T.  Settings with a promise: :mod:`learners.stability.query_settings`.
+not depend on m, and grows with the root of T.  Settings with a promise:
+:mod:`learners.stability.query_settings`.
 """
 
 from __future__ import annotations

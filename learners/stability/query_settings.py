@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from learners.accounting import check_budget
 from learners.estimator import check_count
@@ -91,17 +92,18 @@ def chunks_needed(budget: SparseVectorBudget, beta: float, agreement: float = 2 
     beta : float
         For all queries together, in (0, 1).
     agreement : float
-        Share of the chunks that vote for the winner, in (1/2, 1].
+        Share of the chunks that vote for the winner, in (1/2, 1]; taken to four digits.
 
     Raises
     ------
     ValueError
         If a parameter is out of range.
     """
-    if not 0.5 < agreement <= 1:
+    if not 0.5002 < agreement <= 1:
         raise ValueError(f"agreement must lie in (1/2, 1], got {agreement}")
     # distance >= gap/2 - 1 must exceed w + u
-    return math.ceil((budget.margin + budget.slip(beta) + 2) * 2 / (2 * agreement - 1))
+    share = Fraction(agreement).limit_denominator(10_000)
+    return math.ceil((budget.margin + budget.slip(beta) + 2) * 2 / (2 * share - 1))
 
 
 def printed_chunks(epsilon: float, delta: float, queries: int, halts: int, beta: float) -> int:

@@ -60,8 +60,13 @@ Unanswered = Literal["omit", "coin"]
 #: Public points to be labelled at most, and of these ⊥.
 DEFAULT_QUERIES, DEFAULT_HALTS = 1000, 1
 
-#: Work that the default base may spend on a triangle.
-_BASE_BOXES = 256
+#: Work that the default base, and the last learner, may spend on a triangle, in boxes.
+_BASE_BOXES, _FINAL_BOXES = 256, 1 << 13
+
+
+def final_learner(k: int, grid: int) -> GreedyUnionLearner:
+    """What learns from labelled public points; not private, and need not be."""
+    return GreedyUnionLearner(k=k, grid=grid, loss_weight=1, max_boxes=_FINAL_BOXES)
 
 
 def plan_default(
@@ -305,7 +310,7 @@ class StabilityLearner(Estimator):
         watch: Watch | None,
     ) -> Iterator[StepRecord]:
         """Learn triangles from the labelled points; diagnostics are of the private sample."""
-        final = GreedyUnionLearner(k=k, grid=self.grid, loss_weight=1)
+        final = final_learner(k, self.grid)
         started = time.perf_counter()
         release = final.fit(*known, watch=watch).release_
         assert isinstance(release, CoverRelease)

@@ -1,0 +1,218 @@
+"""Polygons by stability: releases, points, records; and what one chunk may not stop."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from learners.accounting import spent_after
+from learners.randomness import SeededRandom
+from learners.records import CoverRelease, Release, StepRelease
+from learners.selection import Cancelled, SelectionProgress
+from learners.stability.majority_cells import MajorityCells
+from learners.stability.public_points import FIRST_CELLS, label_points, shuffled
+from learners.stability.stability_learner import StabilityLearner, final_learner
+from learners.stability.stable_queries import QueryRelease
+
+D = 64
+
+
+def sample(n: int, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, D + 1, (n, 2))
+    return X, (X.sum(axis=1) <= 60).astype(int)
+
+
+def learner(**more: Any) -> StabilityLearner:
+    given: dict[str, Any] = {
+        "k": 1, "grid": D, "base": MajorityCells(grid=D, cells=8), "epsilon": 2.0, "seed": 3
+    }  # fmt: skip
+    return StabilityLearner(**given | more)
+
+
+class Oracle:
+    """Answers by a function; ⊥ where that says None; counts what is asked."""
+
+    def __init__(self, f: Any, halts: int = 10**9) -> None:
+        self.f, self.halts, self.asked = f, halts, []
+
+    def __call__(self, points: NDArray[np.int64]) -> list[QueryRelease]:
+        found = []
+        for x, y in points.tolist():
+            self.asked.append((x, y))
+            value = self.f(x, y) if self.halts else None
+            status = "answered" if value is not None else "unstable" if self.halts else "halted"
+            self.halts -= status == "unstable"
+            found.append(QueryRelease(len(self.asked), value, status, self.halts, 10**6))
+        return found
+
+
+# -- public points -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 16, 33])
+def test_refined_points_are_asked_once_and_reach_the_border(d: int) -> None:
+    oracle = Oracle(lambda x, y: int(2 * x + y <= d))
+    found = label_points(oracle, "refined", d, 10**6, SeededRandom(1))
+    assert [p for p, _ in found] == oracle.asked
+    assert len(set(oracle.asked)) == len(oracle.asked)
+    assert all(0 <= x <= d and 0 <= y <= d for x, y in oracle.asked)
+    known = {p: a.value for p, a in found}
+    # what was asked tells the whole square: two lattice neighbours that differ enclose the border
+    for x in range(0, d + 1):
+        asked = sorted(y for a, y in known if a == x)
+        for low, high in itertools.pairwise(asked):
+            if known[x, low] != known[x, high] and high - low > 1:
+                assert high - low <= math.ceil(d / FIRST_CELLS)
+    if d >= 16:
+        assert len(known) < (d + 1) ** 2 / 2
+
+
+def test_points_end_with_the_budget_and_with_the_halts() -> None:
+    for choice in ("refined", "random"):
+        oracle = Oracle(lambda x, y: int(x < y))
+        found = label_points(oracle, choice, 100, 40, SeededRandom(2))  # type: ignore[arg-type]
+        assert len(found) == len(oracle.asked) == 40
+    oracle = Oracle(lambda x, y: None if x == 50 else 1, halts=1)
+    found = label_points(oracle, "refined", 100, 1000, SeededRandom(2))
+    # the level in which the run was halted is the last
+    assert len(found) == (FIRST_CELLS + 1) ** 2
+    assert sum(a.status == "unstable" for _, a in found) == 1
+    with pytest.raises(ValueError, match="points must be"):
+        label_points(oracle, "all", 100, 10, SeededRandom(2))  # type: ignore[arg-type]
+
+
+def test_a_shuffle_is_uniform() -> None:
+    source, seen = SeededRandom(5), {}
+    for _ in range(1200):
+        order = tuple(shuffled([(0, 0), (1, 1), (2, 2)], source))
+        seen[order] = seen.get(order, 0) + 1
+    assert len(seen) == 6
+    assert sum((c - 200) ** 2 / 200 for c in seen.values()) < 20.5
+
+
+# -- the learner ---------------------------------------------------------------------------------
+
+
+def test_a_run_releases_polygons_that_can_be_read_back() -> None:
+    X, y = sample(30_000)
+    model = learner().fit(X, y)
+    assert model.score(X, y) > 0.9
+    release = model.release_
+    assert isinstance(release, CoverRelease)
+    assert release.learner == "StabilityLearner"
+    assert Release.from_dict(json.loads(json.dumps(release.to_dict()))) == release
+    assert model.polygons_.is_valid
+    spent = model.privacy_
+    assert spent is not None
+    assert (spent.epsilon, spent.delta, spent.neighbours) == (2.0, 1e-6, "add-remove")
+    assert (spent.account, spent.private, spent.steps) == ("stability", False, 1)
+    assert spent_after(spent, 1) == (2.0, "stability")
+    named = dict(release.parameters)
+    assert set(named) == {
+        "k", "chunks", "queries", "halts", "points", "unanswered", "constants"
+    }  # fmt: skip
+    assert len(model.query_diagnostics_) == len(model.answers_)
+
+
+def test_nothing_public_depends_on_the_number_of_examples() -> None:
+    X, y = sample(30_000)
+    sizes = [dict(learner().fit(X[:n], y[:n]).release_.parameters) for n in (0, 1, 30_000)]
+    assert sizes[0] == sizes[1] == sizes[2]
+
+
+def test_the_polygons_are_a_function_of_the_answers() -> None:
+    X, y = sample(30_000)
+    model = learner().fit(X, y)
+    known = [(p, a.value) for p, a in model.answers_ if a.value is not None]
+    again = final_learner(1, D).fit(
+        np.array([p for p, _ in known]), np.array([v for _, v in known])
+    )
+    assert isinstance(again.release_, CoverRelease)
+    assert isinstance(model.release_, CoverRelease)
+    assert again.release_.pieces == model.release_.pieces
+
+
+def test_records_count_the_private_sample() -> None:
+    X, y = sample(20_000)
+    model = learner(k=2, epsilon=4.0)
+    records = list(model.steps(X, y))
+    assert [r.step for r in records] == list(range(1, len(records) + 1))
+    assert all(r.steps == len(records) for r in records)
+    assert all(isinstance(r.release, StepRelease) for r in records)
+    wrong = float(np.mean(model.predict(X) != y))
+    assert records[-1].diagnostics.empirical_error == pytest.approx(wrong)
+
+
+@pytest.mark.parametrize("points", ["refined", "random"])
+@pytest.mark.parametrize("unanswered", ["omit", "coin"])
+def test_every_choice_runs_and_workers_do_not_matter(points: str, unanswered: str) -> None:
+    X, y = sample(20_000)
+    runs = [
+        learner(points=points, unanswered=unanswered, queries=60, workers=w, epsilon=4.0).fit(X, y)
+        for w in (1, 3)
+    ]
+    assert runs[0].release_ == runs[1].release_
+    assert runs[0].answers_ == runs[1].answers_
+
+
+def test_without_a_seed_a_run_is_private_and_differs() -> None:
+    X, y = sample(3000)
+    runs = [learner(seed=None, queries=30).fit(X, y) for _ in range(2)]
+    assert runs[0].privacy_ is not None
+    assert runs[0].privacy_.private
+    assert runs[0].answers_ != runs[1].answers_
+
+
+def test_the_default_base_learns_a_triangle() -> None:
+    X, y = sample(3000)
+    model = StabilityLearner(k=1, grid=D, chunks=40, epsilon=8.0, seed=1).fit(X, y)
+    assert model.score(X, y) > 0.9
+
+
+def test_a_run_can_be_stopped_and_leaves_nothing() -> None:
+    X, y = sample(2000)
+    seen = []
+
+    def watch(progress: SelectionProgress) -> None:
+        seen.append(progress.trials)
+        if len(seen) == 5:
+            raise Cancelled
+
+    model = learner()
+    with pytest.raises(Cancelled):
+        model.fit(X, y, watch=watch)
+    assert seen == [1, 2, 3, 4, 5]
+    assert not hasattr(model, "release_")
+    assert not hasattr(model, "answers_")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"k": 0}, "k must"), ({"grid": 0}, "grid"), ({"epsilon": 0}, "epsilon"),
+        ({"delta": 1}, "delta"), ({"chunks": 0}, "chunks"), ({"queries": 0}, "queries"),
+        ({"halts": 0}, "halts"), ({"points": "all"}, "points"), ({"unanswered": "x"}, "unanswered"),
+        ({"base": 1}, "fit and predict"), ({"workers": 0}, "workers"),
+        ({"constants": "x"}, "constants"), ({"neighbours": "x"}, "neighbours"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_before_anything_is_drawn(
+    wrong: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        learner(**wrong).steps(np.array([[0, 1]] if "grid" in wrong else [[3, 4]]), [1])
+
+
+def test_conventions_of_estimators() -> None:
+    model = learner()
+    assert model.get_params()["chunks"] is None
+    assert model.set_params(halts=3).halts == 3
+    with pytest.raises(ValueError, match="not been fitted"):
+        model.predict([[1, 1]])

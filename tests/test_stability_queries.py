@@ -1,0 +1,474 @@
+"""Chunks, votes of models, private classification queries: laws, neighbours, promises."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+import warnings
+from collections import Counter
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeClassifier
+
+from learners.finite_class import ThresholdClass
+from learners.finite_class_learner import FiniteClassLearner
+from learners.pac import clopper_pearson
+from learners.randomness import SeededRandom, SystemRandom
+from learners.selection import Cancelled
+from learners.stability.label_private import (
+    LabelPrivateLearner,
+    random_rows,
+    retraining_error,
+)
+from learners.stability.majority_cells import MajorityCells
+from learners.stability.query_classifier import StableQueryClassifier
+from learners.stability.query_settings import (
+    chunks_needed,
+    halts_needed,
+    plan_queries,
+    printed_chunks,
+)
+from learners.stability.sample_and_aggregate import (
+    ChunkModels,
+    assign_chunks,
+    split_chunks,
+    train_chunks,
+)
+from learners.stability.sparse_vector import plan_sparse_vector
+from learners.stability.votes import distances, winners
+from tests.test_stability_mechanisms import Law, exact_delta, query_law
+
+CLASSES = np.array([0, 1])
+
+
+class Majority:
+    """The label of most examples, 0 of equals."""
+
+    def fit(self, X: Any, y: Any) -> Majority:
+        self.label = int(2 * np.sum(y) > len(y))
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        return np.full(len(X), self.label)
+
+
+class Slow(Majority):
+    """Takes longer for some chunks than for others."""
+
+    def fit(self, X: Any, y: Any) -> Majority:
+        time.sleep(0.002 * (len(y) % 3))
+        return super().fit(X, y)
+
+
+class Broken:
+    """Fails where an example at 13 is seen, and predicts nonsense where one at 7 is."""
+
+    def fit(self, X: Any, y: Any) -> Broken:
+        if (X == 13).any():
+            raise RuntimeError("thirteen")
+        self.odd = bool((X == 7).any())
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return np.full(3, 5) if self.odd else np.ones(len(X), dtype=int)
+
+
+def sample(n: int, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 17, (n, 2))
+    return X, (X[:, 0] > 8).astype(int)
+
+
+# -- chunks --------------------------------------------------------------------------------------
+
+
+def test_every_record_goes_to_one_chunk_by_a_coin_of_its_own() -> None:
+    chunk = assign_chunks(6000, 5, SeededRandom(1))
+    sizes = np.bincount(chunk, minlength=5)
+    assert ((sizes - 1200) ** 2 / 1200).sum() < 18.5
+    pairs = np.bincount(5 * chunk[::2] + chunk[1::2], minlength=25)
+    assert ((pairs - 120) ** 2 / 120).sum() < 51.2
+    X = np.arange(12).reshape(6, 2)
+    parts = list(split_chunks(X, np.arange(6), np.array([2, 0, 2, 2, 0, 4]), 5))
+    assert [y.tolist() for _, y in parts] == [[1, 4], [], [0, 2, 3], [], [5]]
+    assert parts[2][0].tolist() == X[[0, 2, 3]].tolist()
+
+
+def test_one_record_changes_one_model_and_one_vote() -> None:
+    """Add, remove or replace, at any place of the sample, with the other records' coins kept."""
+    X, y = sample(60)
+    chunk = assign_chunks(61, 7, SeededRandom(2))
+    base = MajorityCells(grid=16, cells=4)
+    points = X[:20]
+
+    def votes(rows: list[int], labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        models = train_chunks(base, X[rows], labels[rows], chunk[rows], 7, CLASSES).models
+        return [m.predict(points) for m in models]
+
+    rows = list(range(60))
+    whole = votes(rows, y)
+    for gone in range(0, 60, 7):
+        other = votes([r for r in rows if r != gone], y)
+        differ = [i for i in range(7) if (whole[i] != other[i]).any()]
+        assert set(differ) <= {int(chunk[gone])}
+        flipped = y.copy()
+        flipped[gone] ^= 1
+        differ = [i for i in range(7) if (whole[i] != votes(rows, flipped)[i]).any()]
+        assert set(differ) <= {int(chunk[gone])}
+
+
+@pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])
+def test_votes_do_not_depend_on_who_trains(pool: type[Executor]) -> None:
+    X, y = sample(300)
+    y = (np.random.default_rng(1).random(300) < 0.5).astype(int)
+    chunk = assign_chunks(300, 40, SeededRandom(3))
+    alone = train_chunks(Slow(), X, y, chunk, 40, CLASSES)
+    with pool(2) as executor:
+        together = train_chunks(Slow(), X, y, chunk, 40, CLASSES, mapper=executor.map)
+        assert [m.predict(X[:1]) for m in together.models] == [
+            m.predict(X[:1]) for m in alone.models
+        ]
+        np.testing.assert_array_equal(together.votes(X, executor.map), alone.votes(X))
+
+
+def test_whatever_happens_in_a_chunk_is_a_vote() -> None:
+    X = np.array([[1], [2], [13], [3], [7], [4], [5], [6]])
+    y = np.array([1, 0, 1, 0, 1, 0, 1, 1])
+    chunk = np.array([0, 0, 1, 1, 2, 2, 4, 4])
+    with pytest.warns(UserWarning, match="training on a chunk failed"):
+        models = train_chunks(Broken(), X, y, chunk, 5, CLASSES)
+    with pytest.warns(UserWarning, match="predicting on a chunk failed"):
+        counts = models.votes(X[:2])
+    # trained; failed; nonsense; empty; one label alone
+    assert models.failed == 1
+    assert models.sizes.tolist() == [2, 2, 2, 0, 2]
+    assert counts.tolist() == [[3, 2], [3, 2]]
+    assert models.models[4].predict([0, 0]).tolist() == [1, 1]
+    unknown = ChunkModels((Majority().fit(X, [1]),), np.array([0, 2]), models.sizes, 0)
+    assert unknown.votes(X[:1]).tolist() == [[1, 0]]
+
+
+def test_a_person_who_stops_is_obeyed() -> None:
+    class Stopped(Majority):
+        def fit(self, X: Any, y: Any) -> Majority:
+            raise Cancelled
+
+    X, y = sample(50)
+    with pytest.raises(Cancelled):
+        train_chunks(Stopped(), X, y, np.zeros(50, dtype=np.int64), 1, CLASSES)
+
+
+# -- the whole mechanism, enumerated -------------------------------------------------------------
+
+
+def answers_law(labels: tuple[int, ...], chunks: int, m: int, budget: Any) -> Law:
+    """Answers to m equal queries, over all ways to divide the records among the chunks."""
+    found: Law = {}
+    ways = list(itertools.product(range(chunks), repeat=len(labels)))
+    laws: dict[tuple[int, int], Law] = {}
+    for way in ways:
+        votes = [0, 0]
+        for chunk in range(chunks):
+            own = [label for label, where in zip(labels, way, strict=True) if where == chunk]
+            votes[int(2 * sum(own) > len(own))] += 1
+        key = int(winners(np.array([votes]))[0]), int(distances(np.array([votes]))[0])
+        if key not in laws:
+            laws[key] = query_law((key[0],) * m, (key[1],) * m, budget)
+        for answers, p in laws[key].items():
+            found[answers] = found.get(answers, 0.0) + p / len(ways)
+    return found
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "halts"), [(1.0, 0.3, 1), (0.5, 0.2, 2)])
+def test_whole_runs_keep_epsilon_and_delta_for_all_neighbours(
+    epsilon: float, delta: float, halts: int
+) -> None:
+    chunks, m = 3, 2
+    budget = plan_sparse_vector(epsilon, delta, queries=m, halts=halts)
+    laws = {
+        labels: answers_law(labels, chunks, m, budget)
+        for n in range(5)
+        for labels in itertools.product((0, 1), repeat=n)
+    }
+    worst = 0.0
+    for labels, law in laws.items():
+        others = [labels[:i] + labels[i + 1 :] for i in range(len(labels))]
+        others += [(*labels[:i], 1 - labels[i], *labels[i + 1 :]) for i in range(len(labels))]
+        for other in others:
+            spent = max(
+                exact_delta(law, laws[other], epsilon), exact_delta(laws[other], law, epsilon)
+            )
+            assert spent <= delta
+            worst = max(worst, spent)
+    assert worst > 0
+
+
+def test_the_classifier_follows_that_law() -> None:
+    labels = (1, 1, 0, 1)
+    budget = plan_sparse_vector(1.0, 0.3, queries=2, halts=1)
+    law = answers_law(labels, 3, 2, budget)
+    runs, seen = 800, Counter[tuple[int | None, ...]]()
+    for seed in range(runs):
+        model = StableQueryClassifier(
+            base=Majority(), epsilon=1.0, delta=0.3, queries=2, chunks=3, seed=seed
+        ).fit(np.zeros((4, 1)), labels)
+        records = list(model.steps(np.zeros((2, 1))))
+        seen[tuple(r.release.value for r in records if r.release.status != "halted")] += 1
+    chi = sum((seen[t] - runs * p) ** 2 / (runs * p) for t, p in law.items())
+    assert set(seen) <= set(law)
+    assert chi < 24.3
+
+
+def test_an_audit_finds_no_more_than_epsilon() -> None:
+    """A lower confidence bound on epsilon, from runs on neighbours that decide the winner.
+
+    The same audit of a run without noise finds far more.
+    """
+    epsilon, delta, runs, chunks = 1.0, 0.05, 150, 5
+
+    def count(labels: list[int], quiet: bool) -> Counter[tuple[Any, ...]]:
+        seen = Counter[tuple[Any, ...]]()
+        for seed in range(runs):
+            model = StableQueryClassifier(
+                base=Majority(), epsilon=1000.0 if quiet else epsilon, delta=delta,
+                queries=3, halts=2, chunks=chunks, seed=10**6 * len(labels) + seed,
+            ).fit(np.zeros((len(labels), 1)), np.array(labels, dtype=int))  # fmt: skip
+            seen[tuple(r.release.value for r in model.steps(np.zeros((3, 1))))] += 1
+        return seen
+
+    def bound(one: Counter[tuple[Any, ...]], two: Counter[tuple[Any, ...]]) -> float:
+        best = 0.0
+        for event in set(one) | set(two):
+            for a, b in ((one, two), (two, one)):
+                low = clopper_pearson(a[event], runs, 0.9999)[0] - delta
+                high = clopper_pearson(b[event], runs, 0.9999)[1]
+                if low > 0:
+                    best = max(best, math.log(low / high))
+        return best
+
+    # the default label 0 wins by one vote, or 1 does
+    few, more = [1] * 4, [1] * 5
+    assert bound(count(few, False), count(more, False)) <= epsilon
+    assert bound(count([1], True), count([1] * 30, True)) > epsilon
+
+
+# -- the classifier ------------------------------------------------------------------------------
+
+
+def test_stable_queries_are_answered_exactly_and_the_rest_is_visible() -> None:
+    X, y = sample(20_000)
+    model = StableQueryClassifier(
+        base=MajorityCells(grid=16, cells=2), queries=40, halts=2, epsilon=4.0, seed=3
+    ).fit(X, y)
+    points = np.array([[1, 5], [15, 5], [4, 2]])
+    records = list(model.steps(points))
+    assert [r.release.value for r in records] == [0, 1, 0]
+    assert [r.release.queries_left for r in records] == [39, 38, 37]
+    chunks = dict(model.release_.parameters)["chunks"]
+    for record in records:
+        assert sum(record.diagnostics.votes) == chunks
+        assert record.diagnostics.winner == record.release.value
+    assert (model.queries_left_, model.halts_left_) == (37, 2)
+    assert sum(model.diagnostics_.sizes) == 20_000
+    # a release names nothing of the sample
+    public = {"queries", "halts", "chunks", "constants"}
+    assert {name for name, _ in model.release_.parameters} == public
+    other = StableQueryClassifier(
+        base=MajorityCells(grid=16, cells=2), queries=40, halts=2, epsilon=4.0, seed=3
+    ).fit(X[:9000], np.random.default_rng(1).integers(0, 2, 9000))
+    assert other.release_ == model.release_
+    answers = other.answer(points)
+    assert answers.tolist() == [-1, -1, -1]
+    assert other.halts_left_ == 0
+    with pytest.raises(ValueError, match="too many"):
+        other.steps(np.zeros((38, 2), dtype=int))
+
+
+def test_any_object_and_many_classes_will_do() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((40_000, 2))
+    y = 10 * (X[:, 0] > 0.5) + (X[:, 1] > 0.5)
+    model = StableQueryClassifier(
+        base=DecisionTreeClassifier(max_depth=4, random_state=0), classes=[0, 1, 10, 11],
+        queries=10, epsilon=2.0, seed=1, workers=2,
+    ).fit(X, y)  # fmt: skip
+    points = [[0.2, 0.2], [0.2, 0.9], [0.9, 0.2], [0.8, 0.8]]
+    assert model.answer(points).tolist() == [0, 1, 10, 11]
+    assert model.privacy_ is not None
+    assert not model.privacy_.private
+    # a factory is as good
+    again = StableQueryClassifier(
+        base=lambda: DecisionTreeClassifier(max_depth=4, random_state=0),
+        classes=[0, 1, 10, 11], queries=10, epsilon=2.0, seed=1,
+    ).fit(X, y)  # fmt: skip
+    assert again.answer(points).tolist() == [0, 1, 10, 11]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"base": 3}, "must have fit"), ({"chunks": 0}, "chunks"), ({"queries": 0}, "queries"),
+        ({"halts": 1.5}, "halts"), ({"classes": [0]}, "classes"), ({"classes": [0, 0]}, "differ"),
+        ({"epsilon": -1}, "epsilon"), ({"workers": 0}, "workers"), ({"classes": [1, 2]}, "row"),
+    ],
+)  # fmt: skip
+def test_classifiers_say_what_is_wrong(wrong: dict[str, Any], message: str) -> None:
+    X, y = sample(30)
+    model = StableQueryClassifier(base=Majority())
+    with pytest.raises(ValueError, match=message):
+        model.set_params(**wrong).fit(X, y)
+    assert not hasattr(model, "release_")
+
+
+def test_a_classifier_must_be_fitted_and_examples_match() -> None:
+    model = StableQueryClassifier(base=Majority())
+    with pytest.raises(ValueError, match="not been fitted"):
+        model.steps([[1]])
+    with pytest.raises(ValueError, match="same examples"):
+        model.fit([[1], [2]], [1])
+    assert isinstance(SystemRandom().private, bool)
+
+
+# -- settings ------------------------------------------------------------------------------------
+
+
+def test_settings_are_the_formulas() -> None:
+    m, alpha, gamma, beta = 400, 0.02, 0.1, 0.1
+    assert halts_needed(m, alpha, beta) == math.ceil(
+        3 * (alpha * m + math.sqrt(m * math.log(1 / beta) / 2))
+    )
+    assert halts_needed(m, alpha, beta, gamma=gamma, constants="printed") == math.ceil(
+        3 * ((alpha + gamma) * m + math.sqrt(m * math.log(m / beta) / 2))
+    )
+    settings = plan_queries(1.0, 1e-6, queries=m, alpha=alpha, beta=beta)
+    printed = plan_queries(1.0, 1e-6, queries=m, alpha=alpha, beta=beta, constants="printed")
+    assert settings.chunks < printed.chunks
+    assert settings.error == settings.halts / m
+    assert printed.chunks == printed_chunks(1.0, 1e-6, m, printed.halts, beta)
+    budget = plan_sparse_vector(1.0, 1e-6, queries=m, halts=3)
+    assert chunks_needed(budget, beta) == 6 * (budget.margin + budget.slip(beta) + 2)
+    for bad in ({"alpha": 2.0}, {"beta": 0.0}, {"gamma": -1.0}):
+        with pytest.raises(ValueError, match="must lie"):
+            halts_needed(**{"queries": 5, "alpha": 0.1, "beta": 0.1} | bad)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="agreement"):
+        chunks_needed(budget, beta, 0.5)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+def test_corollary_4_1_holds_at_its_numbers(gamma: float) -> None:
+    """Chunks of thresholds that err by about alpha; at epsilon = 10, the tight constants.
+
+    The printed ones ask for some 100,000 chunks here.
+    """
+    m, alpha, beta, runs = 150, 0.02, 0.2, 60
+    settings = plan_queries(10.0, 1e-6, queries=m, alpha=alpha, beta=beta, gamma=gamma)
+    budget = plan_sparse_vector(10.0, 1e-6, queries=m, halts=settings.halts)
+    from learners.stability.stable_queries import StableQueries
+
+    rng = np.random.default_rng(0)
+    failures = 0
+    for seed in range(runs):
+        # a threshold off by e errs with probability e; labels of noise gamma are never right
+        cuts = 0.5 + rng.uniform(-2 * alpha, 2 * alpha, settings.chunks)
+        points = rng.random(m)
+        ones = np.searchsorted(np.sort(cuts), points)
+        counts = np.stack([settings.chunks - ones, ones], axis=1)
+        truth = (points > 0.5) ^ (rng.random(m) < gamma)
+        queries = StableQueries(budget, SeededRandom(seed))
+        wrong = 0
+        firsts, far = winners(counts).tolist(), distances(counts).tolist()
+        for first, distance, right in zip(firsts, far, truth, strict=True):
+            wrong += queries.ask(first, distance).value != right
+        failures += wrong > settings.halts
+    assert clopper_pearson(failures, runs, 0.999)[0] <= beta
+    assert failures == 0
+
+
+# -- algorithm 5 ---------------------------------------------------------------------------------
+
+
+def test_random_rows_are_a_uniform_subset() -> None:
+    source = SeededRandom(4)
+    seen = Counter(tuple(random_rows(4, 2, source)) for _ in range(3000))
+    assert len(seen) == 12
+    assert sum((c - 250) ** 2 / 250 for c in seen.values()) < 31.3
+
+
+def test_theorem_4_6_holds_at_its_numbers() -> None:
+    """Private thresholds through public points, at epsilon = 20 and the tight constants."""
+    size, m, beta = 60, 150, 0.2
+    concepts = ThresholdClass(size)
+    settings = plan_queries(20.0, 1e-6, queries=m, alpha=0.02, beta=beta / 2)
+    bound = retraining_error(settings.halts, m, concepts.size, beta / 2)
+    assert bound < 1
+    rng = np.random.default_rng(5)
+    errors = []
+    for seed in range(4):
+        n = 100 * settings.chunks
+        X = rng.integers(0, size, n)
+        learner = LabelPrivateLearner(
+            base=FiniteClassLearner(concepts=concepts), epsilon=20.0, queries=m,
+            halts=settings.halts, chunks=settings.chunks, seed=seed,
+        ).fit(X, X >= 23, public=rng.integers(0, size, m))  # fmt: skip
+        domain = np.arange(size)
+        errors.append(float(np.mean(learner.predict(domain) != (domain >= 23))))
+        assert learner.release_.protects == "examples"
+    assert max(errors) <= bound
+    # the promise is loose
+    assert np.median(errors) < 0.1
+
+
+def test_a_split_protects_labels_and_says_so() -> None:
+    X, y = sample(20_000)
+    common: dict[str, Any] = {
+        "base": MajorityCells(grid=16, cells=2), "queries": 60, "epsilon": 2.0, "seed": 5
+    }  # fmt: skip
+    learner = LabelPrivateLearner(**common).fit(X, y)
+    release = learner.release_
+    assert release.protects == "labels"
+    assert release.privacy.neighbours == "replace-one"
+    assert len(release.answers) == 60
+    assert np.mean(learner.predict(X) == y) > 0.85
+    with pytest.raises(ValueError, match="only labels are protected"):
+        LabelPrivateLearner(**common, neighbours="add-remove").fit(X, y)
+    with pytest.raises(ValueError, match="too few"):
+        LabelPrivateLearner(**common).fit(X[:60], y[:60])
+    with pytest.raises(ValueError, match="public must hold"):
+        LabelPrivateLearner(**common).fit(X, y, public=X[:61])
+
+
+def test_coins_and_omissions() -> None:
+    X, y = sample(20_000)[0], np.random.default_rng(1).integers(0, 2, 20_000)
+    common: dict[str, Any] = {"base": MajorityCells(grid=16, cells=2), "queries": 200, "seed": 5}
+    public = np.repeat([[3, 3]], 200, axis=0)
+    # labels are coins: everything is ⊥
+    coins = LabelPrivateLearner(**common, final=Majority).fit(X, y, public=public)
+    assert {a.value for a in coins.release_.answers} == {None}
+    assert [a.status for a in coins.release_.answers[:2]] == ["unstable", "halted"]
+    omitted = LabelPrivateLearner(**common, unanswered="omit").fit(X, y, public=public)
+    assert omitted.predict(X[:3]).tolist() == [0, 0, 0]
+
+    class Remember(Majority):
+        def fit(self, X: Any, y: Any) -> Majority:
+            self.seen = np.asarray(y)
+            return super().fit(X, y)
+
+    told = LabelPrivateLearner(**common, final=Remember).fit(X, y, public=public)
+    assert 60 < told.release_.model.seen.sum() < 140
+    with pytest.raises(ValueError, match="unanswered"):
+        LabelPrivateLearner(**common, unanswered="guess").fit(X, y, public=public)  # type: ignore[arg-type]
+
+
+def test_warnings_do_not_stop_a_run() -> None:
+    X = np.arange(400).reshape(-1, 1) % 20
+    y = np.arange(400) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = StableQueryClassifier(base=Broken(), chunks=30, queries=3, seed=2).fit(X, y)
+        assert len(model.answer(X[:3])) == 3
+    assert model.diagnostics_.failed > 0

@@ -1,0 +1,394 @@
+"""Soft labels, on-average stability, SGD and quality: laws, bounds and identities."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from learners.noise_arrays import below_array
+from learners.pac import clopper_pearson
+from learners.randomness import SeededRandom
+from learners.stability.gradient_descent import (
+    LARGEST_STEP,
+    GradientDescentClassifier,
+    lift,
+    prediction_stability,
+    uniform_stability,
+)
+from learners.stability.on_average_stability import (
+    estimate_stability,
+    most_outliers,
+    outlier_share,
+)
+from learners.stability.quality import (
+    agreement,
+    check_randomization,
+    quality,
+    stable_histograms,
+    stable_queries,
+)
+from learners.stability.sample_and_aggregate import ConstantModel, assign_chunks
+from learners.stability.soft_labels import (
+    Bins,
+    SoftQueries,
+    StableSoftClassifier,
+    bin_counts,
+    plan_soft_queries,
+    soft_predictions,
+)
+from learners.stability.sparse_vector import SparseVectorBudget
+from learners.stability.votes import distances
+from tests.test_stability_mechanisms import exact_delta, pass_law
+
+BINS: tuple[Bins, Bins] = ("plain", "shifted")
+
+
+# -- bins ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [1.0, 0.5, 0.3, 0.1, 0.07])
+def test_an_interval_of_half_a_width_lies_in_one_bin_of_either(width: float) -> None:
+    for start in np.linspace(0, 1 - width / 2, 97):
+        inside = np.clip(start + np.linspace(0, width / 2 * (1 - 1e-9), 7), 0, 1)
+        alone = [np.count_nonzero(bin_counts(inside, width, bins)[0]) == 1 for bins in BINS]
+        assert any(alone)
+
+
+@pytest.mark.parametrize("width", [1.0, 0.5, 0.3, 0.1])
+@pytest.mark.parametrize("bins", BINS)
+def test_a_middle_is_within_half_a_width_and_every_prediction_counts(
+    width: float, bins: Bins
+) -> None:
+    for value in np.linspace(0, 1, 301):
+        counts, middles = bin_counts(np.array([value]), width, bins)
+        assert counts.sum() == 1
+        assert len(counts) == len(middles) >= 2
+        assert abs(middles[counts.argmax()] - value) <= width / 2 + 1e-12
+
+
+# -- privacy -------------------------------------------------------------------------------------
+
+
+def soft_law(
+    columns: list[NDArray[np.float64]], width: float, budget: SparseVectorBudget
+) -> dict[tuple[object, ...], float]:
+    """Probability of every sequence of answers, each (value, bins) or None."""
+
+    # the sequence of tests depends on their outcomes: follow every path
+    found: dict[tuple[object, ...], float] = {}
+    laws: dict[tuple[int, ...], dict[tuple[bool, ...], float]] = {}
+
+    def probability(far: tuple[int, ...], outcomes: tuple[bool, ...]) -> float:
+        if far not in laws:
+            laws[far] = pass_law(far, budget, reach=150)
+        return laws[far].get(outcomes, 0.0)
+
+    def step(at: int, which: int, far: tuple[int, ...], out: tuple[bool, ...],
+             told: tuple[object, ...]) -> None:  # fmt: skip
+        if out.count(False) == budget.halts or at == len(columns):
+            rest = (None,) * (len(columns) - len(told))
+            found[told + rest] = found.get(told + rest, 0.0) + probability(far, out)
+            return
+        counts, middles = bin_counts(columns[at], width, BINS[which])
+        distance = int(distances(counts[None])[0])
+        value = (float(middles[counts.argmax()]), BINS[which])
+        step(at + 1, 0, (*far, distance), (*out, True), (*told, value))
+        after = (at + 1, 0) if which else (at, 1)
+        more = (*told, None) if which else told
+        step(*after, (*far, distance), (*out, False), more)
+
+    step(0, 0, (), (), ())
+    return found
+
+
+def test_soft_answers_keep_epsilon_and_delta_for_every_moved_prediction() -> None:
+    epsilon, delta, width = 1.0, 0.3, 0.5
+    budget = plan_soft_queries(epsilon, delta, queries=2, halts=1)
+    assert (budget.queries, budget.halts) == (4, 2)
+    levels = np.array([0.1, 0.3, 0.6, 0.9])
+    columns = [levels[list(c)] for c in itertools.combinations_with_replacement(range(4), 3)]
+    worst = 0.0
+    for one in columns:
+        law = soft_law([one, one], width, budget)
+        assert sum(law.values()) == pytest.approx(1)
+        for level in levels:
+            other = np.array([level, *one[1:]])
+            moved = soft_law([other, other], width, budget)
+            spent = max(exact_delta(law, moved, epsilon), exact_delta(moved, law, epsilon))
+            assert spent <= delta
+            worst = max(worst, spent)
+    assert worst > delta / 20
+
+
+def test_soft_queries_follow_that_law() -> None:
+    budget = plan_soft_queries(1.0, 0.3, queries=2, halts=1)
+    column = np.array([0.2, 0.3, 0.7, 0.6, 0.6])
+    law = soft_law([column, column], 0.5, budget)
+    runs, seen = 2000, dict.fromkeys(law, 0)
+    source = SeededRandom(1)
+    for _ in range(runs):
+        queries = SoftQueries(budget, source)
+        told = [queries.ask(column, 0.5).release for _ in range(2)]
+        seen[tuple(None if a.value is None else (a.value, a.bins) for a in told)] += 1
+    chi = sum((seen[t] - runs * p) ** 2 / (runs * p) for t, p in law.items() if p > 0)
+    assert chi < 2 * len(law) + 15
+
+
+# -- soft queries --------------------------------------------------------------------------------
+
+
+def test_predictions_across_a_border_are_answered_by_shifted_bins() -> None:
+    budget = plan_soft_queries(1.0, 1e-6, queries=5, halts=2)
+    chunks = 40 * budget.margin
+    around = np.linspace(0.48, 0.52, chunks)
+    queries = SoftQueries(budget, SeededRandom(1))
+    first = queries.ask(around, 0.1)
+    assert (first.release.bins, first.release.failed) == ("shifted", 1)
+    assert first.release.value == pytest.approx(0.5)
+    assert first.release.failures_left == 3
+    assert first.diagnostics.distance_plain < first.diagnostics.distance_shifted
+    # a width of its own: all in one plain bin, no failure
+    assert queries.ask(around, 1.0).release.failed == 0
+    # no answer: two failures
+    spread = queries.ask(np.linspace(0, 1, chunks), 0.01).release
+    assert (spread.value, spread.failed, spread.failures_left) == (None, 2, 1)
+    last = [queries.ask(np.linspace(0, 1, chunks), 0.01).release for _ in range(2)]
+    assert [(r.failed, r.failures_left) for r in last] == [(1, 0), (0, 0)]
+    with pytest.raises(ValueError, match="used up"):
+        queries.ask(around, 0.1)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0])
+def test_printed_soft_constants(epsilon: float) -> None:
+    m, halts, delta = 50, 4, 1e-6
+    budget = plan_soft_queries(epsilon, delta, queries=m, halts=halts, constants="printed")
+    rate = math.sqrt(64 * halts * math.log(2 / delta)) / epsilon
+    assert float(budget.threshold_scale) == pytest.approx(rate, rel=1e-5)
+    assert budget.margin == pytest.approx(2 * rate * math.log(4 * m / delta), abs=2)
+
+
+def draw_disc(count: int, rng: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any]]:
+    X = rng.integers(0, 65, (count, 2))
+    inside = ((X - 32) ** 2).sum(axis=1) < 20**2
+    return X, (inside ^ (rng.random(count) < 0.05)).astype(int)
+
+
+def test_private_soft_labels_come_close_to_the_mean_prediction() -> None:
+    X, y = draw_disc(30_000, np.random.default_rng(1))
+    base = GradientDescentClassifier(grid=64, steps=100, rate=0.5)
+    model = StableSoftClassifier(
+        base=base, epsilon=4.0, queries=10, halts=2, width=0.2, seed=2
+    ).fit(X, y)
+    points = np.array([[32, 32], [1, 1], [60, 60], [32, 60]])
+    records = list(model.steps(points, widths=[0.2, 0.3, 0.3, 0.2]))
+    for record in records:
+        assert record.release.value is not None
+        off = abs(record.release.value - record.diagnostics.mean)
+        assert off <= record.release.width
+    assert records[0].release.value > records[1].release.value
+    again = StableSoftClassifier(
+        base=base, epsilon=4.0, queries=10, halts=2, width=0.2, seed=2, workers=3
+    ).fit(X, y)
+    widths = [0.2, 0.3, 0.3, 0.2]
+    assert [r.release for r in again.steps(points, widths)] == [r.release for r in records]
+    with pytest.raises(ValueError, match="too many"):
+        model.steps(np.zeros((7, 2), dtype=int))
+    with pytest.raises(ValueError, match="width"):
+        model.steps(points, widths=[2.0] * 4)
+    with pytest.raises(ValueError, match="shape"):
+        model.steps(points, widths=[0.1])
+    with pytest.raises(ValueError, match=r"row 1.*\[0, 1\]"):
+        model.fit(X[:2], [0.0, 1.5])
+    assert not hasattr(model, "release_")
+
+
+def test_what_is_no_prediction_is_0() -> None:
+    class Odd:
+        def __init__(self, values: Any) -> None:
+            self.values = values
+
+        def predict(self, X: Any) -> Any:
+            return self.values
+
+    models = (Odd([0.5, np.nan]), Odd([-3.0, 7.0]), Odd(["a", "b"]), ConstantModel(1))
+    with pytest.warns(UserWarning, match="failed"):
+        found = soft_predictions(models, np.zeros((2, 1)))
+    assert found.tolist() == [[0.5, 0], [0, 1], [0, 0], [1, 1]]
+
+
+# -- on-average stability ------------------------------------------------------------------------
+
+
+class Mean:
+    """Predicts the share of label 1: gamma^2 = 2 p (1 - p) / n^2, Efron-Stein an equality."""
+
+    def fit(self, X: Any, y: Any) -> Mean:
+        self.share = float(np.mean(y))
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        return np.full(len(X), self.share)
+
+
+def test_the_estimator_finds_a_stability_that_is_known() -> None:
+    rng, p, n = np.random.default_rng(3), 0.3, 10
+
+    def draw(count: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        return np.zeros((count, 1)), (rng.random(count) < p).astype(float)
+
+    found = estimate_stability(Mean(), draw, np.zeros((2, 1)), n=n, runs=4000)
+    exact = 2 * p * (1 - p) / n**2
+    assert found.squared == pytest.approx(exact, rel=0.1)
+    assert found.mean_squared == pytest.approx(found.squared)
+    assert found.upper >= exact
+    assert found.variance == pytest.approx(p * (1 - p) / n, rel=0.1)
+    assert found.variance_bound == pytest.approx(found.variance, rel=0.15)
+
+
+def test_lemma_5_8_bounds_outliers() -> None:
+    rng, p, n, width, chunks, runs = np.random.default_rng(4), 0.3, 200, 0.4, 60, 300
+    share = outlier_share(n, 2 * p * (1 - p) / n**2, width)
+    assert 0 < share < 0.2
+    most, exceeded, outside = most_outliers(chunks, share, 0.1), 0, 0.0
+    for _ in range(runs):
+        means = (rng.random((chunks, n)) < p).mean(axis=1)
+        off = int((np.abs(means - p) > width / 4).sum())
+        outside += off / chunks / runs
+        exceeded += off > most
+    assert outside <= share
+    assert clopper_pearson(exceeded, runs, 0.999)[0] <= 0.1
+    assert most_outliers(10, 1.0, 0.1) == 10
+    for bad in (0.0, 1.0):
+        with pytest.raises(ValueError, match="beta"):
+            most_outliers(10, 0.1, bad)
+
+
+# -- gradient descent ----------------------------------------------------------------------------
+
+
+def test_lifted_points_have_length_at_most_one() -> None:
+    points = np.array(list(itertools.product(range(17), repeat=2)))
+    lengths = (lift(points, 16) ** 2).sum(axis=1)
+    assert lengths.max() == pytest.approx(1)
+    assert (lengths <= 1 + 1e-12).all()
+
+
+def test_a_step_is_the_gradient_of_the_logistic_loss() -> None:
+    X, y = np.array([[3, 9], [14, 2]]), np.array([1, 0])
+    one = GradientDescentClassifier(grid=16, steps=1, rate=0.5, coins=7).fit(X, y)
+    row = int(below_array(SeededRandom(7), 2, 1)[0])
+    sign, z = 2 * y[row] - 1, lift(X, 16)[row]
+
+    def loss(w: NDArray[np.float64]) -> float:
+        return math.log1p(math.exp(-sign * float(w @ z)))
+
+    slope = [(loss(e) - loss(-e)) / 2e-5 for e in 1e-5 * np.eye(6)]
+    np.testing.assert_allclose(one.weights_, -0.5 * np.array(slope), atol=1e-9)
+
+
+@pytest.mark.parametrize("rate", [0.5, LARGEST_STEP])
+def test_the_distance_of_neighbouring_runs_stays_within_hardt_recht_singer(rate: float) -> None:
+    n, steps, runs = 40, 80, 120
+    rng = np.random.default_rng(6)
+    apart, moved = [], []
+    for run in range(runs):
+        X, y = draw_disc(n + 1, rng)
+        place = int(rng.integers(n))
+        other = np.arange(n)
+        other[place] = n
+        pair = [
+            GradientDescentClassifier(grid=64, steps=steps, rate=rate, coins=run).fit(X[r], y[r])
+            for r in (np.arange(n), other)
+        ]
+        gap = float(np.linalg.norm(pair[0].weights_ - pair[1].weights_))
+        hits = int((below_array(SeededRandom(run), n, steps) == place).sum())
+        # for every choice of coins: 2 L eta for each time that the example is met
+        assert gap <= 2 * rate * hits + 1e-9
+        apart.append(gap)
+        points = rng.integers(0, 65, (30, 2))
+        first, second = (m.predict_proba(points)[:, 1] for m in pair)
+        assert np.abs(first - second).max() <= gap / 4 + 1e-12
+        moved.append(float(((first - second) ** 2).max()))
+    assert np.mean(apart) <= uniform_stability(n, steps, rate)
+    assert np.mean(moved) <= prediction_stability(n, steps, rate)
+    if rate < 1:
+        assert np.mean(apart) > 0.1 * uniform_stability(n, steps, rate)
+
+
+def test_the_second_moment_is_that_of_a_binomial_count() -> None:
+    n, steps, rate = 7, 11, 0.3
+    hits = [Fraction(math.comb(steps, h) * (n - 1) ** (steps - h), n**steps) for h in range(12)]
+    second = sum(p * h * h for h, p in enumerate(hits))
+    assert prediction_stability(n, steps, rate) == pytest.approx(4 * rate**2 * float(second) / 16)
+    assert uniform_stability(n, steps, rate) == pytest.approx(2 * steps * rate / n)
+
+
+def test_the_reduction_from_sgd_to_a_stable_histogram() -> None:
+    """Measured: gamma below its bound, variance below Efron and Stein's, outliers as in 5.8."""
+    n, steps, rate, width = 300, 60, 0.2, 0.2
+    rng = np.random.default_rng(8)
+    base = GradientDescentClassifier(grid=64, steps=steps, rate=rate)
+    points = rng.integers(0, 65, (12, 2))
+    found = estimate_stability(base, lambda c: draw_disc(c, rng), points, n=n, runs=300)
+    assert found.squared <= prediction_stability(n, steps, rate)
+    assert found.variance <= n * prediction_stability(n, steps, rate) / 2
+    share = outlier_share(n, prediction_stability(n, steps, rate), width)
+    predictions = np.array(
+        [base.fit(*draw_disc(n, rng)).predict_proba(points)[:, 1].copy() for _ in range(100)]
+    )
+    off = np.abs(predictions - predictions.mean(axis=0)) > width / 4
+    assert off.mean(axis=0).max() <= share
+    assert stable_histograms(predictions, width, 25).any(axis=1).all()
+
+
+def test_descent_says_what_is_wrong() -> None:
+    X, y = draw_disc(20, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="rate"):
+        GradientDescentClassifier(grid=64, rate=9.0).fit(X, y)
+    with pytest.raises(ValueError, match="no example"):
+        GradientDescentClassifier(grid=64).fit(X[:0], y[:0])
+    with pytest.raises(ValueError, match="steps"):
+        GradientDescentClassifier(grid=64, steps=0).fit(X, y)
+
+
+# -- quality -------------------------------------------------------------------------------------
+
+
+def test_measures_are_their_definitions() -> None:
+    counts = np.array([[6, 4], [1, 9], [5, 5]])
+    assert agreement(counts).tolist() == [0.6, 0.9, 0.5]
+    assert stable_queries(counts, 1).tolist() == [True, True, False]
+    predictions = np.array([[0.1, 0.9], [0.2, 0.5], [0.3, 0.8]])
+    measured = quality(predictions, [0.2, 0.9], 0.1 + 1e-12)
+    assert measured.weak == pytest.approx((1 + 2 / 3) / 2)
+    assert measured.strong == pytest.approx(2 / 3)
+    with pytest.raises(ValueError, match="negative"):
+        quality(predictions, [0, 0], -0.1)
+    # ten around a border of plain bins
+    around = np.linspace(0.46, 0.54, 10)[:, None]
+    assert stable_histograms(around, 0.1, 3).tolist() == [[False, True]]
+
+
+class Tossed(Mean):
+    """Half of its prediction is the share of label 1, half is its coins."""
+
+    def __init__(self, coins: int) -> None:
+        self.coins = coins
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        return super().predict(X) / 2 + 0.5 * (37 * self.coins % 100) / 100
+
+
+def test_shared_coins_leave_the_spread_of_the_sample() -> None:
+    X, y = draw_disc(1500, np.random.default_rng(2))
+    chunk = assign_chunks(1500, 30, SeededRandom(1))
+    found = check_randomization(Tossed, X, y, chunk, 30, X[:5])
+    shares = [float(y[chunk == i].mean()) / 2 for i in range(30)]
+    assert found.shared == pytest.approx(np.std(shares))
+    assert found.own > 3 * found.shared
