@@ -333,6 +333,8 @@ def _try_out(contender: Contender) -> None:
     points = np.stack(np.meshgrid(xy, xy), axis=-1).reshape(-1, 2).astype(np.int64)
     labels = (points.sum(axis=1) <= _TRIAL_GRID).astype(np.int64)
     changes: dict[str, Any] = {} if contender.kind.counts is None else {"k": 1, "n_steps": 1}
+    if contender.kind.learner == "StabilityLearner":
+        changes = {"k": 1, "chunks": 1}
     try:
         contender.build(_TRIAL_GRID, **changes).fit(points, labels)
     except ValueError as error:

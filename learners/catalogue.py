@@ -36,6 +36,16 @@ SYSTEMS: dict[int, str] = {
     19: "Empirical risk minimization, privately, and noise on all losses (Nikolov)",
     20: "Consistent and private consistent conjunctions (lecture notes)",
     21: "Experts by multiplicative weights, privately (lecture notes)",
+    22: "Sparse vector (Bassily, Thakurta, Thakkar: BTT, algorithm 1)",
+    23: "Distance to instability (BTT, algorithm 2)",
+    24: "Online stable queries (BTT, algorithm 3)",
+    25: "Sub-sample and aggregate, for many classes (BTT, algorithm 4)",
+    26: "Private classification queries on public points (BTT)",
+    27: "Label-private learner, in both modes (BTT, algorithm 5)",
+    28: "Soft labels with shifted histograms (BTT, algorithms 6 to 8)",
+    29: "Diagnostics of stability, quality and consistent randomization (BTT)",
+    30: "On-average stability and the reduction by SGD (BTT)",
+    31: "Votes by advanced composition, for comparison (BTT)",
     32: "Noisy histograms",
     33: "Noisy quadtrees",
 }
@@ -328,6 +338,88 @@ CATALOGUE: tuple[Entry, ...] = (
         "learners.experts.PrivateExperts",
         (21,),
         "(epsilon, delta)-DP by zCDP or basic composition; regret bound stated",
+    ),
+    # stability
+    Entry(
+        "Sparse vector",
+        "learners.stability.sparse_vector.SparseVector",
+        (22,),
+        "(epsilon, delta)-DP until T queries fall below the threshold; integer noise",
+    ),
+    Entry(
+        "Distance to instability",
+        "learners.stability.distance_test.DistanceTest",
+        (23,),
+        "(epsilon, delta)-DP release of a function where it is stable",
+    ),
+    Entry(
+        "Online stable queries",
+        "learners.stability.stable_queries.StableQueries",
+        (24,),
+        "(epsilon, delta)-DP; exact answers to stable queries, at most T unanswered",
+    ),
+    Entry(
+        "Sub-sample and aggregate",
+        "learners.stability.sample_and_aggregate.train_chunks",
+        (25,),
+        "one example changes one vote of K, for any learner and any number of classes",
+    ),
+    Entry(
+        "Private classification queries",
+        "learners.stability.query_classifier.StableQueryClassifier",
+        (25, 26),
+        "(epsilon, delta)-DP for all queries together; answered as the chunks agree, with T and K "
+        "planned for the realizable and the agnostic case",
+    ),
+    Entry(
+        "Label-private learner",
+        "learners.stability.label_private.LabelPrivateLearner",
+        (27,),
+        "(epsilon, delta)-DP of the sample, or of its labels; one hypothesis from any learner",
+    ),
+    Entry(
+        "Triangles by votes of chunks",
+        "learners.stability.stability_learner.StabilityLearner",
+        (26, 27),
+        "(epsilon, delta)-DP; public grid points are labelled by stable votes, then k triangles "
+        "learned from these",
+        _ALL,
+    ),
+    Entry(
+        "Soft labels",
+        "learners.stability.soft_labels.StableSoftClassifier",
+        (28,),
+        "(epsilon, delta)-DP; predictions in [0, 1] up to a width, from plain or shifted histograms",
+    ),
+    Entry(
+        "Quality of votes",
+        "learners.stability.quality.quality",
+        (29,),
+        "weak and strong quality of predictions; agreement and stable histograms beside it",
+    ),
+    Entry(
+        "Consistent randomization",
+        "learners.stability.quality.check_randomization",
+        (29,),
+        "whether a randomized learner tells the same with the same coins",
+    ),
+    Entry(
+        "On-average stability",
+        "learners.stability.on_average_stability.estimate_stability",
+        (30,),
+        "an estimate with its confidence bound",
+    ),
+    Entry(
+        "Stochastic gradient descent",
+        "learners.stability.gradient_descent.GradientDescentClassifier",
+        (30,),
+        "not private by itself; uniform stability 2 L^2 / n times the sum of its steps",
+    ),
+    Entry(
+        "Noisy votes",
+        "learners.stability.noisy_votes.NoisyVotes",
+        (31,),
+        "(epsilon, delta)-DP for m queries by advanced composition or zCDP: the baseline",
     ),
     # theory
     Entry(

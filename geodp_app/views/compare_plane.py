@@ -22,6 +22,7 @@ _STROKES: dict[str, tuple[str, tuple[float, ...]]] = {
     "histogram": ("negative", ()),
     "plain-histogram": ("negative", (4, 2)),
     "quadtree": ("positive", (4, 2)),
+    "stability": ("chosen", (2, 4)),
     "greedy": ("learned", (4, 2)),
     "greedy-convex": ("chosen", (4, 2)),
 }
