@@ -24,7 +24,6 @@ from learners.records import Release, inside_piece
 from learners.scores import Score, mistakes_score, set_cover_score
 from learners.selection import Cancelled, SelectionProgress
 
-
 #: Of halfspaces, for the law.
 DRAWS = 800
 
