@@ -134,6 +134,7 @@ def test_the_dual_plane_says_why_it_is_empty(qtbot: QtBot, window: MainWindow) -
 def test_what_is_published_is_shown_and_exported(
     qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    window.document.edit("draw", Drawing(256, (round_shape(120, 140, 90, 50),)))
     log = run(qtbot, window, learner="ellipses", k=1)
     assert isinstance(log.release, ConicRelease)
     action(window, "release_view")
