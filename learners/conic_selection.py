@@ -2,7 +2,7 @@
 
 The class is a lattice of :mod:`geometry.lift`, the law P(theta) proportional to
 exp(rate * value(theta)), value the integer of :class:`learners.scores.Score`.  A lattice of
-discs has some 2**60 members at d = 1024, one of ellipses 2**75: none is enumerated.  As in
+discs has some 2**60 members at d = 1024, one of ellipses 2**76: none is enumerated.  As in
 :mod:`learners.envelope_selection`,
 
 1. keep boxes of parameters that cover the class.  Its outer shape holds what some member of a
