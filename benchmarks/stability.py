@@ -205,6 +205,10 @@ def main() -> None:
     parts = ("chunks", "drawing", "time")
     parser.add_argument("--part", choices=parts, nargs="+", help="only these")
     parser.add_argument("--seeds", type=int, default=5, metavar="N", help="0 to N - 1 (default 5)")
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=(100_000, 1_000_000), metavar="N",
+        help="examples of the drawing (default 100000 1000000)",
+    )  # fmt: skip
     parser.add_argument("--picture", type=Path, metavar="FILE", help="write the drawing there")
     parser.add_argument("--quick", action="store_true", help="small samples, to try the script")
     options = parser.parse_args()
@@ -217,7 +221,7 @@ def main() -> None:
         if options.picture is not None:
             options.picture.write_text(picture(found), encoding="utf-8")
     if "drawing" in wanted:
-        sizes = (3000,) if options.quick else (10_000, 100_000, 1_000_000)
+        sizes = (3000,) if options.quick else tuple(options.sizes)
         print(f"\n{drawing_part(1 if options.quick else options.seeds, sizes)}", flush=True)
     if "time" in wanted:
         print(f"\n{time_part(100 if options.quick else 1)}", flush=True)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
+from test_stability_mechanisms import Law, exact_delta, query_law
 
 from learners.finite_class import ThresholdClass
 from learners.finite_class_learner import FiniteClassLearner
@@ -41,7 +42,6 @@ from learners.stability.sample_and_aggregate import (
 )
 from learners.stability.sparse_vector import plan_sparse_vector
 from learners.stability.votes import distances, winners
-from tests.test_stability_mechanisms import Law, exact_delta, query_law
 
 CLASSES = np.array([0, 1])
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from test_stability_mechanisms import exact_delta, pass_law
 
 from learners.noise_arrays import below_array
 from learners.pac import clopper_pearson
@@ -34,17 +35,16 @@ from learners.stability.quality import (
     stable_queries,
 )
 from learners.stability.sample_and_aggregate import ConstantModel, assign_chunks
+from learners.stability.soft_classifier import StableSoftClassifier
 from learners.stability.soft_labels import (
     Bins,
     SoftQueries,
-    StableSoftClassifier,
     bin_counts,
     plan_soft_queries,
     soft_predictions,
 )
 from learners.stability.sparse_vector import SparseVectorBudget
 from learners.stability.votes import distances
-from tests.test_stability_mechanisms import exact_delta, pass_law
 
 BINS: tuple[Bins, Bins] = ("plain", "shifted")
 

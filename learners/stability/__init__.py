@@ -16,9 +16,12 @@ query_settings         public numbers of chunks and halts (corollary 4.1)
 query_classifier       private classification queries, step by step
 label_private          algorithm 5, for any learners, in both modes
 stability_learner      algorithm 5 on the grid: polygons
+public_points          the points that it has labelled
 soft_labels            algorithms 6 to 8: predictions in [0, 1]
+soft_classifier        the same on chunks of a sample
 quality                agreement, stable histograms, quality, consistent randomization
 on_average_stability   definition 5.7 and lemma 5.8
 gradient_descent       SGD as the worked case
 noisy_votes            the baseline: every query pays
+majority_cells         a quick learner for chunks
 """

@@ -20,32 +20,19 @@ Prediction: the model's `predict_proba(X)[:, 1]` where it has one, else `predict
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from learners.accounting import Neighbours
 from learners.estimator import check_count
-from learners.plain_estimator import PlainEstimator
-from learners.randomness import RandomSource, open_source
+from learners.randomness import RandomSource
 from learners.selection import Cancelled
-from learners.stability.query_classifier import (
-    DEFAULT_AGREEMENT,
-    DEFAULT_BETA,
-    ClassifierDiagnostics,
-    ClassifierRelease,
-    open_mapper,
-)
-from learners.stability.query_settings import chunks_needed
 from learners.stability.sample_and_aggregate import (
     ConstantModel,
     Mapper,
-    assign_chunks,
-    check_base,
-    train_chunks,
     warn_failure,
 )
 from learners.stability.sparse_vector import (
@@ -256,138 +243,3 @@ class _Soft:
             warn_failure("predicting", error)
             return np.zeros(len(self.points))
         return np.clip(np.nan_to_num(values, nan=0.0), 0.0, 1.0)
-
-
-class StableSoftClassifier(PlainEstimator):
-    """(epsilon, delta)-private predictions in [0, 1], from any learner.
-
-    Parameters
-    ----------
-    base, epsilon, delta, queries, halts, chunks, constants, neighbours, seed, workers :
-        As in :class:`learners.stability.query_classifier.StableQueryClassifier`; 2T tests may fail,
-        up to two a query.
-    width : float
-        nu of queries that do not give their own.
-
-    Attributes
-    ----------
-    release_ : ClassifierRelease
-    diagnostics_ : ClassifierDiagnostics
-    """
-
-    def __init__(
-        self,
-        *,
-        base: Any,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        queries: int = 1000,
-        halts: int = 1,
-        width: float = 0.1,
-        chunks: int | None = None,
-        constants: Constants = "tight",
-        neighbours: Neighbours = "add-remove",
-        seed: int | None = None,
-        workers: int = 1,
-    ) -> None:
-        self.base = base
-        self.epsilon = epsilon
-        self.delta = delta
-        self.queries = queries
-        self.halts = halts
-        self.width = width
-        self.chunks = chunks
-        self.constants = constants
-        self.neighbours = neighbours
-        self.seed = seed
-        self.workers = workers
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Train a model on each chunk; nothing is published yet.
-
-        Parameters
-        ----------
-        X : array, shape (n, ...)
-        y : array, shape (n,)
-            Labels 0/1, or numbers in [0, 1] for a base that learns such.
-
-        Raises
-        ------
-        ValueError
-            If X and y differ in length, a label is out of range, or a parameter is.
-        """
-        self._begin()
-        check_base(self.base)
-        check_width(self.width)
-        points, labels = np.asarray(X), np.asarray(y)
-        if points.ndim == 0 or labels.ndim != 1 or len(points) != len(labels):
-            raise ValueError(
-                f"X and y must hold the same examples, got shapes {points.shape}, {labels.shape}"
-            )
-        wrong = ~((labels >= 0) & (labels <= 1))
-        if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
-            raise ValueError(f"row {row}: label {labels[row]!r} is not in [0, 1]")
-        source = open_source(self.seed)
-        budget = plan_soft_queries(
-            self.epsilon,
-            self.delta,
-            queries=self.queries,
-            halts=self.halts,
-            constants=self.constants,
-            neighbours=self.neighbours,
-            private=source.private,
-        )
-        if self.chunks is None:
-            chunks = chunks_needed(budget, DEFAULT_BETA, DEFAULT_AGREEMENT)
-        else:
-            chunks = check_count("chunks", self.chunks)
-        chunk = assign_chunks(len(points), chunks, source)
-        with open_mapper(self.workers) as mapper:
-            models = train_chunks(
-                self.base, points, labels, chunk, chunks, np.array([0, 1]), mapper=mapper
-            )
-        self._models = models.models
-        self._queries = SoftQueries(budget, source)
-        parameters = (
-            ("queries", self._queries.queries_left),
-            ("failures", budget.halts),
-            ("chunks", chunks),
-            ("constants", self.constants),
-        )
-        self.release_ = ClassifierRelease(type(self).__name__, parameters, budget.spent)
-        self.diagnostics_ = ClassifierDiagnostics(tuple(models.sizes.tolist()), models.failed)
-        return self
-
-    def steps(self, X: ArrayLike, widths: ArrayLike | None = None) -> Iterator[SoftRecord]:
-        """Answer queries, one record each; the budget is that of all calls together.
-
-        Parameters
-        ----------
-        X : array, shape (a, ...)
-            Public points.
-        widths : array of float, shape (a,), optional
-            nu of each query, public.
-
-        Raises
-        ------
-        ValueError
-            If the points are more than the queries that are left, or a width is out of range.
-        NotFittedError
-            Before :meth:`fit`.
-        """
-        self._require_fitted()
-        points = np.asarray(X)
-        each = np.full(len(points), self.width) if widths is None else np.asarray(widths)
-        if each.shape != (len(points),):
-            raise ValueError(f"widths must have shape ({len(points)},), got {each.shape}")
-        for width in each.tolist():
-            check_width(width)
-        if len(points) > self._queries.queries_left:
-            raise ValueError(
-                f"{len(points)} points are too many: {self._queries.queries_left} queries are left"
-            )
-        with open_mapper(self.workers) as mapper:
-            predictions = soft_predictions(self._models, points, mapper)
-        queries = self._queries
-        return (queries.ask(predictions[:, i], width) for i, width in enumerate(each.tolist()))
