@@ -2,12 +2,14 @@
 
 BIN := .venv/bin
 
-.PHONY: help run test test-slow lint types contracts tests format clean
+.PHONY: help run test test-slow lint types contracts tests docs package format clean
 
 help:
 	@echo "make run        set up and open the window"
 	@echo "make test       set up, then lint, types, contracts and tests"
 	@echo "make test-slow  the tests that take minutes"
+	@echo "make docs       the API reference, into build/docs"
+	@echo "make package    build wheel and sdist, and try them in empty environments"
 	@echo "make format     let ruff format and fix the code"
 	@echo "make clean      remove .venv and caches"
 
@@ -33,6 +35,16 @@ tests: setup-test
 test-slow: setup-test
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -m slow --hypothesis-profile=explore
 
+docs:
+	@.ci/setup docs
+	rm -rf build/docs
+	QT_QPA_PLATFORM=offscreen $(BIN)/pdoc --docformat numpy --output-directory build/docs \
+		assets geometry learners geodp_app '!geodp_app.__main__'
+
+# PYTHONS="python3.11 python3.12" make package: which interpreters to try
+package:
+	@.ci/package $(PYTHONS)
+
 format: setup-test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -42,6 +54,6 @@ setup-test:
 	@.ci/setup test
 
 clean:
-	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 		.import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

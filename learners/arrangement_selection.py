@@ -20,7 +20,8 @@ pairs and P * C triples, P the number of different intersections of two classes
 Arithmetic: counts are integers and exp is evaluated to 40 digits, then rounded
 to an integer of at least 2^64 on a scale common to all values.  The draw from
 these integers is exact, so every probability is within a relative 2^-60 of the
-law; :data:`learners.accounting.ARITHMETIC` = 2^-38 charges for more.
+law; :data:`learners.accounting.ARITHMETIC` = 2^-38 charges for more.  What a draw costs:
+docs/privacy.md, lemma 2.
 
 Not for releases of large samples: whether the limits refuse a sample depends on
 the sample.

@@ -10,7 +10,7 @@ mu uniform over the lattice pieces with that many edges (:mod:`geometry.halfplan
 of few edges needs few examples to be found: its mu is larger.
 
 Adding one example adds 0 or 1 mistake to every concept, so a draw is rate-DP for neighbours that
-add or remove one example (docs/privacy.md, lemma 2).  KMMS select a triangle by the smaller of two
+add or remove one example (docs/privacy.md, lemma 7).  KMMS select a triangle by the smaller of two
 scores instead, with a noisy count; nothing is counted here.
 
 Drawn by envelope refinement (:mod:`learners.envelope_selection`, same law, same arithmetic).  The

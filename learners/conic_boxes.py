@@ -1,10 +1,11 @@
 """Boxes of discs or ellipses, refined until one is drawn.  Compiled.
 
-The law and the proof: :mod:`learners.conic_selection`.  A box is a product of integer intervals,
-one a parameter of :mod:`geometry.lift`: (p, q, r) of a disc, (p, q, w, h, t) of an ellipse.  In
-the grid's column at abscissa x every disc and every ellipse holds an interval of ordinates.  So
-the *outer* shape of a box, which holds all its members, and the *inner* one, which all of them
-hold, are counted column by column from prefix sums.
+The law and the proof: :mod:`learners.conic_selection` and docs/privacy.md, lemma L1.  A box is
+a product of integer intervals, one a parameter of :mod:`geometry.lift`: (p, q, r) of a disc,
+(p, q, w, h, t) of an ellipse.  In the grid's column at abscissa x
+every disc and every ellipse holds an interval of ordinates.  So the *outer* shape of a box, which
+holds all its members, and the *inner* one, which all of them hold, are counted column by column
+from prefix sums.
 
 Outer and inner shape of a box of discs are the union and the intersection of all discs with real
 centres and radii in it, exactly, in integers.  For ellipses they are so up to 2**-20 of a lattice

@@ -15,7 +15,8 @@ Time O(ones of the examples + m d), whatever n; memory that of the examples, spa
 Departs from the source: the constant is one more candidate, so that a step with nothing left to
 gain has a choice without loss; epsilon is divided between counts and selections, where KMMS
 spend it twice; the rate comes from the best of three accounts.  What is guaranteed of the error:
-:func:`learners.conjunction_bounds.cover_examples`.  Privacy: docs/privacy.md.
+:func:`learners.conjunction_bounds.cover_examples`.  Privacy: docs/privacy.md,
+lemma C1.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ The generic private learner (Kasiviswanathan et al. 2011; the notes' private con
 for the class of all conjunctions of literals over d variables, 3^d of them and the constant 0:
 formula h is drawn with probability proportional to exp(-eta * mistakes(h)), mistakes counted on
 the examples.  One example more is one mistake more or none, for every h: all scores move the same
-way, so eta = epsilon makes the draw epsilon-DP, without the usual factor 1/2, and delta = 0.  The
-sources weigh with exp(-epsilon * mistakes / 2).
+way, so eta = epsilon makes the draw epsilon-DP, without the usual factor 1/2, and delta = 0
+(docs/privacy.md, lemma C2).  The sources weigh with exp(-epsilon * mistakes / 2).
 
 Few examples are needed, :func:`learners.conjunction_bounds.consistency_examples`, but the time
 is proportional to 3^d: all mistakes by one sum along each variable,

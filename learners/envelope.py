@@ -1,8 +1,8 @@
 """The compiled core of the envelope sampler: trials and splits until one is accepted.
 
 See :mod:`learners.envelope_selection` for the algorithm, its law and the proof that the
-arithmetic stays within the charge.  All randomness arrives as a buffer of uniform 16-bit
-chunks (:mod:`learners.chunks`); nothing here draws by itself.
+arithmetic stays within the charge (docs/privacy.md, lemma 5).  All randomness arrives as a
+buffer of uniform 16-bit chunks (:mod:`learners.chunks`); nothing here draws by itself.
 
 One idea a module: what is drawn from (:mod:`learners.target`), one box (:mod:`learners.boxes`), all
 boxes with their masses (:mod:`learners.partition`), trials (:mod:`learners.trials`), splits

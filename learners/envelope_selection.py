@@ -47,7 +47,8 @@ are compensated sums of waits, off by at most a factor exp(+-2^-44), and decide 
 only.  Together below exp(+-2^-40), inside the charge of 2^-38 in :mod:`learners.accounting`.
 Boxes lighter than 1e-100 of the heaviest strand may lose precision or vanish, for masses are
 weighed anew before they fall below 1e-150: in a run of 2^64 trials that matters with
-probability below 2^-180, which the account covers.  Details: docs/privacy.md, lemma 5.
+probability below 2^-180, which the account covers.  Details: docs/privacy.md, lemma 5; what a
+draw costs: lemma 2.
 
 The running time depends on the data: a timing side channel (docs/privacy.md).
 

@@ -2,7 +2,8 @@
 
 Parameters are stored by ``__init__`` unchanged and checked when a run starts; learned
 attributes end in ``_``.  scikit-learn is not imported, but its pipelines, scores and searches
-take the learners, see :mod:`learners.sklearn_support`.
+take the learners, see :mod:`learners.sklearn_support`.  Only `release_` may be published
+(docs/privacy.md, lemma 6).
 """
 
 from __future__ import annotations

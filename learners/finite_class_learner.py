@@ -5,7 +5,8 @@
 * :class:`PrivateFiniteClassLearner` draws concept h with probability proportional to
   exp(-epsilon * mistakes of h): the generic private learner of Kasiviswanathan et al. 2008,
   section 3 (Nissim's lecture).  epsilon-DP with delta = 0, proper, for any class; or, as a
-  baseline, by noise on every concept's mistakes (:mod:`learners.private_erm`).
+  baseline, by noise on every concept's mistakes (:mod:`learners.private_erm`).  Proofs:
+  docs/privacy.md, lemmas F1 and F2.
 
 Both are linear in the size of the class, which for thresholds and points may be millions.
 

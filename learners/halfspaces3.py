@@ -5,7 +5,7 @@ arrangement of n hyperplanes has n^D cells, and a simplex is one of n^(D(D+1)) t
 class is public and small (:mod:`geometry.halfspace3`), and every member is scored: halfspaces from
 prefix sums over the levels of each normal, simplices from four-dimensional prefix sums over the
 levels of each four normals.  One of them is drawn by
-:func:`learners.exponential_mechanism.exponential_index`, exactly.
+:func:`learners.exponential_mechanism.exponential_index`, exactly (docs/privacy.md, lemma L2).
 
 The time is exponential in the dimension: a simplex in D dimensions is one of L^(D+1) choices of
 levels for each D + 1 directions.  Processor time of one step, n = 20,000, d = 16, on one core:

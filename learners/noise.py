@@ -4,7 +4,7 @@ The discrete Laplace law P(z) proportional to exp(-|z| / scale), scale = s / t a
 ratio of integers, drawn with integer arithmetic alone (Canonne, Kamath, Steinke
 2020, *The discrete Gaussian for differential privacy*, algorithms 1 and 2).
 Adding it to a count of sensitivity 1 is (t / s)-differentially private with no
-floating-point caveat.
+floating-point caveat (docs/privacy.md, lemma 3).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 3. The noisy cells are smoothed by a Gaussian filter of one cell; a cell is labelled 1 where the
    outcome is positive.  Equal neighbouring cells are merged into rectangles.
 
-Privacy, for neighbours that add or remove one example (docs/privacy.md, baselines): the example
+Privacy, for neighbours that add or remove one example (docs/privacy.md, lemma B1): the example
 moves the difference of one cell by 1, and the cells are disjoint, so 2. is epsilon_cells-DP
 (parallel composition: McSherry 2009) whatever the number of cells.  With 1. the run is
 (epsilon_count + epsilon_cells)-DP.  All of 3. is a function of the noisy cells.  The noise is

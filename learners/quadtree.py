@@ -14,9 +14,9 @@ decompositions*, with their threshold 0 and fan-out F = 4.  Departs from it: the
 smaller of two counts (theirs is the number of points), and scores, noise and decay are whole
 numbers.
 
-Privacy, for neighbours that add or remove one example (docs/privacy.md, baselines).  The score of
-a tile is moved by the example by 0 or 1, only if the tile holds it, always upwards by adding it;
-and a child's score is at most its parent's.  Their proof needs no more.  Let
+Privacy (docs/privacy.md, lemmas B1 and B2), for neighbours that add or remove one example.  The
+score of a tile is moved by the example by 0 or 1, only if the tile holds it, always upwards by
+adding it; and a child's score is at most its parent's.  Their proof needs no more.  Let
 
     scale >= (2F - 1) / (F - 1) / epsilon_tree,   decay >= scale * ln F, a whole number,
 

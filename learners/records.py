@@ -2,7 +2,8 @@
 
 A :class:`Release` holds what is differentially private under the stated account,
 and nothing else: no example count, no seed, no error.  Everything a curator may
-look at but not publish is a ``Diagnostics``.  Writers take a ``Release``.
+look at but not publish is a ``Diagnostics``.  Writers take a ``Release``.  Why a release
+of a finished run may be published: docs/privacy.md, lemma 6.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 2. In every tile a labelled piece of at most two edges is drawn by its number of mistakes on the
    tile's own examples (:mod:`learners.concept_selection`), with rate eta.
 
-Privacy (docs/privacy.md, lemma 6), for neighbours that add or remove one example: the tiles
+Privacy (docs/privacy.md, lemma 7), for neighbours that add or remove one example: the tiles
 depend on b alone, so the example lies in one tile, and the draws of all others have the same law
 with and without it.  The run is (epsilon_noise + eta)-DP by basic composition, whatever the number
 of tiles (parallel composition: McSherry 2009); delta only pays for events that the samplers'

@@ -1,0 +1,28 @@
+"""Run by an environment that holds the wheel alone: what must be in it, and what must not."""
+
+import importlib.metadata
+import importlib.util
+import sys
+from pathlib import Path
+
+from assets import example_path, examples, icon_path, icons, palette_path
+
+PACKAGES = {"assets", "geodp_app", "geometry", "learners"}
+
+files = importlib.metadata.files("geodp") or []
+top = {path.parts[0] for path in files if path.parts[0] != ".."}
+unexpected = {name for name in top - PACKAGES if not name.endswith(".dist-info")}
+assert top >= PACKAGES, f"missing from the wheel: {PACKAGES - top}"
+assert not unexpected, f"installed, but should not be: {unexpected}"
+for stranger in ("tests", "benchmarks", "docs"):
+    assert importlib.util.find_spec(stranger) is None, f"{stranger} is installed"
+
+folder = Path(sys.prefix).resolve()
+assets = [example_path(name) for name in examples()]
+assets += [icon_path(name) for name in icons()]
+assets += [palette_path("light"), palette_path("dark")]
+for path in assets:
+    assert path.is_file(), f"not installed: {path}"
+    assert folder in path.resolve().parents, f"not of this environment: {path}"
+assert len(icons()) > 20
+print(f"{len(files)} files installed, {len(assets)} assets found")
