@@ -387,9 +387,9 @@ CATALOGUE: tuple[Entry, ...] = (
     ),
     Entry(
         "Soft labels",
-        "learners.stability.soft_labels.StableSoftClassifier",
+        "learners.stability.soft_classifier.StableSoftClassifier",
         (28,),
-        "(epsilon, delta)-DP; predictions in [0, 1] up to a width, from plain or shifted histograms",
+        "(epsilon, delta)-DP; predictions in [0, 1] up to a width, by plain or shifted histograms",
     ),
     Entry(
         "Quality of votes",
