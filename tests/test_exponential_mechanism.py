@@ -180,7 +180,7 @@ def chi_square(found: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
 
 def test_draws_follow_the_law_ties_among_them() -> None:
     scores = [0, 5, 5, 3, 5, -1, 3]
-    found = counts(20_000, scores, Fraction(2, 5))
+    found = counts(10_000, scores, Fraction(2, 5))
     weights = np.exp(0.4 * np.array(scores))
     assert chi_square(found, weights) < 6 + 5 * math.sqrt(12)
     # and a rate off by a tenth would be noticed
@@ -189,7 +189,7 @@ def test_draws_follow_the_law_ties_among_them() -> None:
 
 def test_a_multiplicity_stands_for_so_many_candidates() -> None:
     scores, multiplicities = [4, 2, 4, 0, 9], [1, 10, 3, 100, 0]
-    found = counts(20_000, scores, Fraction(1, 2), multiplicities)
+    found = counts(10_000, scores, Fraction(1, 2), multiplicities)
     assert found[4] == 0
     weights = np.array(multiplicities) * np.exp(0.5 * np.array(scores))
     assert chi_square(found, weights) < 3 + 5 * math.sqrt(6)
@@ -227,14 +227,14 @@ def test_a_tail_is_reached_when_the_number_falls_there() -> None:
 
 def test_many_candidates_at_a_small_rate() -> None:
     rng = np.random.default_rng(5)
-    scores = -(20_000 * rng.random(100_000)).astype(np.int64)
+    scores = -(20_000 * rng.random(50_000)).astype(np.int64)
     source, rate = SeededRandom(1), Fraction(1, 500)
-    drawn = scores[[exponential_index(source, scores, rate) for _ in range(1500)]]
+    drawn = scores[[exponential_index(source, scores, rate) for _ in range(800)]]
     values, number = np.unique(scores, return_counts=True)
     weights = number * np.exp(values / 500)
     quantiles = np.interp([0.25, 0.5, 0.75], np.cumsum(weights) / weights.sum(), values)
     shares = [(drawn <= q).mean() for q in quantiles]
-    np.testing.assert_allclose(shares, [0.25, 0.5, 0.75], atol=0.05)
+    np.testing.assert_allclose(shares, [0.25, 0.5, 0.75], atol=0.06)
 
 
 @pytest.mark.parametrize("bad", [0, -1.0, math.nan, math.inf, Fraction(-1, 2)])
