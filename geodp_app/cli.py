@@ -1,6 +1,7 @@
 """The command `geodp`: reads the arguments, runs one verb, turns errors into one line.
 
-Exit codes: 0 done, 2 wrong input (one line on standard error, nothing written), 130 cancelled.
+Exit codes: 0 done, 2 wrong input (one line on standard error, nothing written), 3 an audit refutes
+what a learner claims, 130 cancelled.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from assets import UnknownExampleError
 from geodp_app.arguments import Parser, RawHelp, join_negative_values
 from geodp_app.commands import (
+    audit,
     compare,
     demo,
     evaluate,
@@ -28,7 +30,7 @@ from geodp_app.views.offscreen import has_display
 from geometry.geojson import GeoJSONError
 from geometry.grid import BoundsError
 
-_VERBS = (open, sample, learn, evaluate, compare, plan, learners, demo, shot)
+_VERBS = (open, sample, learn, evaluate, compare, plan, learners, audit, demo, shot)
 _EPILOG = """examples:
   geodp sample --target country.geojson --n 100000 --grid 1024 -o points.csv
   geodp learn points.csv --epsilon 1 -o learned.geojson
@@ -36,7 +38,7 @@ _EPILOG = """examples:
 
 Without arguments geodp opens its window; without a display it learns an example and leaves
 learned.geojson and window.png.
-Exit codes: 0 done, 2 wrong input, 130 cancelled."""
+Exit codes: 0 done, 2 wrong input, 3 an audit refutes a claim, 130 cancelled."""
 
 
 def build_parser() -> Parser:
@@ -71,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = join_negative_values(sys.argv[1:] if argv is None else argv)
     try:
         options = build_parser().parse_args(arguments or _default())
-        options.run(options)
+        code = options.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return _say("cancelled; nothing was written", 130)
@@ -86,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _say(str(error), 2)
     except SystemExit as stop:  # --help and --version
         return int(stop.code or 0)
-    return 0
+    return int(code or 0)
 
 
 def _default() -> list[str]:

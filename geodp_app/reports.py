@@ -83,6 +83,14 @@ def step_members(release: StepRelease | TileStep) -> dict[str, Any]:
 
 
 def _account(privacy: PrivacySpent, parameters: dict[str, Any]) -> str:
+    if privacy.account == "parallel" and "tiles" not in parameters:
+        split = (
+            f"; tree: epsilon {privacy.epsilon_selection:g}" if privacy.epsilon_selection else ""
+        )
+        return (
+            f"noise: epsilon {privacy.epsilon_noise:g}, of the cells in parallel, for an example "
+            f"lies in one of them{split}"
+        )
     if privacy.account == "parallel":
         count = f"noisy count: epsilon {privacy.epsilon_noise:g}; " if privacy.epsilon_noise else ""
         return (

@@ -221,7 +221,7 @@ class ArrangementSelection:
         """Everything up to the draw itself, to draw from one law many times."""
         sample = _sample(points)
         if len(labels) != len(sample):
-            raise ValueError(f"{len(sample)} points but {len(labels)} labels")
+            raise ValueError("there must be as many labels as points")
         if not (math.isfinite(rate) and rate >= 0):
             raise ValueError(f"rate must be finite and not negative, got {rate}")
         self._check_cells(len(set(sample)))
@@ -259,8 +259,8 @@ class ArrangementSelection:
         worst = len(self.lattice.sheets) * parts * (1 + lines + lines * (lines - 1) // 2)
         if worst > self.max_cells:
             raise ValueError(
-                f"the arrangements of {lines} distinct examples may have {worst} cells, more "
-                f"than {self.max_cells}; use the envelope selection, or fewer examples"
+                f"the arrangements of these examples may have more than {self.max_cells} cells; "
+                "use the envelope selection, or fewer examples"
             )
 
     def _triangles(
@@ -283,8 +283,8 @@ class ArrangementSelection:
     def _check_triples(self, number: int) -> None:
         if number > self.max_triples:
             raise ValueError(
-                f"triangles on this sample need {number} combinations of classes, more than "
-                f"{self.max_triples}; use the envelope selection, or fewer examples"
+                f"triangles on this sample need more than {self.max_triples} combinations of "
+                "classes; use the envelope selection, or fewer examples"
             )
 
 

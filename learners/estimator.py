@@ -395,7 +395,8 @@ def check_points(X: ArrayLike, d: int, dimensions: int = 2) -> NDArray[np.int64]
     points = _as_numbers(np.asarray(X))
     if points.ndim != 2:
         raise ValueError(
-            f"X must have shape (n, {dimensions}), got {points.shape}: reshape your data"
+            f"X must have shape (n, {dimensions}), not {points.ndim} dimension(s): "
+            "reshape your data"
         )
     if points.dtype.kind == "f":
         _refuse_rows(~np.isfinite(points), points, "holds NaN or inf")
@@ -403,9 +404,11 @@ def check_points(X: ArrayLike, d: int, dimensions: int = 2) -> NDArray[np.int64]
     _refuse_rows(points < 0, points, f"is off the grid 0..{d}: Negative values in data")
     columns, names = points.shape[1], "x and y" if dimensions == 2 else "x, y and z"
     if columns < dimensions:
+        # scikit-learn asks for the shape of what has no columns; else it would tell n
+        shape = "" if columns else f" (shape={points.shape})"
         raise ValueError(
-            f"X has {columns} feature(s) (shape={points.shape}) while a minimum of {dimensions} "
-            f"is required: {names}"
+            f"X has {columns} feature(s){shape} while a minimum of {dimensions} is required: "
+            f"{names}"
         )
     if columns > dimensions:
         raise ValueError(
@@ -431,7 +434,7 @@ def check_labels(y: ArrayLike, n: int) -> NDArray[np.bool_]:
     labels = np.asarray(y)
     _refuse_complex(labels, "y")
     if labels.shape != (n,):
-        raise ValueError(f"y must have shape ({n},), got {labels.shape}")
+        raise ValueError(f"y must have shape (n,), one label for each example; {_told(labels, n)}")
     wrong = np.asarray(~((labels == 0) | (labels == 1)))
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
@@ -439,6 +442,13 @@ def check_labels(y: ArrayLike, n: int) -> NDArray[np.bool_]:
         why = "a continuous target" if fraction else "Only binary classification is supported."
         raise ValueError(f"row {row}: label {labels[row]!r} is neither 0 nor 1: {why}")
     return labels.astype(np.bool_)
+
+
+def _told(labels: NDArray[Any], n: int) -> str:
+    """What is wrong with the shape of y, without a number of examples: that is private."""
+    if labels.ndim != 1:
+        return f"it has {labels.ndim} dimensions"
+    return "there are too many" if len(labels) > n else "there are too few"
 
 
 def check_examples(

@@ -180,7 +180,7 @@ def check_domain_points(X: ArrayLike, domain: int) -> NDArray[np.int64]:
     if points.ndim == 2 and points.shape[1] == 1:
         points = points[:, 0]
     if points.ndim != 1:
-        raise ValueError(f"X must have shape (n,) or (n, 1), got {points.shape}")
+        raise ValueError("X must have shape (n,) or (n, 1)")
     if points.dtype.kind not in "iufb":
         raise ValueError(f"X must hold numbers, got an array of {points.dtype}")
     # NaN fails every comparison

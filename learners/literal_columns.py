@@ -150,7 +150,9 @@ def _clean(X: Any) -> Any:
 
 def _check_shape(shape: tuple[int, ...]) -> None:
     if len(shape) != 2:
-        raise ValueError(f"X must have shape (n, d), got {shape}: reshape your data")
+        raise ValueError(
+            f"X must have shape (n, d), not {len(shape)} dimension(s): reshape your data"
+        )
     if shape[1] < 1:
         raise ValueError("X has no columns: there must be at least one variable")
 

@@ -206,16 +206,29 @@ def _crossing(f: Callable[[float], float]) -> tuple[float, float]:
 
 def _tail(at_least: int, runs: int, p: float) -> float:
     """P(Binomial(runs, p) >= at_least)."""
-    if p <= 0 or p >= 1:
-        return float(p >= 1 or at_least == 0)
-    terms = (
-        math.exp(
-            math.lgamma(runs + 1) - math.lgamma(k + 1) - math.lgamma(runs - k + 1)
-            + k * math.log(p) + (runs - k) * math.log1p(-p)
-        )
-        for k in range(at_least, runs + 1)
+    if p <= 0 or p >= 1 or at_least <= 0:
+        return float(p >= 1 or at_least <= 0)
+    if at_least > runs * p:
+        return min(1.0, _falling_sum(at_least, runs, p))
+    # P(X <= k) for p is P(X >= runs - k) for 1 - p
+    return max(0.0, 1.0 - _falling_sum(runs - at_least + 1, runs, 1 - p))
+
+
+def _falling_sum(first: int, runs: int, p: float) -> float:
+    """P(X = first) + P(X = first + 1) + ..., which fall; terms below 2^-60 of the sum left out."""
+    if first > runs:
+        return 0.0
+    log_term = (
+        math.lgamma(runs + 1) - math.lgamma(first + 1) - math.lgamma(runs - first + 1)
+        + first * math.log(p) + (runs - first) * math.log1p(-p)
     )  # fmt: skip
-    return min(1.0, math.fsum(terms))
+    term = total = 1.0
+    for k in range(first, runs):
+        term *= (runs - k) / (k + 1) * (p / (1 - p))
+        total += term
+        if term < total * 2.0**-60:
+            break
+    return math.exp(log_term) * total
 
 
 def mean_generalization(epsilon: float, empirical: float) -> float:

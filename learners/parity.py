@@ -424,7 +424,7 @@ def check_bits(X: ArrayLike | PackedBits) -> PackedBits:
         return X
     array = np.asarray(X)
     if array.ndim != 2 or array.shape[1] < 1:
-        raise ValueError(f"X must have shape (n, d) with d >= 1, got {array.shape}")
+        raise ValueError("X must have shape (n, d) with d >= 1: reshape your data")
     if array.dtype != np.bool_:
         if array.dtype.kind not in "iuf":
             raise ValueError(f"X must hold 0 and 1, got an array of {array.dtype}")

@@ -165,7 +165,7 @@ class _LeastLoss(PlainEstimator):
         self._begin()
         rows, targets = np.asarray(X), np.asarray(y)
         if rows.ndim == 0 or targets.ndim == 0 or len(rows) != len(targets):
-            raise ValueError(f"X and y must hold the same examples: {rows.shape}, {targets.shape}")
+            raise ValueError("X and y must hold the same examples: as many rows of each")
         name = "bound" if self.levels is None else "levels"
         bound = check_count(name, self.bound if self.levels is None else self.levels)
         return self._sum(rows, targets, bound), bound, len(rows)
@@ -194,8 +194,8 @@ class _LeastLoss(PlainEstimator):
             found = self._whole(self.losses(X[at : at + rows], y[at : at + rows]), bound, at)
             if found.shape[0] != len(X[at : at + rows]) or (at and found.shape[1] != len(sums)):
                 raise ValueError(
-                    "losses must have shape (n, hypotheses), as many hypotheses for every batch; "
-                    f"got {found.shape} for {len(X[at : at + rows])} examples"
+                    "losses must have shape (n, hypotheses): a row for each example of the batch, "
+                    "and as many hypotheses for every batch"
                 )
             sums = found.sum(axis=0) if at == 0 else sums + found.sum(axis=0)
             at += rows
@@ -206,7 +206,10 @@ class _LeastLoss(PlainEstimator):
         """Losses of a batch as whole numbers 0..bound; `at` is its first row."""
         values = np.asarray(losses)
         if values.ndim != 2 or values.shape[1] == 0 or values.dtype.kind not in "iufb":
-            raise ValueError(f"losses must be numbers of shape (n, hypotheses), got {values.shape}")
+            raise ValueError(
+                f"losses must be numbers of shape (n, hypotheses), not {values.dtype} in "
+                f"{values.ndim} dimension(s)"
+            )
         most = bound if self.levels is None else 1
         wrong = ~((values >= 0) & (values <= most))
         if self.levels is None:

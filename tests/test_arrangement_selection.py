@@ -267,12 +267,12 @@ def test_integer_weights_are_exponentials_to_a_relative_two_to_the_minus_60() ->
         assert abs(ratio / step - 1) < Fraction(1, 2**60)
 
 
-def test_too_large_samples_are_refused_with_the_numbers() -> None:
+def test_too_large_samples_are_refused() -> None:
     """Before the arrangement is built, or before triples are combined."""
     points, labels = sample(100, 30, 1)
     score = role_score("disjunction", 2, 3, labels)
     lattice = HalfplaneLattice(100)
-    with pytest.raises(ValueError, match="30 distinct examples may have 3728 cells"):
+    with pytest.raises(ValueError, match="may have more than 3727 cells"):
         ArrangementSelection(lattice, "halfplane", max_cells=3727).law(points, labels, score, 0.1)
     with pytest.raises(ValueError, match="combinations of classes"):
         ArrangementSelection(lattice, "triangle", max_triples=1000).law(points, labels, score, 0.1)
@@ -291,7 +291,7 @@ def test_labels_must_match_points() -> None:
     """The message has both numbers."""
     points, labels = sample(3, 4, 1)
     selection = ArrangementSelection(HalfplaneLattice(3), "halfplane")
-    with pytest.raises(ValueError, match="4 points but 3 labels"):
+    with pytest.raises(ValueError, match="as many labels as points"):
         selection.law(points, labels[:3], role_score("disjunction", 1, 0, labels), 0.1)
 
 

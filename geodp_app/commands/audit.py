@@ -1,0 +1,146 @@
+"""`geodp audit`: run a learner thousands of times and bound what privacy it is seen to lose."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from geodp_app import arguments
+from geodp_app.errors import InputError
+from geodp_app.progress import ProgressBar
+from geometry.files import atomic_write
+
+if TYPE_CHECKING:
+    from learners.audit import Audit
+    from learners.audit_subjects import Subject
+
+#: Exit code when a bound exceeds what is claimed.
+REFUTED = 3
+
+_DESCRIPTION = f"""Run a learner many times on neighbouring samples and bound epsilon from below.
+
+Pairs of tiny samples that differ in one example, and events of the releases, are searched on one
+half of the runs; the pair and event that show most are tested on the other half.  Printed is
+Clopper and Pearson's lower bound of what the learner loses, next to what it claims.  An audit can
+refute a claim, not prove it: the proofs are in docs/privacy.md.
+
+Exit code {REFUTED} if a bound exceeds the claim.  --learner list names the learners, --learner all
+takes them one after the other."""
+
+
+def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+    """Add the verb and its options."""
+    parser = arguments.add_verb(
+        verbs, "audit", "measure what privacy a learner loses", _DESCRIPTION
+    )
+    parser.add_argument("--learner", required=True, metavar="NAME", help="which; list, or all")
+    arguments.add_privacy(parser)
+    parser.add_argument(
+        "--runs",
+        type=arguments.count,
+        metavar="N",
+        help="runs in all (default: about a minute's)",
+    )
+    parser.add_argument(
+        "--n",
+        type=arguments.sample_size,
+        metavar="N",
+        help="examples in the smaller sample, copies of one (default: several numbers are tried)",
+    )
+    parser.add_argument(
+        "--confidence",
+        type=arguments.open_unit,
+        default=0.999,
+        help="of the bound (default %(default)s)",
+    )
+    parser.add_argument(
+        "--seed", type=arguments.seed, help="reproducible runs (default: the system's generator)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, a line for each learner")
+    parser.add_argument(
+        "--plot", type=Path, metavar="FILE", help="draw the bound against the runs (SVG)"
+    )
+    arguments.add_quiet(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Audit and print; the exit code."""
+    from learners.audit_subjects import SUBJECTS
+
+    if options.learner == "list":
+        for name, subject in SUBJECTS.items():
+            print(f"{name}: {subject.title}, {subject.runs:,} runs")
+        return 0
+    names = tuple(SUBJECTS) if options.learner == "all" else (options.learner,)
+    if options.learner not in (*SUBJECTS, "all"):
+        raise InputError(f"unknown learner {options.learner!r}: use {', '.join(SUBJECTS)} or all")
+    if options.plot is not None:
+        if len(names) > 1:
+            raise InputError("--plot draws one learner: name it")
+        arguments.check_outputs([options.plot], [])
+    refuted = False
+    for name in names:
+        subject = SUBJECTS[name]
+        found = _audit(name, subject, options)
+        refuted |= found.refuted
+        if options.plot is not None:
+            from geodp_app.audit_plot import plot_svg
+
+            atomic_write(options.plot, plot_svg(found, f"Audit of {subject.title}"))
+        if options.json:
+            print(json.dumps({"learner": name, **found.to_dict()}), flush=True)
+        else:
+            print("\n".join(_told(name, found, options)), flush=True)
+    return REFUTED if refuted else 0
+
+
+def _audit(name: str, subject: Subject, options: argparse.Namespace) -> Audit:
+    """Run one audit under a progress bar.
+
+    Raises
+    ------
+    InputError
+        If there are too few runs, or a parameter states no guarantee.
+    """
+    from learners.audit import audit_pairs
+    from learners.audit_subjects import SIZES
+
+    runs = options.runs or subject.runs
+    sizes = SIZES if options.n is None else (options.n,)
+    with ProgressBar(quiet=options.quiet) as bar:
+        try:
+            return audit_pairs(
+                subject.factory(options.epsilon, options.delta, options.neighbours, options.seed),
+                subject.pairs(options.neighbours, sizes),
+                subject.events,
+                runs,
+                confidence=options.confidence,
+                watch=lambda done: bar.update(done / runs, f"{name}, run {done:,} of {runs:,}"),
+            )
+        except ValueError as error:
+            raise InputError(str(error)) from None
+
+
+def _told(name: str, found: Audit, options: argparse.Namespace) -> Iterator[str]:
+    """An audit in a few lines."""
+    where = "with it" if found.event.swapped else "without it"
+    if options.neighbours == "replace-one":
+        where = "with the second" if found.event.swapped else "with the first"
+    verdict = "REFUTED" if found.refuted else "not refuted"
+    yield (
+        f"{name}: epsilon is at least {found.lower:.3f}; claimed {found.epsilon:g} at delta = "
+        f"{found.delta:g}: {verdict}"
+    )
+    yield f"    samples: {found.pair} ({options.neighbours})"
+    yield f"    event: {found.event}; likelier {where}"
+    yield (
+        f"    seen {found.likely:,} and {found.unlikely:,} times in {found.runs:,} tested runs each"
+    )
+    yield (
+        f"    confidence {found.confidence:g}; by this event it loses at most {found.upper:.3f}; "
+        f"{found.searched:,} runs to find it"
+    )

@@ -1,0 +1,304 @@
+"""What can be audited: learners on tiny grids, with the samples and events that show most.
+
+A learner's worst case is small: a few copies of one example, one more of it or not.  On a grid of
+three points a side, or over two variables, a run takes a few milliseconds at most, nearly all of
+it fixed cost, so that thousands of runs are a matter of a minute.
+
+The samples are `n` copies of one labelled point for several n, and the same with one example more
+at that point, of either label (or, for neighbours that replace one example, with its label the
+other way round).  Copies matter: the probability of a label that few mistakes make unlikely
+changes by nearly the whole factor e^epsilon.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from learners.accounting import Neighbours
+from learners.audit import Auditable, Outcome, Pair, Statistic
+from learners.conic_union import DiscUnionLearner, EllipseUnionLearner
+from learners.conjunction import ConjunctionLearner, DisjunctionLearner
+from learners.conjunction_consistency import (
+    PrivateConsistentConjunctionLearner,
+    PrivateConsistentDisjunctionLearner,
+)
+from learners.convex_polygon import ConvexPolygonLearner
+from learners.finite_class import PointClass, ThresholdClass
+from learners.finite_class_learner import PrivateFiniteClassLearner
+from learners.halfspaces3_cover import ConvexPolytopeLearner
+from learners.noisy_histogram import NoisyHistogramLearner
+from learners.parity import PrivateParityLearner
+from learners.polygon_union import PolygonUnionLearner
+from learners.quadtree import QuadtreeLearner
+from learners.threshold_learner import ThresholdLearner
+
+#: Copies of the example that the samples hold.
+SIZES = (0, 2)
+
+#: Grid size of the learners in the plane, and their point.
+GRID, POINT = 2, (1, 1)
+
+_PLANE = np.array(list(itertools.product(range(GRID + 1), repeat=2)), dtype=np.int64)
+_PLACE = POINT[0] * (GRID + 1) + POINT[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A learner to be audited.
+
+    Attributes
+    ----------
+    title : str
+        What it is.
+    learner : callable
+        Its class or a function that takes the parameters by name.
+    parameters : tuple of (str, value)
+        Besides `epsilon`, `delta`, `neighbours` and `seed`.
+    point : int or tuple of int
+        Where the examples are.
+    events : mapping of str to callable
+        Statistics of its release.
+    runs : int
+        In all, by default; about a minute.
+    takes_delta : bool
+        Whether it has a parameter `delta`.
+    """
+
+    title: str
+    learner: Callable[..., Auditable]
+    parameters: tuple[tuple[str, Any], ...]
+    point: int | tuple[int, ...]
+    events: Mapping[str, Statistic]
+    runs: int
+    takes_delta: bool = True
+
+    def factory(
+        self, epsilon: float, delta: float, neighbours: Neighbours, seed: int | None
+    ) -> Callable[[], Auditable]:
+        """Makes learners; with a seed each has the next one of a fixed series of its own."""
+        given = {**dict(self.parameters), "epsilon": epsilon, "neighbours": neighbours}
+        if self.takes_delta:
+            given["delta"] = delta
+        numbers = itertools.count()
+
+        def make() -> Auditable:
+            own = None if seed is None else (seed << 32) + next(numbers)
+            return self.learner(**given, seed=own)
+
+        return make
+
+    def pairs(self, neighbours: Neighbours, sizes: Sequence[int] = SIZES) -> list[Pair]:
+        """Neighbouring samples, for each number of copies and all labels."""
+        pairs = []
+        for n in sizes:
+            for label in (0, 1) if n else (0,):
+                base = [label] * n
+                copies = f"{n} of label {label}" if n else "no example"
+                if neighbours == "replace-one":
+                    name = f"{copies} and one of label 0, or of label 1"
+                    pairs.append(Pair(name, self._sample([*base, 0]), self._sample([*base, 1])))
+                    continue
+                for extra in (0, 1):
+                    name = f"{copies}, and one of label {extra} more"
+                    more = self._sample([*base, extra])
+                    pairs.append(Pair(name, self._sample(base), more))
+        return pairs
+
+    def _sample(self, labels: list[int]) -> tuple[Any, Any]:
+        shape = (len(labels), *np.shape(self.point))
+        return np.full(shape, self.point, dtype=np.int64), np.array(labels, dtype=np.int64)
+
+
+# --- what is looked at -------------------------------------------------------------------------
+
+
+def _label(point: tuple[int, ...]) -> Statistic:
+    """Label of the examples' point."""
+    at = np.array([point], dtype=np.int64)
+    return lambda release: (int(release.predict(at)[0]),)
+
+
+def _label_and_area(release: Any) -> Outcome:
+    """Label of the examples' point, and how many grid points are labelled 1."""
+    labels = release.predict(_PLANE)
+    return int(labels[_PLACE]), int(labels.sum())
+
+
+def _count_and(first: Statistic) -> Statistic:
+    """A statistic, and the noisy count of the release: of its first step, or of all examples."""
+
+    def both(release: Any) -> Outcome:
+        parameters = dict(release.parameters)
+        if "noisy_count" in parameters:
+            return (*first(release), int(parameters["noisy_count"]))
+        return (*first(release), int(release.thresholds[0]))
+
+    return both
+
+
+def _tiles_and(first: Statistic) -> Statistic:
+    """A statistic, and the number of tiles."""
+    return lambda release: (*first(release), len(release.tiles))
+
+
+def _index(release: Any) -> Outcome:
+    """Which concept of a finite class."""
+    return (int(release.index),)
+
+
+def _parity(release: Any) -> Outcome:
+    """The bits of the parity; none for ⊥."""
+    return () if release.parity is None else tuple(release.parity)
+
+
+def _literals(release: Any) -> Outcome:
+    """The set of literals as one number; the constant does not count."""
+    codes = {2 * one.variable + one.negated for one in release.literals if one is not None}
+    return (sum(1 << code for code in codes),)
+
+
+def _in_plane(counted: bool) -> Mapping[str, Statistic]:
+    label = _label(POINT)
+    events: dict[str, Statistic] = {"label and area": _label_and_area}
+    return events | ({"label and noisy count": _count_and(label)} if counted else {})
+
+
+_SPACE = (1, 1, 1)
+_SPACE_EVENTS = {"label and noisy count": _count_and(_label(_SPACE))}
+_FORMULA_EVENTS = {"literals": _literals, "literals and noisy count": _count_and(_literals)}
+_SMALL = (("grid", GRID),)
+_COVER = (*_SMALL, ("k", 1))
+
+#: By the name that the command takes.
+SUBJECTS: dict[str, Subject] = {
+    "union": Subject(
+        "union of polygons by tiles", PolygonUnionLearner, _SMALL, POINT, _in_plane(True), 4_000
+    ),
+    "tiles": Subject(
+        "union of polygons by one tile that is given",
+        PolygonUnionLearner,
+        (*_SMALL, ("tiles", 1)),
+        POINT,
+        _in_plane(False),
+        4_000,
+    ),
+    "cover": Subject(
+        "union of triangles, k = 1", PolygonUnionLearner, _COVER, POINT, _in_plane(True), 4_000
+    ),
+    "convex": Subject(
+        "convex polygon by tiles", ConvexPolygonLearner, _SMALL, POINT, _in_plane(True), 800
+    ),
+    "convex-cover": Subject(
+        "convex polygon, k = 1", ConvexPolygonLearner, _COVER, POINT, _in_plane(True), 5_000
+    ),
+    "discs": Subject(
+        "union of discs, k = 1", DiscUnionLearner, _COVER, POINT, _in_plane(True), 20_000
+    ),
+    "ellipses": Subject(
+        "union of ellipses, k = 1", EllipseUnionLearner, _COVER, POINT, _in_plane(True), 20_000
+    ),
+    "threshold": Subject(
+        "halfplane along an axis",
+        ThresholdLearner,
+        (("grid", 8), ("direction", "right")),
+        (0, 0),
+        {"label": _label((0, 0))},
+        100_000,
+    ),
+    "histogram": Subject(
+        "noisy histogram", NoisyHistogramLearner, _SMALL, POINT, _in_plane(True), 20_000
+    ),
+    "histogram-cell": Subject(
+        "noisy histogram of one cell that is given",
+        NoisyHistogramLearner,
+        (*_SMALL, ("cells", 1)),
+        POINT,
+        {"label": _label(POINT)},
+        30_000,
+    ),
+    "quadtree": Subject(
+        "noisy quadtree",
+        QuadtreeLearner,
+        _SMALL,
+        POINT,
+        {"label and number of tiles": _tiles_and(_label(POINT)), "label and area": _label_and_area},
+        20_000,
+    ),
+    "polytope": Subject(
+        "convex polytope in space, k = 1",
+        ConvexPolytopeLearner,
+        (("grid", 2), ("k", 1), ("reach", 1), ("levels", 2)),
+        _SPACE,
+        _SPACE_EVENTS,
+        10_000,
+    ),
+    "conjunction": Subject(
+        "conjunction, k = 1",
+        ConjunctionLearner,
+        (("k", 1),),
+        (1, 1),
+        _FORMULA_EVENTS,
+        30_000,
+    ),
+    "disjunction": Subject(
+        "disjunction, k = 1",
+        DisjunctionLearner,
+        (("k", 1),),
+        (1, 1),
+        _FORMULA_EVENTS,
+        30_000,
+    ),
+    "consistent-conjunction": Subject(
+        "consistent conjunction",
+        PrivateConsistentConjunctionLearner,
+        (),
+        (1, 1),
+        {"literals": _literals},
+        50_000,
+        takes_delta=False,
+    ),
+    "consistent-disjunction": Subject(
+        "consistent disjunction",
+        PrivateConsistentDisjunctionLearner,
+        (),
+        (1, 1),
+        {"literals": _literals},
+        50_000,
+        takes_delta=False,
+    ),
+    "finite-class": Subject(
+        "thresholds as a finite class",
+        PrivateFiniteClassLearner,
+        (("concepts", ThresholdClass(8)),),
+        0,
+        {"concept": _index},
+        100_000,
+        takes_delta=False,
+    ),
+    "finite-laplace": Subject(
+        "points as a finite class, noise on all losses",
+        PrivateFiniteClassLearner,
+        (("concepts", PointClass(2)), ("mechanism", "laplace")),
+        0,
+        {
+            "concept": _index,
+            "first noisy sum": lambda release: (int(release.noisy_sums[0]),),
+        },
+        50_000,
+        takes_delta=False,
+    ),
+    "parity": Subject(
+        "parity of one bit",
+        PrivateParityLearner,
+        (("beta", None),),
+        (1,),
+        {"parity": _parity},
+        50_000,
+        takes_delta=False,
+    ),
+}
