@@ -6,9 +6,9 @@ import csv
 import io
 import json
 import math
+import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from geodp_app.errors import InputError
@@ -17,8 +17,13 @@ MARK = "# geodp "
 GRID_COLUMNS = ("x", "y", "label")
 DEGREE_COLUMNS = ("lon", "lat", "label")
 _NUMBER = re.compile(
-    r"\s*[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)\s*", re.ASCII | re.IGNORECASE
+    # one way to match a run of digits: two would take quadratic time to fail
+    r"\s*[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)\s*",
+    re.ASCII | re.IGNORECASE,
 )
+
+#: Largest file that is read, in bytes: ten million rows with room to spare.
+MAX_BYTES = 512 * 2**20
 
 #: Least and largest value of each of the two coordinates.
 Limits = tuple[tuple[float, float], tuple[float, float]]
@@ -46,12 +51,18 @@ def load_text(name: str) -> str:
     Raises
     ------
     InputError
-        If it cannot be opened, holds a NUL byte, or is not UTF-8.
+        If it cannot be opened, is too large, holds a NUL byte, or is not UTF-8.
     """
     try:
-        data = Path(name).read_bytes()
-    except OSError as error:
-        raise InputError(f"{name}: cannot be read: {error.strerror}") from None
+        with open(name, "rb") as file:
+            small = 0 < os.fstat(file.fileno()).st_size <= MAX_BYTES
+            # a limit sets its whole size aside: only for pipes, devices and what is too large
+            data = file.read() if small else file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{name}: cannot be read: {reason}") from None
+    if len(data) > MAX_BYTES:
+        raise InputError(f"{name}: larger than {MAX_BYTES:,} bytes")
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         raise InputError(f"{name}: line {line} holds a NUL byte; this is not a text file")
@@ -85,8 +96,7 @@ def split_text(name: str, text: str) -> Table:
         if content.startswith(MARK):
             member = _read_mark(name, line, content)
         elif content.strip() and not content.startswith("#"):
-            header = tuple(next(csv.reader([content], skipinitialspace=True)))
-            header = tuple(column.strip().lower() for column in header)
+            header = _read_header(name, line, content)
             columns = _choose_columns(name, header)
             body = text[start:].rstrip()
             if not body:
@@ -95,10 +105,18 @@ def split_text(name: str, text: str) -> Table:
     raise InputError(f"{name}: has no header; the first line must name x,y,label")
 
 
+def _read_header(name: str, line: int, content: str) -> tuple[str, ...]:
+    try:
+        columns = next(csv.reader([content], skipinitialspace=True))
+    except csv.Error as error:
+        raise InputError(f"{name}: line {line}: {error}") from None
+    return tuple(column.strip().lower() for column in columns)
+
+
 def _read_mark(name: str, line: int, content: str) -> dict[str, Any]:
     try:
         member = json.loads(content[len(MARK) :])
-    except ValueError:
+    except (ValueError, RecursionError):
         member = None
     if not isinstance(member, dict):
         raise InputError(f"{name}: line {line}: '# geodp' must be followed by a JSON object")

@@ -35,6 +35,7 @@ from geodp_app.csv_table import (
     split_text,
 )
 from geodp_app.errors import InputError
+from geometry.geojson_rings import is_number, short
 from geometry.grid import Bounds, BoundsError, GridMap
 from geometry.halfplane import MAX_D
 
@@ -156,14 +157,16 @@ def _member_frame(name: str, member: dict[str, Any]) -> tuple[int | None, Bounds
     grid, box = member.get("grid"), member.get("bounds")
     if grid is not None and not (type(grid) is int and 1 <= grid <= MAX_D):
         raise InputError(
-            f"{name}: its first line says grid {grid}; it must be an integer in 1..{MAX_D}, "
+            f"{name}: its first line says grid {short(grid)}; it must be an integer in 1..{MAX_D}, "
             "where counting is exact"
         )
     if box is None:
         return grid, None
     try:
+        if not isinstance(box, list) or len(box) != 4 or not all(map(is_number, box)):
+            raise ValueError(f"must be four numbers, not {short(box)}")
         return grid, Bounds(*(float(value) for value in box))
-    except (BoundsError, TypeError, ValueError) as error:
+    except (BoundsError, ValueError, OverflowError) as error:
         raise InputError(f"{name}: bounds in its first line: {error}") from None
 
 

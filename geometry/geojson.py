@@ -26,6 +26,7 @@ from typing import Any, Literal, cast
 import shapely
 from shapely.geometry.base import BaseGeometry
 
+from geometry.crossing_count import crossings_up_to, edges_of
 from geometry.geojson_rings import (
     Frame,
     GeoJSONError,
@@ -44,6 +45,8 @@ from geometry.polygons import orient_valid
 MAX_BYTES = 64 * 2**20
 #: Most positions that are read from one file.
 MAX_VERTICES = 1_000_000
+#: Most crossings between outlines of different features: some seconds' work for the union.
+MAX_CROSSINGS = 100_000
 
 __all__ = [
     "MAX_BYTES",
@@ -220,7 +223,7 @@ def _read_document(
     properties = properties or {}
     names = (properties.get("name"), document.get("name"), stem)
     return TargetFile(
-        geometry=orient_valid(shapes[0] if len(shapes) == 1 else shapely.union_all(shapes)),
+        geometry=orient_valid(_united(shapes)),
         frame=frame,
         grid=grid,
         bounds=_bounds(member),
@@ -229,6 +232,15 @@ def _read_document(
         member=member,
         skipped=reader.skipped,
     )
+
+
+def _united(shapes: list[BaseGeometry]) -> BaseGeometry:
+    """The union, unless it would take minutes and gigabytes."""
+    if len(shapes) == 1:
+        return shapes[0]
+    if crossings_up_to(MAX_CROSSINGS, edges_of(shapes)) > MAX_CROSSINGS:
+        raise GeoJSONError(f"the features' outlines cross more than {MAX_CROSSINGS:,} times")
+    return shapely.union_all(shapes)
 
 
 def _frame(member: dict[str, Any], coordinates: Literal["lonlat", "grid", "auto"]) -> Frame:

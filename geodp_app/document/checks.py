@@ -14,6 +14,7 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples
 from geodp_app.sampling import DISTRIBUTIONS
+from geometry.crossing_count import crossings_up_to
 from geometry.halfplane import MAX_D, Measure
 from learners.accounting import Neighbours, check_budget
 
@@ -23,6 +24,8 @@ MOST_EXAMPLES = 10**7
 MOST_STEPS = 10**6
 #: Most tiles along a side: as many as a run chooses by itself.
 MOST_TILES = 128
+#: Most crossings of a drawing's outlines: its region then takes some seconds.
+MOST_CROSSINGS = 20_000
 #: Longest name of a drawing, in characters.
 LONGEST_NAME = 200
 
@@ -96,6 +99,14 @@ def check_drawing(drawing: Drawing, known: Drawing | None = None) -> None:
     for shape in drawing.shapes:
         if id(shape) not in checked:
             _check_shape(shape, drawing.grid)
+
+
+def check_crossings(drawing: Drawing) -> None:
+    """Refuse a drawing whose region would take minutes: no hand draws one, a file may hold it."""
+    rings = [np.asarray(ring, dtype=float) for shape in drawing.shapes for ring in shape.rings]
+    edges = [np.hstack([ring, np.roll(ring, -1, axis=0)]) for ring in rings]
+    if edges and crossings_up_to(MOST_CROSSINGS, np.vstack(edges)) > MOST_CROSSINGS:
+        raise InputError(f"the drawing's outlines cross more than {MOST_CROSSINGS:,} times")
 
 
 def check_examples(examples: Examples) -> None:

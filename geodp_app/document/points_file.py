@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 import tokenize
+import warnings
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +76,8 @@ def _read_array(
         stream = io.BytesIO(archive.read(name))
         if np.lib.format.read_magic(stream) != _VERSION:
             raise ValueError("is an array file of an unknown version")
-        found, by_columns, dtype = np.lib.format.read_array_header_1_0(stream)
+        with warnings.catch_warnings(action="ignore"):  # about headers that others wrote
+            found, by_columns, dtype = np.lib.format.read_array_header_1_0(stream)
         if (found, by_columns, dtype) != (shape, False, wanted):
             raise ValueError(f"is {dtype} of shape {found}, not {wanted} of shape {shape}")
         body = stream.read()

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
-from geodp_app.document.checks import check_change, check_examples
+from geodp_app.document.checks import check_change, check_crossings, check_examples
 from geodp_app.document.points_file import points_bytes, read_points
 from geodp_app.document.strict_files import (
     Archive,
@@ -206,6 +206,7 @@ def _read_work(state: dict[str, Any]) -> Work:
         run=read_fields(RunSettings, state["run"], "run"),
     )
     check_change(Work(), work)
+    check_crossings(work.drawing)
     return work
 
 

@@ -27,6 +27,8 @@ Value = TypeVar("Value", bound="DataclassInstance")
 MAX_TOTAL = 512 * 2**20
 #: Members larger than this must not have been squeezed more than so many times.
 _FREE_SIZE, _MAX_RATIO = 2**20, 200
+#: Other ways than these may ask for gigabytes before they give a byte.
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 #: Largest directory of an archive: a few members, no comments.
 _MAX_DIRECTORY = 2**14
 _BITE = 2**18
@@ -111,6 +113,8 @@ class Archive:
             raise DamagedFileError(f"has {size:,} bytes; at most {self._limits[name]:,} are read")
         if size > _FREE_SIZE and size > _MAX_RATIO * member.compress_size:
             raise DamagedFileError(f"is squeezed more than {_MAX_RATIO} times")
+        if member.compress_type not in _METHODS:
+            raise DamagedFileError(f"is damaged: squeezed in an odd way ({member.compress_type})")
         try:
             with self._zip.open(member) as stream:
                 data = b"".join(iter(lambda: stream.read(_BITE), b""))

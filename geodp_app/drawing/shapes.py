@@ -14,6 +14,7 @@ import shapely
 from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
+from geometry.even_odd import even_odd_region
 from geometry.polygons import orient_valid
 
 #: A grid point (x, y).
@@ -40,7 +41,7 @@ class Shape:
         if shapely.is_valid(polygon):
             return polygon
         # ring by ring: a ring without area would make the whole fail
-        outer, *holes = (orient_valid(shapely.make_valid(Polygon(ring))) for ring in self.rings)
+        outer, *holes = (even_odd_region(np.asarray(ring, dtype=float)) for ring in self.rings)
         return orient_valid(shapely.difference(outer, shapely.union_all(holes)))
 
 
