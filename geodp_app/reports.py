@@ -97,6 +97,11 @@ def _account(privacy: PrivacySpent, parameters: dict[str, Any]) -> str:
             f"{count}tiles: epsilon {privacy.epsilon_selection:g} in parallel, for an example "
             f"lies in one tile, eta = {privacy.eta:.6g} in each of {parameters['tiles'] ** 2}"
         )
+    if privacy.account == "stability":
+        return (
+            f"votes of {parameters['chunks']} chunks: epsilon {privacy.epsilon:g} for up to "
+            f"{parameters['queries']} queries, {parameters['halts']} of them unanswered"
+        )
     if not privacy.epsilon_noise and privacy.steps == 1:
         return f"one selection: epsilon {privacy.epsilon_selection:g}, eta = {privacy.eta:.6g}"
     return (

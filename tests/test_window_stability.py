@@ -114,7 +114,11 @@ def test_the_command_learns_by_votes(
 ) -> None:
     learned = tmp_path / "learned.geojson"
     ask = ["learn", points, "--learner", "stability", "--k", 1, "--grid", 32, "--epsilon", 8]
-    assert run_geodp(*ask, "--seed", 3, "--quiet", "-o", learned) == 0
+    report = tmp_path / "report.json"
+    assert run_geodp(*ask, "--seed", 3, "--quiet", "-o", learned, "--report", report) == 0
+    told = json.loads(report.read_text())["account"]
+    assert told.startswith("votes of ")
+    assert told.endswith(" chunks: epsilon 8 for up to 1000 queries, 1 of them unanswered")
     assert run_geodp("evaluate", learned, points, "--json") == 0
     assert json.loads(capsys.readouterr().out)["error"] < 0.15
     assert "asked" not in learned.read_text()
