@@ -80,20 +80,20 @@ def test_the_bound_fails_no_more_often_than_its_confidence_says() -> None:
     """At 90 %: a learner of loss exactly 1 is put above 1 in at most one audit of ten."""
     coins = random.Random(5)
     toy = ToyLearner(response(coins, math.e / (1 + math.e)))
-    found = [audit(lambda: toy, NONE, ONE, VALUE, 400, confidence=0.9) for _ in range(300)]
+    found = [audit(lambda: toy, NONE, ONE, VALUE, 300, confidence=0.9) for _ in range(200)]
     failed = sum(one.refuted for one in found)
-    assert failed <= stats.binom.ppf(0.999, 300, 0.1)
+    assert failed <= stats.binom.ppf(0.999, 200, 0.1)
     # neither is it useless: the events are the right ones
     assert np.median([one.lower for one in found]) > 0.4
-    assert sum(one.upper < 1 for one in found) <= stats.binom.ppf(0.999, 300, 0.1)
+    assert sum(one.upper < 1 for one in found) <= stats.binom.ppf(0.999, 200, 0.1)
 
 
 def test_a_search_through_accidents_finds_nothing() -> None:
     """60 outcomes whatever the sample is: an event chosen on the tested runs would show loss."""
     coins = random.Random(6)
     toy = ToyLearner(lambda n: coins.randrange(60))
-    found = [audit(lambda: toy, NONE, ONE, VALUE, 600, confidence=0.9) for _ in range(200)]
-    assert sum(one.lower > 0 for one in found) <= stats.binom.ppf(0.999, 200, 0.1)
+    found = [audit(lambda: toy, NONE, ONE, VALUE, 480, confidence=0.9) for _ in range(120)]
+    assert sum(one.lower > 0 for one in found) <= stats.binom.ppf(0.999, 120, 0.1)
 
 
 def test_a_loss_is_found_up_to_the_width_of_the_interval() -> None:
@@ -196,7 +196,7 @@ def test_a_budget_forgotten_in_one_step_is_caught(monkeypatch: pytest.MonkeyPatc
         return replace(plan, count_scale=whole, cell_scale=whole)
 
     monkeypatch.setattr(learners.noisy_histogram, "plan_histogram", forgetful)
-    found = audited("histogram", 1_600)
+    found = audited("histogram", 3_000)
     assert found.refuted, found
 
 
@@ -234,7 +234,7 @@ def test_thresholds_from_true_counts_are_caught(
     name: str, module: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "discrete_laplace", lambda source, scale: 0)
-    found = audited(name, 600)
+    found = audited(name, 1_000)
     assert found.refuted, found
     assert found.lower > 2
 

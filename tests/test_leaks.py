@@ -32,7 +32,7 @@ from learners.experts import PrivateExperts
 from learners.finite_class import ThresholdClass
 from learners.records import Release, StepRecord
 
-N, POSITIVES, SEED, D = 10007, 4003, 918273645, 40
+N, POSITIVES, SEED, D = 10007, 4003, 918273646, 40
 FRAME = Frame(D, None)
 
 #: Keys that no published object may have.
@@ -252,7 +252,7 @@ def test_experts_publish_their_choices_alone() -> None:
 def points(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("leaks") / "p.csv"
     X, y = plane()
-    path.write_text(format_examples(Examples(X, y.astype(bool), FRAME)))
+    path.write_text(format_examples(Examples(X, y, FRAME)))
     return path
 
 
