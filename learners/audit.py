@@ -8,10 +8,9 @@ below: an audit *refutes* a claim below its bound.  It proves no claim; that is 
 The event decides how much is seen.  It is looked for on one half of the runs and tested on the
 other half, which played no part in its choice: so the bound holds at the stated confidence
 however long the search was.  In the first half all candidate pairs of samples share the runs; the
-second half goes to the one pair and event with the largest estimate of ln((p - delta) / q) less
-three standard deviations.  Outcomes are put into order by a quarter of all runs, and the events
-that this makes are judged by another: else the largest estimate would be that of the greatest
-accident.
+second half goes to the one pair and event whose bound promises to be the largest, by Wilson's
+intervals.  Outcomes are put into order by a quarter of all runs, and the events that this makes
+are judged by another: else the largest promise would be that of the greatest accident.
 
 Events of a statistic of the release, a tuple of whole numbers: the sets of outcomes whose ratio of
 counts is above a level (the most powerful by the lemma of Neyman and Pearson), and the same for
@@ -42,8 +41,8 @@ Statistic = Callable[[Any], Outcome]
 #: Called with the number of runs done.
 Watch = Callable[[int], None]
 
-#: Standard deviations that are taken off the estimate of a candidate event.
-_CAUTION = 3.0
+#: Standard deviations of the intervals by which candidate events are judged.
+_CAUTION = 2.5
 
 #: Most limits of the last number, and most outcomes of an event, that are tried.
 _MOST_LIMITS = 64
@@ -347,30 +346,28 @@ class _Runner:
 def _candidates(counts: _Counts, delta: float) -> Iterator[tuple[float, Event]]:
     """Events in both directions, and what each is worth."""
     for name, (first, second) in counts.items():
-        runs = second.more.total() + 1.0
+        runs = second.more.total()
         for swapped in (False, True):
             order, judge = (first.swapped(), second.swapped()) if swapped else (first, second)
             for cases, a, b in _prefixes(order, judge):
-                yield _worth(a / runs, b / runs, runs, delta), Event(name, cases, swapped=swapped)
+                yield _worth(a, b, runs, delta), Event(name, cases, swapped=swapped)
             lasts = sorted({outcome[-1] for side in order for outcome in side if outcome})
             for limit in lasts[:: 1 + len(lasts) // _MOST_LIMITS]:
                 for upwards in (True, False):
                     parts = order.cut(limit, upwards), judge.cut(limit, upwards)
                     for cases, a, b in _prefixes(*parts):
-                        worth = _worth(a / runs, b / runs, runs, delta)
+                        worth = _worth(a, b, runs, delta)
                         yield worth, Event(name, cases, limit, upwards, swapped)
 
 
-def _prefixes(order: _Sides, judge: _Sides) -> Iterator[tuple[frozenset[Outcome], float, float]]:
-    """The outcomes of the largest ratio, of the two largest, and so on, with their counts.
-
-    Half a count more for each: what was never seen may still happen.
-    """
+def _prefixes(order: _Sides, judge: _Sides) -> Iterator[tuple[frozenset[Outcome], int, int]]:
+    """The outcomes of the largest ratio, of the two largest, and so on, with their counts."""
 
     def ratio(outcome: Outcome) -> tuple[float, Outcome]:
+        # half a count more for each: what was never seen may still happen
         return (order.less[outcome] + 0.5) / (order.more[outcome] + 0.5), outcome
 
-    a = b = 0.5
+    a = b = 0
     cases: list[Outcome] = []
     for outcome in sorted(order.more, key=ratio)[:_MOST_LIMITS]:
         cases.append(outcome)
@@ -378,11 +375,20 @@ def _prefixes(order: _Sides, judge: _Sides) -> Iterator[tuple[frozenset[Outcome]
         yield frozenset(cases), a, b
 
 
-def _worth(p: float, q: float, runs: float, delta: float) -> float:
-    """Estimate of ln((p - delta) / q) less its uncertainty."""
+def _worth(a: int, b: int, runs: int, delta: float) -> float:
+    """About the bound that the counts themselves would give: by Wilson's intervals."""
+    p = 1 - _wilson_upper(runs - a, runs)
     if p <= delta:
         return -math.inf
-    return math.log((p - delta) / q) - _CAUTION * math.sqrt((1 / p + 1 / q) / runs)
+    return math.log((p - delta) / _wilson_upper(b, runs))
+
+
+def _wilson_upper(seen: int, runs: int) -> float:
+    """Upper end of Wilson's interval of a probability."""
+    share, slack = seen / runs, _CAUTION**2 / runs
+    middle = share + slack / 2
+    width = math.sqrt(share * (1 - share) * slack + slack**2 / 4)
+    return (middle + width) / (1 + slack)
 
 
 def _sums(seen: Sequence[tuple[bool, bool]]) -> tuple[int, int]:

@@ -1,0 +1,311 @@
+"""Nothing that is published tells n, the seed, true counts, errors or the sample.
+
+Marked values: a prime number of examples, of positive ones, and a long seed.  Every learner of the
+catalogue runs on the marked sample, and every writer of what may be published is searched for them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import pickle
+import re
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from geodp_app.cli import main
+from geodp_app.commands.compare import learner_names
+from geodp_app.document.exporting import export_release
+from geodp_app.examples_csv import Examples, Frame, format_examples
+from geodp_app.learned_file import learned_text
+from geodp_app.pictures import release_figures
+from geodp_app.reports import parts_text, privacy_statement, report
+from learners.catalogue import CATALOGUE
+from learners.experts import PrivateExperts
+from learners.finite_class import ThresholdClass
+from learners.records import Release, StepRecord
+
+N, POSITIVES, SEED, D = 10007, 4003, 918273646, 40
+FRAME = Frame(D, None)
+
+#: Keys that no published object may have.
+_PRIVATE_KEYS = re.compile(
+    r"^(n|seed|n_examples|examples|empirical.*|.*error.*|.*positive.*|.*negative.*|.*_alive"
+    r"|.*_taken|score|seconds|trials|boxes|log_mass|diagnostics|private_.*|X|y|labels|points)$"
+)
+
+
+def plane() -> tuple[np.ndarray, np.ndarray]:
+    """N examples on the grid, POSITIVES of them 1: the lowest ones, but for 31 mistakes."""
+    points = np.random.default_rng(1).integers(0, D + 1, (N, 2))
+    labels = np.zeros(N, dtype=np.int64)
+    order = np.argsort(points[:, 1], kind="stable")
+    labels[order[: POSITIVES - 31]] = 1
+    labels[order[-31:]] = 1
+    return points, labels
+
+
+def space() -> tuple[np.ndarray, np.ndarray]:
+    points = np.random.default_rng(2).integers(0, 5, (N, 3))
+    labels = np.zeros(N, dtype=np.int64)
+    labels[np.argsort(points[:, 2], kind="stable")[:POSITIVES]] = 1
+    return points, labels
+
+
+def bits() -> tuple[np.ndarray, np.ndarray]:
+    rows = np.random.default_rng(3).integers(0, 2, (N, 5))
+    labels = np.zeros(N, dtype=np.int64)
+    labels[np.argsort(-rows[:, 2], kind="stable")[:POSITIVES]] = 1
+    return rows, labels
+
+
+def line() -> tuple[np.ndarray, np.ndarray]:
+    points = np.random.default_rng(4).integers(0, 10, N)
+    labels = np.zeros(N, dtype=np.int64)
+    labels[np.argsort(-points, kind="stable")[:POSITIVES]] = 1
+    return points, labels
+
+
+def squares(X: Any, y: Any) -> np.ndarray:
+    return np.abs(np.asarray(y)[:, None] - np.array([0, 1]))
+
+
+_IN_PLANE: dict[str, dict[str, Any]] = {
+    "PolygonUnionLearner": {"tiles": 2},
+    "ConvexPolygonLearner": {"k": 2, "n_steps": 2},
+    "GreedyUnionLearner": {"k": 1},
+    "GreedyConvexLearner": {"k": 2},
+    "DiscUnionLearner": {"k": 1},
+    "EllipseUnionLearner": {"k": 1},
+    "NoisyHistogramLearner": {},
+    "QuadtreeLearner": {},
+    "ThresholdLearner": {},
+}
+_OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "ConvexPolytopeLearner": (space, {"grid": 4, "k": 1, "reach": 1, "levels": 4}),
+    "SimplexUnionLearner": (space, {"grid": 4, "k": 1, "levels": 2}),
+    "ConjunctionLearner": (bits, {"k": 2}),
+    "DisjunctionLearner": (bits, {"k": 2}),
+    "GreedyConjunctionLearner": (bits, {}),
+    "GreedyDisjunctionLearner": (bits, {}),
+    "ConsistentConjunctionLearner": (bits, {}),
+    "ConsistentDisjunctionLearner": (bits, {}),
+    "PrivateConsistentConjunctionLearner": (bits, {}),
+    "PrivateConsistentDisjunctionLearner": (bits, {}),
+    "FiniteClassLearner": (line, {"concepts": ThresholdClass(9)}),
+    "PrivateFiniteClassLearner": (line, {"concepts": ThresholdClass(9)}),
+    "EmpiricalRiskMinimizer": (line, {"losses": squares}),
+    "PrivateERM": (line, {"losses": squares, "mechanism": "laplace"}),
+    "ParityLearner": (bits, {}),
+    "PrivateParityLearner": (bits, {}),
+}
+
+
+def learner_classes() -> dict[str, Any]:
+    """Those of the catalogue that publish: they can be fitted."""
+    found = {}
+    for entry in CATALOGUE:
+        loaded = entry.load()
+        if inspect.isclass(loaded) and hasattr(loaded, "fit"):
+            found[loaded.__name__] = loaded
+    return found
+
+
+@cache
+def fitted(name: str) -> Any:
+    """A learner after a seeded run on its marked sample."""
+    make, given = _OTHERS[name] if name in _OTHERS else (plane, {"grid": D, **_IN_PLANE[name]})
+    cls = learner_classes()[name]
+    if "seed" in inspect.signature(cls).parameters:
+        given = {**given, "seed": SEED}
+    return cls(**given).fit(*make())
+
+
+def marks(name: str) -> set[float]:
+    """Numbers that may not be published."""
+    model = fitted(name)
+    X, y = _OTHERS[name][0]() if name in _OTHERS else plane()
+    wrong = None
+    # one without a hypothesis has no errors
+    if hasattr(model, "predict") and getattr(model.release_, "parity", ()) is not None:
+        wrong = int(np.count_nonzero(model.predict(X) != y))
+    secret = {float(N), float(POSITIVES), float(N - POSITIVES), float(SEED), POSITIVES / N}
+    return secret | ({float(wrong), wrong / N, 1 - wrong / N} if wrong and wrong > 100 else set())
+
+
+def numbers(data: Any) -> Iterator[float]:
+    """All numbers of a JSON value, those within its strings too, and its keys are checked."""
+    if isinstance(data, dict):
+        for key, value in data.items():
+            assert not _PRIVATE_KEYS.match(key), key
+            yield from numbers(value)
+    elif isinstance(data, list | tuple):
+        for value in data:
+            yield from numbers(value)
+    elif isinstance(data, str):
+        yield from (float(found) for found in re.findall(r"\d+(?:\.\d+)?", data.replace(",", "")))
+    elif data is not None and not isinstance(data, bool):
+        yield float(data)
+
+
+def clean(name: str, data: Any) -> None:
+    """Nothing marked is in it."""
+    secret = marks(name)
+    for number in numbers(data):
+        assert not any(math.isclose(number, mark, rel_tol=1e-6) for mark in secret), number
+
+
+# -- releases and their writers ----------------------------------------------------------------
+
+
+def test_every_learner_of_the_catalogue_is_searched() -> None:
+    assert set(learner_classes()) == {*_IN_PLANE, *_OTHERS}
+    assert "examples" not in learner_names.__doc__.lower()  # it names learners alone
+
+
+@pytest.mark.parametrize("name", [*_IN_PLANE, *_OTHERS])
+def test_a_release_tells_nothing_in_any_form(name: str) -> None:
+    release = fitted(name).release_
+    assert is_dataclass(release)
+    assert release.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    data = json.loads(json.dumps(release.to_dict()))
+    clean(name, data)
+    clean(name, re.findall(r"\d+(?:\.\d+)?", repr(release)))
+    clean(name, str(release))
+    assert not any(_PRIVATE_KEYS.match(field.name) for field in fields(release))
+    # whoever stores the release stores no sample
+    stored = pickle.dumps(release)
+    assert len(stored) < 60_000
+    X, y = _OTHERS[name][0]() if name in _OTHERS else plane()
+    assert np.asarray(y).tobytes() not in stored
+    assert np.asarray(X).tobytes() not in stored
+
+
+@pytest.mark.parametrize("name", [*_IN_PLANE, *_OTHERS])
+def test_a_fitted_learner_keeps_no_sample(name: str) -> None:
+    """Its release, its parameters and, of those off the grid, the curator's diagnostics."""
+    model = fitted(name)
+    kept = {key: value for key, value in vars(model).items() if key not in model.get_params()}
+    assert set(kept) <= {"release_", "diagnostics_", "feature_names_in_"}
+    assert not any(isinstance(value, np.ndarray) and len(value) >= N for value in kept.values())
+
+
+@pytest.mark.parametrize("name", _IN_PLANE)
+def test_the_writers_of_a_release_tell_nothing(name: str, tmp_path: Path) -> None:
+    release = fitted(name).release_
+    clean(name, json.loads(learned_text(release, FRAME)))
+    clean(name, json.loads(learned_text(release, FRAME, raw_grid=True)))
+    clean(name, json.loads(json.dumps(report(release))))
+    clean(name, [list(pair) for pair in release_figures(release)])
+    clean(name, [parts_text(release), privacy_statement(release.privacy)])
+    export_release(tmp_path / "l.geojson", release, FRAME)
+    assert (tmp_path / "l.geojson").read_text() == learned_text(release, FRAME)
+
+
+@pytest.mark.parametrize("name", _IN_PLANE)
+def test_what_is_written_follows_from_the_release_alone(name: str) -> None:
+    """Read back from its JSON form, it gives the same files: nothing else went into them."""
+    release = fitted(name).release_
+    again = Release.from_dict(json.loads(json.dumps(release.to_dict())))
+    assert learned_text(again, FRAME) == learned_text(release, FRAME)
+    assert report(again) == report(release)
+    assert release_figures(again) == release_figures(release)
+
+
+@pytest.mark.parametrize("writer", [learned_text, report, release_figures, privacy_statement])
+def test_public_writers_take_no_records(writer: Any) -> None:
+    """By their types, and at run time as well."""
+    stated = inspect.signature(writer, eval_str=False).parameters
+    for parameter in stated.values():
+        assert "Record" not in str(parameter.annotation)
+        assert "Diagnostics" not in str(parameter.annotation)
+    model = learner_classes()["ThresholdLearner"](grid=D, seed=SEED)
+    record = next(iter(model.steps(*plane())))
+    assert isinstance(record, StepRecord)
+    arguments = (FRAME,) if "frame" in stated else ()
+    for private in (record, record.diagnostics):
+        with pytest.raises((AttributeError, TypeError)):
+            writer(private, *arguments)
+
+
+def test_experts_publish_their_choices_alone() -> None:
+    losses = np.random.default_rng(5).integers(0, 2, (97, 3))
+    game = PrivateExperts(experts=3, rounds=97, seed=SEED)
+    release = game.run(losses)
+    data = json.loads(json.dumps(release.to_dict()))
+    assert SEED not in set(numbers(data))
+    assert set(data) == {"learner", "chosen", "parameters", "privacy"}
+    assert set(data["parameters"]) == {"experts", "rounds", "bound"}
+
+
+# -- commands ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def points(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("leaks") / "p.csv"
+    X, y = plane()
+    path.write_text(format_examples(Examples(X, y, FRAME)))
+    return path
+
+
+@pytest.mark.parametrize(
+    "learner", [["union", "--tiles", "2"], ["threshold"], ["discs"], ["convex", "--k", "1"]]
+)
+def test_learn_says_and_writes_nothing_private(
+    learner: list[str], points: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    out, told = tmp_path / "l.geojson", tmp_path / "r.json"
+    argv = ["learn", str(points), "--learner", *learner, "--seed", str(SEED)]
+    assert main([*argv, "-o", str(out), "--report", str(told)]) == 0
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    for text in (captured.err.replace(str(tmp_path), ""), out.read_text(), told.read_text()):
+        found = {float(one) for one in re.findall(r"\d+(?:\.\d+)?", text.replace(",", " "))}
+        assert not found & {N, POSITIVES, N - POSITIVES, SEED}
+    for word in ("examples", "error", "score", "trials"):
+        assert word not in captured.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["l.geojson", "r.json"]
+
+
+def test_shapes_of_a_comparison_tell_nothing(
+    points: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "shapes"
+    argv = ["compare", str(points), "--learners", "histogram,quadtree", "--seed", str(SEED)]
+    assert main([*argv, "-o", str(folder)]) == 0
+    assert "curator" in capsys.readouterr().out
+    for path in folder.iterdir():
+        assert path.suffix == ".geojson"
+        found = set(numbers(json.loads(path.read_text())))
+        assert not found & {N, POSITIVES, N - POSITIVES, SEED}
+
+
+# -- exceptions --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*_IN_PLANE, *_OTHERS])
+def test_exceptions_tell_no_number_of_examples(name: str) -> None:
+    """Input errors may name the first wrong row, to the curator; never n, nor the seed."""
+    X, y = _OTHERS[name][0]() if name in _OTHERS else plane()
+    model = fitted(name)
+    fresh = type(model)(**model.get_params())
+    told: list[str] = []
+    for wrong_X, wrong_y in (
+        (X, y[:-1]), (X[:-1], y), (X, y[:, None]), (X, np.full(N, 7)), (X, None),
+        (np.zeros(N) - 1 if X.ndim > 1 else np.zeros((N, 3)), y),
+        (np.zeros((N, 1), dtype=int) - 1, y), (np.zeros((N, 9, 2)), y),
+    ):  # fmt: skip
+        try:
+            fresh.fit(wrong_X, wrong_y)
+        except (ValueError, TypeError, IndexError, AttributeError) as error:
+            told.append(str(error))
+    found = {float(one) for text in told for one in re.findall(r"\d+", text)}
+    assert not found & {N, N - 1, POSITIVES, N - POSITIVES, SEED}, told
