@@ -129,30 +129,36 @@ def disk_with_room(room: int) -> Iterator[None]:
 def full_disk(folder: Path, stride: int = 1) -> Outcome:
     """A write that fails after every number of bytes, and at every call."""
     outcome = Outcome("disk")
-    for suffix, (write, read) in WRITERS.items():
-        path = folder / f"full{suffix}"
-        write(path, work("old"))
-        old = path.read_bytes()
-        write(folder / f"size{suffix}", work("newer"))
-        size = (folder / f"size{suffix}").stat().st_size
-        (folder / f"size{suffix}").unlink()
-        for room in range(0, size, stride):
-            with disk_with_room(room):
-                refused = _refused(lambda: write(path, work("newer")))
-            whole = path.read_bytes() == old and not _litter(folder)
-            outcome.check(refused and whole, f"{suffix} with room for {room} bytes")
-        for call in ("fsync", "replace", "chmod"):
-            with _failing(call):
-                refused = _refused(lambda: write(path, work("newer")))
-            whole = path.read_bytes() == old and not _litter(folder)
-            outcome.check(refused and whole, f"{suffix}, {call} fails")
-        with disk_with_room(size):
-            write(path, work("newer"))
-        outcome.check(read(path) and path.read_bytes() != old, f"{suffix} with just enough room")
-        path.unlink()
+    for suffix in WRITERS:
+        _fill(folder, suffix, stride, outcome)
     _limited(folder, outcome)
     _small_disk(outcome)
     return outcome
+
+
+def _fill(folder: Path, suffix: str, stride: int, outcome: Outcome) -> None:
+    """One kind of file."""
+    write, read = WRITERS[suffix]
+    path = folder / f"full{suffix}"
+    write(path, work("old"))
+    old = path.read_bytes()
+    write(folder / f"size{suffix}", work("newer"))
+    size = (folder / f"size{suffix}").stat().st_size
+    (folder / f"size{suffix}").unlink()
+    for room in range(0, size, stride):
+        with disk_with_room(room):
+            refused = _refused(lambda: write(path, work("newer")))
+        whole = path.read_bytes() == old and not _litter(folder)
+        outcome.check(refused and whole, f"{suffix} with room for {room} bytes")
+    for call in ("fsync", "replace", "chmod"):
+        with _failing(call):
+            refused = _refused(lambda: write(path, work("newer")))
+        whole = path.read_bytes() == old and not _litter(folder)
+        outcome.check(refused and whole, f"{suffix}, {call} fails")
+    with disk_with_room(size):
+        write(path, work("newer"))
+    outcome.check(read(path) and path.read_bytes() != old, f"{suffix} with just enough room")
+    path.unlink()
 
 
 def _refused(do: Callable[[], None]) -> bool:
@@ -442,24 +448,25 @@ def _reads(read: Callable[[Path], object], path: Path) -> bool:
         return False
 
 
+PARTS: dict[str, Callable[[Path, argparse.Namespace], Outcome]] = {
+    "disk": lambda folder, _: full_disk(folder),
+    "order": lambda folder, _: power_cut(folder),
+    "read-only": lambda folder, _: read_only(folder),
+    "kill": lambda folder, options: killed(folder, options.kills),
+}
+
+
 def main() -> int:
     """Run the parts and report."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parts = ("disk", "order", "read-only", "kill")
-    parser.add_argument("--part", nargs="+", choices=parts, default=parts)
+    parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     lost = 0
     for part in options.part:
         with tempfile.TemporaryDirectory(prefix="geodp-faults-") as name:
-            folder = Path(name)
-            outcome = {
-                "disk": lambda: full_disk(folder),
-                "order": lambda: power_cut(folder),
-                "read-only": lambda: read_only(folder),
-                "kill": lambda: killed(folder, options.kills),
-            }[part]()
+            outcome = PARTS[part](Path(name), options)
         lost += len(outcome.losses)
         if options.json:
             print(json.dumps(asdict(outcome)), flush=True)

@@ -92,7 +92,8 @@ TOKENS: tuple[bytes, ...] = (
     b"\0", b"\n", b"\r", b"\r\n", b",", b",,", b'"', b"#", b"# geodp ", b"x,y,label\n", b"nan",
     b"inf", b"-0", b"1e999", b"1e-999", b"0x1", b"1_0", b"\xff", b"\xef\xbb\xbf", b"\xe2\x80\xa8",
     b"\xc2\xa0", b"[", b"]", b"{", b"}", b"[[[[", b"NaN", b"-Infinity", b"1e400", b"null", b"PK",
-    b"9" * 30, b"9" * 5000, b"1" * 20000 + b"x", b"[" * 5000, b'{"a":' * 3000, b"\\ud800", b"\\u0000",
+    b"9" * 30, b"9" * 5000, b"1" * 20000 + b"x", b"[" * 5000,
+    b'{"a":' * 3000, b"\\ud800", b"\\u0000",
     b'"bounds": [0, 0, 1e400, 1]', b'"bounds": [1' + b"0" * 400 + b", 0, 1, 1]",
 )  # fmt: skip
 

@@ -65,4 +65,5 @@ def _odd(points: NDArray[np.float64], closed: NDArray[np.float64]) -> NDArray[np
         share = (y[ray] - y1[edge]) / (y2[edge] - y1[edge])
         beyond = x1[edge] + share * (x2[edge] - x1[edge]) > x[ray]
         met[start : start + _BLOCK] = np.bincount(ray[beyond], minlength=len(x))
-    return met % 2 == 1
+    odd: NDArray[np.bool_] = met % 2 == 1
+    return odd

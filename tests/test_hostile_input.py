@@ -102,12 +102,14 @@ def test_what_breaks_hangs_or_dies_is_found(fuzz: ModuleType) -> None:
 def test_any_text_is_a_table_or_refused(text: str, head: str) -> None:
     path = Path(f"/tmp/geodp-hostile-{os.getpid()}.csv")
     path.write_bytes((head + text).encode("utf-8", "replace"))
+    said = ""
     try:
         assert len(read_examples(path).labels)
     except InputError as error:
-        assert len(str(error).splitlines()) == 1
+        said = str(error)
     finally:
         path.unlink()
+    assert len(said.splitlines()) <= 1
 
 
 # CSV
