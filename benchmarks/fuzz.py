@@ -85,6 +85,16 @@ class Watched:
         self._map[16 : 16 + 8] = len(data).to_bytes(8, "little")
         self._map[_HEAD : _HEAD + len(data)] = data
         self._map[0:8] = (self.count + 1).to_bytes(8, "little")
+        self._map[8] = 1
+
+    def end(self) -> None:
+        """The child has done with it."""
+        self._map[8] = 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether it is at an input: not changing or choosing one."""
+        return self._map[8] == 1
 
     @property
     def count(self) -> int:
@@ -130,7 +140,9 @@ def mutation_batch(kind: Kind, count: int, seed: str, watched: Watched, tally: T
     for _ in range(count):
         data = kind.mutate(rng.choice(pool), rng, seeds)[:MOST_BYTES]
         watched.begin(data)
-        if try_one(kind, data, tally) and not rng.randrange(4):
+        read = try_one(kind, data, tally)
+        watched.end()
+        if read and not rng.randrange(4):
             if len(pool) < 200:
                 pool.append(data)
             else:
@@ -155,6 +167,7 @@ def atheris_batch(
     def one(data: bytes) -> None:
         watched.begin(data)
         try_one(kind, data, tally)
+        watched.end()
         if _too_much_memory():
             tally.findings["memory over the bound"] = data.hex()
             tally.inputs = max(tally.inputs, count)
@@ -169,7 +182,7 @@ def atheris_batch(
 
     number = str(int(hashlib.sha1(seed.encode()).hexdigest()[:7], 16))
     options = [
-        "fuzz", f"-seed={number}", f"-max_len={MOST_BYTES}", "-timeout=0", "-rss_limit_mb=0",
+        "fuzz", f"-seed={number}", f"-max_len={MOST_BYTES}", "-timeout=100000", "-rss_limit_mb=0",
         "-print_final_stats=0", "-verbosity=0", str(corpus),
     ]  # fmt: skip
     atheris.Setup(options, one, custom_mutator=change)
@@ -207,8 +220,9 @@ def run_batch(kind: Kind, engine: str, count: int, seed: str, patience: float) -
         if ended:
             break
         now = time.perf_counter()
-        if watched.count != seen:
-            seen, since = watched.count, now
+        if watched.count != seen or (not watched.busy and now - since < 10 * patience):
+            since = now if watched.count != seen else since
+            seen = watched.count
         elif seen > 0 and now - since > patience and not hung:
             hung = True
             os.kill(child, signal.SIGKILL)

@@ -160,9 +160,12 @@ def place_target(
 
 
 def padded_box(shape: BaseGeometry) -> Bounds:
-    """The box of a shape in degrees, padded by a tenth of each side, rounded to 1e-6 degrees."""
+    """The box of a shape in degrees, padded by a tenth of each side, rounded to 1e-6 degrees.
+
+    However thin the shape, the box is not.
+    """
     west, south, east, north = shape.bounds
-    dx, dy = (east - west) / 10, (north - south) / 10
+    dx, dy = max((east - west) / 10, 1e-6), max((north - south) / 10, 1e-6)
     return Bounds(
         round(max(west - dx, -180.0), 6),
         round(max(south - dy, -90.0), 6),

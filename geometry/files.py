@@ -43,9 +43,7 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | str) -> None:
     target = os.path.realpath(path)
     temporary = os.path.join(os.path.dirname(target), f".geodp-{secrets.token_hex(8)}.tmp")
     try:
-        _write_through(temporary, payload)
-        if mode is not None:
-            os.chmod(temporary, stat.S_IMODE(mode))
+        _write_through(temporary, payload, mode)
         os.replace(temporary, target)
     except BaseException as error:  # KeyboardInterrupt too: nothing half-written may stay
         with contextlib.suppress(OSError):
@@ -64,9 +62,11 @@ def _mode(path: str | os.PathLike[str]) -> int | None:
         return None
 
 
-def _write_through(path: str, payload: bytes) -> None:
+def _write_through(path: str, payload: bytes, mode: int | None) -> None:
     """Create the file (it must be new) and return once its bytes are on the disk."""
     with open(path, "xb") as file:
+        if mode is not None:  # before the bytes: what was private is never open to others
+            os.chmod(path, stat.S_IMODE(mode))
         file.write(payload)
         file.flush()
         os.fsync(file.fileno())

@@ -47,6 +47,8 @@ MAX_BYTES = 64 * 2**20
 MAX_VERTICES = 1_000_000
 #: Most crossings between outlines of different features: some seconds' work for the union.
 MAX_CROSSINGS = 100_000
+#: Longest message, in characters, without the file's name.
+_LONGEST = 400
 
 __all__ = [
     "MAX_BYTES",
@@ -165,9 +167,9 @@ def read_geojson(
         if target.geometry.is_empty and not allow_empty:
             raise GeoJSONError("no polygons in it")
     except RecursionError:
-        raise GeoJSONError(_one_line(f"{os.fspath(path)}: nested too deeply")) from None
+        raise GeoJSONError(f"{_one_line(os.fspath(path))}: nested too deeply") from None
     except GeoJSONError as error:
-        raise GeoJSONError(_one_line(f"{os.fspath(path)}: {error}")) from None
+        raise GeoJSONError(f"{_one_line(os.fspath(path))}: {_one_line(str(error))}") from None
     return target
 
 
@@ -303,4 +305,5 @@ def _feature(feature: Any, where: str) -> tuple[str, Any, dict[str, Any]]:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

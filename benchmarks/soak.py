@@ -1,0 +1,381 @@
+"""The window at work for a long time: memory, handles and objects after so many operations.
+
+    QT_QPA_PLATFORM=offscreen python benchmarks/soak.py [--operations 2000] [--seed 1] [--json]
+
+A script in the hands of chance draws, edits, undoes, samples, runs and steps learners, cancels,
+zooms, changes views and themes, saves, opens, exports, and opens and closes the window that
+compares learners.  Four times on the way everything comes to rest and is counted.  Exit status 1
+if from the first count to the last memory grows by more than --most-mib, or file descriptors,
+threads, child processes or Qt objects grow, or if an operation raises.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QStandardPaths, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMessageBox
+
+from geodp_app.document.exporting import export_examples, export_target
+from geodp_app.document.work import Work
+from geodp_app.drawing.editor import TOOLS
+from geodp_app.drawing.shapes import Drawing
+from geodp_app.palette import load_palette
+from geodp_app.views.app import make_application
+from geodp_app.views.main_window import MainWindow
+
+GRID = 64
+#: Seconds that a step of a learner may take on a busy machine.
+PATIENCE = 120.0
+_LEFT, _NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+_VIEWS = ("shade_none", "shade_score", "shade_probability", "show_boxes", "release_view",
+          "snapping", "vertex_table", "fit")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What the process holds when it is at rest.
+
+    Attributes
+    ----------
+    operations : int
+    seconds : float
+        Since the start.
+    rss_mib, pss_anon_mib : float
+        Resident memory; of it what is not a file's.
+    descriptors, threads, children : int
+    qt_objects : int
+        QObjects below the window and the application.
+    python_objects : int
+        That the garbage collector follows.
+    """
+
+    operations: int
+    seconds: float
+    rss_mib: float
+    anonymous_mib: float
+    descriptors: int
+    threads: int
+    children: int
+    qt_objects: int
+    python_objects: int
+
+
+class Soak:
+    """A window and what is done with it.
+
+    Parameters
+    ----------
+    folder : Path
+        For its files.
+    seed : int
+    """
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        QStandardPaths.setTestModeEnabled(True)
+        self.application = QApplication.instance() or make_application(offscreen=True)
+        self.folder, self.rng = folder, random.Random(seed)
+        self.window = MainWindow(load_palette("light"), recovery=folder / "recovery")
+        self.window.resize(1200, 800)
+        self.window.document.new(Work(drawing=Drawing(GRID)))
+        self.window.show()
+        self.done: Counter[str] = Counter()
+        self.complaints: Counter[str] = Counter()
+        self.raised: list[str] = []
+        self.begun = time.perf_counter()
+        self.total = 0
+        # no dialog may wait for a person
+        self.window.complain = lambda what, why: self.complaints.update([f"{what}: {why}"])
+        self.window.files.may_discard = lambda: True
+        self._hook, sys.excepthook = sys.excepthook, self._excepthook
+        self._exec, QMessageBox.exec = QMessageBox.exec, lambda _: QMessageBox.StandardButton.Yes
+        self.wait(lambda: self.window.runs.controller.state != "preparing")
+        self.operations: dict[Callable[[], None], int] = {
+            self.polygon: 4, self.rectangle: 3, self.drag: 4, self.keys: 4, self.tool: 3,
+            self.undo: 6, self.redo: 2, self.sample: 3, self.settings: 3, self.step: 4,
+            self.run: 2, self.cancel: 2, self.reset: 1, self.cursor: 2, self.zoom: 2,
+            self.view: 5, self.theme: 1, self.save: 2, self.open: 1, self.export: 1,
+            self.compare: 1, self.anew: 1, self.keep: 1, self.picture: 1,
+        }  # fmt: skip
+
+    def _excepthook(self, kind: type[BaseException], error: BaseException, trace: object) -> None:
+        self.raised.append("".join(traceback.format_exception(error)))
+
+    def close(self) -> None:
+        """End everything."""
+        self.window.abandon()
+        self.window.hide()
+        self.window.deleteLater()
+        self.turn()
+        sys.excepthook, QMessageBox.exec = self._hook, self._exec
+
+    def go(self, operations: int) -> None:
+        """So many operations."""
+        kinds, weights = list(self.operations), list(self.operations.values())
+        for _ in range(operations):
+            operation = self.rng.choices(kinds, weights)[0]
+            try:
+                operation()
+            except Exception:
+                self.raised.append(traceback.format_exc())
+            self.done[operation.__name__] += 1
+            self.total += 1
+            self.turn()
+
+    def turn(self, seconds: float = 0.0) -> None:
+        """Let the window react, and let go of what is to be deleted."""
+        end = time.perf_counter() + seconds
+        while True:
+            QCoreApplication.processEvents()
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+            if time.perf_counter() >= end:
+                return
+            time.sleep(0.005)
+
+    def wait(self, done: Callable[[], bool]) -> None:
+        """Until something is true."""
+        end = time.perf_counter() + PATIENCE
+        while not done():
+            if time.perf_counter() > end:
+                raise TimeoutError(f"{self.total} operations: not done in {PATIENCE} s")
+            self.turn(0.005)
+
+    def at_rest(self) -> Count:
+        """Stop what goes on, empty the document's history, count."""
+        window = self.window
+        window.runs.cancel()
+        self.wait(lambda: not window.runs.busy)
+        window.document.new(Work(drawing=Drawing(GRID)))
+        window.runs.reset()
+        self.wait(lambda: window.runs.controller.state in ("ready", "finished"))
+        self.turn(0.5)
+        gc.collect()
+        status = Path("/proc/self/status").read_text().split("\n")
+        fields = dict(line.split(":", 1) for line in status if ":" in line)
+        kib = {name: int(fields[name].split()[0]) for name in ("VmRSS", "RssAnon")}
+        roots = [window, self.application]
+        return Count(
+            self.total,
+            round(time.perf_counter() - self.begun, 1),
+            round(kib["VmRSS"] / 1024, 1),
+            round(kib["RssAnon"] / 1024, 1),
+            len(os.listdir("/proc/self/fd")),
+            int(fields["Threads"]),
+            _children(),
+            sum(1 + len(root.findChildren(QObject)) for root in roots)
+            + len(QApplication.topLevelWidgets()),
+            len(gc.get_objects()),
+        )
+
+    # operations
+
+    def _spot(self) -> QPoint:
+        x, y = (self.rng.uniform(0, GRID) for _ in "xy")
+        return self.window.plane.to_widget(x, y).toPoint()
+
+    def _act(self, name: str) -> None:
+        action = self.window.commands.by_id[name]
+        if action.isEnabled():
+            action.trigger()
+
+    def polygon(self) -> None:
+        """Clicks and Enter."""
+        self.window.set_tool(self.rng.choice(("polygon", "hole")))
+        for _ in range(self.rng.randint(3, 6)):
+            QTest.mouseClick(self.window.plane.viewport(), _LEFT, _NONE, self._spot())
+        QTest.keyClick(self.window.plane, Qt.Key.Key_Return)
+
+    def rectangle(self) -> None:
+        """A drag with a drawing tool."""
+        self.window.set_tool(self.rng.choice(("rectangle", "freehand", "paint")))
+        self.drag()
+
+    def drag(self) -> None:
+        """Whatever the tool makes of a drag."""
+        viewport = self.window.plane.viewport()
+        QTest.mousePress(viewport, _LEFT, _NONE, self._spot())
+        for _ in range(self.rng.randint(1, 8)):
+            QTest.mouseMove(viewport, self._spot())
+            self.turn()
+        QTest.mouseRelease(viewport, _LEFT, _NONE, self._spot())
+
+    def keys(self) -> None:
+        """Keys on the canvas."""
+        keys = (Qt.Key.Key_Escape, Qt.Key.Key_Backspace, Qt.Key.Key_Delete, Qt.Key.Key_Insert,
+                Qt.Key.Key_Left, Qt.Key.Key_Up, Qt.Key.Key_Return)  # fmt: skip
+        QTest.keyClick(self.window.plane, self.rng.choice(keys))
+
+    def tool(self) -> None:
+        """Another tool."""
+        self.window.set_tool(self.rng.choice(TOOLS))
+
+    def undo(self) -> None:
+        """Undo."""
+        self.window.undo()
+
+    def redo(self) -> None:
+        """Redo."""
+        self.window.redo()
+
+    def sample(self) -> None:
+        """A small sample; of an example if nothing is drawn."""
+        if not self.window.document.drawing.shapes:
+            self.window.files.open_example(self.rng.choice(("tri", "L", "star")))
+        self.window.document.set_sampling(n=self.rng.randint(50, 1000))
+        self.window.sample()
+
+    def settings(self) -> None:
+        """Another learner and other numbers."""
+        learner = self.rng.choice(("tiles", "threshold", "discs", "union"))
+        self.window.document.set_run(
+            learner=learner, k=1, n_steps=2, tiles=2, epsilon=self.rng.choice((0.5, 1.0, 4.0))
+        )
+        if self.window.document.drawing.grid > 256:
+            self.window.document.set_grid(GRID)
+
+    def step(self) -> None:
+        """One step of a learner, waited for."""
+        self.window.document.set_grid(GRID)
+        self._act("step")
+        self.wait(lambda: self.window.runs.controller.state not in ("selecting", "preparing"))
+
+    def run(self) -> None:
+        """A whole run."""
+        self.window.document.set_grid(GRID)
+        self._act("run")
+        self.turn(0.2)
+        self.wait(lambda: not self.window.runs.busy)
+
+    def cancel(self) -> None:
+        """A run, cancelled."""
+        self._act("run")
+        self.turn(0.05)
+        self._act("stop")
+        self.wait(lambda: not self.window.runs.busy)
+
+    def reset(self) -> None:
+        """Forget the run."""
+        self._act("reset")
+
+    def cursor(self) -> None:
+        """Look at other steps."""
+        self._act(self.rng.choice(("back", "forward")))
+
+    def zoom(self) -> None:
+        """Fit, zoom, resize."""
+        self._act(self.rng.choice(("fit", "zoom_to_chosen")))
+        self.window.resize(self.rng.randint(1000, 1400), self.rng.randint(700, 900))
+
+    def view(self) -> None:
+        """Shading, boxes, release view, snapping, the table of vertices."""
+        self._act(self.rng.choice(_VIEWS))
+
+    def theme(self) -> None:
+        """Light or dark."""
+        self._act("dark_theme")
+
+    def save(self) -> None:
+        """Save the session."""
+        self.window.files._save(self.folder / f"{self.rng.randrange(3)}.geodp")
+
+    def open(self) -> None:
+        """Open a session."""
+        path = self.folder / f"{self.rng.randrange(3)}.geodp"
+        if path.exists():
+            self.window.files.open(path)
+
+    def export(self) -> None:
+        """Write drawing and examples, and import one of them."""
+        work = self.window.document.work
+        if work.drawing.region().is_empty or work.examples is None:
+            return
+        export_target(self.folder / "a.geojson", work)
+        export_examples(self.folder / "a.csv", work.examples)
+        self.window.files.open(self.folder / self.rng.choice(("a.geojson", "a.csv")))
+
+    def compare(self) -> None:
+        """The window that compares learners, opened and closed."""
+        self.window.compare_learners()
+        self.turn(0.05)
+        if self.window.comparison is not None:
+            self.window.comparison.close()
+
+    def anew(self) -> None:
+        """An empty document."""
+        self.window.start_anew()
+        self.window.document.set_grid(GRID)
+
+    def keep(self) -> None:
+        """The recovery file."""
+        self.window.recovery.save()
+
+    def picture(self) -> None:
+        """Everything painted, and a picture written."""
+        self.window.grab()
+        self.window.write_picture(self.folder / self.rng.choice(("a.png", "a.svg")))
+
+
+def _children() -> int:
+    count = 0
+    for task in os.listdir("/proc/self/task"):
+        try:
+            count += len(Path(f"/proc/self/task/{task}/children").read_text().split())
+        except OSError:
+            continue
+    return count
+
+
+def grown(first: Count, last: Count, most_mib: float) -> list[str]:
+    """What grew from one count to another."""
+    found = []
+    if last.anonymous_mib > first.anonymous_mib + most_mib:
+        found.append(f"memory: {first.anonymous_mib} MiB, then {last.anonymous_mib} MiB")
+    for name, slack in (("descriptors", 4), ("threads", 4), ("children", 0), ("qt_objects", 20)):
+        one, other = getattr(first, name), getattr(last, name)
+        if other > one + slack:
+            found.append(f"{name}: {one}, then {other}")
+    return found
+
+
+def main() -> int:
+    """Soak and report."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--operations", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--most-mib", type=float, default=32.0)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    counts = []
+    with tempfile.TemporaryDirectory(prefix="geodp-soak-") as name:
+        soak = Soak(Path(name), options.seed)
+        for part in range(4):
+            soak.go(options.operations * (part + 1) // 4 - soak.total)
+            counts.append(soak.at_rest())
+            print(json.dumps(asdict(counts[-1])), flush=True)
+        soak.close()
+    found = grown(counts[0], counts[-1], options.most_mib)
+    print(json.dumps({"done": soak.done, "complaints": soak.complaints}))
+    for line in (*found, *soak.raised[:5]):
+        print(line)
+    if soak.raised:
+        print(f"{len(soak.raised)} operations raised")
+    return 1 if found or soak.raised else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
