@@ -1,6 +1,6 @@
-"""Feeding nonsense to everything that reads: CSV, GeoJSON, sessions, gestures.
+"""Feeding nonsense to everything that reads: CSV, GeoJSON, sessions, learned files, gestures.
 
-    python benchmarks/fuzz.py [--inputs 10000 | --seconds 60] [--kind csv geojson session gestures]
+    python benchmarks/fuzz.py [--inputs 10000 | --seconds 60] [--kind csv geojson session ...]
                               [--engine auto|atheris|mutation] [--seed 1] [--keep FOLDER] [--json]
 
 Two engines.  *mutation* needs nothing: seeds and good finds are changed at random, as text, as
