@@ -182,7 +182,8 @@ def atheris_batch(
 
     number = str(int(hashlib.sha1(seed.encode()).hexdigest()[:7], 16))
     options = [
-        "fuzz", f"-seed={number}", f"-artifact_prefix={corpus}-", f"-max_len={MOST_BYTES}", "-timeout=100000", "-rss_limit_mb=0",
+        "fuzz", f"-seed={number}", f"-artifact_prefix={corpus}-",
+        f"-max_len={MOST_BYTES}", "-timeout=100000", "-rss_limit_mb=0",
         "-print_final_stats=0", "-verbosity=0", str(corpus),
     ]  # fmt: skip
     atheris.Setup(options, one, custom_mutator=change)
