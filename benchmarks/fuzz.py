@@ -1,6 +1,6 @@
-"""Feeding nonsense to everything that reads: CSV, GeoJSON, sessions, gestures.
+"""Feeding nonsense to everything that reads: CSV, GeoJSON, sessions, learned files, gestures.
 
-    python benchmarks/fuzz.py [--inputs 10000 | --seconds 60] [--kind csv geojson session gestures]
+    python benchmarks/fuzz.py [--inputs 10000 | --seconds 60] [--kind csv geojson session ...]
                               [--engine auto|atheris|mutation] [--seed 1] [--keep FOLDER] [--json]
 
 Two engines.  *mutation* needs nothing: seeds and good finds are changed at random, as text, as
@@ -182,7 +182,8 @@ def atheris_batch(
 
     number = str(int(hashlib.sha1(seed.encode()).hexdigest()[:7], 16))
     options = [
-        "fuzz", f"-seed={number}", f"-max_len={MOST_BYTES}", "-timeout=100000", "-rss_limit_mb=0",
+        "fuzz", f"-seed={number}", f"-artifact_prefix={corpus}-",
+        f"-max_len={MOST_BYTES}", "-timeout=100000", "-rss_limit_mb=0",
         "-print_final_stats=0", "-verbosity=0", str(corpus),
     ]  # fmt: skip
     atheris.Setup(options, one, custom_mutator=change)

@@ -1,4 +1,4 @@
-"""What is fuzzed: four kinds of input, each with seeds, a mutation, and what must hold.
+"""What is fuzzed: five kinds of input, each with seeds, a mutation, and what must hold.
 
 An input is a byte string.  `Kind.run` hands it to the code as a file, or decodes it into gestures,
 and returns "read" or "refused".  Anything else that comes out is a finding: an exception that is
@@ -15,7 +15,7 @@ import random
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.drawing.vertex_table import vertex_rows
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples, Frame, format_examples, read_examples
+from geodp_app.learned_file import learned_text, read_learned
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.stored_run import StoredRun
 from geometry.geojson import GeoJSONError, read_geojson
@@ -292,8 +293,8 @@ MEMBERS = ("session.json", "points.npz/points.npy", "points.npz/labels.npy", "st
 _SEAM = b"\n--8<--\n"
 
 
-def session_seeds() -> list[bytes]:
-    """Sessions with and without examples and runs, one of each learner; a bundle has 4 parts."""
+def _runs() -> Iterator[tuple[Work, StoredRun]]:
+    """A work and a run of each of some learners."""
     rng = np.random.default_rng(1)
     frame = Frame(64, BOX)
     points = rng.integers(0, 65, (40, 2))
@@ -306,14 +307,18 @@ def session_seeds() -> list[bytes]:
         examples=examples,
         simulated=False,
     )
-    bundles = [_unpacked(Work(), None), _unpacked(work, None)]
     for name in ("tiles", "union", "threshold", "discs", "greedy-union"):
         settings = RunSettings(name, epsilon=4.0, k=2, n_steps=2, seed=3, tiles=2)
         model = make_learner(settings.learner, 64, settings.parameters())
         records = tuple(model.steps(examples.points, examples.labels))
-        run = StoredRun(settings, 64, records, model.release_)
-        bundles.append(_unpacked(work, run))
-    return bundles
+        yield work, StoredRun(settings, 64, records, model.release_)
+
+
+def session_seeds() -> list[bytes]:
+    """Sessions with and without examples and runs, one of each learner; a bundle has 4 parts."""
+    runs = list(_runs())
+    bundles = [_unpacked(Work(), None), _unpacked(runs[0][0], None)]
+    return bundles + [_unpacked(work, run) for work, run in runs]
 
 
 def _unpacked(work: Work, run: StoredRun | None) -> bytes:
@@ -393,6 +398,32 @@ def run_session(data: bytes) -> str:
 
 def _has_nan(run: StoredRun | None) -> bool:
     return run is not None and any("nan" in line for line in run.to_lines())
+
+
+# Learned files
+
+
+def learned_seeds() -> list[bytes]:
+    """What exports of each of some learners hold."""
+    return [
+        learned_text(run.release, work.frame).encode()
+        for work, run in _runs()
+        if run.release is not None
+    ]
+
+
+def run_learned(data: bytes) -> str:
+    """Read a learned shape; its exact hypothesis labels points."""
+    path = _file(data, ".geojson")
+    try:
+        learned = read_learned(path)
+    except (GeoJSONError, InputError) as error:
+        return _refused(path, error)
+    if learned.release is not None:
+        d = learned.release.d
+        labels = learned.release.predict(np.array([[0, 0], [d, d], [d // 2, 0]]))
+        must(set(labels.tolist()) <= {0, 1}, "labels")
+    return "read"
 
 
 # Gestures: two bytes for the frame, then four bytes an event
@@ -524,6 +555,7 @@ KINDS = {
         Kind("csv", csv_seeds, mutate_text, run_csv),
         Kind("geojson", geojson_seeds, mutate_text, run_geojson),
         Kind("session", session_seeds, mutate_session, run_session),
+        Kind("learned", learned_seeds, mutate_text, run_learned),
         Kind("gestures", gesture_seeds, mutate_gestures, run_gestures),
     )
 }

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp_app.document.strict_files import one_line
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples, Frame
 from geodp_app.version import __version__
@@ -136,8 +137,8 @@ def read_learned(path: Path) -> LearnedFile:
         return LearnedFile(path, target, None)
     try:
         release = Release.from_dict(data)
-    except ValueError as error:
-        raise InputError(f"{path}: geodp.release: {error}") from None
+    except (ValueError, IndexError, OverflowError, RecursionError) as error:
+        raise InputError(f"{path}: geodp.release: {one_line(error)}") from None
     if target.grid is not None and target.grid != release.d:
         raise InputError(f"{path}: geodp.grid is {target.grid}, its release says {release.d}")
     return LearnedFile(path, target, release)

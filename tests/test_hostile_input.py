@@ -6,11 +6,8 @@ from __future__ import annotations
 
 import importlib
 import io
-import json
 import os
 import struct
-import subprocess
-import sys
 import threading
 import time
 import zipfile
@@ -66,7 +63,7 @@ def refusal(read: Callable[[Path], object], path: Path, kind: type[Exception] = 
 # Fuzzing, shortly
 
 
-@pytest.mark.parametrize("name", ["csv", "geojson", "session", "gestures"])
+@pytest.mark.parametrize("name", ["csv", "geojson", "session", "learned", "gestures"])
 def test_some_hundred_mutations_find_nothing(fuzz: ModuleType, name: str) -> None:
     tally = fuzz.Tally(name, "mutation")
     fuzz.mutation_batch(fuzz.KINDS[name], 400, f"{name} of the suite", fuzz.Watched(), tally)
@@ -368,9 +365,14 @@ def test_budgets_that_are_none_are_refused_by_every_learner(
 
 
 @pytest.mark.slow
-def test_every_learner_at_every_edge() -> None:
-    done = subprocess.run(
-        [sys.executable, str(FOLDER / "extremes.py"), "--json"], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout
-    assert all(not json.loads(line)["findings"] for line in done.stdout.splitlines())
+@pytest.mark.parametrize(
+    "name",
+    ["tiles", "union", "convex", "threshold", "discs", "ellipses", "greedy-union",
+     "greedy-convex", "histogram", "quadtree"],
+)  # fmt: skip
+def test_every_learner_at_every_edge(extremes: ModuleType, name: str) -> None:
+    for _, what, work in extremes.cases((name,)):
+        answer, seconds, mib = extremes.apart(work, patience=120)
+        expected = ("refuses: ",) if "to be refused" in what else ("ends", "refuses: ")
+        assert answer.startswith(expected), f"{what}: {answer}"
+        assert mib < 1024, f"{what}: {mib} MiB, {seconds:.1f} s"
