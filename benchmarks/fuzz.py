@@ -137,6 +137,7 @@ def mutation_batch(kind: Kind, count: int, seed: str, watched: Watched, tally: T
     rng = random.Random(seed)
     seeds = _seeds(kind)
     pool = list(seeds)
+    most = _peak() + _MEMORY[0] * 1024
     for _ in range(count):
         data = kind.mutate(rng.choice(pool), rng, seeds)[:MOST_BYTES]
         watched.begin(data)
@@ -147,7 +148,7 @@ def mutation_batch(kind: Kind, count: int, seed: str, watched: Watched, tally: T
                 pool.append(data)
             else:
                 pool[rng.randrange(len(seeds), len(pool))] = data
-        if _too_much_memory():
+        if _peak() > most:
             tally.findings["memory over the bound"] = data.hex()
             return
 
@@ -163,12 +164,13 @@ def atheris_batch(
     corpus.mkdir(exist_ok=True)
     for data in seeds:
         (corpus / hashlib.sha1(data).hexdigest()).write_bytes(data)
+    most = _peak() + _MEMORY[0] * 1024
 
     def one(data: bytes) -> None:
         watched.begin(data)
         try_one(kind, data, tally)
         watched.end()
-        if _too_much_memory():
+        if _peak() > most:
             tally.findings["memory over the bound"] = data.hex()
             tally.inputs = max(tally.inputs, count)
         if tally.inputs >= count:
@@ -200,8 +202,9 @@ def _seeds(kind: Kind) -> list[bytes]:
     return _SEEDS[kind.name]
 
 
-def _too_much_memory() -> bool:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _MEMORY[0] * 1024
+def _peak() -> int:
+    """Largest resident size of this process so far, in KiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def run_batch(kind: Kind, engine: str, count: int, seed: str, patience: float) -> Tally:
@@ -331,7 +334,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--engine", choices=("auto", "atheris", "mutation"), default="auto")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--patience", type=float, default=10.0, help="seconds that are a hang")
-    parser.add_argument("--memory", type=int, default=1024, help="MiB that are too much")
+    parser.add_argument(
+        "--memory", type=int, default=1024, help="MiB more than at first that are too much"
+    )
     parser.add_argument("--keep", type=Path, help="folder for inputs that found something")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()

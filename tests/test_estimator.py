@@ -142,8 +142,8 @@ def test_a_score_may_weigh_the_points():
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        ([1, 2], r"shape \(n, 2\), got \(2,\): reshape"),
-        ([[1], [2]], r"1 feature\(s\) \(shape=\(2, 1\)\) while a minimum of 2 is required"),
+        ([1, 2], r"shape \(n, 2\), not 1 dimension\(s\): reshape"),
+        ([[1], [2]], r"1 feature\(s\) while a minimum of 2 is required"),
         (np.empty((3, 0)), r"0 feature\(s\)"),
         ([[1, 2, 3]], "3 features, but 2 are expected"),
         ([[1, 2], [np.nan, 1]], r"row 1: \(nan, 1.0\) holds NaN or inf"),
@@ -179,8 +179,8 @@ def test_whole_numbers_are_taken_in_any_form():
     ("y", "message"),
     [
         (None, "requires y to be passed, but the target y is None"),
-        ([0], r"shape \(2,\), got \(1,\)"),
-        ([[0], [1]], r"shape \(2,\), got \(2, 1\)"),
+        ([0], r"shape \(n,\), one label for each example; there are too few"),
+        ([[0], [1]], r"shape \(n,\), one label for each example; it has 2 dimensions"),
         ([0, 2], "row 1: label .*2.* is neither 0 nor 1: Only binary"),
         ([-1, 1], "row 0: .* is neither 0 nor 1"),
         (["no", "yes"], "row 0: label .*no.* is neither 0 nor 1"),

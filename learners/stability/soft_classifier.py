@@ -100,7 +100,7 @@ class StableSoftClassifier(PlainEstimator):
         points, labels = np.asarray(X), np.asarray(y)
         if points.ndim == 0 or labels.ndim != 1 or len(points) != len(labels):
             raise ValueError(
-                f"X and y must hold the same examples, got shapes {points.shape}, {labels.shape}"
+                "X and y must hold the same examples: a row of X and a label, shape (n,), for each"
             )
         wrong = ~((labels >= 0) & (labels <= 1))
         if wrong.any():

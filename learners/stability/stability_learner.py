@@ -209,7 +209,7 @@ class StabilityLearner(Estimator):
             ("chunks", chunks),
             ("queries", budget.queries),
             ("halts", budget.halts),
-            ("points", self.points),
+            ("public_points", self.points),
             ("unanswered", self.unanswered),
             ("constants", self.constants),
         )

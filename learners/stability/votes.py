@@ -19,7 +19,7 @@ Departs from the source: BTT take votes(first) - votes(second) with sensitivity 
 moves from the first to the second changes that by 2.  The simple repair max(0, ceil(gap/2) - 1)
 is never more than the distance here, and at most one less.
 
-O(classes) a query.
+Part of lemma S1 (docs/privacy.md).  O(classes) a query.
 """
 
 from __future__ import annotations
