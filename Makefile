@@ -30,7 +30,7 @@ contracts: setup-test
 	$(BIN)/lint-imports
 
 tests: setup-test
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q
+	@.ci/tests
 
 test-slow: setup-test
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -m slow --hypothesis-profile=explore
