@@ -18,7 +18,7 @@ _ACCOUNTS: dict[AccountName, str] = {
     "set-cover": "set cover",
     "parallel": f"parallel (one{SPACE}tile{SPACE}per{SPACE}example)",
     "advanced": "advanced composition",
-    "stability": "sparse vector, before the first step",
+    "stability": "sparse vector",
 }
 _NEIGHBOURS: dict[Neighbours, str] = {
     "add-remove": "add/remove one",

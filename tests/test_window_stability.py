@@ -39,7 +39,7 @@ def test_margins_and_answers_are_shown_and_hidden_in_the_release_view(
     qtbot: QtBot, window: MainWindow
 ) -> None:
     panel = window.settings
-    assert panel.learner.currentText() == "Triangles by votes of chunks"
+    assert panel.learner.currentText() == "Triangles by votes"
     assert not any(f.isVisible() for f in (panel.steps, panel.tiles, panel.measure))
     assert panel.k.value() == 1
     told: list[Progressed] = []

@@ -44,7 +44,7 @@ _LEARNERS = (
     ("threshold", "Threshold along an axis"),
     ("discs", "Discs, k of them"),
     ("ellipses", "Ellipses, k of them"),
-    ("stability", "Triangles by votes of chunks"),
+    ("stability", "Triangles by votes"),
     ("greedy-union", "Greedy union (not private)"),
     ("greedy-convex", "Greedy convex (not private)"),
 )
