@@ -224,15 +224,16 @@ def settle_learner(options: argparse.Namespace, *, of_covers: Sequence[str]) -> 
     return by_tiles
 
 
-def add_privacy(parser: Parser) -> None:
-    """The privacy budget and what it means."""
+def add_privacy(parser: Parser, *, labels: bool = False) -> None:
+    """The privacy budget and what it means; `labels` offers to protect labels alone."""
     parser.add_argument("--epsilon", type=positive, default=1.0, help="default %(default)s")
     parser.add_argument("--delta", type=open_unit, default=1e-6, help="default %(default)s")
     parser.add_argument(
         "--neighbours",
-        choices=("add-remove", "replace-one"),
+        choices=("add-remove", "replace-one", *(("replace-label",) if labels else ())),
         default="add-remove",
-        help="data sets that must look alike (default %(default)s)",
+        help="data sets that must look alike (default %(default)s)"
+        + ("; replace-label: stability only, points are public" if labels else ""),
     )
 
 

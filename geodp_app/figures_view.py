@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from geodp_app.formatting import MISSING, SPACE, amount, count, duration, percentage
-from learners.accounting import AccountName, Neighbours
+from learners.accounting import AccountName, Relation
 from learners.stability.vote_view import VoteView
 
 #: Why a run's statement holds, or why there is none.
@@ -20,9 +20,10 @@ _ACCOUNTS: dict[AccountName, str] = {
     "advanced": "advanced composition",
     "stability": "sparse vector",
 }
-_NEIGHBOURS: dict[Neighbours, str] = {
+_NEIGHBOURS: dict[Relation, str] = {
     "add-remove": "add/remove one",
     "replace-one": "replace one",
+    "replace-label": "replace one label",
 }
 _BANNERS: dict[Guarantee, str] = {
     "private": "",
@@ -143,7 +144,7 @@ class FiguresView:
     epsilon_so_far: float | None = None
     eta: float | None = None
     account: AccountName | None = None
-    neighbours: Neighbours | None = None
+    neighbours: Relation | None = None
     guarantee: Guarantee = "private"
 
     @property

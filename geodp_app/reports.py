@@ -25,6 +25,7 @@ from learners.records import (
 _NEIGHBOURS = {
     "add-remove": "adding or removing one labelled example",
     "replace-one": "replacing one labelled example by another",
+    "replace-label": "replacing the label of one example (the points are not protected)",
 }
 _RECORDS_WARNING = (
     "Private diagnostics for the curator: true counts and errors. Do not publish this file."

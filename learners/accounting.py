@@ -32,6 +32,9 @@ from typing import Any, Literal
 AccountName = Literal["basic", "zcdp", "set-cover", "parallel", "advanced", "stability"]
 Neighbours = Literal["add-remove", "replace-one"]
 
+#: What a statement may be about; "replace-label" protects labels only: points and n are public.
+Relation = Literal["add-remove", "replace-one", "replace-label"]
+
 #: Bound on |ln(actual law / stated law)| of one selection's draw.
 ARITHMETIC = 2.0**-38
 
@@ -68,7 +71,7 @@ class PrivacySpent:
     ----------
     epsilon, delta : float
         Guarantee of the whole run, for the stated neighbours.
-    neighbours : {"add-remove", "replace-one"}
+    neighbours : {"add-remove", "replace-one", "replace-label"}
     epsilon_noise, epsilon_selection : float
         Shares of the noisy counts and of the selections, under add-remove.
     eta : float
@@ -84,7 +87,7 @@ class PrivacySpent:
 
     epsilon: float
     delta: float
-    neighbours: Neighbours
+    neighbours: Relation
     epsilon_noise: float
     epsilon_selection: float
     eta: float

@@ -15,6 +15,7 @@ from learners.accounting import spent_after
 from learners.randomness import SeededRandom
 from learners.records import CoverRelease, Release, StepRelease
 from learners.selection import Cancelled, SelectionProgress
+from learners.stability.label_private import random_rows
 from learners.stability.majority_cells import MajorityCells
 from learners.stability.public_points import FIRST_CELLS, label_points, shuffled
 from learners.stability.stability_learner import StabilityLearner, final_learner
@@ -160,6 +161,37 @@ def test_every_choice_runs_and_workers_do_not_matter(points: str, unanswered: st
     ]
     assert runs[0].release_ == runs[1].release_
     assert runs[0].answers_ == runs[1].answers_
+
+
+def test_with_labels_alone_protected_points_of_the_sample_are_labelled() -> None:
+    """Their own labels are used nowhere; and the statement says what is protected."""
+    X, y = sample(20_000)
+    model = learner(neighbours="replace-label", queries=60, epsilon=4.0).fit(X, y)
+    rows = random_rows(len(X), 60, SeededRandom(3))
+    assert [point for point, _ in model.answers_] == [tuple(p) for p in X[rows].tolist()]
+    assert sum(answer.value is not None for _, answer in model.answers_) > 10
+    assert model.privacy_ is not None
+    assert model.privacy_.neighbours == "replace-label"
+    assert dict(model.release_.parameters)["public_points"] == "sample"
+    flipped = y.copy()
+    flipped[rows] = 1 - y[rows]
+    again = learner(neighbours="replace-label", queries=60, epsilon=4.0).fit(X, flipped)
+    assert (again.release_, again.answers_) == (model.release_, model.answers_)
+    # another label of a voter moves one vote of a query at most (lemma S1)
+    voter = next(row for row in range(len(X)) if row not in rows)
+    flipped = y.copy()
+    flipped[voter] = 1 - y[voter]
+    other = learner(neighbours="replace-label", queries=60, epsilon=4.0).fit(X, flipped)
+    for one, two in zip(model.query_diagnostics_, other.query_diagnostics_, strict=True):
+        assert abs(one.votes[0] - two.votes[0]) <= 1
+
+
+def test_labels_alone_need_examples_to_ask_about_and_no_other_points() -> None:
+    X, y = sample(50)
+    with pytest.raises(ValueError, match="too few to give 50"):
+        learner(neighbours="replace-label", queries=50).steps(X, y)
+    with pytest.raises(ValueError, match="leave out points"):
+        learner(neighbours="replace-label", queries=5, points="random").steps(X, y)
 
 
 def test_without_a_seed_a_run_is_private_and_differs() -> None:

@@ -68,7 +68,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         choices=("right", "left", "above", "below"),
         help="threshold: the side that is labelled 1, a public choice (default: learned too)",
     )
-    arguments.add_privacy(parser)
+    arguments.add_privacy(parser, labels=True)
     parser.add_argument(
         "--grid", type=arguments.grid_size, metavar="D", help="grid size d (default: the file's)"
     )
@@ -141,6 +141,10 @@ def _parameters(options: argparse.Namespace) -> dict[str, Any]:
         raise InputError("--direction is for --learner threshold")
     if options.learner == "stability":
         return _stability_parameters(options)
+    if options.neighbours == "replace-label":
+        raise InputError(
+            "--neighbours replace-label is for --learner stability: the others protect points too"
+        )
     if options.learner in arguments.CURVED:
         return _curved_parameters(options)
     by_tiles = arguments.settle_learner(options, of_covers=("steps", "alpha", "beta"))

@@ -8,8 +8,9 @@ nothing more and answers any number of queries.  Two modes:
 public   `fit(X, y, public)`: the sample is private, the points to label are public:
          (epsilon, delta)-DP for whole examples.
 split    `fit(X, y)`: only the labels are private.  m random rows give points without labels, the
-         others are the private sample: (epsilon, delta)-DP for one label replaced, and for nothing
-         else: all points, and n, are public (docs/privacy.md, lemma S6).
+         others are the private sample: (epsilon, delta)-DP for one label replaced
+         (`neighbours = "replace-label"`), and for nothing else: all points, and n, are public
+         (docs/privacy.md, lemma S6).
 
 Theorem 4.6, with constants (*derived*): let c be a concept, at most r of the m points not have its
 label after answers and coins, and the final learner minimize mistakes over a class of N concepts.
@@ -30,7 +31,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.accounting import Neighbours, PrivacySpent
+from learners.accounting import PrivacySpent, Relation
 from learners.estimator import check_count
 from learners.plain_estimator import PlainEstimator
 from learners.randomness import RandomSource, below, open_source
@@ -40,11 +41,11 @@ from learners.stability.sample_and_aggregate import (
     check_base,
     check_classes,
     fresh_copy,
+    same_examples,
 )
 from learners.stability.sparse_vector import Constants
 from learners.stability.stable_queries import QueryRelease
 
-Protects = Literal["examples", "labels"]
 Unanswered = Literal["coin", "omit"]
 
 
@@ -56,8 +57,6 @@ class LabelPrivateRelease:
     ----------
     learner : str
     parameters : tuple of (str, value)
-    protects : {"examples", "labels"}
-        What `privacy` is about: whole examples, or one label with all points public.
     answers : tuple of QueryRelease
     model : object with predict
         Trained on public points and answers.
@@ -66,7 +65,6 @@ class LabelPrivateRelease:
 
     learner: str
     parameters: tuple[tuple[str, Any], ...]
-    protects: Protects
     answers: tuple[QueryRelease, ...]
     model: Any
     privacy: PrivacySpent
@@ -82,8 +80,8 @@ class LabelPrivateLearner(PlainEstimator):
     final : object with fit and predict, or factory of such, optional
         Trained on the labelled points; by default as `base`.
     epsilon, delta, queries, halts, chunks, classes, constants, neighbours, seed, workers :
-        As in :class:`learners.stability.query_classifier.StableQueryClassifier`.  In mode "split"
-        `neighbours` must be "replace-one", and it is one label that is replaced.
+        As in :class:`learners.stability.query_classifier.StableQueryClassifier`.  Without public
+        points `neighbours` must be "replace-label"; by default it is, and "replace-one" with them.
     unanswered : {"coin", "omit"}
 
     Attributes
@@ -115,7 +113,7 @@ class LabelPrivateLearner(PlainEstimator):
         classes: ArrayLike = (0, 1),
         unanswered: Unanswered = "coin",
         constants: Constants = "tight",
-        neighbours: Neighbours = "replace-one",
+        neighbours: Relation | None = None,
         seed: int | None = None,
         workers: int = 1,
     ) -> None:
@@ -156,24 +154,24 @@ class LabelPrivateLearner(PlainEstimator):
         if self.unanswered not in get_args(Unanswered):
             raise ValueError(f"unanswered must be 'coin' or 'omit', got {self.unanswered!r}")
         source = open_source(self.seed)
-        points, labels = np.asarray(X), np.asarray(y)
-        protects: Protects = "examples"
+        points, labels = same_examples(X, y)
+        neighbours = self._relation(public is not None)
         if public is None:
-            protects = "labels"
-            points, labels, asked = self._split(points, labels, source)
+            most = check_count("queries", self.queries)
+            points, labels, asked = split_sample(points, labels, most, source)
         else:
             asked = np.asarray(public)
         if not 1 <= len(asked) <= check_count("queries", self.queries):
             raise ValueError(
                 f"public must hold 1 to {self.queries} points (queries), got {len(asked)}"
             )
-        queries = self._classifier().fit(points, labels)
+        queries = self._classifier(neighbours).fit(points, labels)
         answers = tuple(record.release for record in queries.steps(asked))
         kept, told = self._told(answers, classes, source)
         model = train_final(final, asked[kept], told, classes[0])
         parameters = (*queries.release_.parameters, ("unanswered", self.unanswered))
         self.release_ = LabelPrivateRelease(
-            type(self).__name__, parameters, protects, answers, model, queries.release_.privacy
+            type(self).__name__, parameters, answers, model, queries.release_.privacy
         )
         return self
 
@@ -182,7 +180,18 @@ class LabelPrivateLearner(PlainEstimator):
         self._require_fitted()
         return np.asarray(self.release_.model.predict(np.asarray(X)))
 
-    def _classifier(self) -> StableQueryClassifier:
+    def _relation(self, public: bool) -> Relation:
+        """What the statement is about; only labels are protected where points of the sample are
+        published."""
+        neighbours = self.neighbours or ("replace-one" if public else "replace-label")
+        if not public and neighbours != "replace-label":
+            raise ValueError(
+                "without public points only labels are protected: neighbours must be "
+                f"'replace-label', got {neighbours!r}"
+            )
+        return neighbours
+
+    def _classifier(self, neighbours: Relation) -> StableQueryClassifier:
         return StableQueryClassifier(
             base=self.base,
             epsilon=self.epsilon,
@@ -192,31 +201,11 @@ class LabelPrivateLearner(PlainEstimator):
             chunks=self.chunks,
             classes=self.classes,
             constants=self.constants,
-            neighbours=self.neighbours,
+            neighbours=neighbours,
             # coins of its own: the same stream must not be read twice
             seed=None if self.seed is None else self.seed + 1,
             workers=self.workers,
         )
-
-    def _split(
-        self, points: NDArray[Any], labels: NDArray[Any], source: RandomSource
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Points and labels of the private rows, and the points of m others."""
-        if self.neighbours != "replace-one":
-            raise ValueError(
-                "without public points only labels are protected: neighbours must be "
-                f"'replace-one', got {self.neighbours!r}"
-            )
-        if points.ndim == 0 or labels.ndim != 1 or len(points) != len(labels):
-            raise ValueError(
-                f"X and y must hold the same examples, got {points.shape}, {labels.shape}"
-            )
-        most = check_count("queries", self.queries)
-        if most >= len(points):
-            raise ValueError(f"{len(points)} examples are too few to give {most} of them away")
-        chosen = np.zeros(len(points), dtype=np.bool_)
-        chosen[random_rows(len(points), most, source)] = True
-        return points[~chosen], labels[~chosen], points[chosen]
 
     def _told(
         self, answers: tuple[QueryRelease, ...], classes: NDArray[np.int64], source: RandomSource
@@ -242,6 +231,24 @@ def train_final(final: Any, X: NDArray[Any], y: NDArray[np.int64], default: Any)
     model = fresh_copy(final)
     fitted = model.fit(X, y)
     return model if fitted is None else fitted
+
+
+def split_sample(
+    X: NDArray[Any], y: NDArray[Any], most: int, source: RandomSource
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Points and labels of the private rows, and the points of `most` random others.
+
+    Raises
+    ------
+    ValueError
+        If no row would be left.  n is public where a sample is split.
+    """
+    if most >= len(X):
+        raise ValueError(f"{len(X)} examples are too few to give {most} of them away")
+    chosen = random_rows(len(X), most, source)
+    kept = np.ones(len(X), dtype=np.bool_)
+    kept[chosen] = False
+    return X[kept], y[kept], X[chosen]
 
 
 def random_rows(n: int, count: int, source: RandomSource) -> list[int]:

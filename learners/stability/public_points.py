@@ -57,8 +57,13 @@ def label_points(
         raise ValueError(f"points must be 'refined' or 'random', got {choice!r}")
     if choice == "random":
         points = below_array(source, d + 1, 2 * most).reshape(most, 2)
-        return list(zip(_pairs(points), ask(points), strict=True))
+        return label_given(ask, points)
     return _refine(ask, d, most, source)
+
+
+def label_given(ask: Ask, points: NDArray[np.int64]) -> list[tuple[Point, QueryRelease]]:
+    """Have points (m, 2) labelled, one after the other."""
+    return [((x, y), answer) for (x, y), answer in zip(points.tolist(), ask(points), strict=True)]
 
 
 def shuffled(items: list[Point], source: RandomSource) -> list[Point]:
@@ -102,7 +107,3 @@ def _halves(cell: Cell) -> list[Cell]:
         return []
     across, up = sorted({x0, (x0 + x1) // 2, x1}), sorted({y0, (y0 + y1) // 2, y1})
     return [(a, b, c, e) for a, c in itertools.pairwise(across) for b, e in itertools.pairwise(up)]
-
-
-def _pairs(points: NDArray[np.int64]) -> list[Point]:
-    return [(x, y) for x, y in points.tolist()]

@@ -21,28 +21,23 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.accounting import Neighbours, PrivacySpent
+from learners.accounting import PrivacySpent, Relation
 from learners.estimator import check_count
 from learners.plain_estimator import PlainEstimator
 from learners.randomness import open_source
-from learners.stability.query_settings import chunks_needed
+from learners.stability.query_settings import default_chunks
 from learners.stability.sample_and_aggregate import (
     ChunkModels,
     Mapper,
     assign_chunks,
     check_base,
     check_classes,
+    same_examples,
     train_chunks,
 )
 from learners.stability.sparse_vector import Constants, plan_sparse_vector
 from learners.stability.stable_queries import QueryRelease, StableQueries
 from learners.stability.votes import distances, winners
-
-#: Share of the chunks that must agree, by default, for an answer with probability 1 - beta.
-DEFAULT_AGREEMENT = 0.85
-
-#: Probability with which noise may turn away a query on which so many agree.
-DEFAULT_BETA = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +129,8 @@ class StableQueryClassifier(PlainEstimator):
         Public labels.
     constants : {"tight", "printed"}
         Of the noise, see :mod:`learners.stability.sparse_vector`.
-    neighbours : {"add-remove", "replace-one"}
-        A statement: both relations cost the same here.
+    neighbours : {"add-remove", "replace-one", "replace-label"}
+        A statement: all relations cost the same here.
     seed : int, optional
         Makes chunks and noise reproducible and therefore not private; the release says so.
     workers : int
@@ -169,7 +164,7 @@ class StableQueryClassifier(PlainEstimator):
         chunks: int | None = None,
         classes: ArrayLike = (0, 1),
         constants: Constants = "tight",
-        neighbours: Neighbours = "add-remove",
+        neighbours: Relation = "add-remove",
         seed: int | None = None,
         workers: int = 1,
     ) -> None:
@@ -213,10 +208,7 @@ class StableQueryClassifier(PlainEstimator):
             neighbours=self.neighbours,
             private=source.private,
         )
-        if self.chunks is None:
-            chunks = chunks_needed(budget, DEFAULT_BETA, DEFAULT_AGREEMENT)
-        else:
-            chunks = check_count("chunks", self.chunks)
+        chunks = default_chunks(budget, self.chunks)
         chunk = assign_chunks(len(points), chunks, source)
         with open_mapper(self.workers) as mapper:
             self._models = train_chunks(
@@ -306,11 +298,7 @@ def answer_votes(
 def _check_sample(
     X: ArrayLike, y: ArrayLike, classes: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    points, labels = np.asarray(X), np.asarray(y)
-    if points.ndim == 0 or labels.ndim != 1 or len(points) != len(labels):
-        raise ValueError(
-            "X and y must hold the same examples: a row of X and a label, shape (n,), for each"
-        )
+    points, labels = same_examples(X, y)
     wrong = ~np.isin(labels, classes)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])

@@ -28,6 +28,12 @@ from learners.accounting import check_budget
 from learners.estimator import check_count
 from learners.stability.sparse_vector import Constants, SparseVectorBudget, plan_sparse_vector
 
+#: Share of the chunks that must agree, by default, for an answer with probability 1 - beta.
+DEFAULT_AGREEMENT = 0.85
+
+#: Probability with which noise may turn away a query on which so many agree.
+DEFAULT_BETA = 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class QuerySettings:
@@ -104,6 +110,19 @@ def chunks_needed(budget: SparseVectorBudget, beta: float, agreement: float = 2 
     # distance >= gap/2 - 1 must exceed w + u
     share = Fraction(agreement).limit_denominator(10_000)
     return math.ceil((budget.margin + budget.slip(beta) + 2) * 2 / (2 * share - 1))
+
+
+def default_chunks(budget: SparseVectorBudget, chunks: int | None) -> int:
+    """K: as given, or as many as answer queries on which 85 % of the chunks agree.
+
+    Raises
+    ------
+    ValueError
+        If the number that is given is none.
+    """
+    if chunks is None:
+        return chunks_needed(budget, DEFAULT_BETA, DEFAULT_AGREEMENT)
+    return check_count("chunks", chunks)
 
 
 def printed_chunks(epsilon: float, delta: float, queries: int, halts: int, beta: float) -> int:

@@ -192,6 +192,22 @@ def check_classes(classes: ArrayLike) -> NDArray[np.int64]:
     return ascending
 
 
+def same_examples(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Points and labels as arrays, a label for each point.
+
+    Raises
+    ------
+    ValueError
+        If they are not as many; the message does not tell how many.
+    """
+    points, labels = np.asarray(X), np.asarray(y)
+    if points.ndim == 0 or labels.ndim != 1 or len(points) != len(labels):
+        raise ValueError(
+            "X and y must hold the same examples: a row of X and a label, shape (n,), for each"
+        )
+    return points, labels
+
+
 def assign_chunks(n: int, chunks: int, source: RandomSource) -> NDArray[np.int64]:
     """A chunk in 0..chunks-1 for each of n records, independent and uniform, int64 (n,)."""
     return below_array(source, chunks, n)

@@ -14,18 +14,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from learners.accounting import Neighbours
-from learners.estimator import check_count
 from learners.plain_estimator import PlainEstimator
 from learners.randomness import open_source
 from learners.stability.query_classifier import (
-    DEFAULT_AGREEMENT,
-    DEFAULT_BETA,
     ClassifierDiagnostics,
     ClassifierRelease,
     open_mapper,
 )
-from learners.stability.query_settings import chunks_needed
-from learners.stability.sample_and_aggregate import assign_chunks, check_base, train_chunks
+from learners.stability.query_settings import default_chunks
+from learners.stability.sample_and_aggregate import (
+    assign_chunks,
+    check_base,
+    same_examples,
+    train_chunks,
+)
 from learners.stability.soft_labels import (
     SoftQueries,
     SoftRecord,
@@ -97,11 +99,7 @@ class StableSoftClassifier(PlainEstimator):
         self._begin()
         check_base(self.base)
         check_width(self.width)
-        points, labels = np.asarray(X), np.asarray(y)
-        if points.ndim == 0 or labels.ndim != 1 or len(points) != len(labels):
-            raise ValueError(
-                "X and y must hold the same examples: a row of X and a label, shape (n,), for each"
-            )
+        points, labels = same_examples(X, y)
         wrong = ~((labels >= 0) & (labels <= 1))
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
@@ -116,10 +114,7 @@ class StableSoftClassifier(PlainEstimator):
             neighbours=self.neighbours,
             private=source.private,
         )
-        if self.chunks is None:
-            chunks = chunks_needed(budget, DEFAULT_BETA, DEFAULT_AGREEMENT)
-        else:
-            chunks = check_count("chunks", self.chunks)
+        chunks = default_chunks(budget, self.chunks)
         chunk = assign_chunks(len(points), chunks, source)
         with open_mapper(self.workers) as mapper:
             models = train_chunks(

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, get_args
 
-from learners.accounting import Neighbours, PrivacySpent, check_budget, inner_budget, noise_scale
+from learners.accounting import PrivacySpent, Relation, check_budget, inner_budget, noise_scale
 from learners.estimator import check_count
 from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
@@ -82,14 +82,15 @@ class SparseVectorBudget:
 
 
 def stability_spent(
-    epsilon: float, delta: float, neighbours: Neighbours, halts: int, private: bool
+    epsilon: float, delta: float, neighbours: Relation, halts: int, private: bool
 ) -> PrivacySpent:
     """The privacy statement of a run: all of it is noise, and nothing is selected.
 
-    `neighbours` is a statement only: a run costs the same for either relation, since one record
+    `neighbours` is a statement only: a run costs the same for any relation, since one record
     lies in one chunk (docs/privacy.md, lemma S1).
     """
-    inner_budget(epsilon, delta, neighbours)
+    if neighbours != "replace-label":
+        inner_budget(epsilon, delta, neighbours)
     return PrivacySpent(
         epsilon=epsilon,
         delta=delta,
@@ -110,7 +111,7 @@ def plan_sparse_vector(
     queries: int,
     halts: int,
     constants: Constants = "tight",
-    neighbours: Neighbours = "add-remove",
+    neighbours: Relation = "add-remove",
     private: bool = True,
 ) -> SparseVectorBudget:
     """Noise and margin for m tests of distances to instability, T of which may fail.
@@ -122,7 +123,7 @@ def plan_sparse_vector(
     queries, halts : int
         m and T, public.
     constants : {"tight", "printed"}
-    neighbours : {"add-remove", "replace-one"}
+    neighbours : {"add-remove", "replace-one", "replace-label"}
     private : bool
         False when the noise is seeded.
 

@@ -8,6 +8,10 @@
 
 (epsilon, delta)-DP (docs/privacy.md, lemma S6).  K, m, T are public and look at nothing.
 
+Two modes, as in :mod:`learners.stability.label_private`.  By default whole examples are protected,
+and the public points are of the grid.  With `neighbours = "replace-label"` only labels are: step 2
+asks about the points of m random examples, which have no part in step 1.
+
 Departs from the source.  BTT take random points and give ⊥ a fair coin for a label.  Here points
 are refined where answers differ, and unlabelled ones are left out; both ways can be chosen.
 K must be some hundreds whatever n is, so a chunk has n/K examples: on a triangle, some dozens of
@@ -28,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.halfplane import HalfplaneLattice
-from learners.accounting import Neighbours
+from learners.accounting import Relation
 from learners.estimator import Estimator, check_count
 from learners.greedy import GreedyUnionLearner
 from learners.randomness import RandomSource, below, open_source
@@ -36,16 +40,15 @@ from learners.records import CoverRelease, StepRecord, StepRelease
 from learners.scores import Role, mistakes_score
 from learners.selection import Selected, SelectionProgress, Watch
 from learners.set_cover import Cover
-from learners.stability.public_points import PointChoice, label_points
+from learners.stability.label_private import split_sample
+from learners.stability.public_points import PointChoice, label_given, label_points
 from learners.stability.query_classifier import (
-    DEFAULT_AGREEMENT,
-    DEFAULT_BETA,
     QueryDiagnostics,
     QueryRecord,
     answer_votes,
     open_mapper,
 )
-from learners.stability.query_settings import chunks_needed
+from learners.stability.query_settings import default_chunks
 from learners.stability.sample_and_aggregate import (
     assign_chunks,
     check_base,
@@ -70,7 +73,7 @@ def final_learner(k: int, grid: int) -> GreedyUnionLearner:
 
 
 def plan_default(
-    epsilon: float, delta: float, neighbours: Neighbours, private: bool
+    epsilon: float, delta: float, neighbours: Relation, private: bool
 ) -> SparseVectorBudget:
     """The budget of a run with default queries, halts and constants."""
     return plan_sparse_vector(
@@ -103,14 +106,15 @@ class StabilityLearner(Estimator):
         m: most public points.
     halts : int
         T: points that may be answered ⊥.
-    points : {"refined", "random"}
-        See :mod:`learners.stability.public_points`.
+    points : {"refined", "random"}, optional
+        See :mod:`learners.stability.public_points`; by default refined.  None are chosen where
+        only labels are protected: they are the sample's own.
     unanswered : {"omit", "coin"}
         Points without an answer are left out, or labelled by a fair coin.
     constants : {"tight", "printed"}
         Of the noise, see :mod:`learners.stability.sparse_vector`.
-    neighbours : {"add-remove", "replace-one"}
-        A statement: both relations cost the same here.
+    neighbours : {"add-remove", "replace-one", "replace-label"}
+        What is protected; all cost the same here.  "replace-label": the labels, not the points.
     seed : int, optional
         Makes the run reproducible and therefore not private; the release says so.
     workers : int
@@ -151,10 +155,10 @@ class StabilityLearner(Estimator):
         chunks: int | None = None,
         queries: int = DEFAULT_QUERIES,
         halts: int = DEFAULT_HALTS,
-        points: PointChoice = "refined",
+        points: PointChoice | None = None,
         unanswered: Unanswered = "omit",
         constants: Constants = "tight",
-        neighbours: Neighbours = "add-remove",
+        neighbours: Relation = "add-remove",
         seed: int | None = None,
         workers: int = 1,
     ) -> None:
@@ -188,8 +192,7 @@ class StabilityLearner(Estimator):
         lattice = HalfplaneLattice(self.grid)
         if self.unanswered not in get_args(Unanswered):
             raise ValueError(f"unanswered must be 'omit' or 'coin', got {self.unanswered!r}")
-        if self.points not in get_args(PointChoice):
-            raise ValueError(f"points must be 'refined' or 'random', got {self.points!r}")
+        choice = self._point_choice()
         check_count("workers", self.workers)
         base = self._default_base(k) if self.base is None else self.base
         check_base(base)
@@ -203,19 +206,25 @@ class StabilityLearner(Estimator):
             neighbours=self.neighbours,
             private=source.private,
         )
-        chunks = self._chunk_count(budget)
+        chunks = default_chunks(budget, self.chunks)
         parameters = (
             ("k", k),
             ("chunks", chunks),
             ("queries", budget.queries),
             ("halts", budget.halts),
-            ("public_points", self.points),
+            ("public_points", choice),
             ("unanswered", self.unanswered),
             ("constants", self.constants),
         )
 
+        voters, given = (points, labels), None
+        if choice == "sample":
+            kept, told, given = split_sample(points, labels, budget.queries, source)
+            voters = kept, told
+
         def records() -> Iterator[StepRecord]:
-            self._label(points, labels, base, chunks, StableQueries(budget, source), source, watch)
+            queries = StableQueries(budget, source)
+            self._label(voters, given, base, chunks, queries, source, watch)
             known = self._labelled(source)
             yield from self._cover(k, known, points, labels, watch)
 
@@ -224,27 +233,36 @@ class StabilityLearner(Estimator):
 
         return self._publish(records(), lattice, parameters, spent)
 
+    def _point_choice(self) -> str:
+        """Where the public points come from, as the release says it."""
+        if self.neighbours == "replace-label":
+            if self.points is not None:
+                raise ValueError(
+                    "where only labels are protected, the points are the sample's own: leave "
+                    f"out points = {self.points!r}"
+                )
+            return "sample"
+        if self.points not in (None, *get_args(PointChoice)):
+            raise ValueError(f"points must be 'refined' or 'random', got {self.points!r}")
+        return self.points or "refined"
+
     def _default_base(self, k: int) -> GreedyUnionLearner:
         return GreedyUnionLearner(
             k=k, grid=self.grid, n_steps=k, loss_weight=1, max_boxes=_BASE_BOXES
         )
 
-    def _chunk_count(self, budget: SparseVectorBudget) -> int:
-        if self.chunks is None:
-            return chunks_needed(budget, DEFAULT_BETA, DEFAULT_AGREEMENT)
-        return check_count("chunks", self.chunks)
-
     def _label(
         self,
-        points: NDArray[np.int64],
-        labels: NDArray[np.bool_],
+        voters: tuple[NDArray[np.int64], NDArray[np.bool_]],
+        given: NDArray[np.int64] | None,
         base: Any,
         chunks: int,
         queries: StableQueries,
         source: RandomSource,
         watch: Watch | None,
     ) -> None:
-        """Train the chunks, and label public points."""
+        """Train the chunks on the voters, and label public points, chosen or given."""
+        points, labels = voters
 
         def progress(trained: int) -> None:
             if watch is not None:
@@ -282,7 +300,11 @@ class StabilityLearner(Estimator):
                     watch(VoteProgress(chunks, chunks, float("nan"), votes=view))
                 return [record.release for record in new]
 
-            answers = label_points(ask, self.points, self.grid, queries.queries_left, source)
+            if given is None:
+                most = queries.queries_left
+                answers = label_points(ask, self.points or "refined", self.grid, most, source)
+            else:
+                answers = label_given(ask, given)
         self.answers_: tuple[tuple[tuple[int, int], QueryRelease], ...] = tuple(answers)
         self.query_diagnostics_: tuple[QueryDiagnostics, ...] = tuple(
             record.diagnostics for record in records
