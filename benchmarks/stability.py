@@ -10,7 +10,7 @@ rightly but for probability 0.1: by stability with T unanswered ones, with the t
 constants, and by the baseline in which every query pays, by zCDP and by advanced composition.
 Computed, not measured.
 
-*drawing*: StabilityLearner on `tri` (uniform), out of the box: error on fresh points, seconds,
+*drawing*: StabilityLearner on uniform examples of drawn targets: error on fresh points, seconds,
 labelled points.  By its side the smoothed noisy histogram and the private union of triangles.
 
 *time*: 10^6 examples, 1,000 chunks, 10,000 queries with a quick base, in units U.
@@ -78,34 +78,50 @@ def chunks_table(found: dict[str, list[int | None]]) -> str:
     return markdown(("chunks, by queries m", *(f"{m:,}" for m in QUERIES)), rows)
 
 
+#: Rows of the part `drawing`: what, target, learner of a seed.
+DRAWING: tuple[tuple[str, str, Any], ...] = (
+    ("stability, default", "tri", lambda s: StabilityLearner(k=1, seed=s)),
+    ("stability, random points and coins", "tri",
+     lambda s: StabilityLearner(k=1, seed=s, points="random", unanswered="coin", queries=60)),
+    ("stability, labels alone protected", "tri",
+     lambda s: StabilityLearner(k=1, seed=s, neighbours="replace-label")),
+    ("stability, default", "L", lambda s: StabilityLearner(k=2, seed=s)),
+    ("stability, default", "three", lambda s: StabilityLearner(k=3, seed=s)),
+    ("smoothed noisy histogram", "tri", lambda s: NoisyHistogramLearner(seed=s)),
+    ("private union of triangles, k = 1", "tri", lambda s: PolygonUnionLearner(k=1, seed=s)),
+)  # fmt: skip
+
+
 def drawing_part(seeds: int, sizes: tuple[int, ...]) -> str:
     rows = []
-    learners: list[tuple[str, Any]] = [
-        ("stability, default", lambda s: StabilityLearner(k=1, seed=s)),
-        ("stability, random points and coins",
-         lambda s: StabilityLearner(k=1, seed=s, points="random", unanswered="coin", queries=60)),
-        ("smoothed noisy histogram", lambda s: NoisyHistogramLearner(seed=s)),
-        ("private union of triangles, k = 1", lambda s: PolygonUnionLearner(k=1, seed=s)),
-    ]  # fmt: skip
-    fresh = draw_sample("tri", "uniform", 200_000, GRID, 10**6)
-    for name, make in learners:
+    for name, target, make in DRAWING:
+        fresh = draw_sample(target, "uniform", 200_000, GRID, 10**6)
         for n in sizes:
             errors, seconds, labelled = [], [], []
             for seed in range(seeds):
-                X, y = draw_sample("tri", "uniform", n, GRID, seed)
+                X, y = draw_sample(target, "uniform", n, GRID, seed)
                 start = time.perf_counter()
                 model: Estimator = make(seed).fit(X, y)
                 seconds.append(time.perf_counter() - start)
                 errors.append(1 - model.score(*fresh))
                 if isinstance(model, StabilityLearner):
                     labelled.append(sum(a.value is not None for _, a in model.answers_))
-            tell(f"{name}, n = {n:,}: {sorted(errors)}, {np.median(seconds):.1f} s")
+            tell(f"{name}, {target}, n = {n:,}: {sorted(errors)}, {np.median(seconds):.1f} s")
             points = f"{np.median(labelled):.0f}" if labelled else ""
             rows.append(
-                (name, f"{n:,}", f"{np.median(errors):.2%}", f"{min(errors):.2%}",
+                (name, target, f"{n:,}", f"{np.median(errors):.2%}", f"{min(errors):.2%}",
                  f"{max(errors):.2%}", points, f"{np.median(seconds):.1f}")
             )  # fmt: skip
-    headings = ("", "n", "median error", "least", "largest", "labelled points", "median s")
+    headings = (
+        "",
+        "target",
+        "n",
+        "median error",
+        "least",
+        "largest",
+        "labelled points",
+        "median s",
+    )
     return markdown(headings, rows)
 
 

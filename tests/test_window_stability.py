@@ -124,6 +124,19 @@ def test_the_command_learns_by_votes(
     assert "asked" not in learned.read_text()
 
 
+def test_the_command_protects_labels_alone_if_asked(
+    points: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    learned = tmp_path / "learned.geojson"
+    ask = ["learn", points, "--grid", 32, "--epsilon", 8, "-o", learned]
+    ask += ["--neighbours", "replace-label"]
+    assert run_geodp(*ask, "--learner", "stability", "--k", 1) == 0
+    said = capsys.readouterr().err
+    assert "replacing the label of one example (the points are not protected)" in said
+    assert run_geodp(*ask) == 2
+    assert "is for --learner stability: the others protect points too" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("option", ["--tiles", "--steps"])
 def test_options_of_other_learners_are_refused(
     option: str, points: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
