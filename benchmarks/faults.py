@@ -115,7 +115,7 @@ class Leaky(io.FileIO):
 def disk_with_room(room: int) -> Iterator[None]:
     """Files opened for writing by `geometry.files` take `room` bytes together."""
 
-    def leaky_open(path: str, mode: str = "r") -> io.BufferedWriter:
+    def leaky_open(path: str | int, mode: str = "r") -> io.BufferedWriter:
         return io.BufferedWriter(Leaky(path, mode.replace("b", "")))
 
     Leaky.room = room
@@ -150,7 +150,7 @@ def _fill(folder: Path, suffix: str, stride: int, outcome: Outcome) -> None:
             refused = _refused(lambda: write(path, work("newer")))
         whole = path.read_bytes() == old and not _litter(folder)
         outcome.check(refused and whole, f"{suffix} with room for {room} bytes")
-    for call in ("fsync", "replace", "chmod"):
+    for call in ("fsync", "replace", "chmod", "link"):
         with _failing(call):
             refused = _refused(lambda: write(path, work("newer")))
         whole = path.read_bytes() == old and not _litter(folder)
@@ -246,23 +246,29 @@ def recorded(do: Callable[[], None]) -> list[Step]:
     """The calls that change files, in order, as :mod:`geometry.files` makes them."""
     steps: list[Step] = []
     names: dict[int, str] = {}
-    real = {name: getattr(os, name) for name in ("fsync", "replace", "unlink", "open", "chmod")}
+    real = {
+        name: getattr(os, name) for name in ("fsync", "replace", "unlink", "open", "chmod", "link")
+    }
 
     class Noted(io.FileIO):
         def write(self, data: Any) -> int:
             steps.append(("write", str(self.name), bytes(data)))
             return super().write(data)
 
-    def noted_open(path: str, mode: str = "r") -> io.BufferedWriter:
-        steps.append(("create", path, b""))
+    def noted_open(path: str | int, mode: str = "r") -> io.BufferedWriter:
+        steps.append(("create", str(path), b""))
         file = Noted(path, mode.replace("b", ""))
-        names[file.fileno()] = path
+        names[file.fileno()] = str(path)
         return io.BufferedWriter(file)
 
     def open_folder(path: str, *rest: Any) -> int:
         handle: int = real["open"](path, *rest)
         names[handle] = path
         return handle
+
+    def link(source: str, name: str, **keys: Any) -> None:
+        steps.append(("link", source.rpartition("/")[2], name.encode()))
+        real["link"](source, name, **keys)
 
     def note(name: str) -> Callable[..., Any]:
         def call(*arguments: Any, **keys: Any) -> Any:
@@ -274,7 +280,7 @@ def recorded(do: Callable[[], None]) -> list[Step]:
         return call
 
     files.open = noted_open  # type: ignore[attr-defined]
-    os.open = open_folder
+    os.open, os.link = open_folder, link
     for name in ("fsync", "replace", "unlink", "chmod"):
         setattr(os, name, note(name))
     try:
@@ -305,6 +311,10 @@ def after_power_cut(steps: list[Step], target: str, old: bytes) -> Iterator[byte
             synced.add(about)
         elif call == "fsync":  # the folder: its names are as they were last set
             held = held[-1:]
+        elif call == "link":
+            content[data.decode()] = content[about]
+            if about in synced:
+                synced.add(data.decode())
         elif call == "replace" and data.decode() == target:
             new = content[about]
             held.append(new if about in synced else new[: len(new) // 2])

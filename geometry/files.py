@@ -1,8 +1,11 @@
 """Files that appear whole or not at all.
 
-The bytes go to a temporary file beside the target, reach the disk, and only then
-take the target's name in one step (``os.replace``).  A reader sees the old file or
-the new one; after a crash, a full disk or Ctrl+C the old one is still there.
+The bytes go to a new file in the target's folder, reach the disk, and only then take the
+target's name in one step (``os.replace``).  A reader sees the old file or the new one; after a
+crash, a full disk or Ctrl+C the old one is still there.
+
+Where the system can (Linux, most file systems), the new file has no name until its bytes are on the
+disk: a process that is killed leaves nothing behind.  Elsewhere it would leave ``.geodp-*.tmp``.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import errno
 import os
 import secrets
 import stat
+from io import BufferedWriter
 from pathlib import Path
 
 
@@ -43,7 +47,9 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | str) -> None:
     target = os.path.realpath(path)
     temporary = os.path.join(os.path.dirname(target), f".geodp-{secrets.token_hex(8)}.tmp")
     try:
-        _write_through(temporary, payload, mode)
+        if not _write_unnamed(temporary, payload, mode):
+            with open(temporary, "xb") as file:
+                _write_through(file, payload, mode)
         os.replace(temporary, target)
     except BaseException as error:  # KeyboardInterrupt too: nothing half-written may stay
         with contextlib.suppress(OSError):
@@ -62,14 +68,31 @@ def _mode(path: str | os.PathLike[str]) -> int | None:
         return None
 
 
-def _write_through(path: str, payload: bytes, mode: int | None) -> None:
-    """Create the file (it must be new) and return once its bytes are on the disk."""
-    with open(path, "xb") as file:
-        if mode is not None:  # before the bytes: what was private is never open to others
-            os.chmod(path, stat.S_IMODE(mode))
-        file.write(payload)
-        file.flush()
-        os.fsync(file.fileno())
+def _write_unnamed(path: str, payload: bytes, mode: int | None) -> bool:
+    """Write a file that is given its name when it is whole; False where that cannot be done."""
+    flag = getattr(os, "O_TMPFILE", None)
+    if flag is None or not os.path.isdir("/proc/self/fd"):
+        return False
+    try:
+        handle = os.open(os.path.dirname(path), flag | os.O_WRONLY, 0o666)
+    except OSError as error:
+        if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
+            return False
+        raise
+    with open(handle, "wb") as file:
+        _write_through(file, payload, mode)
+        # a folder's descriptor, though unused, makes the call follow the link
+        os.link(f"/proc/self/fd/{handle}", path, src_dir_fd=handle, follow_symlinks=True)
+    return True
+
+
+def _write_through(file: BufferedWriter, payload: bytes, mode: int | None) -> None:
+    """Return once the bytes are on the disk."""
+    if mode is not None:  # before the bytes: what was private is never open to others
+        os.chmod(file.name, stat.S_IMODE(mode))  # its descriptor, if it has no name
+    file.write(payload)
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _sync_folder(folder: str) -> None:

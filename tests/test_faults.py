@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from geometry import files
 from geometry.files import atomic_write
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files and signals")
@@ -36,12 +37,22 @@ def test_a_disk_that_fills_at_any_byte_keeps_the_old_file(
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("unnamed", [hasattr(os, "O_TMPFILE"), False])
 def test_every_prefix_of_a_save_leaves_the_old_file_or_the_new(
-    faults: ModuleType, tmp_path: Path
+    faults: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unnamed: bool
 ) -> None:
+    if not unnamed:
+        monkeypatch.setattr(files, "_write_unnamed", lambda *_: False)
     outcome = faults.power_cut(tmp_path)
     assert outcome.losses == []
-    assert outcome.cases == 27
+    # three kinds of files; every prefix of the calls, one of them with two outcomes, and the end
+    calls = (
+        "create chmod write fsync link replace fsync"
+        if unnamed
+        else ("create chmod write fsync replace fsync")
+    )
+    assert all(note.endswith(": " + calls) for note in outcome.notes)
+    assert outcome.cases == 3 * (len(calls.split()) + 3)
 
 
 @pytest.mark.parametrize("missing", ["fsync", "replace"])

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from geometry import files
 from geometry.files import atomic_write
 
+linux = hasattr(os, "O_TMPFILE")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
 
 
@@ -25,18 +27,23 @@ def test_bytes_and_text_arrive_as_given(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a"]
 
 
+@pytest.mark.parametrize("unnamed", [linux, False])
 @pytest.mark.parametrize("call", ["fsync", "replace"])
 @pytest.mark.parametrize("error", [OSError(28, "Full"), KeyboardInterrupt(), MemoryError()])
 def test_a_failure_keeps_the_old_file_and_leaves_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, error: BaseException
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, error: BaseException, unnamed: bool
 ) -> None:
     path = tmp_path / "a"
     path.write_text("old")
 
     def fail(*_: Any) -> None:
-        assert len(os.listdir(tmp_path)) == 2  # the temporary file is in the same folder
+        # a new file has a name, in the same folder, no sooner than it is whole
+        named = call == "replace" or not unnamed
+        assert len(os.listdir(tmp_path)) == 1 + named
         raise error
 
+    if not unnamed:
+        monkeypatch.setattr(files, "_write_unnamed", lambda *_: False)
     monkeypatch.setattr(os, call, fail)
     with pytest.raises(type(error)):
         atomic_write(path, "new")
