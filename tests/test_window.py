@@ -26,6 +26,7 @@ from window_driver import (
 from geodp_app.document.work import RunSettings
 from geodp_app.learned_file import read_learned
 from geodp_app.views.main_window import MainWindow
+from geodp_app.views.vertex_table import VertexDialog
 from geometry.geojson import read_geojson
 
 L_SHAPE = ((50, 50), (200, 50), (200, 100), (100, 100), (100, 200), (50, 200))
@@ -397,6 +398,26 @@ def test_the_vertex_table_moves_vertices(qtbot: QtBot, window: MainWindow) -> No
     assert not model.setData(model.index(1, 4), "north")
     action(window, "undo")
     assert window.document.drawing.shapes[0].outer[1] == (200, 50)
+
+
+def test_the_vertex_table_opens_once_and_is_freed(qtbot: QtBot, window: MainWindow) -> None:
+    """Its menu entry is ticked as long as it is open, however it is closed."""
+    entry = window.commands.by_id["vertex_table"]
+    for close in ("entry", "window"):
+        action(window, "vertex_table")
+        assert entry.isChecked()
+        assert len(window.findChildren(VertexDialog)) == 1
+        shown = window.vertices
+        assert shown is not None
+        assert shown.isVisible()
+        if close == "entry":
+            action(window, "vertex_table")
+        else:
+            shown.close()
+        assert not entry.isChecked()
+        assert window.vertices is None
+        qtbot.waitUntil(lambda: not window.findChildren(VertexDialog))
+    draw_l(window)  # nothing that was freed follows the drawing
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg"])

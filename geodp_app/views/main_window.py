@@ -93,6 +93,7 @@ class MainWindow(QMainWindow):
         self.files = WindowFiles(self)
         self.recovery = WindowRecovery(self, recovery)
         self.comparison: CompareWindow | None = None
+        self.vertices: VertexDialog | None = None
         self._make_views()
         self.show_faults = FaultWatch(self.editor, self._faults_found, self)
         self.display = RunDisplay(self)
@@ -306,13 +307,26 @@ class MainWindow(QMainWindow):
         self.comparison.raise_()
         self.comparison.activateWindow()
 
-    def show_vertices(self, *_: object) -> None:
-        """The drawing as a table."""
-        VertexDialog(self.document, self).show()
+    def show_vertices(self, shown: bool) -> None:
+        """The drawing as a table, or the table closed."""
+        if not shown:
+            if self.vertices is not None:
+                self.vertices.close()
+        elif self.vertices is None:
+            self.vertices = VertexDialog(self.document, self)
+            self.vertices.finished.connect(self._forget_vertices)
+            self.vertices.show()
+
+    def _forget_vertices(self, _: int) -> None:
+        """The table is closed and frees itself."""
+        self.vertices = None
+        self.commands.by_id["vertex_table"].setChecked(False)
 
     def show_shortcuts(self) -> None:
         """All keys."""
-        ShortcutSheet(self).exec()
+        sheet = ShortcutSheet(self)
+        sheet.exec()
+        sheet.deleteLater()
 
     def explain_privacy(self) -> None:
         """What the privacy statement means."""

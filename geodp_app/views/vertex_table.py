@@ -78,6 +78,7 @@ class VertexDialog(QDialog):
 
     def __init__(self, document: Document, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle("Vertices")
         self.resize(440, 520)
         self._model = VertexModel(document)
