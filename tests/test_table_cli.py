@@ -101,8 +101,7 @@ REFUSED = [
     (["p.csv", "--id", "who"], "--id is for --table"),
     (["p.csv", "--columns", "x=a"], "--columns is for --table"),
     (["--table", "csv:p.csv", "--picture", "p.png"], "--picture draws examples"),
-    (["--table", "csv:p.csv", "--learner", "threshold"], "needs the examples one by one"),
-    (["--table", "csv:p.csv", "--learner", "discs"], "needs the examples one by one"),
+    (["--table", "csv:p.csv", "--learner", "stability"], "needs the examples one by one"),
     (["--table", "csv:p.csv", "--report", "p.csv"], "p.csv: is an input too"),
     (["--table", "duckdb:p.db::reports", "--report", "p.db"], "p.db: is an input too"),
     (["--table", "p.csv"], "must be parquet:FILES, csv:FILES, duckdb:FILE::TABLE or URL::TABLE"),
@@ -140,7 +139,8 @@ def test_ctrl_c_stops_the_engine_at_once(tmp_path):
     """A table without end, on a pseudo-terminal, interrupted when the bar shows the engine."""
     with duckdb.connect(str(tmp_path / "p.db")) as connection:
         connection.execute(
-            "CREATE VIEW r AS SELECT range % 9 AS x, 1 AS y, 1 AS label FROM range(1000000000000000)"
+            "CREATE VIEW r AS SELECT range % 9 AS x, 1 AS y, 1 AS label"
+            " FROM range(1000000000000000)"
         )
     argv = ["learn", "--table", f"duckdb:{tmp_path}/p.db::r", "-o", tmp_path / "l.geojson"]
     ours, theirs = pty.openpty()
