@@ -1,7 +1,7 @@
 """How long a table takes: one GROUP BY by the engine, then the learner, from 10^6 rows on.
 
     python benchmarks/scale.py [--rows 1e6 1e7 1e8] [--kinds grid degrees persons] [--engine duckdb]
-        [--folder /tmp/geodp-scale] [--target star] [--json]
+        [--folder /tmp/geodp-scale] [--target star] [--tiles M] [--json]
 
 Rows are uniform on the grid (d = 1024) and labelled by the target; *degrees* have lon, lat
 anywhere in their cell, *persons* an id drawn from as many persons as there are rows, so that of
@@ -63,6 +63,7 @@ class Run:
     size: int
     counted: int
     groups: int
+    tiles: int
     engine: float
     learner: float
     memory_engine: float
@@ -120,8 +121,9 @@ def options_of(kind: str) -> dict[str, Any]:
     return {"grid": GRID, **({"bounds": BOX} if "degrees" in kind else {}), **person}
 
 
-def measure(place: Path, kind: str, rows: int, target: str) -> Run:
+def measure(place: Path, kind: str, rows: int, target: str, tiles: int | None) -> Run:
     """The query and the learner."""
+    parameters = PARAMETERS | ({} if tiles is None else {"tiles": tiles})
     warm = np.random.default_rng(0).integers(0, GRID + 1, (500, 2))
     few = GridCounts.of_examples(warm, warm.sum(axis=1) < GRID, GRID)
     run_learner("union", TableCounts(few, Frame(GRID)), PARAMETERS, quiet=True)
@@ -129,7 +131,7 @@ def measure(place: Path, kind: str, rows: int, target: str) -> Run:
     found = read_counts(table_source(f"parquet:{place}/*.parquet"), **options_of(kind))
     engine, memory_engine = time.perf_counter() - start, peak_memory()
     start = time.perf_counter()
-    release, _ = run_learner("union", found, PARAMETERS, quiet=True)
+    release, _ = run_learner("union", found, parameters, quiet=True)
     learner = time.perf_counter() - start
     points = grid_points(GRID)
     truth = contains_points(load_target(target, GRID), points)
@@ -137,9 +139,8 @@ def measure(place: Path, kind: str, rows: int, target: str) -> Run:
     size = sum(path.stat().st_size for path in place.iterdir())
     groups = len(found.counts)
     memory = peak_memory()
-    return Run(
-        kind, rows, size, found.counts.n, groups, engine, learner, memory_engine, memory, error
-    )
+    seconds = (engine, learner, memory_engine, memory, error)
+    return Run(kind, rows, size, found.counts.n, groups, len(release.tiles), *seconds)
 
 
 def measure_spark(place: Path, kind: str, rows: int) -> Run:
@@ -161,7 +162,7 @@ def measure_spark(place: Path, kind: str, rows: int) -> Run:
             assert np.array_equal(getattr(found, name), getattr(own, name)), name
     size = sum(path.stat().st_size for path in place.iterdir())
     nan = float("nan")
-    return Run(f"{kind}, Spark", rows, size, found.n, len(found), seconds, nan, nan, nan, nan)
+    return Run(f"{kind}, Spark", rows, size, found.n, len(found), 0, seconds, nan, nan, nan, nan)
 
 
 def cells(run: Run, unit: float) -> tuple[str, ...]:
@@ -177,16 +178,17 @@ def cells(run: Run, unit: float) -> tuple[str, ...]:
         f"{run.groups:,}",
         f"{run.engine:.1f}",
         f"{run.engine / unit:.1f}",
+        f"{run.tiles:,}" if run.tiles else "–",
         learner,
         in_units,
         memory,
-        "–" if np.isnan(run.error) else f"{run.error:.3%}",
+        "–" if np.isnan(run.error) else f"{run.error:.4%}",
     )
 
 
 HEADINGS = (
-    "rows of", "rows", "MB of Parquet", "counted", "groups", "engine s", "engine U", "learner s",
-    "learner U", "peak MB, engine / all", "error",
+    "rows of", "rows", "MB of Parquet", "counted", "groups", "engine s", "engine U", "tiles",
+    "learner s", "learner U", "peak MB, engine / all", "error",
 )  # fmt: skip
 
 
@@ -205,6 +207,7 @@ def main() -> None:
     parser.add_argument("--engine", choices=("duckdb", "spark"), default="duckdb")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "geodp-scale")
     parser.add_argument("--target", default="star")
+    parser.add_argument("--tiles", type=int, help="tiles along a side (default: as n has it)")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     unit = apart(unit_seconds)
@@ -215,7 +218,7 @@ def main() -> None:
             if options.engine == "spark":
                 runs.append(apart(measure_spark, place, kind, rows))
             else:
-                runs.append(apart(measure, place, kind, rows, options.target))
+                runs.append(apart(measure, place, kind, rows, options.target, options.tiles))
     unit = (unit + apart(unit_seconds)) / 2
     if options.json:
         print(json.dumps({"unit": unit, "runs": [asdict(run) for run in runs]}))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -133,6 +135,21 @@ def test_help_tells_what_is_protected(capsys):
     shown = " ".join(capsys.readouterr().out.split())
     assert "What is protected is one row." in shown
     assert "with --id COLUMN one row of each person is counted" in shown
+
+
+def test_the_commands_of_the_page_on_scale_run(tmp_path, monkeypatch):
+    page = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+    block = re.search(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[1]
+    (tmp_path / "assets").symlink_to(ROOT / "assets")
+    monkeypatch.chdir(tmp_path)
+    commands = [shlex.split(line) for line in block.splitlines()]
+    assert [command[0] for command in commands] == ["geodp", "python", "geodp", "geodp"]
+    for name, *argv in commands:
+        if name == "geodp":
+            assert main(argv) == 0
+        else:
+            subprocess.run([sys.executable, *argv], check=True)
+    assert (tmp_path / "h.geojson").is_file()
 
 
 def test_ctrl_c_stops_the_engine_at_once(tmp_path):
