@@ -94,7 +94,7 @@ def split_text(name: str, text: str) -> Table:
         content = text[start:end]
         line, start = line + 1, end + 1
         if content.startswith(MARK):
-            member = _read_mark(name, line, content)
+            member = read_mark(name, line, content)
         elif content.strip() and not content.startswith("#"):
             header = _read_header(name, line, content)
             columns = _choose_columns(name, header)
@@ -113,7 +113,14 @@ def _read_header(name: str, line: int, content: str) -> tuple[str, ...]:
     return tuple(column.strip().lower() for column in columns)
 
 
-def _read_mark(name: str, line: int, content: str) -> dict[str, Any]:
+def read_mark(name: str, line: int, content: str) -> dict[str, Any]:
+    """The object of a frame line.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
     try:
         member = json.loads(content[len(MARK) :])
     except (ValueError, RecursionError):

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from geodp_app.arguments import DEFAULT_GRID
 from geodp_app.csv_table import (
-    DEGREE_COLUMNS,
     GRID_COLUMNS,
     MARK,
     Limits,
@@ -119,38 +118,51 @@ def read_examples(
     """
     name = os.fspath(path)
     table = split_text(name, load_text(name))
-    frame = _settle_frame(name, table, grid, bounds, fallback)
-    if table.columns == DEGREE_COLUMNS and frame.bounds is None:
-        raise InputError(
-            f"{name}: columns lon,lat need public bounds: give --bounds W,S,E,N "
-            "(they are never taken from the data)"
-        )
+    on_grid = table.columns == GRID_COLUMNS
+    frame = settle_frame(name, table.member, grid, bounds, fallback, on_grid=on_grid)
     limits = _limits(table, frame)
     numbers = _parse(table)
-    if numbers is None or not _valid(numbers, limits, whole=table.columns == GRID_COLUMNS):
+    if numbers is None or not _valid(numbers, limits, whole=on_grid):
         raise InputError(f"{name}: {first_fault(table, limits)}")
     labels = numbers[:, 2].astype(np.int64)
-    if table.columns == GRID_COLUMNS or frame.bounds is None:
+    if on_grid or frame.bounds is None:
         return Examples(numbers[:, :2].astype(np.int64), labels, frame)
     points = GridMap(frame.d, frame.bounds).to_grid(numbers[:, :2])
     return Examples(points, labels, frame)
 
 
-def _settle_frame(
-    name: str, table: Table, grid: int | None, bounds: Bounds | None, fallback: Frame | None
+def settle_frame(
+    name: str,
+    member: dict[str, Any],
+    grid: int | None,
+    bounds: Bounds | None,
+    fallback: Frame | None = None,
+    *,
+    on_grid: bool,
 ) -> Frame:
-    """Grid and bounds from the arguments, the file, or the fallback; never two of them at odds."""
-    own_grid, own_bounds = _member_frame(name, table.member)
+    """Grid and bounds from the arguments, the file's member, or the fallback.
+
+    Raises
+    ------
+    InputError
+        If two of them are at odds, or there are no bounds and the examples are not `on_grid`.
+    """
+    own_grid, own_bounds = _member_frame(name, member)
     if own_bounds and bounds and own_bounds != bounds:
         raise InputError(
             f"{name}: its first line says bounds {own_bounds.as_tuple()}, --bounds says "
             f"{bounds.as_tuple()}"
         )
-    on_grid = table.columns == GRID_COLUMNS
     if on_grid and own_grid is not None and grid is not None and own_grid != grid:
         raise InputError(f"{name}: its first line says grid {own_grid}, --grid says {grid}")
     spare = fallback or Frame(DEFAULT_GRID)
-    return Frame(grid or own_grid or spare.d, bounds or own_bounds or spare.bounds)
+    frame = Frame(grid or own_grid or spare.d, bounds or own_bounds or spare.bounds)
+    if not on_grid and frame.bounds is None:
+        raise InputError(
+            f"{name}: columns lon,lat need public bounds: give --bounds W,S,E,N "
+            "(they are never taken from the data)"
+        )
+    return frame
 
 
 def _member_frame(name: str, member: dict[str, Any]) -> tuple[int | None, Bounds | None]:

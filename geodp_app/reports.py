@@ -52,6 +52,9 @@ def report(release: Release) -> dict[str, Any]:
         "statement": privacy_statement(privacy),
         "release": release.to_dict(),
     }
+    unit = dict(release.parameters).get("unit")
+    if unit is not None:
+        document["unit"] = f"an example is one row of each {unit}, chosen among that one's rows"
     if privacy is not None:
         document["account"] = _account(privacy, dict(release.parameters))
     return document

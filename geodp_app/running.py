@@ -1,13 +1,20 @@
-"""Running a learner at the keyboard: its stream of step records, a progress bar, its release."""
+"""Running a learner at the keyboard: its stream of step records, a progress bar, its release.
+
+Some learners take the counts of a table as well as examples one by one: :func:`takes_counts`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
+
+import numpy as np
 
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples
 from geodp_app.progress import ProgressBar
+from geodp_app.table_counts import TableCounts
+from geometry.grid_counts import GridCounts
 from learners.conic_union import DiscUnionLearner, EllipseUnionLearner
 from learners.convex_polygon import ConvexPolygonLearner
 from learners.estimator import Estimator
@@ -26,16 +33,24 @@ _LEARNERS: dict[str, Callable[..., Estimator]] = {
     "ellipses": EllipseUnionLearner,
 }
 
+#: Learners that get the rows that counts stand for.
+_EXPANDED = ("union", "convex")
+
+
+def takes_counts(name: str) -> bool:
+    """Whether a learner can be given the counts of a table."""
+    return hasattr(_LEARNERS[name], "steps_counts") or name in _EXPANDED
+
 
 def run_learner(
-    name: str, examples: Examples, parameters: dict[str, Any], *, quiet: bool
+    name: str, sample: Examples | TableCounts, parameters: dict[str, Any], *, quiet: bool
 ) -> tuple[Release, list[StepRecord]]:
     """Run a learner to its end.
 
     Parameters
     ----------
     name : {"union", "convex", "threshold", "discs", "ellipses", "stability"}
-    examples : Examples
+    sample : Examples or TableCounts
     parameters : dict
         Of the learner, without ``grid``.
     quiet : bool
@@ -56,9 +71,12 @@ def run_learner(
             text += f", {progress.trials:,} trials"
         bar.update(len(records) / total if total else 0.0, text)
 
-    model = _LEARNERS[name](grid=examples.frame.d, **parameters)
+    model = _LEARNERS[name](grid=sample.frame.d, **parameters)
     try:
-        stream = model.steps(examples.points, examples.labels, watch=show)
+        if isinstance(sample, TableCounts):
+            stream = _steps_of_counts(model, sample.counts, show)
+        else:
+            stream = model.steps(sample.points, sample.labels, watch=show)
     except ValueError as error:
         raise InputError(str(error)) from None
     with bar:
@@ -68,3 +86,15 @@ def run_learner(
             if record.step < record.steps:
                 show()
     return model.release_, records
+
+
+def _steps_of_counts(
+    model: Any, counts: GridCounts, watch: Callable[..., None]
+) -> Iterator[StepRecord]:
+    """The same stream, of counts."""
+    if hasattr(model, "steps_counts"):
+        stream: Iterator[StepRecord] = model.steps_counts(counts, watch=watch)
+        return stream
+    rows = np.repeat(np.arange(len(counts)), counts.amounts)
+    stream = model.steps(counts.points[rows], counts.labels[rows].astype(np.int64), watch=watch)
+    return stream

@@ -89,7 +89,8 @@ def test_lemmas_are_found_in_texts() -> None:
 
 @pytest.mark.parametrize("lemma", sorted(LEMMAS))
 def test_a_lemma_links_to_code_and_test_and_the_code_links_back(lemma: str) -> None:
-    code = re.findall(r"\]\(\.\./((?:learners|geometry)/(?:\w+/)?\w+\.py)\)", LEMMAS[lemma])
+    folders = "learners|geometry|geodp_app"
+    code = re.findall(rf"\]\(\.\./((?:{folders})/(?:\w+/)?\w+\.py)\)", LEMMAS[lemma])
     assert code, f"lemma {lemma} links to no code"
     assert re.search(r"\]\(\.\./tests/test_\w+\.py\)", LEMMAS[lemma]), f"{lemma}: no test"
     for path in code:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geodp_app import arguments
 from geodp_app.errors import InputError, PictureError
 from geodp_app.examples_csv import Examples, read_examples
+from geodp_app.table_counts import TableCounts, read_counts
+from geodp_app.table_source import TableSource, columns_of, table_source
 from geometry.files import atomic_write
 
 if TYPE_CHECKING:
@@ -31,13 +34,44 @@ epsilon in one draw.
 Stability labels public points of the grid by votes of a few hundred learners, each trained on a
 chunk of the examples, and learns K triangles from these.
 
-Discs and ellipses cover a region likewise, K of them; their grid has at most 2048 steps a side."""
+Discs and ellipses cover a region likewise, K of them; their grid has at most 2048 steps a side.
+
+With --table the examples stay where they are, and the engine counts them by grid point (needs
+pip install 'geodp[tables]'):
+
+  --table 'parquet:reports/*.parquet'     files, read by embedded DuckDB
+  --table 'csv:reports/*.csv'
+  --table duckdb:reports.db::reports      a table or view of a DuckDB file, opened read-only
+  --table pyspark::reports                a table of Spark, or of any URL::TABLE that Ibis knows
+
+What is protected is one row.  Where a person may have several, name the column that tells whose
+a row is: with --id COLUMN one row of each person is counted, and the person is protected."""
 
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     """Add the verb and its options."""
     parser = arguments.add_verb(verbs, "learn", "learn a shape from examples", _DESCRIPTION)
-    parser.add_argument("points", type=Path, metavar="POINTS", help="CSV of labelled examples")
+    parser.add_argument(
+        "points", type=Path, nargs="?", metavar="POINTS", help="CSV of labelled examples"
+    )
+    parser.add_argument(
+        "--table",
+        type=table_source,
+        metavar="WHERE",
+        help="a table instead of POINTS: parquet:FILES, csv:FILES, duckdb:FILE::TABLE, URL::TABLE",
+    )
+    parser.add_argument(
+        "--columns",
+        type=columns_of,
+        metavar="ROLE=NAME,...",
+        help="with --table: columns of other names, such as lon=longitude,lat=latitude,label=wet",
+    )
+    parser.add_argument(
+        "--id",
+        metavar="COLUMN",
+        help="with --table: whose a row is; one row of each person is counted (default: every "
+        "row counts as a person)",
+    )
     arguments.add_learner(parser, curved=True)
     parser.add_argument(
         "--edges",
@@ -103,30 +137,88 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Check, read, learn, write."""
+    _check_source(options)
     parameters = _parameters(options)
     outputs = [options.output, options.report, options.records, options.picture]
-    arguments.check_outputs(outputs, [options.points])
-    examples = read_examples(options.points, grid=options.grid, bounds=options.bounds)
-    warn_of_one_class(options.points, examples)
+    inputs = options.table.files() if options.table else [options.points]
+    arguments.check_outputs(outputs, inputs)
+    sample = _read(options)
 
     # the learners compile their loops: not worth waiting for on a mistyped option
     from geodp_app.learned_file import write_learned
     from geodp_app.reports import parts_text, privacy_statement, records_text, report
     from geodp_app.running import run_learner
 
-    release, records = run_learner(options.learner, examples, parameters, quiet=options.quiet)
+    release, records = run_learner(options.learner, sample, parameters, quiet=options.quiet)
+    if options.id is not None:
+        release = replace(release, parameters=(*release.parameters, ("unit", options.id)))
     if options.records:
         atomic_write(options.records, records_text(records))
     if options.report:
         atomic_write(options.report, json.dumps(report(release), indent=1) + "\n")
-    write_learned(options.output, release, examples.frame, raw_grid=options.raw_grid)
+    write_learned(options.output, release, sample.frame, raw_grid=options.raw_grid)
     told = [f"{options.output}: {parts_text(release)}, {privacy_statement(release.privacy)}"]
+    if options.table:
+        told.append(_told_of_persons(options))
     if options.picture:
-        told.append(_draw(options, examples, release))
+        assert isinstance(sample, Examples)
+        told.append(_draw(options, sample, release))
     if options.records:
         told.append(f"{options.records}: private, do not publish")
     if not options.quiet:
         print("\n".join(told), file=sys.stderr)
+
+
+def _check_source(options: argparse.Namespace) -> None:
+    """One source, and options that go with it.
+
+    Raises
+    ------
+    InputError
+        Otherwise.
+    """
+    if (options.table is None) == (options.points is None):
+        raise InputError(
+            "give either POINTS, a CSV file, or --table WHERE (see geodp learn --help)"
+        )
+    if options.table is None:
+        for name in ("columns", "id"):
+            if getattr(options, name) is not None:
+                raise InputError(f"--{name} is for --table: leave it out, or give --table csv:FILE")
+    elif options.picture:
+        raise InputError("--picture draws examples, and --table reads none: leave it out")
+
+
+def _read(options: argparse.Namespace) -> Examples | TableCounts:
+    """The examples, or their counts; says so when all labels are the same."""
+    frame = {"grid": options.grid, "bounds": options.bounds}
+    if options.table is None:
+        examples = read_examples(options.points, **frame)
+        warn_of_one_class(options.points, examples)
+        return examples
+    from geodp_app.running import takes_counts
+
+    if not takes_counts(options.learner):
+        raise InputError(
+            f"--learner {options.learner} needs the examples one by one: give a CSV file POINTS "
+            "instead of --table, or another learner"
+        )
+    source: TableSource = options.table
+    person, quiet = options.id, options.quiet
+    found = read_counts(source, columns=options.columns, person=person, **frame, quiet=quiet)
+    if not (found.counts.positives and found.counts.negatives):
+        _warn_of_label(source.name, int(found.counts.positives > 0))
+    return found
+
+
+def _told_of_persons(options: argparse.Namespace) -> str:
+    """What the guarantee is about."""
+    if options.id is None:
+        return (
+            f"{options.table.name}: each row counts as one person; where a person may have more, "
+            "give --id COLUMN"
+        )
+    return f"{options.table.name}: one row of each {options.id} was counted; no person has two"
 
 
 def _parameters(options: argparse.Namespace) -> dict[str, Any]:
@@ -207,4 +299,8 @@ def warn_of_one_class(path: Path, examples: Examples) -> None:
     """Say so when all labels are the same; the learner copes."""
     label = int(examples.labels[0])
     if (examples.labels == label).all():
-        sys.stderr.write(f"geodp: warning: {path}: all labels are {label}\n")
+        _warn_of_label(str(path), label)
+
+
+def _warn_of_label(name: str, label: int) -> None:
+    sys.stderr.write(f"geodp: warning: {name}: all labels are {label}\n")

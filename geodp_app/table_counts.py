@@ -1,0 +1,419 @@
+"""Counting a table's examples where they lie: one GROUP BY, carried out by the engine.
+
+A learner needs how many examples of each label fall on each grid point, never a row.  The table is
+read through Ibis, so that one expression serves embedded DuckDB (Parquet, CSV, DuckDB files), Spark
+and whatever else Ibis connects to; only the groups come back, at most 2 (d + 1)^2 of them.
+
+Every row gets one integer in the engine: 2 (x (d + 1) + y) + label, or a negative number that tells
+what is wrong with the row.  Degrees are rounded as :meth:`geometry.grid.GridMap.to_grid` rounds
+them, bit by bit: the same products of doubles, halves to the even side.
+
+Where one person may have several rows, one of them is counted: of a person's rows, the one whose
+hash is least, ties by the least grid point and label.  The choice is a function of the person's own
+rows alone, hence privacy is per person: docs/privacy.md, lemma T1.
+
+This is the only module that knows Ibis or an engine (extra ``tables``); it loads them when a table
+is read.  Memory: the groups here, in DuckDB :data:`ENGINE_MEMORY` and then the disk.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp_app.errors import InputError
+from geodp_app.examples_csv import Frame, settle_frame
+from geodp_app.progress import ProgressBar
+from geodp_app.table_columns import Fault, TableColumns, find_columns, refuse_faults
+from geodp_app.table_source import CsvHead, TableSource, csv_head, hide_password
+from geometry.grid import Bounds
+from geometry.grid_counts import GridCounts
+
+_T = TypeVar("_T")
+
+#: What embedded DuckDB may hold before it goes to disk.
+ENGINE_MEMORY = "2GB"
+
+#: How often a cancelled engine is told to stop, every 0.05 s, before it is left behind.
+_PATIENCE = 100
+
+_CSV_FORM = "it must have commas, a header, and as many fields in every row as in the header"
+
+#: Characters of an engine's message.
+_LONGEST = 200
+
+#: Errors of DuckDB whose text holds no values of rows.
+_TELLING = ("IOException", "OutOfMemoryException", "PermissionException", "HTTPException")
+
+
+@dataclass(frozen=True, slots=True)
+class TableCounts:
+    """Examples of a table, counted: private data.
+
+    Attributes
+    ----------
+    counts : GridCounts
+    frame : Frame
+    """
+
+    counts: GridCounts
+    frame: Frame
+
+
+def read_counts(
+    source: TableSource,
+    *,
+    columns: dict[str, str] | None = None,
+    person: str | None = None,
+    grid: int | None = None,
+    bounds: Bounds | None = None,
+    quiet: bool = True,
+) -> TableCounts:
+    """Count the examples of a table.
+
+    Parameters
+    ----------
+    source : TableSource
+    columns : dict, optional
+        Names of columns by what they stand for: x, y, lon, lat, label (by default their names).
+    person : str, optional
+        Column that tells whose a row is: one row of each person is counted.
+    grid, bounds : optional
+        The public frame, as in :func:`geodp_app.examples_csv.read_examples`.
+    quiet : bool
+        Show no progress.
+
+    Raises
+    ------
+    InputError
+        If Ibis is missing, the table cannot be read, is empty, or a row is wrong.  No message
+        holds a value of a row.
+    """
+    _ibis()
+    source.files()
+    head = csv_head(source) if source.kind == "csv" else CsvHead(0, {})
+    if head.lines and person is not None:
+        # the engine would cut a#1 and a#2 at the sign, and take two persons for one
+        raise InputError(
+            f"{source.name}: begins with comment lines, which do not go with --id: remove them "
+            "(--grid and --bounds state the frame)"
+        )
+
+    def work(engine: _Engine) -> tuple[TableColumns, Frame, NDArray[np.int64], NDArray[np.int64]]:
+        with _open_table(source, head, engine) as (connection, table):
+            found = find_columns(source, dict(table.schema()), columns or {}, person)
+            frame = settle_frame(source.name, head.member, grid, bounds, on_grid=found.on_grid)
+            with _clear_errors(source, rows=True):
+                expression = count_expression(table, found, frame, **_abilities(connection))
+                return found, frame, *_groups(connection, expression)
+
+    found, frame, keys, amounts = _watched(work, quiet=quiet)
+    refuse_faults(source, found, frame, keys)
+    if not len(keys):
+        raise InputError(f"{source.name}: has no rows")
+    places, labels = keys >> 1, keys & 1
+    entries = np.column_stack([*np.divmod(places, frame.d + 1), labels, amounts])
+    return TableCounts(GridCounts.of_entries(entries, frame.d), frame)
+
+
+# -- opening -----------------------------------------------------------------------------------
+
+
+def _ibis() -> Any:
+    """Ibis, loaded when it is needed.
+
+    Raises
+    ------
+    InputError
+        If it is not installed.
+    """
+    try:
+        import ibis
+    except ImportError as error:
+        raise InputError(
+            f"--table needs Ibis, which is not installed ({error.name or error}): "
+            "pip install 'geodp[tables]'"
+        ) from None
+    return ibis
+
+
+@contextmanager
+def _open_table(source: TableSource, head: CsvHead, engine: _Engine) -> Iterator[tuple[Any, Any]]:
+    """The connection and the table; the connection to embedded DuckDB is closed in the end."""
+    if source.kind == "url":
+        with _clear_errors(source):
+            connection = _ibis().connect(source.place)
+            engine.watch(connection)
+            table = _named_table(source, connection)
+        yield connection, table
+        return
+    # what does not fit in memory is private too: in a folder of its own, gone in the end
+    with tempfile.TemporaryDirectory(prefix="geodp-", ignore_cleanup_errors=True) as spill:
+        with _clear_errors(source):
+            connection = _open_duckdb(source, spill)
+        engine.watch(connection)
+        try:
+            with _clear_errors(source):
+                table = _duckdb_table(source, connection, head)
+            yield connection, table
+        finally:
+            engine.leave()
+            connection.disconnect()
+
+
+def _open_duckdb(source: TableSource, spill: str) -> Any:
+    of_file = {"database": source.place, "read_only": True} if source.kind == "duckdb" else {}
+    connection = _ibis().duckdb.connect(
+        **of_file, memory_limit=ENGINE_MEMORY, temp_directory=spill, preserve_insertion_order=False
+    )
+    # without it there is no progress to ask for
+    connection.raw_sql("SET enable_progress_bar = true")
+    connection.raw_sql("SET enable_progress_bar_print = false")
+    # it trusts the least and greatest values that files state, which leave NaN out
+    connection.raw_sql("SET disabled_optimizers = 'statistics_propagation'")
+    return connection
+
+
+def _duckdb_table(source: TableSource, connection: Any, head: CsvHead) -> Any:
+    # by name: otherwise the first file's types would round the other files' numbers
+    if source.kind == "parquet":
+        return connection.read_parquet(source.place, union_by_name=True)
+    if source.kind == "csv":
+        # all stated, nothing guessed but the end of lines.  No skip of the lines before the header:
+        # DuckDB looks for quotes in what it skips, and may lose every row
+        form = {"delim": ",", "quote": '"', "escape": '"', "header": True, "skip": 0}
+        comment = "#" if head.lines else ""
+        return connection.read_csv(
+            source.place, **form, comment=comment, all_varchar=True, union_by_name=True
+        )
+    return _named_table(source, connection)
+
+
+def _named_table(source: TableSource, connection: Any) -> Any:
+    schema, _, name = source.table.rpartition(".")
+    return connection.table(name, database=schema) if schema else connection.table(name)
+
+
+@contextmanager
+def _clear_errors(source: TableSource, *, rows: bool = False) -> Iterator[None]:
+    """Whatever an engine says becomes one line; with `rows`, nothing that may quote a row."""
+    try:
+        yield
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # every engine has errors of its own
+        kind = type(error).__name__
+        told = hide_password(" ".join(str(error).split()) or kind)
+        told = told if len(told) <= _LONGEST else told[: _LONGEST - 3] + "..."
+        line = re.search(r"CSV Error on Line: (\d+)", str(error))
+        if kind == "TableNotFound":
+            told = "there is no such table"
+        elif line:
+            told = f"line {line[1]} cannot be read; {_CSV_FORM}"
+        elif source.kind == "csv" and kind == "InvalidInputException":
+            told = f"cannot be read as CSV; {_CSV_FORM}"
+        elif kind in ("OperationNotDefinedError", "UnsupportedOperationError"):
+            told = f"this engine lacks what the count needs (--id: a hash): {told}"
+        elif rows and kind not in _TELLING:
+            told = (
+                f"the engine stopped with {kind} while it counted; what it said may quote rows "
+                "and is not shown: try the same table with the engine's own tools"
+            )
+        raise InputError(f"{source.name}: {told}") from None
+
+
+# -- the expression ------------------------------------------------------------------------------
+
+
+def _abilities(connection: Any) -> dict[str, bool]:
+    """What of the expression depends on the engine: one without NaN has no test for it."""
+    return {"knows_nan": connection.has_operation(_ibis().expr.operations.IsNan)}
+
+
+def count_expression(
+    table: Any, columns: TableColumns, frame: Frame, *, knows_nan: bool = True
+) -> Any:
+    """What the engine computes: columns key and amount.
+
+    Parameters
+    ----------
+    table : ibis Table
+    columns : TableColumns
+    frame : Frame
+    knows_nan : bool
+        Whether the engine has NaN and a test for it.
+
+    Returns
+    -------
+    ibis Table
+        One row for each key, 2 (x (d + 1) + y) + label, or minus the number of a fault.
+    """
+    ibis = _ibis()
+    values = [_number(table[name]) for name in columns.examples]
+    nans = [knows_nan and value.type().is_floating() for value in values]
+    key = _row_key(values, nans, columns, frame)
+    if columns.person is None:
+        keys = table.select(key=key)
+    else:
+        person = table[columns.person]
+        key = ibis.cases((person.isnull(), -Fault.NOBODY), else_=key)
+        bits = (2 * (frame.d + 1) ** 2).bit_length()
+        # the low bits are the key, those above a hash of the row: least hash, then least key
+        lot = _row_hash([person, *values]) % 2 ** min(31, 62 - bits) * 2**bits + key
+        lots = table.select(person=person, lot=ibis.cases((key < 0, key), else_=lot))
+        chosen = lots.group_by("person").agg(lot=lots.lot.min())
+        # a faulty row has a negative lot, the least, and is never passed over
+        keys = chosen.select(
+            key=ibis.cases((chosen.lot < 0, chosen.lot), else_=chosen.lot % 2**bits)
+        )
+    return keys.group_by("key").agg(amount=keys.count())
+
+
+def _number(column: Any) -> Any:
+    """A column as numbers, NULL where a text is none; integers stay what they are."""
+    kind = column.type()
+    if kind.is_boolean():
+        return column.cast("int64")
+    if kind.is_string():
+        # DuckDB would take 1_000 for a number
+        return column.contains("_").ifelse(_ibis().null("float64"), column.try_cast("float64"))
+    return column if kind.is_integer() else column.cast("float64")
+
+
+def _row_key(values: list[Any], nans: list[bool], columns: TableColumns, frame: Frame) -> Any:
+    """Grid point and label in one integer, or the fault of a row."""
+    ibis = _ibis()
+    faults, cells = [], []
+    box = None if columns.on_grid else frame.bounds
+    ranges = [(0, frame.d)] * 2 if box is None else [(box.west, box.east), (box.south, box.north)]
+    for place, (value, (low, high)) in enumerate(zip(values[:2], ranges, strict=True)):
+        held = (value >= _exact(low)) & (value <= _exact(high))
+        if nans[place]:  # above all numbers to some engines
+            held = ~value.isnan() & held
+        # rows off the range are counted as faults; no product of theirs may overflow
+        safe = held.ifelse(value, _exact(low))
+        faults += [(value.isnull(), -Fault.EMPTY - 3 * place), (~held, -Fault.OFF - 3 * place)]
+        if box is not None:
+            cells.append(_nearest((safe - _exact(low)) * _exact(frame.d / (high - low))))
+        elif value.type().is_integer():
+            cells.append(safe.cast("int64"))
+        else:
+            faults.append((safe != safe.floor(), -Fault.BROKEN - 3 * place))
+            cells.append(safe.floor().cast("int64"))
+    label = values[2]
+    faults.append((label.isnull(), -Fault.EMPTY - 6))
+    if nans[2]:
+        faults.append((label.isnan(), -Fault.OFF - 6))
+    faults.append((~label.isin((0, 1)), -Fault.OFF - 6))
+    x, y = cells
+    key = (x * (frame.d + 1) + y) * 2 + (label == 1).ifelse(1, 0)
+    return ibis.cases(*faults, else_=key)
+
+
+def _nearest(value: Any) -> Any:
+    """The nearest integer of a double of at least 0, halves to the even one."""
+    down = value.floor().cast("int64")
+    rest = value - down.cast("float64")  # without rounding
+    up = (rest > 0.5) | ((rest == 0.5) & (down % 2 == 1))
+    return down + up.ifelse(1, 0)
+
+
+def _exact(number: float) -> Any:
+    """A number as the engine must take it: a bare 0.1 would be a decimal to some."""
+    ibis = _ibis()
+    return number if isinstance(number, int) else ibis.literal(repr(number)).cast("float64")
+
+
+def _row_hash(values: list[Any]) -> Any:
+    """A hash of values, not negative, below 2^31."""
+    mixed = functools.reduce(
+        lambda sofar, value: (sofar ^ value.hash()).hash(), values[1:], values[0].hash()
+    )
+    return mixed & (2**31 - 1)
+
+
+# -- running it -----------------------------------------------------------------------------------
+
+
+class _Engine:
+    """What the watching thread may ask of the working one: the engine's name, DuckDB itself."""
+
+    def __init__(self) -> None:
+        self.name = "engine"
+        self._duckdb: Any = None
+        self._lock = threading.Lock()
+
+    def watch(self, connection: Any) -> None:
+        """From now on this connection is at work."""
+        self.name = connection.name
+        self._duckdb = connection.con if connection.name == "duckdb" else None
+
+    def leave(self) -> None:
+        """The connection is about to be closed."""
+        with self._lock:
+            self._duckdb = None
+
+    def done(self) -> float:
+        """Fraction done, as far as it is known."""
+        with self._lock:
+            return max(self._duckdb.query_progress(), 0.0) / 100 if self._duckdb else 0.0
+
+    def interrupt(self) -> None:
+        """Stop the query, where that is possible."""
+        with self._lock:
+            if self._duckdb:
+                self._duckdb.interrupt()
+
+
+def _watched(work: Callable[[_Engine], _T], *, quiet: bool) -> _T:
+    """What `work` returns or raises.  It runs in a thread, so that Ctrl+C is heard."""
+    engine = _Engine()
+    results: list[_T] = []
+    errors: list[BaseException] = []
+    finished = threading.Event()  # Thread.join, once interrupted, takes the thread for ended
+
+    def run() -> None:
+        try:
+            results.append(work(engine))
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            finished.set()
+
+    with ProgressBar(quiet=quiet) as bar:
+        try:
+            threading.Thread(target=run, daemon=True).start()
+            while not finished.wait(0.05):
+                done = engine.done()
+                bar.update(done, f"{engine.name} at work" + (f", {done:.0%}" if done else ""))
+        except KeyboardInterrupt:
+            for _ in range(_PATIENCE):  # again: a query that has yet to start would not notice
+                engine.interrupt()
+                if finished.wait(0.05):
+                    break
+            raise
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def _groups(connection: Any, expression: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Keys and amounts."""
+    if connection.name == "duckdb":  # by itself: releases of Ibis and DuckDB differ over Arrow
+        found = connection.con.execute(connection.compile(expression)).fetchnumpy()
+        return np.asarray(found["key"], np.int64), np.asarray(found["amount"], np.int64)
+    parts = [np.zeros((2, 0), np.int64)]
+    for batch in connection.to_pyarrow_batches(expression):
+        both = (batch.column(name).to_numpy(zero_copy_only=False) for name in ("key", "amount"))
+        parts.append(np.array(list(both)).astype(np.int64))
+    keys, amounts = np.hstack(parts)
+    return keys, amounts

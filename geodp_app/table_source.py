@@ -1,0 +1,190 @@
+"""Where a table of examples lies: what `--table` and `--columns` say, before any engine starts.
+
+``parquet:GLOB`` and ``csv:GLOB`` are files, ``duckdb:FILE::TABLE`` is a table of a DuckDB file, and
+``URL::TABLE`` is a table of any engine that Ibis connects to.  A CSV file may begin with comment
+lines, one of which may state its frame (:mod:`geodp_app.examples_csv`).
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from geodp_app.csv_table import MARK, read_mark
+from geodp_app.errors import InputError
+
+_FORMS = "parquet:FILES, csv:FILES, duckdb:FILE::TABLE or URL::TABLE"
+
+#: What a column may stand for.
+ROLES = ("x", "y", "lon", "lat", "label")
+
+#: Comment lines before a header that are looked at, and their length in bytes.
+_MOST_LINES, _MOST_BYTES = 100, 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class TableSource:
+    """A table of examples, not opened yet.
+
+    Attributes
+    ----------
+    kind : {"parquet", "csv", "duckdb", "url"}
+    place : str
+        Path or pattern of files, or the URL.
+    table : str
+        Name of the table, with its schema before a dot; empty for files.
+    """
+
+    kind: Literal["parquet", "csv", "duckdb", "url"]
+    place: str
+    table: str = ""
+
+    @property
+    def name(self) -> str:
+        """For messages: no password, no query of the URL."""
+        if self.kind == "url":
+            place = hide_password(self.place).partition("?")[0]
+            return f"{place.removesuffix('://')}::{self.table}"
+        return f"{self.place}::{self.table}" if self.table else self.place
+
+    @property
+    def remote(self) -> bool:
+        """Whether its files lie elsewhere: on a web server, in an object store."""
+        return "://" in self.place
+
+    def files(self) -> list[Path]:
+        """The local files that it names, in order.
+
+        Raises
+        ------
+        InputError
+            If there is none.
+        """
+        if self.kind == "url" or self.remote:
+            return []
+        if os.path.isdir(self.place):
+            raise InputError(f"{self.name}: is a folder: name its files, such as {self.place}/*")
+        literal = os.path.exists(self.place) or self.kind == "duckdb"
+        names = [self.place] if literal else sorted(glob.glob(self.place, recursive=True))
+        if not (names and os.path.exists(names[0])):
+            relative = self.kind == "duckdb" and os.path.exists(self.place.lstrip("/"))
+            hint = f"; for the one in this folder: duckdb:{self.place.lstrip('/')}"
+            raise InputError(f"{self.place}: there is no such file{hint if relative else ''}")
+        return [Path(name) for name in names]
+
+
+def hide_password(text: str) -> str:
+    """A text without the passwords of URLs in it."""
+    return re.sub(r"(://[^/@\s]*?:)[^/\s]*@", r"\1***@", text)
+
+
+def table_source(text: str) -> TableSource:
+    """Read what follows `--table`.
+
+    Raises
+    ------
+    InputError
+        If it has none of the forms.
+
+    Examples
+    --------
+    >>> table_source("parquet:reports/*.parquet").place
+    'reports/*.parquet'
+    >>> table_source("pyspark::geo.reports")
+    TableSource(kind='url', place='pyspark://', table='geo.reports')
+    """
+    for kind in ("parquet", "csv"):
+        if text.startswith(f"{kind}:"):
+            place = os.path.expanduser(text.removeprefix(f"{kind}:"))
+            if not place:
+                raise InputError(f"--table {text}: name the files after the colon")
+            return TableSource(kind, place)
+    place, two_colons, table = text.rpartition("::")
+    if not (two_colons and place and table):
+        raise InputError(f"--table {text!r}: must be {_FORMS}")
+    if place.startswith("duckdb:"):
+        # as Ibis has it: two slashes and a relative path, or three and an absolute one
+        path = place.removeprefix("duckdb:").removeprefix("//")
+        if not path:
+            raise InputError(f"--table {text!r}: name the DuckDB file before ::{table}")
+        return TableSource("duckdb", os.path.expanduser(path), table)
+    return TableSource("url", place if "://" in place else f"{place}://", table)
+
+
+def columns_of(text: str) -> dict[str, str]:
+    """Read what follows `--columns`: ``role=name`` separated by commas, quoted as in CSV.
+
+    Returns
+    -------
+    dict
+        Name of the column by role.
+
+    Raises
+    ------
+    InputError
+        If it has another form.
+
+    Examples
+    --------
+    >>> columns_of('lon=longitude,lat=latitude,"label=wet, or not"')
+    {'lon': 'longitude', 'lat': 'latitude', 'label': 'wet, or not'}
+    """
+    named: dict[str, str] = {}
+    for part in next(csv.reader([text], skipinitialspace=True), []):
+        role, _, name = part.partition("=")
+        role = role.strip()
+        if role not in ROLES or not name:
+            raise InputError(
+                f"--columns: {part!r} must be ROLE=NAME, with a role of {', '.join(ROLES)}"
+            )
+        if role in named:
+            raise InputError(f"--columns names {role} twice")
+        named[role] = name
+    if {"x", "y"} & set(named) and {"lon", "lat"} & set(named):
+        raise InputError("--columns names x,y on the grid and lon,lat in degrees: choose")
+    return named
+
+
+@dataclass(frozen=True, slots=True)
+class CsvHead:
+    """What stands before a CSV file's header: so many lines, and the frame that they state."""
+
+    lines: int
+    member: dict[str, Any]
+
+
+def csv_head(source: TableSource) -> CsvHead:
+    """The head that all files of a source have in common.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or two files have different heads.
+    """
+    files = source.files()
+    heads = [_head_of(path) for path in files]
+    for path, head in zip(files, heads, strict=True):
+        if head != heads[0]:
+            raise InputError(f"{path}: the lines before its header are not those of {files[0]}")
+    return heads[0] if heads else CsvHead(0, {})
+
+
+def _head_of(path: Path) -> CsvHead:
+    member: dict[str, Any] = {}
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            for number in range(_MOST_LINES):
+                line = file.readline(_MOST_BYTES).decode("utf-8-sig", "replace")
+                if line.startswith(MARK):
+                    member = read_mark(str(path), number + 1, line)
+                elif not line or (line.strip() and not line.startswith("#")):
+                    return CsvHead(number, member)
+    except (OSError, EOFError) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
+    raise InputError(f"{path}: has no header in its first {_MOST_LINES} lines")
