@@ -8,6 +8,7 @@ not documented, a message of several lines, a value that does not survive being 
 from __future__ import annotations
 
 import atexit
+import copy
 import io
 import json
 import os
@@ -137,7 +138,7 @@ def mutate_json(value: Any, rng: Random) -> Any:
             if isinstance(child, dict | list):
                 stack.append(child)
     if not nodes:
-        return rng.choice(ODD_VALUES)
+        return copy.deepcopy(rng.choice(ODD_VALUES))
     parent, key = rng.choice(nodes)
     child, choice = parent[key], rng.randrange(9)
     if choice == 0:
@@ -156,7 +157,8 @@ def mutate_json(value: Any, rng: Random) -> Any:
     elif choice == 7 and isinstance(parent, dict):
         parent[str(rng.choice(("x", "conics", "tiles", "halfspaces", "geodp")))] = child
     else:
-        parent[key] = rng.choice(ODD_VALUES)
+        # a copy: it may be changed in its turn, or put into itself
+        parent[key] = copy.deepcopy(rng.choice(ODD_VALUES))
     return value
 
 

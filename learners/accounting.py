@@ -23,11 +23,12 @@ a factor exp(+-ARITHMETIC) of its stated law (learners/envelope_selection.py).
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 AccountName = Literal["basic", "zcdp", "set-cover", "parallel", "advanced", "stability"]
 Neighbours = Literal["add-remove", "replace-one"]
@@ -111,11 +112,21 @@ class PrivacySpent:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> PrivacySpent:
-        """Read what :meth:`to_dict` wrote; a missing or unknown member raises."""
-        try:
-            return cls(**data)
-        except TypeError as error:
-            raise ValueError(f"not a privacy statement: {error}") from error
+        """Read what :meth:`to_dict` wrote; anything else is a ValueError."""
+        names = [field.name for field in fields(cls)]
+        if not isinstance(data, dict) or set(data) != set(names):
+            # without names of others: a hostile file's may hold anything
+            raise ValueError(f"not a privacy statement: its members must be {', '.join(names)}")
+        numbers = [data[n] for n in names if n not in ("neighbours", "account", "private")]
+        if not (
+            data["neighbours"] in get_args(Relation)
+            and data["account"] in get_args(AccountName)
+            and isinstance(data["private"], bool)
+            and isinstance(data["steps"], int)
+            and all(type(n) in (int, float) and 0 <= n <= sys.float_info.max for n in numbers)
+        ):
+            raise ValueError("not a privacy statement: a member has a value that it cannot have")
+        return cls(**data)
 
 
 def zcdp_delta(rho: float, epsilon: float) -> float:

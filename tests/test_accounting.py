@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement
+from typing import Any
 
 import numpy as np
 import pytest
@@ -238,9 +239,15 @@ def test_noise_below_its_resolution_is_refused() -> None:
 def test_a_privacy_statement_survives_its_dictionary() -> None:
     spent = PrivacySpent(1.0, 1e-6, "add-remove", 0.2, 0.8, 0.1, 4, "zcdp", True)
     assert PrivacySpent.from_dict(spent.to_dict()) == spent
-    for broken in ({**spent.to_dict(), "n": 5}, {"epsilon": 1.0}):
-        with pytest.raises(ValueError, match="not a privacy statement"):
-            PrivacySpent.from_dict(broken)
+    wrong: dict[str, Any] = {
+        "neighbours": ["x"], "epsilon": "1", "delta": math.nan, "eta": -1, "steps": 0.5,
+        "private": 1, "account": None,
+    }  # fmt: skip
+    altered = [{**spent.to_dict(), name: value} for name, value in wrong.items()]
+    for broken in ({**spent.to_dict(), "\0\n": 5}, {"epsilon": 1.0}, [1, 2], *altered):
+        with pytest.raises(ValueError, match="not a privacy statement") as told:
+            PrivacySpent.from_dict(broken)  # type: ignore[arg-type]
+        assert str(told.value).isprintable()
 
 
 # -- the whole run, enumerated -------------------------------------------------------------
