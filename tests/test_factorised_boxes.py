@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from counted import counted
 from numpy.typing import NDArray
 
 from geometry.columns import count_columns
@@ -54,11 +55,16 @@ def a_target(score: Score, rate: float) -> Target:
 
 
 def examined(
-    lattice: HalfplaneLattice, points: NDArray[np.int64], labels: NDArray[np.bool_], box: Any
+    lattice: HalfplaneLattice,
+    points: NDArray[np.int64],
+    labels: NDArray[np.bool_],
+    box: Any,
+    most: int = factorised_boxes.MOST,
 ) -> tuple[Any, int]:
-    tables = make_tables(count_columns(points, labels, D), lattice.basis, 0)
+    tables = make_tables(count_columns(counted(points, labels, D)), lattice.basis, 0)
     work = make_workspace()
-    count = examine(tables, order_by_column(points, labels), box, work)
+    work = work._replace(doubtful=work.doubtful[:most])
+    count = examine(tables, order_by_column(counted(points, labels, D)), box, work)
     return work, count
 
 
@@ -105,7 +111,7 @@ def test_every_example_is_held_uncertain_or_outside(lattice: HalfplaneLattice, e
             if not labels[i] and misses[i].sum() > 1:
                 charged = -1
             expected.append((*points[i].tolist(), int(labels[i]), charged))
-        found = [tuple(row) for row in work.doubtful[:count].tolist()]
+        found = [tuple(row[:4]) for row in work.doubtful[:count].tolist() for _ in range(row[4])]
         assert sorted(found) == sorted(expected)
         some += count
     assert some > 500
@@ -118,7 +124,7 @@ def test_cells_count_what_may_and_what_must_lie_in_them(lattice: HalfplaneLattic
         points, labels = sample(trial)
         box = some_box(lattice, 3, rng)
         work, count = examined(lattice, points, labels, box)
-        rows = work.doubtful[:count]
+        rows = np.repeat(work.doubtful[:count], work.doubtful[:count, 4], axis=0)
         for e, i, j in itertools.product(range(3), range(SIDE), range(SIDE)):
             u, v = cell_range(box, e, work, 0, i), cell_range(box, e, work, 1, j)
             for label in (0, 1):
@@ -211,7 +217,7 @@ def test_a_half_keeps_the_uncertain_examples_of_its_parent() -> None:
     lattice = LATTICES[0]
     for trial in range(40):
         points, labels = sample(trial)
-        tables = make_tables(count_columns(points, labels, D), lattice.basis, 0)
+        tables = make_tables(count_columns(counted(points, labels, D)), lattice.basis, 0)
         box = some_box(lattice, 3, rng)
         work, count = examined(lattice, points, labels, box)
         half = box.copy()
@@ -226,14 +232,16 @@ def test_a_half_keeps_the_uncertain_examples_of_its_parent() -> None:
 
 def test_too_many_uncertain_examples_are_refused() -> None:
     rng = np.random.default_rng(1)
-    points = rng.integers(0, D + 1, (factorised_boxes.MOST + 2000, 2))
+    points = rng.integers(0, D + 1, (2000, 2))
     labels = rng.random(len(points)) < 0.5
     lattice = LATTICES[0]
     box = np.zeros(16, dtype=np.int64)
     box[:4] = (0, D << lattice.bits, 0, D << lattice.bits)
     box[SHEETS] = pack_sheets((0,))
     _, count = examined(lattice, points, labels, box)
-    assert count == -1
+    assert count > 200
+    assert examined(lattice, points, labels, box, count)[1] == count
+    assert examined(lattice, points, labels, box, count - 1)[1] == -1
 
 
 def test_a_factorised_box_without_admitted_points_weighs_nothing() -> None:
