@@ -93,7 +93,7 @@ class ConceptSelection:
             strands.append(
                 start_strand(
                     self.lattice,
-                    make_target(self.lattice, score, rate, len(counts), prior, _NARROW),
+                    make_target(self.lattice, score, rate, counts.n, prior, _NARROW),
                     examples if inside else examples.swapped(),
                     boxes,
                     source,

@@ -107,7 +107,7 @@ class EnvelopeSelection:
     ) -> Selected:
         """Draw one piece (see :class:`learners.selection.Selection`)."""
         examples = Examples.of(counts)
-        target = make_target(self.lattice, score, rate, len(counts))
+        target = make_target(self.lattice, score, rate, counts.n)
         # every multiset of sheets and rectangles, dealt out
         first = first_boxes(self.lattice, PIECE_SIZE[self.piece])
         strands = [

@@ -45,9 +45,6 @@ MIX = 16
 #: Most entries of a box whose examples are uncertain.
 MOST = 1 << 14
 
-#: Sides shorter than this, in lattice units, are not halved any more.
-SHORTEST = 4 * SIDE
-
 # Columns of a row of `Workspace.doubtful`.
 _X, _Y, _LABEL, _CHARGED, _AMOUNT = range(5)
 
@@ -64,8 +61,8 @@ class Workspace(NamedTuple):
         edge they are charged to, -1 for negatives that several edges leave uncertain, and how many
         they are.
     ends : int64 array, shape (3, 2, SIDE + 1)
-        Ends of the cells in u and v, rising; for a lower sheet those of -u and -v, so that the
-        outer corner is always the low one.
+        Cell i holds ends[i] .. ends[i + 1] - 1 of u, or of v; for a lower sheet of -u and -v, so
+        that the outer corner is always the low one.  Where a side is short, some cells are empty.
     counts : int64 array, shape (3, 2, SIDE, SIDE)
         counts[e, 1, i, j]: positives charged to e in o_e of cell (i, j); counts[e, 0, i, j]:
         negatives in its n_e.
@@ -121,7 +118,8 @@ def _corner_lines(basis, box):
         if not edge_in(box, e):
             continue
         sheet = (box[SHEETS] >> (3 * e)) & 7
-        u0, u1, v0, v1 = box[4 * e], box[4 * e + 1], box[4 * e + 2], box[4 * e + 3]
+        # the points at the corners, so that a box of one piece has that piece's own score
+        u0, u1, v0, v1 = box[4 * e], box[4 * e + 1] - 1, box[4 * e + 2], box[4 * e + 3] - 1
         if sheet & 1:
             u0, u1, v0, v1 = u1, u0, v1, v0
         a[e], b[e], c[e] = coefficients(basis, sheet, u0, v0)
@@ -273,7 +271,7 @@ def count_cells(tables, box, doubtful, count, ends, counts):
                 for i in range(SIDE + 1):
                     end = low + (high - low) * i // SIDE
                     if lower:
-                        ends[e, axis, SIDE - i] = -end
+                        ends[e, axis, SIDE - i] = 1 - end
                     else:
                         ends[e, axis, i] = end
     counts[:] = 0
@@ -286,14 +284,15 @@ def count_cells(tables, box, doubtful, count, ends, counts):
         if sheet >= 2:
             along, across = across, along
         label = doubtful[k, _LABEL]
-        # in the halfplane of a corner (u, v) when of_u * u + of_v * v <= level
+        # both corners are points of the cell; the halfplane of (u, v) holds the example when
+        # of_u * u + of_v * v <= level
         of_u, of_v = c0 - c1 * along, along
         level = -across * scale if sheet & 1 else across * scale
         corner = 1 - label
         j = SIDE
         for i in range(SIDE):
-            left = level - of_u * ends[e, 0, i + corner]
-            while j > 0 and of_v * ends[e, 1, j - 1 + corner] > left:
+            left = level - of_u * (ends[e, 0, i + corner] - corner)
+            while j > 0 and of_v * (ends[e, 1, j - 1 + corner] - corner) > left:
                 j -= 1
             if j == 0:
                 break
@@ -342,16 +341,19 @@ def weigh_cells(target, box, mix, work):
     for e in range(3):
         if not edge_in(box, e):
             continue
-        best = cell_term(target, mix, work.counts, e, 0, 0)
+        across, up = work.ends[e, 0], work.ends[e, 1]
+        best = np.int64(-(1 << 62))
         for i in range(SIDE):
             for j in range(SIDE):
-                best = max(best, cell_term(target, mix, work.counts, e, i, j))
+                if across[i] < across[i + 1] and up[j] < up[j + 1]:
+                    best = max(best, cell_term(target, mix, work.counts, e, i, j))
         tree = work.weights[e]
         for i in range(SIDE):
-            width = work.ends[e, 0, i + 1] - work.ends[e, 0, i]
+            width = across[i + 1] - across[i]
             for j in range(SIDE):
-                area = float(width * (work.ends[e, 1, j + 1] - work.ends[e, 1, j]))
-                term = cell_term(target, mix, work.counts, e, i, j) - best
+                area = float(width * (up[j + 1] - up[j]))
+                # the term of an empty cell may be above the best
+                term = min(cell_term(target, mix, work.counts, e, i, j) - best, 0)
                 tree[cells + SIDE * i + j] = area * math.exp(target.rate * term / MIX)
         for node in range(cells - 1, 0, -1):
             tree[node] = tree[2 * node] + tree[2 * node + 1]
@@ -385,7 +387,7 @@ def best_mix(target, box, work, start):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def widest_axis(tables, box, doubtful, count, only):
-    """The axis 0..5 that leaves most examples uncertain; -1 when none can be halved.
+    """The axis 0..5 that leaves most examples uncertain; -1 when the box is a single piece.
 
     `only` restricts it to one edge, unless it is -1.
     """
@@ -407,7 +409,7 @@ def widest_axis(tables, box, doubtful, count, only):
         by_u = (c0 - c1 * t) * (box[4 * e + 1] - box[4 * e])
         by_v = t * (box[4 * e + 3] - box[4 * e + 2])
         for axis in range(2):
-            if box[4 * e + 2 * axis + 1] - box[4 * e + 2 * axis] < SHORTEST:
+            if box[4 * e + 2 * axis + 1] - box[4 * e + 2 * axis] < 2:
                 continue
             share = (by_u if axis == 0 else by_v) / (by_u + by_v)
             doubt = (number[e] + 0.5) * share

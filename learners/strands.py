@@ -47,7 +47,7 @@ from learners.target import Target
 _COARSE = 8
 
 #: A box no longer than this share of the square's side may be factorised; with more than _DENSE
-#: entries alive it must be shorter in proportion, so that its tables stay small.
+#: examples alive it must be shorter in proportion: shorter boxes leave fewer of them uncertain.
 _NARROW, _DENSE = 32, 100_000
 
 #: Room of a strand for boxes, up to which none is factorised: most selections need no more.
@@ -163,14 +163,14 @@ def make_target(
     lattice: HalfplaneLattice,
     score: Score,
     rate: float,
-    entries: int,
+    n: int,
     prior: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0),
     narrow: int = _NARROW,
 ) -> Target:
     """What is drawn from: score, rate, and the weight of a lattice piece by its edges.
 
-    A box may be factorised when it is no longer than 1/`narrow` of the square's side, and the
-    sooner the fewer `entries` there are.
+    A box may be factorised when it is no longer than 1/`narrow` of the square's side, or
+    shorter when there are many examples; n and `narrow` steer the sampler, never its law.
     """
     chord = lattice.measure == "chord"
     factors = chord and column_shift(lattice.d) == 0
@@ -186,7 +186,7 @@ def make_target(
         side=lattice.d << lattice.bits if chord else 0,
         low=lattice.low,
         step=-(-span // _COARSE),
-        narrow=span * _DENSE // (narrow * max(entries, _DENSE)) if factors else 0,
+        narrow=span * _DENSE // (narrow * max(n, _DENSE)) if factors else 0,
     )
 
 
