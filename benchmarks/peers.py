@@ -144,7 +144,7 @@ def arrangement(question: Question) -> str:
     """Our reference: all cells in exact arithmetic, and a draw."""
     selection = ArrangementSelection(question.lattice, "halfplane", max_cells=10**12)
     found = selection.select(
-        question.points, question.labels, question.score, question.rate, question.source
+        question.counts, question.score, question.rate, question.source
     ).progress
     return f"{found.boxes:,} cells, log mass {found.log_mass:.3f}"
 
@@ -153,7 +153,7 @@ def envelope(question: Question) -> str:
     """Our sampler: a draw from the same law."""
     found = (
         EnvelopeSelection(question.lattice, "halfplane")
-        .select(question.points, question.labels, question.score, question.rate, question.source)
+        .select(question.counts, question.score, question.rate, question.source)
         .progress
     )
     return f"{found.boxes:,} boxes, {found.trials:,} trials"

@@ -13,6 +13,7 @@ from common import DELTA, EPSILON, GRID, OCTAGON, draw_sample
 from numpy.typing import NDArray
 
 from geodp_app.sampling import Distribution
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.randomness import RandomSource, SeededRandom
 from learners.records import StepRecord
@@ -68,10 +69,9 @@ class Case:
     def run(self, selection: Selection, seed: int) -> Iterator[StepRecord]:
         """The private run of k steps."""
         role: Role = "conjunction" if self.target == OCTAGON else "disjunction"
-        points, labels = self.sample(seed)
+        counts = GridCounts.of_examples(*self.sample(seed), self.d)
         return private_steps(
-            points,
-            labels,
+            counts,
             role=role,
             k=self.k,
             budget=plan_budget(EPSILON, DELTA, self.k, BETA, "add-remove", False),
@@ -85,11 +85,20 @@ class Question:
     """What one selection is asked."""
 
     lattice: HalfplaneLattice
-    points: NDArray[np.int64]
-    labels: NDArray[np.bool_]
+    counts: GridCounts
     score: Score
     rate: float
     source: RandomSource
+
+    @property
+    def points(self) -> NDArray[np.int64]:
+        """The examples one by one, shape (n, 2)."""
+        return np.repeat(self.counts.points, self.counts.amounts, axis=0)
+
+    @property
+    def labels(self) -> NDArray[np.bool_]:
+        """Their labels, shape (n,)."""
+        return np.repeat(self.counts.labels, self.counts.amounts)
 
 
 @dataclass(slots=True)
@@ -104,8 +113,7 @@ class Listener:
 
     def select(
         self,
-        points: NDArray[np.int64],
-        labels: NDArray[np.bool_],
+        counts: GridCounts,
         score: Score,
         rate: float,
         source: RandomSource,
@@ -113,11 +121,11 @@ class Listener:
     ) -> Selected:
         """See :meth:`learners.selection.Selection.select`."""
         if self.inner is None:
-            self.questions.append(Question(self.lattice, points, labels, score, rate, source))
+            self.questions.append(Question(self.lattice, counts, score, rate, source))
             answer = (self.lattice.halfplane(Sheet.FLAT_ABOVE, 0, 0),) * PIECE_SIZE[self.piece]
             return Selected(answer, SelectionProgress(0, 0, 0.0))
         start = time.perf_counter()
-        selected = self.inner.select(points, labels, score, rate, source, watch)
+        selected = self.inner.select(counts, score, rate, source, watch)
         seconds = time.perf_counter() - start
         progress = selected.progress
         note = f"{progress.boxes:,} boxes, {progress.trials:,} trials"

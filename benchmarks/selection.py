@@ -42,6 +42,7 @@ from common import (
 from peers import ENVELOPE, METHODS
 from questions import Case, Listener, Time, first_question, peak_memory
 
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners import PolygonUnionLearner
 from learners.envelope_selection import EnvelopeSelection
@@ -68,14 +69,15 @@ def warm_up(piece: PieceKind = "triangle", d: int = GRID) -> None:
     points = np.random.default_rng(0).integers(0, d + 1, size=(100, 2))
     labels = points.sum(axis=1) < d
     selection = EnvelopeSelection(HalfplaneLattice(d), piece)
-    selection.select(points, labels, Score(1, -30, 0), 0.5, SeededRandom(0))
+    counts = GridCounts.of_examples(points, labels, d)
+    selection.select(counts, Score(1, -30, 0), 0.5, SeededRandom(0))
 
 
 def time_first(case: Case, seed: int) -> list[Time]:
     """The first selection of a run, and the share of its tables and first boxes."""
     warm_up(case.piece, case.d)
     question = first_question(case, seed)
-    asked = (question.points, question.labels, question.score)
+    asked = (question.counts, question.score)
     selection = EnvelopeSelection(question.lattice, case.piece)
     start = time.perf_counter()
     selection.select(*asked, question.rate, question.source)

@@ -2,9 +2,10 @@
 
 Up to d = 2048 column i holds abscissa i and its cell j ordinate j, so whole cells are all that
 is ever counted.  On larger grids a column is *wide*: it holds 2**shift abscissae, a cell
-2**shift ordinates.  Cells that a line does not cross are still counted whole; the examples of the
-others, kept in order of their cells, are tested one by one.  A line is monotone, so it crosses
-fewer cells than there are rows and columns together.
+2**shift ordinates.  Cells that a line does not cross are still counted whole; the entries of the
+others (grid points with their number of examples, :mod:`geometry.grid_counts`), kept in order of
+their cells, are tested one by one.  A line is monotone, so it crosses fewer cells than there are
+rows and columns together.
 
 There are 513 to 1024 wide columns, so that tables stay in the processor's caches: selections with
 twice as many were slower at 1e5 and at 1e6 examples, and so were narrow columns at d = 4096.
@@ -12,10 +13,10 @@ twice as many were slower at 1e5 and at 1e6 examples, and so were narrow columns
 *cut(x)* of a halfplane a*x + b*y >= c, b != 0, is the number of grid ordinates strictly below
 its closed part (b > 0), or on and below its boundary (b < 0), at abscissa x.
 
-Complexity: O(n + cells) to build; O(columns) for a line or a piece, and a test for each example
-in the cells it crosses.  For n examples spread over the square these are about 2 n / columns;
-examples crowded into few cells cost more, up to n.  Memory: 8 (d+1)(d+2) bytes up to d = 2048,
-beyond 2 to 8 MB and 8 bytes an example.
+Complexity: O(m + cells) to build from m entries; O(columns) for a line or a piece, and a test for
+each entry in the cells it crosses.  For m entries spread over the square these are about
+2 m / columns; entries crowded into few cells cost more, up to m.  Memory: 8 (d+1)(d+2) bytes up to
+d = 2048, beyond 2 to 8 MB and 12 bytes an entry; twice as much for 2**31 examples and more.
 
 Integers: for the lines at all corners of boxes |a|*x + |b|*y + |c| stays below 2**62, one column
 beyond d included (:meth:`geometry.halfplane.HalfplaneLattice.finest_bits`).
@@ -25,17 +26,23 @@ Everything here is compiled; arrays are C-contiguous with the dtypes stated.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from geometry.grid_counts import GridCounts
 
 #: Largest d whose columns hold a single abscissa.
 _MOST_NARROW = 2048
 
 #: Numbers before `Columns.before` in a packed array: d and the shift.
 HEAD = 2
+
+
+#: An array of counts, see :attr:`geometry.grid_counts.GridCounts.count_type`.
+Counts = NDArray[np.signedinteger[Any]]
 
 
 class Columns(NamedTuple):
@@ -47,19 +54,21 @@ class Columns(NamedTuple):
         Grid size.
     shift : int64
         A column has 2**shift abscissae, a cell 2**shift ordinates.
-    before : int32 array, shape (columns + 1,)
+    before : int32 or int64 array, shape (columns + 1,)
         before[i]: examples in columns before i.
-    cells : int32 array, shape (columns, columns + 1)
-        cells[i, j]: examples in column i and a cell below j.
-    examples : int32 array, shape (n, 2)
-        Their (x, y), by column and then by cell; none when the shift is 0.
+    cells : int32 or int64 array, shape (columns, columns + 1)
+        cells[i, j]: examples in column i and a cell below j.  Where columns are wide, entries in
+        columns before i, and in column i in a cell below j.
+    entries : int32 or int64 array, shape (m + 1, 3)
+        Where columns are wide, (x, y) of each entry and the examples of all before it, by column
+        and then by cell; and the number of all examples in an entry that is none.
     """
 
     d: np.int64
     shift: np.int64
-    before: NDArray[np.int32]
-    cells: NDArray[np.int32]
-    examples: NDArray[np.int32]
+    before: Counts
+    cells: Counts
+    entries: Counts
 
 
 def column_shift(d: int) -> int:
@@ -67,23 +76,23 @@ def column_shift(d: int) -> int:
     return 0 if d <= _MOST_NARROW else d.bit_length() - 10
 
 
-def count_columns(
-    points: NDArray[np.int64], labels: NDArray[np.bool_], d: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Columns of the examples by label, packed: grid points (n, 2) in 0..d and labels (n,).
+def count_columns(counts: GridCounts) -> tuple[Counts, Counts]:
+    """Columns of the examples by label, packed.
 
     A packed array holds d, the shift, and then the arrays of :class:`Columns` end to end: a
     compiled call counts references to every array it is passed, which costs as much as a count.
     """
-    shift = column_shift(d)
+    d, shift = counts.d, column_shift(counts.d)
     along = (d >> shift) + 1
-    positives = np.count_nonzero(labels)
-    packed = []
-    for total in (len(labels) - positives, positives):
-        size = HEAD + along + 1 + along * (along + 1) + (2 * total if shift else 0)
-        packed.append(np.zeros(size, dtype=np.int32))
+    positives = int(np.count_nonzero(counts.labels))
+    packed: list[Counts] = []
+    for entries in (len(counts) - positives, positives):
+        size = HEAD + along + 1 + along * (along + 1) + (3 * (entries + 1) if shift else 0)
+        packed.append(np.zeros(size, dtype=counts.count_type))
         packed[-1][:HEAD] = d, shift
-    _fill(points, labels, packed[0], packed[1])
+    # compiled loops know one kind of array
+    points = np.ascontiguousarray(counts.points)
+    _fill(points, counts.labels, counts.amounts, packed[0], packed[1])
     return packed[0], packed[1]
 
 
@@ -93,13 +102,13 @@ def unpack(packed):
     d, shift = np.int64(packed[0]), np.int64(packed[1])
     along = (d >> shift) + 1
     cells = HEAD + along + 1
-    examples = cells + along * (along + 1)
+    entries = cells + along * (along + 1)
     return Columns(
         d,
         shift,
         packed[HEAD:cells],
-        packed[cells:examples].reshape(along, along + 1),
-        packed[examples:].reshape(-1, 2),
+        packed[cells:entries].reshape(along, along + 1),
+        packed[entries:].reshape(-1, 3),
     )
 
 
@@ -112,38 +121,53 @@ def unpack_cells(packed):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _fill(points, labels, negatives, positives):
+def _fill(points, labels, amounts, negatives, positives):
     one, two = unpack(negatives), unpack(positives)
-    shift, cells_0, cells_1 = one.shift, one.cells, two.cells
+    if one.shift != 0:
+        _fill_entries(points, labels, amounts, one, False)
+        _fill_entries(points, labels, amounts, two, True)
+        return
+    cells_0, cells_1 = one.cells, two.cells
     for i in range(len(points)):
-        x, y = points[i, 0] >> shift, (points[i, 1] >> shift) + 1
+        x, y = points[i, 0], points[i, 1] + 1
         if labels[i]:
-            cells_1[x, y] += 1
+            cells_1[x, y] += amounts[i]
         else:
-            cells_0[x, y] += 1
+            cells_0[x, y] += amounts[i]
     for columns in (one, two):
         before, cells = columns.before, columns.cells
         for x in range(len(cells)):
             for j in range(1, cells.shape[1]):
                 cells[x, j] += cells[x, j - 1]
             before[x + 1] = before[x] + cells[x, -1]
-    if shift != 0:
-        _sort(points, labels, one, False)
-        _sort(points, labels, two, True)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _sort(points, labels, columns, label):
-    """Put every example of a label in its place, from the last of its cell to the first."""
-    shift, before, examples = columns.shift, columns.before, columns.examples
-    left = columns.cells.copy()
+def _fill_entries(points, labels, amounts, columns, label):
+    """Put every entry of a label in its place, by wide columns and their cells."""
+    shift, before = columns.shift, columns.before
+    cells, entries = columns.cells, columns.entries
+    for i in range(len(points)):
+        if labels[i] == label:
+            x, y = points[i, 0] >> shift, points[i, 1] >> shift
+            cells[x, y + 1] += 1
+            before[x + 1] += amounts[i]
+    total = 0
+    for x in range(len(cells)):
+        before[x + 1] += before[x]
+        for j in range(cells.shape[1]):
+            total += cells[x, j]
+            cells[x, j] = total
+    free = cells.copy()
     for i in range(len(points)):
         if labels[i] == label:
             x, y = points[i, 0], points[i, 1]
-            column, above = x >> shift, (y >> shift) + 1
-            left[column, above] -= 1
-            place = before[column] + left[column, above]
-            examples[place, 0], examples[place, 1] = x, y
+            place = free[x >> shift, y >> shift]
+            free[x >> shift, y >> shift] += 1
+            entries[place, 0], entries[place, 1] = x, y
+            entries[place + 1, 2] = amounts[i]
+    for place in range(1, len(entries)):
+        entries[place, 2] += entries[place - 1, 2]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -200,7 +224,7 @@ def _fill_narrow(cells, a, b, c, row):
 @njit(cache=True, nogil=True, error_model="numpy")
 def _fill_wide(columns, a, b, c, row):
     shift, before = columns.shift, columns.before
-    cells, examples = columns.cells, columns.examples
+    cells, entries = columns.cells, columns.entries
     width, height = cells.shape
     top = (height - 1) << shift
     p, q, m = cut_terms(a, b, c)
@@ -212,9 +236,11 @@ def _fill_wide(columns, a, b, c, row):
         # throughout the column, cut(x) lies between its values at both ends
         whole = min(max(min(cut, onward), 0), top) >> shift
         crossed = (min(max(max(cut, onward), 0), top) + (1 << shift) - 1) >> shift
-        count += cells[i, whole]
-        for e in range(before[i] + cells[i, whole], before[i] + cells[i, crossed]):
-            count += m * (examples[e, 1] + 1) <= p + q * examples[e, 0]
+        start, stop = cells[i, whole], cells[i, crossed]
+        count += entries[start, 2] - before[i]
+        for e in range(start, stop):
+            below = m * (entries[e, 1] + 1) <= p + q * entries[e, 0]
+            count += below * (entries[e + 1, 2] - entries[e, 2])
         row[i + 1] = count
         cut = onward
 
@@ -255,8 +281,7 @@ def count_span(columns, start, stop, first, last, one, two, three, most):
     most : int
         Counting ends above it.
     """
-    shift, before = columns.shift, columns.before
-    cells, examples = columns.cells, columns.examples
+    shift, cells, entries = columns.shift, columns.cells, columns.entries
     d, more = columns.d, (1 << shift) - 1
     top = np.int64((cells.shape[1] - 1) << shift)
     cut_1, rest_1, step_1, more_1, size_1 = _first_cut(one, start << shift, shift)
@@ -279,13 +304,15 @@ def count_span(columns, start, stop, first, last, one, two, three, most):
         surely_low, surely_high = (surely_low + more) >> shift, surely_high >> shift
         x = i << shift
         if surely_low < surely_high and first <= x and min(x + more, d) <= last:
-            count += cells[i, surely_high] - cells[i, surely_low]
+            count += entries[cells[i, surely_high], 2] - entries[cells[i, surely_low], 2]
         else:
             surely_low = surely_high = high
-        for e in range(before[i] + cells[i, low], before[i] + cells[i, surely_low]):
-            count += _inside(examples[e, 0], examples[e, 1], first, last, one, two, three)
-        for e in range(before[i] + cells[i, surely_high], before[i] + cells[i, high]):
-            count += _inside(examples[e, 0], examples[e, 1], first, last, one, two, three)
+        for e in range(cells[i, low], cells[i, surely_low]):
+            inside = _inside(entries[e, 0], entries[e, 1], first, last, one, two, three)
+            count += inside * (entries[e + 1, 2] - entries[e, 2])
+        for e in range(cells[i, surely_high], cells[i, high]):
+            inside = _inside(entries[e, 0], entries[e, 1], first, last, one, two, three)
+            count += inside * (entries[e + 1, 2] - entries[e, 2])
         if count > most:
             break
     return count

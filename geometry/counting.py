@@ -6,11 +6,11 @@ envelope of its b < 0 boundaries and the upper envelope of its b > 0 boundaries,
 of abscissae; each envelope has at most three pieces, so its count is a sum of at most six
 differences of table entries.  All ends of pieces are integer floor divisions: nothing rounds.
 Where columns are wide (d > 2048), a piece may end in the midst of one: of these columns, at most
-five, the examples near the boundaries are tested one by one.
+five, the entries near the boundaries are tested one by one.
 
 A line's table takes O(columns), a count in O(1) two table entries per envelope piece.  Times do
-not depend on n, but for the examples tested one by one.  Memory: 4 (columns + 1) bytes a line
-and label.
+not depend on n, but for the entries tested one by one.  Memory: 4 (columns + 1) bytes a line
+and label, 8 where there are 2**31 examples and more.
 
 Everything here is compiled; arrays are C-contiguous with the dtypes stated.
 """
@@ -23,7 +23,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from geometry.columns import HEAD, count_span, fill_line, unpack
+from geometry.columns import HEAD, Counts, count_span, fill_line, unpack
 
 #: Row of `LineTables.lines` for "no constraint": a = b = c = 0.
 NO_LINE = 0
@@ -40,11 +40,11 @@ class LineTables(NamedTuple):
 
     Attributes
     ----------
-    totals : tuple of two int32 arrays
+    totals : tuple of two int32 or two int64 arrays
         The examples by label, packed (:func:`geometry.columns.count_columns`).
     lines : int64 array, shape (capacity, 3)
         (a, b, c) of each line; row 0 constrains nothing.
-    below : int32 array, shape (capacity, columns + 1)
+    below : array of the totals' type, shape (capacity, columns + 1)
         The table of each line for its label (not filled in when b = 0).
     slots : int64 array, shape (2**m, 3)
         Open-addressing hash: 8*u + 2*sheet + label, v, row (row < 0: free).
@@ -54,16 +54,16 @@ class LineTables(NamedTuple):
         (c0, c1, D) of the halfplane lattice.
     """
 
-    totals: tuple[NDArray[np.int32], NDArray[np.int32]]
+    totals: tuple[Counts, Counts]
     lines: NDArray[np.int64]
-    below: NDArray[np.int32]
+    below: Counts
     slots: NDArray[np.int64]
     used: NDArray[np.int64]
     basis: NDArray[np.int64]
 
 
 def make_tables(
-    totals: tuple[NDArray[np.int32], NDArray[np.int32]],
+    totals: tuple[Counts, Counts],
     basis: tuple[int, int, int],
     table_bytes: int,
 ) -> LineTables:
@@ -71,22 +71,22 @@ def make_tables(
 
     Parameters
     ----------
-    totals : tuple of two int32 arrays
+    totals : tuple of two int32 or two int64 arrays
         From :func:`geometry.columns.count_columns`; not copied.
     basis : tuple of int
         :attr:`geometry.halfplane.HalfplaneLattice.basis`.
     table_bytes : int
         Budget; pages are taken from the system only as tables fill up.
     """
-    width = len(unpack(totals[0]).before)
-    capacity = min(max(256, table_bytes // (4 * width)), _MOST_LINES)
+    before = unpack(totals[0]).before
+    capacity = min(max(256, table_bytes // before.nbytes), _MOST_LINES)
     slots = np.full((1 << (2 * capacity - 1).bit_length(), 3), -1, dtype=np.int64)
     lines = np.empty((capacity, 3), dtype=np.int64)
     lines[NO_LINE] = 0
     return LineTables(
         totals=totals,
         lines=lines,
-        below=np.empty((capacity, width), dtype=np.int32),
+        below=np.empty((capacity, len(before)), dtype=before.dtype),
         slots=slots,
         used=np.ones(1, dtype=np.int64),
         basis=np.array(basis, dtype=np.int64),
@@ -215,7 +215,7 @@ def count_piece(lines, below, total, i, j, k):
     ----------
     lines, below : arrays
         Of :class:`LineTables`.
-    total : int32 array
+    total : array
         `totals` of the label.
     i, j, k : int
         Rows of the lines, made for that label; NO_LINE constrains nothing.
@@ -276,8 +276,9 @@ def _count_wide(
     a boundary enters its envelope.  Between two changes each boundary is on its envelope
     throughout or not at all.
     """
-    columns, limit = unpack(total), len(total)
+    columns = unpack(total)
     shift, before = columns.shift, columns.before
+    limit = np.int64(before[len(before) - 1])
     start, stop = first >> shift, (last >> shift) + 1
     changes = (
         _change(True, first, shift),

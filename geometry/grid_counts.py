@@ -5,33 +5,39 @@ of examples is, and a database can make them without giving away a single row.  
 case: examples on one grid point with one label are one *entry*.
 
 Entries stand in one order, by x, then y, then label, and none is empty; so two samples with the
-same counts are the same object for every learner, draw for draw.
+same counts are the same object for every learner, draw for draw.  A sample in space has a third
+coordinate z after y, and nothing else changes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: Most examples in all: sums of counts and twice them stay exact in 64 bits and in doubles.
-MOST_EXAMPLES = 1 << 51
+#: Most examples in all: their number times 16, the parts of a mix of two scores
+#: (:mod:`learners.factorised_boxes`), stays exact in doubles, sums and differences included.
+MOST_EXAMPLES = 1 << 48
+
+#: Names of the coordinates.
+_AXES = "xyz"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GridCounts:
-    """Labelled examples on the grid {0..d}^2, counted.
+    """Labelled examples on the grid {0..d}^D, counted; D is 2 or, in space, 3.
 
-    Made by :meth:`of_examples`, :meth:`of_array` or :meth:`of_entries`, which check; the arrays
-    are read-only.
+    Made by :meth:`of`, :meth:`of_examples`, :meth:`of_array` or :meth:`of_entries`, which check;
+    the arrays are read-only.
 
     Attributes
     ----------
     d : int
         Grid size.
-    points : ndarray of int64, shape (m, 2)
-        (x, y) of each entry, in 0..d; by x, then y, then label, each point and label once.
+    points : ndarray of int64, shape (m, D)
+        Coordinates of each entry, in 0..d; by x, then y, then label, each point and label once.
     labels : ndarray of bool, shape (m,)
     amounts : ndarray of int64, shape (m,)
         Examples of each entry, at least 1.
@@ -65,9 +71,67 @@ class GridCounts:
         """Examples with label 0."""
         return self.n - self.positives
 
-    def where(self, kept: NDArray[np.bool_]) -> GridCounts:
-        """The entries that `kept`, shape (m,), marks."""
-        return GridCounts(self.d, self.points[kept], self.labels[kept], self.amounts[kept])
+    @property
+    def count_type(self) -> type[np.signedinteger[Any]]:
+        """What tables of sums are made of: 32 bits as long as these hold all examples."""
+        return np.int32 if self.n <= np.iinfo(np.int32).max else np.int64
+
+    @property
+    def begins(self) -> NDArray[np.bool_]:
+        """Which entries are the first of their point, shape (m,)."""
+        changes = (self.points[1:] != self.points[:-1]).any(axis=1)
+        return np.append(True, changes)[: len(self)]
+
+    def where(self, kept: NDArray[np.bool_] | NDArray[np.int64]) -> GridCounts:
+        """The entries that `kept` marks, bool of shape (m,), or numbers, rising."""
+        # numbers of rows are much faster than a mask of them
+        rows = np.flatnonzero(kept) if kept.dtype == np.bool_ else kept
+        parts = (part.take(rows, axis=0) for part in (self.points, self.labels, self.amounts))
+        return GridCounts(self.d, *parts)
+
+    def by_group(self, group: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+        """Examples of each label in each group of entries, int64 of shape (2, count).
+
+        Parameters
+        ----------
+        group : ndarray of int64, shape (m,)
+            The group of every entry, in 0..count-1.
+        count : int
+        """
+        # sums of amounts are exact in doubles
+        sums = np.bincount(group + count * self.labels, self.amounts, 2 * count)
+        return sums.astype(np.int64).reshape(2, count)
+
+    @classmethod
+    def of(cls, counts: GridCounts | ArrayLike, d: int, dimensions: int = 2) -> GridCounts:
+        """Counts in whichever form they come, on a grid of size d.
+
+        Parameters
+        ----------
+        counts : GridCounts, array of int, shape (2, d + 1, d + 1), or entries, shape (m, 4)
+            As :meth:`of_array` and :meth:`of_entries` take them.
+        d : int
+        dimensions : int
+
+        Raises
+        ------
+        ValueError
+            If they are counts on another grid, or as these two.
+        """
+        if isinstance(counts, GridCounts):
+            given = counts
+        else:
+            array = np.asarray(counts)
+            if array.ndim < 3:
+                return cls.of_entries(array, d, dimensions)
+            given = cls.of_array(array, dimensions)
+        if given.points.shape[1] != dimensions:
+            raise ValueError(
+                f"counts are of points with {given.points.shape[1]} coordinates, not {dimensions}"
+            )
+        if given.d != d:
+            raise ValueError(f"counts are on the grid 0..{given.d}, not on 0..{d}")
+        return given
 
     @classmethod
     def of_examples(
@@ -77,24 +141,31 @@ class GridCounts:
 
         Parameters
         ----------
-        points : ndarray of int64, shape (n, 2)
+        points : ndarray of int64, shape (n, D)
             Grid coordinates in 0..d; not checked.
         labels : ndarray of bool, shape (n,)
         d : int
+
+        Raises
+        ------
+        ValueError
+            If there are not as many labels as points.
         """
-        side = d + 1
-        keys = (points[:, 0] * side + points[:, 1]) * 2 + labels
+        if len(points) != len(labels):
+            raise ValueError("there must be as many labels as points")
+        keys = _keys(points, labels, d)
         found, amounts = np.unique(keys, return_counts=True)
-        return cls._of_keys(d, found, amounts.astype(np.int64))
+        return cls._of_keys(d, points.shape[1], found, amounts.astype(np.int64))
 
     @classmethod
-    def of_array(cls, counts: ArrayLike) -> GridCounts:
+    def of_array(cls, counts: ArrayLike, dimensions: int = 2) -> GridCounts:
         """Counts of every grid point.
 
         Parameters
         ----------
         counts : array of int, shape (2, d + 1, d + 1)
-            counts[label, x, y].
+            counts[label, x, y]; in space counts[label, x, y, z].
+        dimensions : int
 
         Raises
         ------
@@ -102,25 +173,26 @@ class GridCounts:
             If the shape is another, or a count is negative, no whole number or too large.
         """
         array = np.asarray(counts)
-        if array.ndim != 3 or array.shape[0] != 2 or array.shape[1] != array.shape[2]:
-            raise ValueError(f"counts must have shape (2, d + 1, d + 1), not {array.shape}")
+        if array.ndim != dimensions + 1 or len(array) != 2 or len(set(array.shape[1:])) != 1:
+            raise ValueError(f"counts must have shape {_shape(dimensions)}, not {array.shape}")
         if array.shape[1] < 2:
-            raise ValueError("counts must have shape (2, d + 1, d + 1) with d at least 1")
-        whole = _whole("count", array)
-        keys = np.flatnonzero(np.moveaxis(whole, 0, 2))
-        amounts = np.moveaxis(whole, 0, 2).reshape(-1)[keys]
-        return cls._of_keys(array.shape[1] - 1, keys, _checked(amounts))
+            raise ValueError(f"counts must have shape {_shape(dimensions)} with d at least 1")
+        whole = np.moveaxis(_whole("count", array), 0, -1).reshape(-1)
+        keys = np.flatnonzero(whole)
+        return cls._of_keys(array.shape[1] - 1, dimensions, keys, _checked(whole[keys]))
 
     @classmethod
-    def of_entries(cls, entries: ArrayLike, d: int) -> GridCounts:
+    def of_entries(cls, entries: ArrayLike, d: int, dimensions: int = 2) -> GridCounts:
         """Counts of the grid points that hold examples, as a database gives them.
 
         Parameters
         ----------
         entries : array of int, shape (m, 4)
             Rows (x, y, label, count) in any order; rows with the same x, y and label are added.
+            In space (x, y, z, label, count).
         d : int
             Grid size.
+        dimensions : int
 
         Raises
         ------
@@ -128,30 +200,59 @@ class GridCounts:
             If the shape is another, a coordinate lies off 0..d, a label is neither 0 nor 1, or a
             count is negative, no whole number or too large.
         """
+        names = (*_AXES[:dimensions], "label")
         rows = np.asarray(entries)
         if rows.size == 0:
-            rows = np.zeros((0, 4), dtype=np.int64)
-        if rows.ndim != 2 or rows.shape[1] != 4:
-            raise ValueError(f"entries must have shape (m, 4), x, y, label, count: {rows.shape}")
+            rows = np.zeros((0, dimensions + 2), dtype=np.int64)
+        if rows.ndim != 2 or rows.shape[1] != dimensions + 2:
+            raise ValueError(
+                f"entries must have shape (m, {dimensions + 2}), {', '.join(names)}, count: "
+                f"{rows.shape}"
+            )
         rows = _whole("entry", rows)
-        for column, name, most in ((0, "x", d), (1, "y", d), (2, "label", 1)):
+        for column, name in enumerate(names):
+            most = 1 if name == "label" else d
             wrong = (rows[:, column] < 0) | (rows[:, column] > most)
             if wrong.any():
                 row = int(np.flatnonzero(wrong)[0])
                 raise ValueError(f"entry {row}: {name} = {rows[row, column]} is not in 0..{most}")
-        amounts = _checked(rows[:, 3])
-        keys = (rows[:, 0] * (d + 1) + rows[:, 1]) * 2 + rows[:, 2]
+        amounts = _checked(rows[:, -1])
+        keys = _keys(rows[:, :dimensions], rows[:, dimensions], d)
         order = np.argsort(keys, kind="stable")
         found, first = np.unique(keys[order], return_index=True)
         total = np.add.reduceat(amounts[order], first) if len(found) else amounts
         held = total > 0
-        return cls._of_keys(d, found[held], total[held])
+        return cls._of_keys(d, dimensions, found[held], total[held])
 
     @classmethod
-    def _of_keys(cls, d: int, keys: NDArray[np.int64], amounts: NDArray[np.int64]) -> GridCounts:
-        """From keys (x * (d + 1) + y) * 2 + label, ascending."""
-        places, labels = keys >> 1, (keys & 1).astype(np.bool_)
-        return cls(d, np.column_stack(np.divmod(places, d + 1)), labels, amounts)
+    def _of_keys(
+        cls, d: int, dimensions: int, keys: NDArray[np.int64], amounts: NDArray[np.int64]
+    ) -> GridCounts:
+        """From the keys of :func:`_keys`, ascending."""
+        points = np.empty((len(keys), dimensions), dtype=np.int64)
+        places, side = keys >> 1, int(d) + 1
+        for axis in reversed(range(1, dimensions)):
+            # a quotient of places below 2^42 is no nearer to the next integer than 2^-42 of itself:
+            # division in doubles, much faster, is rounded to no other integer
+            further = (places / side).astype(np.int64)
+            points[:, axis] = places - further * side
+            places = further
+        points[:, 0] = places
+        return cls(d, points, (keys & 1).astype(np.bool_), amounts)
+
+
+def _shape(dimensions: int) -> str:
+    return f"(2{', d + 1' * dimensions})"
+
+
+def _keys(
+    points: NDArray[np.int64], labels: NDArray[np.bool_] | NDArray[np.int64], d: int
+) -> NDArray[np.int64]:
+    """One number an entry, x first and the label last: (x * (d + 1) + y) * 2 + label."""
+    places = points[:, 0]
+    for coordinate in points.T[1:]:
+        places = places * (int(d) + 1) + coordinate
+    return np.asarray(places * 2 + labels, dtype=np.int64)
 
 
 def _whole(what: str, values: NDArray[np.generic]) -> NDArray[np.int64]:

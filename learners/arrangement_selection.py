@@ -44,6 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.arrangement import arrange
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from geometry.lattice_points import LatticePolygon
 from learners.randomness import RandomSource, below
@@ -97,8 +98,8 @@ class Outcome:
 
     Attributes
     ----------
-    inside : tuple of bool, length n
-        Which input points the piece holds.
+    inside : tuple of bool, length m
+        Which entries the piece holds.
     count : int
         Lattice pieces (halfplanes, or ordered triples) that do so.
     value : int
@@ -160,14 +161,12 @@ class ArrangementSelection:
     max_cells: int = 250_000
     max_triples: int = 10_000_000
 
-    def law(
-        self, points: NDArray[np.int64], labels: NDArray[np.bool_], score: Score, rate: float
-    ) -> list[Outcome]:
-        """The exact law, by the classification of the input points.
+    def law(self, counts: GridCounts, score: Score, rate: float) -> list[Outcome]:
+        """The exact law, by the classification of the entries.
 
         Parameters
         ----------
-        points, labels, score, rate
+        counts, score, rate
             As in :meth:`select`.
 
         Raises
@@ -175,8 +174,8 @@ class ArrangementSelection:
         ValueError
             If a limit is exceeded or an argument is unusable.
         """
-        sample = _sample(points)
-        law = self.prepare(points, labels, score, rate)
+        sample = _sample(counts)
+        law = self.prepare(counts, score, rate)
         place = {example: i for i, example in enumerate(law.classes.examples)}
         return [
             Outcome(
@@ -190,8 +189,7 @@ class ArrangementSelection:
 
     def select(
         self,
-        points: NDArray[np.int64],
-        labels: NDArray[np.bool_],
+        counts: GridCounts,
         score: Score,
         rate: float,
         source: RandomSource,
@@ -204,7 +202,7 @@ class ArrangementSelection:
         ValueError
             If a limit is exceeded or an argument is unusable.
         """
-        law = self.prepare(points, labels, score, rate, watch)
+        law = self.prepare(counts, score, rate, watch)
         progress = SelectionProgress(1, law.cells, law.log_mass)
         if watch is not None:
             watch(progress)
@@ -212,16 +210,13 @@ class ArrangementSelection:
 
     def prepare(
         self,
-        points: NDArray[np.int64],
-        labels: NDArray[np.bool_],
+        counts: GridCounts,
         score: Score,
         rate: float,
         watch: Watch | None = None,
     ) -> PreparedLaw:
         """Everything up to the draw itself, to draw from one law many times."""
-        sample = _sample(points)
-        if len(labels) != len(sample):
-            raise ValueError("there must be as many labels as points")
+        sample = _sample(counts)
         if not (math.isfinite(rate) and rate >= 0):
             raise ValueError(f"rate must be finite and not negative, got {rate}")
         self._check_cells(len(set(sample)))
@@ -236,12 +231,12 @@ class ArrangementSelection:
         classes = halfplane_classes(self.lattice, sample, built)
         pairs: dict[int, int] = {}
         if self.piece == "halfplane":
-            counts = {c.inside: c.count for c in classes.halfplanes}
+            pieces_of = {c.inside: c.count for c in classes.halfplanes}
         else:
-            pairs, counts = self._triangles(classes.halfplanes)
-        values = _values(classes.examples, sample, labels, score, counts)
+            pairs, pieces_of = self._triangles(classes.halfplanes)
+        values = _values(classes.examples, counts, score, pieces_of)
         weights, scale = integer_weights(set(values.values()), rate)
-        total = sum(count * weights[values[inside]] for inside, count in counts.items())
+        total = sum(count * weights[values[inside]] for inside, count in pieces_of.items())
         pieces = len(self.lattice.sheets) * self.lattice.points_per_sheet
         log_mass = (
             math.log(total)
@@ -250,7 +245,7 @@ class ArrangementSelection:
             + rate * max(values.values())
         )
         return PreparedLaw(
-            self.lattice, classes, pairs, counts, values, weights, total, cells, log_mass
+            self.lattice, classes, pairs, pieces_of, values, weights, total, cells, log_mass
         )
 
     def _check_cells(self, lines: int) -> None:
@@ -401,22 +396,24 @@ def _pick(weighted: Iterable[tuple[T, int]], rank: int) -> T:
     raise IndexError("rank is not below the sum of the weights")
 
 
-def _sample(points: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Points as pairs of Python integers."""
-    return [(int(x), int(y)) for x, y in points]
+def _sample(counts: GridCounts) -> list[tuple[int, int]]:
+    """Points of the entries as pairs of Python integers."""
+    return [(x, y) for x, y in counts.points.tolist()]
 
 
 def _values(
     examples: Sequence[tuple[int, int]],
-    sample: Sequence[tuple[int, int]],
-    labels: NDArray[np.bool_],
+    counts: GridCounts,
     score: Score,
     insides: Iterable[int],
 ) -> dict[int, int]:
     """Score of every piece, by the distinct examples it holds (bits)."""
-    marked = list(zip(sample, labels, strict=True))
-    positives = Counter(point for point, label in marked if label)
-    negatives = Counter(point for point, label in marked if not label)
+    negatives: Counter[tuple[int, int]] = Counter()
+    positives: Counter[tuple[int, int]] = Counter()
+    for point, label, amount in zip(
+        _sample(counts), counts.labels.tolist(), counts.amounts.tolist(), strict=True
+    ):
+        (positives if label else negatives)[point] += amount
     gain = _bit_planes([positives[example] for example in examples])
     loss = _bit_planes([negatives[example] for example in examples])
     return {inside: score.value(_weigh(inside, gain), _weigh(inside, loss)) for inside in insides}

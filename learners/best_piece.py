@@ -3,9 +3,10 @@
 """The piece of greatest gain less weighted loss, by branch and bound in the dual plane.
 
 A box of dual points has an outer piece that contains all its pieces and an inner piece that
-lies in all of them (two corners of each dual rectangle), so for value = w_pos * P - w_neg * N
+lies in all of them (two corners of each dual rectangle), and the value rises with the positives P
+that a piece holds and falls with the negatives N, so
 
-    bound = w_pos * P(outer) - w_neg * N(inner)
+    bound = value(P(outer), N(inner))
 
 is at least every value in it.  The box of the greatest bound is taken first (branch and bound:
 Land, Doig 1960); its inner piece is tried, the box is halved, and halves that cannot beat the
@@ -20,8 +21,8 @@ other edges fixed.
 
 Deterministic: work is counted in boxes, never by a clock.  Not private.
 
-Complexity: tables O(n + c^2) for c columns (:mod:`geometry.columns`); then O(1) counts a box, and
-O(c) for each line not met before.
+Complexity: tables O(m + c^2) for m entries and c columns (:mod:`geometry.columns`); then O(1)
+counts a box, and O(c) for each line not met before.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from geometry.counting import (
     line_row,
     make_tables,
 )
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.scores import Role
 from learners.selection import PIECE_SIZE, PieceKind, SelectionProgress, Watch
@@ -77,14 +79,19 @@ _SEEDS = 8
 
 
 class Objective(NamedTuple):
-    """value = w_pos * P - w_neg * N + constant of a piece holding P positives, N negatives.
+    """value = gain - weight * loss of a piece, or -1 where that is negative.
 
-    At most the number of examples to gain, and 0 for a piece that decides nothing.
+    A piece that decides nothing has value 0, so how much is lost below it does not matter, and the
+    product may be too large for 64 bits.
+
+    outside : what lies outside the piece is gained (negatives) and lost (positives), not what lies
+    inside; weight : at least 1; positives, negatives : examples alive.
     """
 
-    w_pos: int
-    w_neg: int
-    constant: int
+    outside: bool
+    weight: int
+    positives: int
+    negatives: int
 
 
 def gain_less_loss(
@@ -102,12 +109,11 @@ def gain_less_loss(
     positives, negatives : int
         Examples alive.
     """
-    gain = positives if role == "disjunction" else negatives
+    outside = role == "conjunction"
+    gain = negatives if outside else positives
     # a weight above every gain forbids losses, so no larger one is needed
     weight = gain + 1 if loss_weight is None else min(loss_weight, gain + 1)
-    if role == "disjunction":
-        return Objective(1, weight, 0)
-    return Objective(weight, 1, negatives - weight * positives)
+    return Objective(outside, weight, positives, negatives)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +163,7 @@ class Search(NamedTuple):
 
 
 def best_piece(
-    points: NDArray[np.int64],
-    labels: NDArray[np.bool_],
+    counts: GridCounts,
     lattice: HalfplaneLattice,
     kind: PieceKind,
     objective: Objective,
@@ -171,9 +176,8 @@ def best_piece(
 
     Parameters
     ----------
-    points : ndarray of int64, shape (n, 2)
-        Examples alive, grid coordinates in 0..d.
-    labels : ndarray of bool, shape (n,)
+    counts : GridCounts
+        Examples alive, on the grid of the lattice.
     lattice : HalfplaneLattice
     kind : {"halfplane", "triangle"}
     objective : Objective
@@ -184,14 +188,14 @@ def best_piece(
     watch : callable, optional
         Progress and cancel.
     """
-    tables = make_tables(count_columns(points, labels, lattice.d), lattice.basis, table_bytes)
+    tables = make_tables(count_columns(counts), lattice.basis, table_bytes)
     size = PIECE_SIZE[kind]
     edges = _all_edges(lattice)
     starts = list(itertools.combinations_with_replacement(edges, size))
     search = _make_search(lattice, max_boxes + len(starts), _trivial_piece(lattice, size))
     _add_boxes(objective, tables, search, starts)
     if size > 1:
-        for seed in _point_pieces(points, labels, lattice, objective):
+        for seed in _point_pieces(counts, lattice, objective):
             if search.tally[_TAKEN] < max_boxes // 2:
                 _improve_edges(objective, tables, search, lattice, edges, seed)
     work, improved = _FIRST_SLICE, int(search.best[0])
@@ -237,25 +241,23 @@ def _improve_edges(
 
 
 def _point_pieces(
-    points: NDArray[np.int64],
-    labels: NDArray[np.bool_],
-    lattice: HalfplaneLattice,
-    objective: Objective,
+    counts: GridCounts, lattice: HalfplaneLattice, objective: Objective
 ) -> Iterator[NDArray[np.int64]]:
     """`Search.best` of triangles that hold a single grid point, a positive example's.
 
     y >= y0, y - y0 <= x - x0 and y - y0 <= x0 - x, for points spread evenly over the positives
     in order of their coordinates.
     """
-    positives = points[labels]
-    positives = positives[np.lexsort(positives.T)]
-    for i in range(_SEEDS if len(positives) else 0):
-        point = positives[(2 * i + 1) * len(positives) // (2 * _SEEDS)]
-        held = labels[(points == point).all(axis=1)]
-        count = int(np.count_nonzero(held))
-        value = objective.w_pos * count - objective.w_neg * (len(held) - count)
+    positives = counts.where(counts.labels)
+    order = np.lexsort(positives.points.T)
+    ranks = np.cumsum(positives.amounts[order])
+    total = int(ranks[-1]) if len(ranks) else 0
+    for i in range(_SEEDS if total else 0):
+        rank = (2 * i + 1) * total // (2 * _SEEDS)
+        point = positives.points[order[np.searchsorted(ranks, rank, side="right")]]
+        held = counts.where((counts.points == point).all(axis=1))
+        value = int(_value(objective, held.positives, held.negatives))
         x, y = point.tolist()
-        value += objective.constant
         if value <= 0:
             continue
         best = [value, _pack_sheets((Sheet.FLAT_ABOVE, Sheet.FLAT_BELOW, Sheet.FLAT_BELOW))]
@@ -346,7 +348,12 @@ def _progress(search: Search) -> SelectionProgress:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _value(objective, positives, negatives):
-    return objective.w_pos * positives - objective.w_neg * negatives + objective.constant
+    gain, loss = positives, negatives
+    if objective.outside:
+        gain, loss = objective.negatives - negatives, objective.positives - positives
+    if loss > gain // objective.weight:
+        return np.int64(-1)
+    return gain - objective.weight * loss
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

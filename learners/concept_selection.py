@@ -24,8 +24,8 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.randomness import RandomSource
 from learners.scores import mistakes_score
@@ -61,8 +61,7 @@ class ConceptSelection:
 
     def select(
         self,
-        points: NDArray[np.int64],
-        labels: NDArray[np.bool_],
+        counts: GridCounts,
         rate: float,
         source: RandomSource,
         watch: Watch | None = None,
@@ -71,16 +70,16 @@ class ConceptSelection:
 
         Parameters
         ----------
-        points : ndarray of int64, shape (n, 2)
-            Grid coordinates in 0..d of the lattice.
-        labels : ndarray of bool, shape (n,)
+        counts : GridCounts
+            Examples on the grid of the lattice.
         rate : float
             Nats per mistake.
         source : RandomSource
         watch : callable, optional
             Progress and cancel.
         """
-        points, labels = settle_conflicts(points, labels)
+        counts = settle_conflicts(counts)
+        examples = Examples.of(counts)
         size = math.log(len(self.lattice.sheets) * self.lattice.points_per_sheet)
         boxes = np.concatenate([first_boxes(self.lattice, e) for e in range(self.edges + 1)])
         # a lattice piece of e edges is one of exp(e * size); a common factor keeps the weights
@@ -90,13 +89,12 @@ class ConceptSelection:
         prior = (none, one, two, three)
         strands = []
         for inside in (True, False):
-            held = labels if inside else ~labels
-            score = mistakes_score(int(np.count_nonzero(held)))
+            score = mistakes_score(counts.positives if inside else counts.negatives)
             strands.append(
                 start_strand(
                     self.lattice,
-                    make_target(self.lattice, score, rate, len(points), prior, _NARROW),
-                    Examples.of(points, held, self.lattice),
+                    make_target(self.lattice, score, rate, counts.n, prior, _NARROW),
+                    examples if inside else examples.swapped(),
                     boxes,
                     source,
                     self.max_boxes // 2,
@@ -108,28 +106,15 @@ class ConceptSelection:
         return replace(selected, inside=winner == 0)
 
 
-def settle_conflicts(
-    points: NDArray[np.int64], labels: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def settle_conflicts(counts: GridCounts) -> GridCounts:
     """Drop pairs of examples on the same grid point with different labels.
 
     Every concept makes one mistake on such a pair, so the law is the same without it.  With it,
     the bound of a box would count both as right as long as a boundary may pass through the point,
     and hardly any box is narrow enough to rule that out.
-
-    Parameters
-    ----------
-    points : ndarray of int64, shape (n, 2)
-        Non-negative grid coordinates.
-    labels : ndarray of bool, shape (n,)
-
-    Returns
-    -------
-    points, labels : ndarrays, shapes (m, 2) and (m,)
-        The rest, by place.
     """
-    keys, place = np.unique((points[:, 0] << 32) | points[:, 1], return_inverse=True)
-    surplus = np.bincount(place, weights=np.where(labels, 1.0, -1.0), minlength=len(keys))
-    net = surplus.astype(np.int64)
-    left = np.repeat(keys, np.abs(net))
-    return np.column_stack([left >> 32, left & (1 << 32) - 1]), np.repeat(net > 0, np.abs(net))
+    first = np.flatnonzero(counts.begins)
+    surplus = np.where(counts.labels, counts.amounts, -counts.amounts)
+    net = np.add.reduceat(surplus, first) if len(first) else surplus
+    left = net != 0
+    return GridCounts(counts.d, counts.points[first[left]], net[left] > 0, np.abs(net[left]))

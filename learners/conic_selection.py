@@ -23,9 +23,9 @@ most seven roundings of a product, then one of exp; the tree is the same, of at 
 So the charge of 2**-38 in :mod:`learners.accounting` covers it, with more to spare as there is
 one strand and no clock.
 
-Complexity: tables O(n + d^2), then O(d) a trial and a split; how many it takes depends on the data,
-and so does the time (docs/privacy.md).  Labels without noise are easy: a few hundred boxes for a
-disc, ten thousand for an ellipse.
+Complexity: tables O(m + d^2) for m entries, then O(d) a trial and a split; how many it takes
+depends on the data, and so does the time (docs/privacy.md).  Labels without noise are easy: a few
+hundred boxes for a disc, ten thousand for an ellipse.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from geometry.columns import Counts
+from geometry.grid_counts import GridCounts
 from geometry.lift import Conic, ConicLattice
 from learners import conic_boxes as boxes
 from learners.conic_boxes import ConicTarget, Refinement
@@ -75,15 +76,14 @@ class ConicSelection:
 
     def select(
         self,
-        points: NDArray[np.int64],
-        labels: NDArray[np.bool_],
+        counts: GridCounts,
         score: Score,
         rate: float,
         source: RandomSource,
         watch: Watch | None = None,
     ) -> Selected:
         """Draw one (see :class:`learners.selection.Sampler`)."""
-        draw = _Draw(self, points, labels, score, rate, source)
+        draw = _Draw(self, counts, score, rate, source)
         parameters = draw.settle(watch)
         conic: Conic = self.lattice.conic(*parameters)
         return Selected((conic,), draw.progress())
@@ -95,8 +95,7 @@ class _Draw:
     def __init__(
         self,
         selection: ConicSelection,
-        points: NDArray[np.int64],
-        labels: NDArray[np.bool_],
+        counts: GridCounts,
         score: Score,
         rate: float,
         source: RandomSource,
@@ -105,7 +104,7 @@ class _Draw:
         self._members = lattice.members
         self._most = selection.max_boxes
         self._source = source
-        self._areas = count_areas(points, labels, lattice.d)
+        self._areas = count_areas(counts)
         self._target = ConicTarget(
             k=score.k,
             c_pos=score.c_pos,
@@ -165,21 +164,17 @@ class _Draw:
         self._at = 0
 
 
-def count_areas(
-    points: NDArray[np.int64], labels: NDArray[np.bool_], d: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def count_areas(counts: GridCounts) -> tuple[Counts, Counts]:
     """Prefix sums of the negatives and of the positives, each of shape (d + 2, d + 2).
 
-    Entry [j, i] counts the examples with x < i and y < j: an arc runs along its rows.  Grid points
-    (n, 2) in 0..d.
+    Entry [j, i] counts the examples with x < i and y < j: an arc runs along its rows.
     """
-    side = d + 1
-    found = []
-    for label in (False, True):
-        x, y = points[labels == label].T
-        cells = np.bincount(y * side + x, minlength=side * side).reshape(side, side)
-        area = np.zeros((side + 1, side + 1), dtype=np.int32)
-        area[1:, 1:] = cells.cumsum(axis=0).cumsum(axis=1)
+    side = counts.d + 1
+    x, y = counts.points.T
+    found: list[Counts] = []
+    for cells in counts.by_group(y * side + x, side * side):
+        area: Counts = np.zeros((side + 1, side + 1), dtype=counts.count_type)
+        area[1:, 1:] = cells.reshape(side, side).cumsum(axis=0).cumsum(axis=1)
         found.append(area)
     return found[0], found[1]
 
@@ -187,7 +182,7 @@ def count_areas(
 def _whole_class(
     lattice: ConicLattice,
     target: ConicTarget,
-    areas: tuple[NDArray[np.int32], NDArray[np.int32]],
+    areas: tuple[Counts, Counts],
     most: int,
 ) -> Refinement:
     """One box with every member."""
@@ -197,7 +192,7 @@ def _whole_class(
     size = target.size
     box[boxes.LOW : boxes.LOW + size] = lattice.low
     box[boxes.HIGH : boxes.HIGH + size] = lattice.high
-    box[boxes.POSITIVES] = np.iinfo(np.int32).max
+    box[boxes.POSITIVES] = areas[1][-1, -1]
     boxes.recount(target, *areas, box)
     state.tally[boxes.BOXES] = 1
     return state

@@ -15,13 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from numpy.typing import ArrayLike
-
+from geometry.grid_counts import GridCounts
 from geometry.lift import Conic, ConicKind, ConicLattice
 from learners.accounting import Neighbours, PrivacySpent
 from learners.conic_release import ConicRelease
 from learners.conic_selection import ConicSelection
-from learners.estimator import CoverEstimator
+from learners.cover_estimator import CoverEstimator
 from learners.records import Release, StepRecord, StepRelease, TileStep
 from learners.scores import Role
 from learners.selection import Watch
@@ -76,19 +75,9 @@ class ConicSetCover(CoverEstimator):
         self.neighbours = neighbours
         self.seed = seed
 
-    def steps(
-        self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
-    ) -> Iterator[StepRecord]:
-        """Run the learner, one record a step; `release_` is set when the last one is taken.
-
-        Parameters and errors as in :meth:`fit`.  Checks happen at the call, before the first
-        record is asked for.
-        """
-        points, labels = self._begin(X, y)
+    def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
         lattice = ConicLattice(self.grid, self.kind)
-        stream, parameters, spent = self._cover(
-            points, labels, lambda: ConicSelection(lattice), watch
-        )
+        stream, parameters, spent = self._cover(counts, lambda: ConicSelection(lattice), watch)
 
         def release(
             name: str, privacy: PrivacySpent | None, released: list[StepRelease | TileStep]

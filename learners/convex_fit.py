@@ -17,8 +17,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice
-from learners.best_piece import Objective, best_piece, gain_less_loss
+from learners.best_piece import best_piece, gain_less_loss
 
 #: Most places along a side at which labels are read, first and in the end.
 _PLACES = (129, 513)
@@ -76,16 +77,14 @@ class _Fit:
         edges: list[Halfplane],
     ) -> None:
         self._lattice = lattice
-        self._points = points
-        self._labels = labels
+        self._places = GridCounts.of_examples(points, labels, lattice.d)
         self._least = max(1, round(len(points) * _LEAST_SHARE))
         self.edges = list(edges)
-        self._kept = [edge.contains(points) for edge in edges]
+        self._kept = [edge.contains(self._places.points) for edge in edges]
 
     def start(self, most_edges: int) -> None:
         """Take edges while they gain."""
-        positives = max(1, int(np.count_nonzero(self._labels)))
-        weight = _LOSS_WEIGHT + len(self._labels) // positives
+        weight = _LOSS_WEIGHT + self._places.n // max(1, self._places.positives)
         while len(self.edges) < most_edges:
             edge, value = self._best(None, weight)
             if self.edges and value < self._least:
@@ -102,12 +101,12 @@ class _Fit:
                 self._put(i, edge)
 
     def _put(self, i: int, edge: Halfplane) -> None:
-        kept = edge.contains(self._points)
+        kept = edge.contains(self._places.points)
         self.edges[i : i + 1] = [edge]
         self._kept[i : i + 1] = [kept]
 
     def _alive(self, without: int | None) -> NDArray[np.bool_]:
-        alive = np.ones(len(self._points), dtype=np.bool_)
+        alive = np.ones(len(self._places), dtype=np.bool_)
         for i, kept in enumerate(self._kept):
             if i != without:
                 alive &= kept
@@ -115,16 +114,11 @@ class _Fit:
 
     def _value(self, i: int) -> int:
         """Negatives that only edge i excludes, less positives."""
-        cut = self._alive(i) & ~self._kept[i]
-        positives = int(np.count_nonzero(cut & self._labels))
-        return int(np.count_nonzero(cut)) - 2 * positives
+        cut = self._places.where(self._alive(i) & ~self._kept[i])
+        return cut.negatives - cut.positives
 
     def _best(self, without: int | None, weight: int) -> tuple[Halfplane, int]:
-        alive = self._alive(without)
-        points, labels = self._points[alive], self._labels[alive]
-        positives = int(np.count_nonzero(labels))
-        objective: Objective = gain_less_loss(
-            "conjunction", weight, positives, len(labels) - positives
-        )
-        found = best_piece(points, labels, self._lattice, "halfplane", objective)
+        alive = self._places.where(self._alive(without))
+        objective = gain_less_loss("conjunction", weight, alive.positives, alive.negatives)
+        found = best_piece(alive, self._lattice, "halfplane", objective)
         return found.piece[0], found.value

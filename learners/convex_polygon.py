@@ -13,8 +13,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-import numpy as np
-
 from geometry.halfplane import HalfplaneLattice
 from learners.convex_fit import fit_convex
 from learners.records import MosaicRelease, StepRecord, StepRelease, TileStep
@@ -63,11 +61,11 @@ class ConvexPolygonLearner(TileEstimator):
             boxes += record.diagnostics.boxes
         mosaic = MosaicRelease("", run.lattice, run.parameters, None, tuple(tiles))
         edges = fit_convex(lattice, mosaic.predict)
-        cover = Cover(run.points, run.labels, self.role)
+        cover = Cover(run.counts, self.role)
         for number, edge in enumerate(edges, start=1):
             # the tiles' work is the first edge's; what is left of the score is a matter of books
             progress = SelectionProgress(trials, boxes, float("nan"))
-            score = mistakes_score(int(np.count_nonzero(run.labels[cover.alive])))
+            score = mistakes_score(run.counts.where(cover.alive).positives)
             diagnostics = cover.take(Selected((edge,), progress), score, started)
             yield StepRecord(number, len(edges), StepRelease((edge,), None), diagnostics)
             started, trials, boxes = time.perf_counter(), 0, 0

@@ -52,10 +52,10 @@ draw costs: lemma 2.
 
 The running time depends on the data: a timing side channel (docs/privacy.md).
 
-Complexity: tables O(n + c^2) for c columns, c <= 2049 (:mod:`geometry.columns`); then a trial
-O(1) to O(c), a split O(1) counts and O(c) for each line not met before.  Up to d = 2048 none of
-these depends on n, but how many are needed does: the more examples, the sharper the peak of the
-law and the finer the boxes it takes.
+Complexity: tables O(m + c^2) for m entries and c columns, c <= 2049 (:mod:`geometry.columns`);
+then a trial O(1) to O(c), a split O(1) counts and O(c) for each line not met before.  Up to
+d = 2048 none of these depends on the examples, but how many are needed does: the more there are,
+the sharper the peak of the law and the finer the boxes it takes.
 """
 
 from __future__ import annotations
@@ -63,9 +63,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.randomness import RandomSource
 from learners.scores import Score
@@ -101,16 +99,15 @@ class EnvelopeSelection:
 
     def select(
         self,
-        points: NDArray[np.int64],
-        labels: NDArray[np.bool_],
+        counts: GridCounts,
         score: Score,
         rate: float,
         source: RandomSource,
         watch: Watch | None = None,
     ) -> Selected:
         """Draw one piece (see :class:`learners.selection.Selection`)."""
-        examples = Examples.of(points, labels, self.lattice)
-        target = make_target(self.lattice, score, rate, len(points))
+        examples = Examples.of(counts)
+        target = make_target(self.lattice, score, rate, counts.n)
         # every multiset of sheets and rectangles, dealt out
         first = first_boxes(self.lattice, PIECE_SIZE[self.piece])
         strands = [

@@ -10,21 +10,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from shapely.geometry.base import BaseGeometry
 
-from geometry.halfplane import HalfplaneLattice, Measure
-from learners.accounting import Neighbours, PrivacySpent
-from learners.arrangement_selection import ArrangementSelection
-from learners.envelope_selection import EnvelopeSelection
-from learners.randomness import open_source
+from geometry.grid_counts import GridCounts
+from geometry.halfplane import HalfplaneLattice
+from learners.accounting import PrivacySpent
 from learners.records import CoverRelease, MosaicRelease, Release, StepRecord, StepRelease, TileStep
 from learners.scores import Role
-from learners.selection import PieceKind, Sampler, Selection, Watch
-from learners.set_cover import default_steps, plan_budget, private_steps, theorem_steps
+from learners.selection import Watch
 from learners.sklearn_support import (
     WithParameters,
     check_column_names,
@@ -32,8 +29,6 @@ from learners.sklearn_support import (
     column_names,
     refuse_sparse,
 )
-
-SelectionName = Literal["envelope", "arrangement"]
 
 
 class Estimator(WithParameters, ABC):
@@ -133,14 +128,17 @@ class Estimator(WithParameters, ABC):
 
     def _begin(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Forget the last run, and check the examples of the next; as :func:`check_examples`."""
-        # a run that is cancelled leaves nothing behind, nor the last run's release
-        self.__dict__.pop("release_", None)
-        self.__dict__.pop("feature_names_in_", None)
+        self._forget()
         points, labels = check_examples(X, y, self.grid, self.dimensions)
         names = column_names(X)
         if names is not None:
             self.feature_names_in_ = names
         return points, labels
+
+    def _forget(self) -> None:
+        # a run that is cancelled leaves nothing behind, nor the last run's release
+        self.__dict__.pop("release_", None)
+        self.__dict__.pop("feature_names_in_", None)
 
     def _check_points(self, X: ArrayLike, release: Release) -> NDArray[np.int64]:
         check_column_names(X, getattr(self, "feature_names_in_", None))
@@ -213,121 +211,21 @@ def _release(
     return CoverRelease(*common, role, tuple(step.halfplanes for step in pieces), thresholds)
 
 
-class CoverEstimator(Estimator):
-    """What learners by private set cover share: checks, budget, and the stream of steps."""
+class CountedEstimator(Estimator):
+    """A learner that asks of a sample only how many examples of each label lie on each grid point.
 
-    k: int | None
-    epsilon: float
-    delta: float
-    n_steps: int | None
-    beta: float
-    neighbours: Neighbours
-    seed: int | None
+    Examples may come as rows or as their counts: the same release under the same seed.
+    """
 
-    def _cover(
-        self,
-        points: NDArray[np.int64],
-        labels: NDArray[np.bool_],
-        make: Callable[[], Sampler],
-        watch: Watch | None,
-    ) -> tuple[Iterator[StepRecord], tuple[tuple[str, Any], ...], PrivacySpent]:
-        """The run on checked examples, its public parameters, and what it spends.
+    @abstractmethod
+    def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
+        """The run on a sample whose counts have been checked; checks the parameters at the call.
 
         Raises
         ------
         ValueError
             If a parameter is out of range.
         """
-        if self.k is None:
-            raise ValueError("k is missing: give the number of pieces")
-        k = check_count("k", self.k)
-        n_steps = self._step_count(k)
-        if not 0 < self.beta < 1:
-            raise ValueError(f"beta must lie strictly between 0 and 1, got {self.beta}")
-        source = open_source(self.seed)
-        budget = plan_budget(
-            self.epsilon, self.delta, n_steps, self.beta, self.neighbours, source.private
-        )
-        stream = private_steps(
-            points,
-            labels,
-            role=self.role,
-            k=k,
-            budget=budget,
-            selection=make(),
-            source=source,
-            watch=watch,
-        )
-        parameters = (("k", k), ("steps", n_steps), ("beta", self.beta))
-        return stream, parameters, budget.spent
-
-    def _step_count(self, k: int) -> int:
-        if self.n_steps is not None:
-            return check_count("the number of steps", self.n_steps)
-        return default_steps(k)
-
-
-class PrivateSetCover(CoverEstimator):
-    """The private set-cover learner; its two named forms fix the role and the piece.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        Privacy of the whole run.
-    k : int
-        Pieces of a good hypothesis: triangles that cover the region, or edges of the convex
-        polygon.
-    grid : int
-        d: examples have integer coordinates in 0..d.
-    n_steps : int, optional
-        Steps m of the run, one piece each.  By default 1 for k = 1, else 3k, or with `alpha`
-        the source's ceil(2k ln(2/alpha)).
-    alpha : float, optional
-        Error aimed at, in (0, 1): only chooses the number of steps.
-    beta : float
-        Probability, in (0, 1), with which some noisy count may exceed the true one.
-    neighbours : {"add-remove", "replace-one"}
-    measure : {"chord", "paper"}
-        Base measure of the dual plane, see :class:`geometry.halfplane.HalfplaneLattice`.
-    selection : {"envelope", "arrangement"}
-        The sampler: both draw from the same law, the second only for tiny samples.
-    seed : int, optional
-        Makes the run reproducible and therefore not private; the release says so.
-
-    Attributes
-    ----------
-    release_ : Release
-        What may be published.
-    """
-
-    piece: PieceKind
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        k: int | None = 4,
-        grid: int = 1024,
-        n_steps: int | None = None,
-        alpha: float | None = None,
-        beta: float = 0.1,
-        neighbours: Neighbours = "add-remove",
-        measure: Measure = "chord",
-        selection: SelectionName = "envelope",
-        seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.k = k
-        self.grid = grid
-        self.n_steps = n_steps
-        self.alpha = alpha
-        self.beta = beta
-        self.neighbours = neighbours
-        self.measure = measure
-        self.selection = selection
-        self.seed = seed
 
     def steps(
         self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
@@ -337,34 +235,36 @@ class PrivateSetCover(CoverEstimator):
         Parameters and errors as in :meth:`fit`.  Checks happen at the call, before the first
         record is asked for.
         """
-        points, labels = self._begin(X, y)
-        lattice = HalfplaneLattice(self.grid, self.measure)
-        stream, parameters, spent = self._cover(
-            points, labels, lambda: make_selection(self.selection, lattice, self.piece), watch
-        )
-        return self._publish(stream, lattice, parameters, lambda _: spent)
+        return self._run(GridCounts.of_examples(*self._begin(X, y), self.grid), watch)
 
-    def _step_count(self, k: int) -> int:
-        if self.n_steps is not None or self.alpha is None:
-            return super()._step_count(k)
-        if not 0 < self.alpha < 1:
-            raise ValueError(f"alpha must lie strictly between 0 and 1, got {self.alpha}")
-        return theorem_steps(k, self.alpha)
+    def steps_counts(
+        self, counts: GridCounts | ArrayLike, *, watch: Watch | None = None
+    ) -> Iterator[StepRecord]:
+        """As :meth:`steps`, of counted examples; parameters and errors as in :meth:`fit_counts`."""
+        self._forget()
+        return self._run(GridCounts.of(counts, self.grid, self.dimensions), watch)
 
+    def fit_counts(self, counts: GridCounts | ArrayLike, *, watch: Watch | None = None) -> Self:
+        """Run all steps on examples that are counted already, however many they are.
 
-def make_selection(name: str, lattice: HalfplaneLattice, piece: PieceKind) -> Selection:
-    """The sampler of that name.
+        Parameters
+        ----------
+        counts : GridCounts or array of int
+            Counts of every grid point, counts[label, x, y], shape (2, grid + 1, grid + 1); or
+            entries (x, y, label, count) in any order, shape (m, 4).  In three dimensions with a z
+            after the y.
+        watch : callable, optional
+            As in :meth:`fit`.
 
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
-    if name == "envelope":
-        return EnvelopeSelection(lattice, piece)
-    if name == "arrangement":
-        return ArrangementSelection(lattice, piece)
-    raise ValueError(f"unknown selection {name!r}: use 'envelope' or 'arrangement'")
+        Raises
+        ------
+        ValueError
+            If the counts are of another grid, a count is negative or no whole number, or a
+            parameter is out of range.
+        """
+        for _ in self.steps_counts(counts, watch=watch):
+            pass
+        return self
 
 
 def check_count(name: str, value: int) -> int:

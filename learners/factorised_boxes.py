@@ -15,7 +15,8 @@ or it is their sum, and there is nothing to mix.  With the bounds put in, that i
 one term an edge: the cells of the three edges are drawn independently of each other, and the
 box's mass is a product of three sums.
 
-A box of one or two edges is the same with fewer terms.  Counts and bounds are integers.  A cell's
+A box of one or two edges is the same with fewer terms.  The examples of a grid point with one
+label are looked at together.  Counts and bounds are integers.  A cell's
 weight is an exp of a product times an area (four roundings), summed up a binary tree.
 
 Everything here is compiled; a *box* is a row of :class:`learners.partition.Partition`.
@@ -32,6 +33,7 @@ from numpy.typing import NDArray
 
 from geometry.columns import cut_terms, unpack
 from geometry.counting import coefficients
+from geometry.grid_counts import GridCounts
 from learners.boxes import SHEETS, edge_in
 
 #: Cells along a side of an edge's rectangle; a power of two.
@@ -40,14 +42,11 @@ SIDE = 8
 #: Parts of a mix of the two linear scores.
 MIX = 16
 
-#: Most uncertain examples of a box.
+#: Most entries of a box whose examples are uncertain.
 MOST = 1 << 14
 
-#: Sides shorter than this, in lattice units, are not halved any more.
-SHORTEST = 4 * SIDE
-
 # Columns of a row of `Workspace.doubtful`.
-_X, _Y, _LABEL, _CHARGED = range(4)
+_X, _Y, _LABEL, _CHARGED, _AMOUNT = range(5)
 
 
 class Workspace(NamedTuple):
@@ -57,13 +56,14 @@ class Workspace(NamedTuple):
     ----------
     held : int64 array, shape (2,)
         Negatives and positives in all inner halfplanes.
-    doubtful, halved : int64 arrays, shape (MOST, 4)
-        Uncertain examples of the box, and of one half of it: abscissa, ordinate, label, and the
-        edge it is charged to, -1 for a negative that several edges leave uncertain.
+    doubtful, halved : int64 arrays, shape (MOST, 5)
+        Uncertain examples of the box, and of one half of it: abscissa, ordinate, label, the
+        edge they are charged to, -1 for negatives that several edges leave uncertain, and how many
+        they are.
     ends : int64 array, shape (3, 2, SIDE + 1)
-        Ends of the cells in u and v, rising; for a lower sheet those of -u and -v, so that the
-        outer corner is always the low one.
-    counts : int32 array, shape (3, 2, SIDE, SIDE)
+        Cell i holds ends[i] .. ends[i + 1] - 1 of u, or of v; for a lower sheet of -u and -v, so
+        that the outer corner is always the low one.  Where a side is short, some cells are empty.
+    counts : int64 array, shape (3, 2, SIDE, SIDE)
         counts[e, 1, i, j]: positives charged to e in o_e of cell (i, j); counts[e, 0, i, j]:
         negatives in its n_e.
     weights : float64 array, shape (3, 2 * SIDE**2)
@@ -74,7 +74,7 @@ class Workspace(NamedTuple):
     doubtful: NDArray[np.int64]
     halved: NDArray[np.int64]
     ends: NDArray[np.int64]
-    counts: NDArray[np.int32]
+    counts: NDArray[np.int64]
     weights: NDArray[np.float64]
 
 
@@ -82,20 +82,30 @@ def make_workspace() -> Workspace:
     """Room for one box and one half."""
     return Workspace(
         held=np.zeros(2, dtype=np.int64),
-        doubtful=np.zeros((MOST, 4), dtype=np.int64),
-        halved=np.zeros((MOST, 4), dtype=np.int64),
+        doubtful=np.zeros((MOST, 5), dtype=np.int64),
+        halved=np.zeros((MOST, 5), dtype=np.int64),
         ends=np.zeros((3, 2, SIDE + 1), dtype=np.int64),
-        counts=np.zeros((3, 2, SIDE, SIDE), dtype=np.int32),
+        counts=np.zeros((3, 2, SIDE, SIDE), dtype=np.int64),
         weights=np.zeros((3, 2 * SIDE * SIDE), dtype=np.float64),
     )
 
 
-def order_by_column(points: NDArray[np.int64], labels: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """Ordinates of all examples, int32 of shape (n,), by label, then column, then rising."""
-    # one key an example, 21 bits a coordinate, sorts much faster than three arrays
-    keys = (labels.astype(np.int64) << 42) | (points[:, 0] << 21) | points[:, 1]
-    ordinates: NDArray[np.int32] = (np.sort(keys) & (1 << 21) - 1).astype(np.int32)
-    return ordinates
+def order_by_column(counts: GridCounts) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Ordinates of the entries by label, each int32 of shape (d + 2 + entries,).
+
+    Number x says at which place the ordinates of column x begin, rising, and number d + 1 where
+    the last column ends.
+    """
+    width = counts.d + 1
+    found = []
+    for label in (False, True):
+        x, y = np.compress(counts.labels == label, counts.points, axis=0).T
+        places = np.empty(width + 1 + len(y), dtype=np.int32)
+        places[0] = width + 1
+        places[1 : width + 1] = width + 1 + np.bincount(x, minlength=width).cumsum()
+        places[width + 1 :] = y
+        found.append(places)
+    return found[0], found[1]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -108,7 +118,8 @@ def _corner_lines(basis, box):
         if not edge_in(box, e):
             continue
         sheet = (box[SHEETS] >> (3 * e)) & 7
-        u0, u1, v0, v1 = box[4 * e], box[4 * e + 1], box[4 * e + 2], box[4 * e + 3]
+        # the points at the corners, so that a box of one piece has that piece's own score
+        u0, u1, v0, v1 = box[4 * e], box[4 * e + 1] - 1, box[4 * e + 2], box[4 * e + 3] - 1
         if sheet & 1:
             u0, u1, v0, v1 = u1, u0, v1, v0
         a[e], b[e], c[e] = coefficients(basis, sheet, u0, v0)
@@ -129,15 +140,32 @@ def _narrow(a, b, c, cut, x, low, high):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _first_place(places, x, y, below):
+    """Where the ordinates of column x from y up begin; `below` examples lie below y."""
+    begin = np.int64(places[x])
+    # an entry has an example at least, and mostly no more
+    end = min(np.int64(places[x + 1]), begin + below)
+    if end == begin or places[end - 1] < y:
+        return end
+    while begin < end:
+        middle = (begin + end) >> 1
+        if places[middle] < y:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def gather(tables, ordinates, box, held, found):
-    """List the examples in all outer and not all inner halfplanes, and count those in all inner.
+    """List the entries in all outer and not all inner halfplanes, and count the examples in all
+    inner ones.
 
     Columns must be narrow (:mod:`geometry.columns`).  Returns how many were found, or -1 when they
-    do not fit.  O(d) and O(1) an example.
+    do not fit.  O(d) and O(1) an entry, O(log d) where a grid point holds several examples.
     """
     by_label = (unpack(tables.totals[0]), unpack(tables.totals[1]))
     width = len(by_label[0].cells)
-    negatives = np.int64(by_label[0].before[width])
     a, b, c = _corner_lines(tables.basis, box)
     cut = np.zeros(6, dtype=np.int64)
     rest = np.zeros(6, dtype=np.int64)
@@ -162,24 +190,30 @@ def gather(tables, ordinates, box, held, found):
             inner_low, inner_high = low, high
             for f in range(3, 6):
                 inner_low, inner_high = _narrow(a[f], b[f], c[f], cut[f], x, inner_low, inner_high)
+            if inner_low >= inner_high:
+                inner_low = inner_high = high
             for label in range(2):
-                columns = by_label[label]
-                column = columns.cells[x]
-                begin, end = column[low], column[high]
-                skip = skip_end = end
-                if inner_low < inner_high:
-                    skip, skip_end = column[inner_low], column[inner_high]
-                    held[label] += skip_end - skip
-                first = columns.before[x] + (negatives if label else 0)
-                for rank in range(begin, end):
-                    if skip <= rank < skip_end:
+                column, places = by_label[label].cells[x], ordinates[label]
+                sure = np.int64(column[inner_high]) - column[inner_low]
+                held[label] += sure
+                left = column[high] - column[low] - sure
+                if left > 0:
+                    place = _first_place(places, x, low, column[low])
+                while left > 0:
+                    y = places[place]
+                    if inner_low <= y < inner_high:
+                        place = _first_place(places, x, inner_high, column[inner_high])
                         continue
                     if count == len(found):
                         return -1
+                    amount = column[y + 1] - column[y]
                     found[count, _X] = x
-                    found[count, _Y] = ordinates[first + rank]
+                    found[count, _Y] = y
                     found[count, _LABEL] = label
+                    found[count, _AMOUNT] = amount
                     count += 1
+                    place += 1
+                    left -= amount
         for f in range(6):
             cut[f] += step[f]
             rest[f] += more[f]
@@ -190,16 +224,16 @@ def gather(tables, ordinates, box, held, found):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def charge(tables, box, examples, count, held, doubtful):
-    """Keep the examples that are uncertain in a box, with the edge each is charged to.
+def charge(tables, box, found, count, held, doubtful):
+    """Keep the entries that are uncertain in a box, with the edge each is charged to.
 
-    `examples` holds all that are uncertain in a box around it, and may be `doubtful` itself;
-    `held` counts those in all inner halfplanes of that box and goes on counting.
+    `found` holds all that are uncertain in a box around it, and may be `doubtful` itself;
+    `held` counts the examples in all inner halfplanes of that box and goes on counting.
     """
     a, b, c = _corner_lines(tables.basis, box)
     kept = 0
     for i in range(count):
-        x, y, label = examples[i, _X], examples[i, _Y], examples[i, _LABEL]
+        x, y, label, amount = found[i, _X], found[i, _Y], found[i, _LABEL], found[i, _AMOUNT]
         outside = False
         misses = 0
         charged = -1
@@ -214,12 +248,13 @@ def charge(tables, box, examples, count, held, doubtful):
         if outside:
             continue
         if misses == 0:
-            held[label] += 1
+            held[label] += amount
             continue
         doubtful[kept, _X] = x
         doubtful[kept, _Y] = y
         doubtful[kept, _LABEL] = label
         doubtful[kept, _CHARGED] = -1 if label == 0 and misses > 1 else charged
+        doubtful[kept, _AMOUNT] = amount
         kept += 1
     return kept
 
@@ -236,7 +271,7 @@ def count_cells(tables, box, doubtful, count, ends, counts):
                 for i in range(SIDE + 1):
                     end = low + (high - low) * i // SIDE
                     if lower:
-                        ends[e, axis, SIDE - i] = -end
+                        ends[e, axis, SIDE - i] = 1 - end
                     else:
                         ends[e, axis, i] = end
     counts[:] = 0
@@ -249,18 +284,19 @@ def count_cells(tables, box, doubtful, count, ends, counts):
         if sheet >= 2:
             along, across = across, along
         label = doubtful[k, _LABEL]
-        # in the halfplane of a corner (u, v) when of_u * u + of_v * v <= level
+        # both corners are points of the cell; the halfplane of (u, v) holds the example when
+        # of_u * u + of_v * v <= level
         of_u, of_v = c0 - c1 * along, along
         level = -across * scale if sheet & 1 else across * scale
         corner = 1 - label
         j = SIDE
         for i in range(SIDE):
-            left = level - of_u * ends[e, 0, i + corner]
-            while j > 0 and of_v * ends[e, 1, j - 1 + corner] > left:
+            left = level - of_u * (ends[e, 0, i + corner] - corner)
+            while j > 0 and of_v * (ends[e, 1, j - 1 + corner] - corner) > left:
                 j -= 1
             if j == 0:
                 break
-            counts[e, label, i, j - 1] += 1
+            counts[e, label, i, j - 1] += doubtful[k, _AMOUNT]
     # an example in the halfplane of one cell lies in those of the cells below it, too
     for e in range(3):
         for label in range(2):
@@ -281,8 +317,7 @@ def _shares(target, mix):
 def cell_term(target, mix, counts, e, i, j):
     """A cell's share of the mixed bound, in units of 1/MIX of the score."""
     of_gained, of_lost = _shares(target, mix)
-    gained = of_gained * np.int64(counts[e, 1, i, j])
-    return target.k * (gained - of_lost * np.int64(counts[e, 0, i, j]))
+    return target.k * (of_gained * counts[e, 1, i, j] - of_lost * counts[e, 0, i, j])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -306,16 +341,19 @@ def weigh_cells(target, box, mix, work):
     for e in range(3):
         if not edge_in(box, e):
             continue
-        best = cell_term(target, mix, work.counts, e, 0, 0)
+        across, up = work.ends[e, 0], work.ends[e, 1]
+        best = np.int64(-(1 << 62))
         for i in range(SIDE):
             for j in range(SIDE):
-                best = max(best, cell_term(target, mix, work.counts, e, i, j))
+                if across[i] < across[i + 1] and up[j] < up[j + 1]:
+                    best = max(best, cell_term(target, mix, work.counts, e, i, j))
         tree = work.weights[e]
         for i in range(SIDE):
-            width = work.ends[e, 0, i + 1] - work.ends[e, 0, i]
+            width = across[i + 1] - across[i]
             for j in range(SIDE):
-                area = float(width * (work.ends[e, 1, j + 1] - work.ends[e, 1, j]))
-                term = cell_term(target, mix, work.counts, e, i, j) - best
+                area = float(width * (up[j + 1] - up[j]))
+                # the term of an empty cell may be above the best
+                term = min(cell_term(target, mix, work.counts, e, i, j) - best, 0)
                 tree[cells + SIDE * i + j] = area * math.exp(target.rate * term / MIX)
         for node in range(cells - 1, 0, -1):
             tree[node] = tree[2 * node] + tree[2 * node + 1]
@@ -349,7 +387,7 @@ def best_mix(target, box, work, start):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def widest_axis(tables, box, doubtful, count, only):
-    """The axis 0..5 that leaves most examples uncertain; -1 when none can be halved.
+    """The axis 0..5 that leaves most examples uncertain; -1 when the box is a single piece.
 
     `only` restricts it to one edge, unless it is -1.
     """
@@ -359,8 +397,9 @@ def widest_axis(tables, box, doubtful, count, only):
     for i in range(count):
         e = doubtful[i, _CHARGED]
         if e >= 0:
-            number[e] += 1.0
-            along[e] += doubtful[i, _X if (box[SHEETS] >> (3 * e)) & 7 < 2 else _Y]
+            amount = float(doubtful[i, _AMOUNT])
+            number[e] += amount
+            along[e] += amount * doubtful[i, _X if (box[SHEETS] >> (3 * e)) & 7 < 2 else _Y]
     chosen, most = -1, -1.0
     for e in range(3):
         if not edge_in(box, e) or (only >= 0 and e != only):
@@ -370,7 +409,7 @@ def widest_axis(tables, box, doubtful, count, only):
         by_u = (c0 - c1 * t) * (box[4 * e + 1] - box[4 * e])
         by_v = t * (box[4 * e + 3] - box[4 * e + 2])
         for axis in range(2):
-            if box[4 * e + 2 * axis + 1] - box[4 * e + 2 * axis] < SHORTEST:
+            if box[4 * e + 2 * axis + 1] - box[4 * e + 2 * axis] < 2:
                 continue
             share = (by_u if axis == 0 else by_v) / (by_u + by_v)
             doubt = (number[e] + 0.5) * share

@@ -121,8 +121,8 @@ def factor_trial(target, tables, ordinates, partition, index, work, chunks, at, 
         if u < 0 or v < 0:
             return OUTCOME_REJECTED, at, count
         # the ends of a lower sheet are those of -u and -v
-        u += -ends[0, i + 1] if sheet & 1 else ends[0, i]
-        v += -ends[1, j + 1] if sheet & 1 else ends[1, j]
+        u += 1 - ends[0, i + 1] if sheet & 1 else ends[0, i]
+        v += 1 - ends[1, j + 1] if sheet & 1 else ends[1, j]
         if target.side != 0 and (
             abs(u - v) > target.side or max(u, v) < 0 or min(u, v) > target.side
         ):

@@ -20,12 +20,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.best_piece import BestPiece, best_piece, gain_less_loss
-from learners.estimator import Estimator, check_count
+from learners.estimator import CountedEstimator, check_count
 from learners.records import StepDiagnostics, StepRecord, StepRelease
 from learners.scores import Role, set_cover_score
 from learners.selection import PieceKind, Selected, Watch
@@ -50,7 +48,7 @@ class GreedyDiagnostics(StepDiagnostics):
         return self.gap == 0
 
 
-class GreedySetCover(Estimator):
+class GreedySetCover(CountedEstimator):
     """The greedy learner; its two named forms fix the role and the piece.
 
     Parameters
@@ -98,16 +96,12 @@ class GreedySetCover(Estimator):
         self.measure = measure
         self.max_boxes = max_boxes
 
-    def steps(
-        self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
-    ) -> Iterator[StepRecord]:
-        """Run the learner, one record a step; `release_` is set when the last one is taken.
+    def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
+        """One record a step, and at least one step.
 
-        Parameters and errors as in :meth:`fit`.  Checks happen at the call.  There is at least
-        one step.  A record comes when it is known whether it is the last, so after the search
-        for the next piece; the last one's `steps` is the number of steps taken.
+        A record comes when it is known whether it is the last, so after the search for the next
+        piece; the last one's `steps` is the number of steps taken.
         """
-        points, labels = self._begin(X, y)
         k = check_count("k", self.k)
         limit = default_steps(k)
         if self.n_steps is not None:
@@ -116,24 +110,23 @@ class GreedySetCover(Estimator):
             check_count("the weight of a loss", self.loss_weight)
         check_count("the number of boxes", self.max_boxes)
         lattice = HalfplaneLattice(self.grid, self.measure)
-        stream = self._records(points, labels, lattice, limit, watch)
+        stream = self._records(counts, lattice, limit, watch)
         parameters = (("k", k), ("steps", limit), ("loss_weight", self.loss_weight))
         return self._publish(stream, lattice, parameters, lambda _: None)
 
     def _records(
         self,
-        points: NDArray[np.int64],
-        labels: NDArray[np.bool_],
+        counts: GridCounts,
         lattice: HalfplaneLattice,
         limit: int,
         watch: Watch | None,
     ) -> Iterator[StepRecord]:
-        cover = Cover(points, labels, self.role)
+        cover = Cover(counts, self.role)
         last: tuple[StepRelease, StepDiagnostics] | None = None
         taken = 0
         while taken < limit and (last is None or _left_to_gain(self.role, last[1])):
             started = time.perf_counter()
-            found = self._search(points[cover.alive], labels[cover.alive], lattice, watch)
+            found = self._search(counts.where(cover.alive), lattice, watch)
             if last is not None:
                 if found.value <= 0:
                     break
@@ -144,16 +137,11 @@ class GreedySetCover(Estimator):
             yield StepRecord(taken, taken, *last)
 
     def _search(
-        self,
-        points: NDArray[np.int64],
-        labels: NDArray[np.bool_],
-        lattice: HalfplaneLattice,
-        watch: Watch | None,
+        self, alive: GridCounts, lattice: HalfplaneLattice, watch: Watch | None
     ) -> BestPiece:
-        positives = int(np.count_nonzero(labels))
-        objective = gain_less_loss(self.role, self.loss_weight, positives, len(labels) - positives)
+        objective = gain_less_loss(self.role, self.loss_weight, alive.positives, alive.negatives)
         return best_piece(
-            points, labels, lattice, self.piece, objective, max_boxes=self.max_boxes, watch=watch
+            alive, lattice, self.piece, objective, max_boxes=self.max_boxes, watch=watch
         )
 
     def _take(self, cover: Cover, found: BestPiece, started: float) -> GreedyDiagnostics:

@@ -36,6 +36,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.grid_counts import GridCounts
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3, Normal, spanning_fours
 from learners.exponential_mechanism import exponential_index
 from learners.randomness import RandomSource
@@ -70,16 +71,15 @@ class HalfspaceSelection3:
 
     def select(
         self,
-        points: NDArray[np.int64],
-        labels: NDArray[np.bool_],
+        counts: GridCounts,
         score: Score,
         rate: float,
         source: RandomSource,
         watch: Watch | None = None,
     ) -> Selected:
-        """Draw one halfspace; points have shape (n, 3)."""
+        """Draw one halfspace; counts of points in space."""
         sets = tuple((normal,) for normal in self.lattice.normals)
-        return _draw(self.lattice, sets, points, labels, score, rate, source, watch)
+        return _draw(self.lattice, sets, counts, score, rate, source, watch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +106,15 @@ class SimplexSelection3:
 
     def select(
         self,
-        points: NDArray[np.int64],
-        labels: NDArray[np.bool_],
+        counts: GridCounts,
         score: Score,
         rate: float,
         source: RandomSource,
         watch: Watch | None = None,
     ) -> Selected:
-        """Draw four halfspaces; points have shape (n, 3)."""
+        """Draw four halfspaces; counts of points in space."""
         fours = _fours(self.lattice)
-        return _draw(self.lattice, fours, points, labels, score, rate, source, watch)
+        return _draw(self.lattice, fours, counts, score, rate, source, watch)
 
 
 def simplex_count(lattice: HalfspaceLattice3) -> int:
@@ -148,8 +147,7 @@ def _fours(lattice: HalfspaceLattice3) -> tuple[tuple[Normal, ...], ...]:
 def _draw(
     lattice: HalfspaceLattice3,
     sets: tuple[tuple[Normal, ...], ...],
-    points: NDArray[np.int64],
-    labels: NDArray[np.bool_],
+    counts: GridCounts,
     score: Score,
     rate: float,
     source: RandomSource,
@@ -158,7 +156,7 @@ def _draw(
     """One intersection of halfspaces, a level of each normal of one of the sets."""
     parts: list[NDArray[np.int64]] = []
     scored = 0
-    for values in _values(lattice, sets, points, labels, score):
+    for values in _values(lattice, sets, counts, score):
         parts.append(values.ravel())
         scored += values.size
         if watch is not None:
@@ -181,17 +179,12 @@ def _draw(
 def _values(
     lattice: HalfspaceLattice3,
     sets: tuple[tuple[Normal, ...], ...],
-    points: NDArray[np.int64],
-    labels: NDArray[np.bool_],
+    counts: GridCounts,
     score: Score,
 ) -> Iterator[NDArray[np.int64]]:
     """Scores of all members, an array for each set of normals, an axis for each normal."""
-    side = lattice.d + 1
-    keys = (points[:, 0] * side + points[:, 1]) * side + points[:, 2]
-    where, place = np.unique(keys, return_inverse=True)
-    positives = np.bincount(place[labels], minlength=len(where))
-    negatives = np.bincount(place[~labels], minlength=len(where))
-    spots = np.column_stack([where // side**2, where // side % side, where % side])
+    spots = counts.points[counts.begins]
+    negatives, positives = counts.by_group(np.cumsum(counts.begins) - 1, len(spots))
     # of each grid point, how many levels after the first still hold it
     held = {
         normal: np.searchsorted(lattice.levels_of(normal), spots @ normal, side="right") - 1

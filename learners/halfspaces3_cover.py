@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
+from geometry.grid_counts import GridCounts
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from learners.accounting import Neighbours, PrivacySpent
-from learners.estimator import CoverEstimator, check_count
+from learners.cover_estimator import CoverEstimator
+from learners.estimator import check_count
 from learners.halfspaces3 import HalfspaceSelection3, SimplexSelection3
 from learners.records import (
     Release,
@@ -116,6 +118,8 @@ class SpaceRelease(Release):
 class SpaceCover(CoverEstimator):
     """The private set cover in three dimensions; its two named forms fix role and piece.
 
+    X has shape (n, 3).
+
     Parameters
     ----------
     epsilon, delta : float
@@ -149,17 +153,9 @@ class SpaceCover(CoverEstimator):
     def _sampler(self) -> tuple[HalfspaceLattice3, Sampler]:
         """The class and its sampler."""
 
-    def steps(
-        self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
-    ) -> Iterator[StepRecord]:
-        """Run the learner, one record a step; `release_` is set when the last one is taken.
-
-        X has shape (n, 3); otherwise parameters and errors as in :meth:`fit`.  Checks happen at
-        the call, before the first record is asked for.
-        """
-        points, labels = self._begin(X, y)
+    def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
         lattice, sampler = self._sampler()
-        stream, parameters, spent = self._cover(points, labels, lambda: sampler, watch)
+        stream, parameters, spent = self._cover(counts, lambda: sampler, watch)
 
         def release(
             name: str, privacy: PrivacySpent | None, released: list[StepRelease | TileStep]

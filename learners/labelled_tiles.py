@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.grid_counts import GridCounts
 from geometry.tiling import Tile
 from learners.records import StepDiagnostics, StepRecord, TileStep
 
@@ -15,7 +16,7 @@ def labelled_steps(
     tiles: Sequence[Tile],
     inside: NDArray[np.bool_],
     owner: NDArray[np.int64],
-    labels: NDArray[np.bool_],
+    counts: GridCounts,
     seconds: float,
 ) -> Iterator[StepRecord]:
     """One record a tile, as the tile learner's; tiles to come count as labelled 0.
@@ -26,20 +27,19 @@ def labelled_steps(
         They hold every grid point once.
     inside : ndarray of bool, shape (len(tiles),)
         The tiles' labels.
-    owner : ndarray of int64, shape (n,)
-        The tile that holds each example.
-    labels : ndarray of bool, shape (n,)
-        The examples' own labels.
+    owner : ndarray of int64, shape (m,)
+        The tile that holds each entry.
+    counts : GridCounts
+        The examples, m entries.
     seconds : float
         Wall time of the whole run; each record is given an equal part.
     """
     count = len(tiles)
-    positives = np.bincount(owner[labels], minlength=count)
-    negatives = np.bincount(owner[~labels], minlength=count)
+    negatives, positives = counts.by_group(owner, count)
     taken, wrong = positives * inside, negatives * inside
     false_positives = np.cumsum(wrong)
-    false_negatives = len(labels) - int(negatives.sum()) - np.cumsum(taken)
-    n = max(1, len(labels))
+    false_negatives = counts.positives - np.cumsum(taken)
+    n = max(1, counts.n)
     for i, tile in enumerate(tiles):
         diagnostics = StepDiagnostics(
             positives_alive=int(positives[i]),

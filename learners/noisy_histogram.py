@@ -23,8 +23,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.tiling import Tile
 from learners.accounting import (
@@ -34,7 +35,7 @@ from learners.accounting import (
     inner_budget,
     noise_scale,
 )
-from learners.estimator import Estimator, check_count
+from learners.estimator import CountedEstimator, check_count
 from learners.labelled_tiles import labelled_steps
 from learners.noise import discrete_laplace
 from learners.noise_arrays import discrete_laplace_array
@@ -130,8 +131,8 @@ def cell_cuts(d: int, per_side: int) -> NDArray[np.int64]:
 
 
 def noisy_cells(
+    counts: GridCounts,
     cells: NDArray[np.int64],
-    labels: NDArray[np.bool_],
     count: int,
     scale: Fraction,
     source: RandomSource,
@@ -140,17 +141,17 @@ def noisy_cells(
 
     Parameters
     ----------
-    cells : ndarray of int64, shape (n,)
-        The cell of every example, in 0..count-1.
-    labels : ndarray of bool, shape (n,)
+    counts : GridCounts
+        The examples, m entries.
+    cells : ndarray of int64, shape (m,)
+        The cell of every entry, in 0..count-1.
     count : int
         Number of cells.
     scale : Fraction
         Of the noise; one example moves one cell by 1.
     source : RandomSource
     """
-    positives = np.bincount(cells[labels], minlength=count)
-    negatives = np.bincount(cells[~labels], minlength=count)
+    negatives, positives = counts.by_group(cells, count)
     return np.asarray(positives - negatives + discrete_laplace_array(source, scale, count))
 
 
@@ -210,7 +211,7 @@ def merge_cells(
     return spans[reading], label[starts][reading], owner
 
 
-class NoisyHistogramLearner(Estimator):
+class NoisyHistogramLearner(CountedEstimator):
     """epsilon-private baseline: the signs of a noisy, smoothed histogram.
 
     Parameters
@@ -266,29 +267,25 @@ class NoisyHistogramLearner(Estimator):
         self.neighbours = neighbours
         self.seed = seed
 
-    def steps(
-        self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
-    ) -> Iterator[StepRecord]:
-        """Run the learner: one record a rectangle; `release_` is set when the last one is taken.
+    def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
+        """One record a rectangle.
 
-        Parameters and errors as in :meth:`fit`.  All noise is drawn at the call: the number of
-        rectangles is known after it.
+        All noise is drawn at the call: the number of rectangles is known after it.
         """
         started = time.perf_counter()
-        points, labels = self._begin(X, y)
         # refuses a grid that cannot be used at all before anything is drawn
         HalfplaneLattice(self.grid)
         source = open_source(self.seed)
         budget = plan_histogram(
             self.epsilon, self.delta, self.neighbours, source.private, counted=self.cells is None
         )
-        per_side, parameters = self._cells(len(points), budget, source)
+        per_side, parameters = self._cells(counts.n, budget, source)
         if watch is not None:
             watch(SelectionProgress(0, per_side**2, 0.0))
         cuts = cell_cuts(self.grid, per_side)
-        across, up = (np.searchsorted(cuts, points[:, i], side="right") - 1 for i in (0, 1))
+        across, up = (np.searchsorted(cuts, along, side="right") - 1 for along in counts.points.T)
         noisy = noisy_cells(
-            up * per_side + across, labels, per_side**2, budget.cell_scale, source
+            counts, up * per_side + across, per_side**2, budget.cell_scale, source
         ).reshape(per_side, per_side)
         inside = (smooth_cells(noisy.astype(np.float64)) if self.smooth else noisy) > 0
         spans, inside_spans, owner = merge_cells(np.asarray(inside))
@@ -297,7 +294,7 @@ class NoisyHistogramLearner(Estimator):
         tiles = [Tile(self.grid, *corner) for corner in corners.tolist()]
         lattice = HalfplaneLattice(max(1, int((after - first).max())))
         seconds = time.perf_counter() - started
-        stream = labelled_steps(tiles, inside_spans, owner[up, across], labels, seconds)
+        stream = labelled_steps(tiles, inside_spans, owner[up, across], counts, seconds)
         return self._publish(stream, lattice, parameters, budget.spent)
 
     def _cells(

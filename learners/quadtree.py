@@ -44,8 +44,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.tiling import Tile
 from learners.accounting import (
@@ -55,7 +56,7 @@ from learners.accounting import (
     inner_budget,
     noise_scale,
 )
-from learners.estimator import Estimator
+from learners.estimator import CountedEstimator
 from learners.labelled_tiles import labelled_steps
 from learners.noise_arrays import discrete_laplace_array
 from learners.randomness import RandomSource, open_source
@@ -151,8 +152,8 @@ class Leaves:
     ----------
     boxes : ndarray of int64, shape (m, 4)
         x0, y0, x1, y1 of each, both ends included; large ones first.
-    owner : ndarray of int64, shape (n,)
-        The leaf of every example.
+    owner : ndarray of int64, shape (m,)
+        The leaf of every entry.
     """
 
     boxes: NDArray[np.int64]
@@ -160,9 +161,7 @@ class Leaves:
 
 
 def grow(
-    points: NDArray[np.int64],
-    labels: NDArray[np.bool_],
-    d: int,
+    counts: GridCounts,
     scale: Fraction,
     decay: int,
     source: RandomSource,
@@ -172,27 +171,23 @@ def grow(
 
     Parameters
     ----------
-    points : ndarray of int64, shape (n, 2)
-        Grid coordinates in 0..d.
-    labels : ndarray of bool, shape (n,)
-    d : int
-        Grid size.
+    counts : GridCounts
+        Examples on the grid, m entries.
     scale, decay :
         As in :class:`QuadtreeBudget`.
     source : RandomSource
     watch : callable, optional
         Called before every level; may raise Cancelled.
     """
-    boxes: NDArray[np.int64] = np.array([[0, 0, d, d]], dtype=np.int64)
-    rows, node = np.arange(len(points)), np.zeros(len(points), dtype=np.int64)
-    owner = np.zeros(len(points), dtype=np.int64)
+    boxes: NDArray[np.int64] = np.array([[0, 0, counts.d, counts.d]], dtype=np.int64)
+    rows, node = np.arange(len(counts)), np.zeros(len(counts), dtype=np.int64)
+    owner = np.zeros(len(counts), dtype=np.int64)
     left: list[NDArray[np.int64]] = []
     depth = held = 0
     while len(boxes):
         if watch is not None:
             watch(SelectionProgress(depth, len(boxes), 0.0))
-        positives = np.bincount(node[labels[rows]], minlength=len(boxes))
-        negatives = np.bincount(node, minlength=len(boxes)) - positives
+        negatives, positives = counts.where(rows).by_group(node, len(boxes))
         scores = np.maximum(np.minimum(positives, negatives) - depth * decay, -decay)
         split = np.asarray((boxes[:, :2] < boxes[:, 2:]).any(axis=1))
         split[split] = _exceeds(scores[split], scale, source)
@@ -201,7 +196,7 @@ def grow(
         left.append(boxes[~split])
         held += len(left[-1])
         rows, node = rows[~stays], (np.cumsum(split) - 1)[node[~stays]]
-        boxes, node = _split(boxes[split], points[rows], node)
+        boxes, node = _split(boxes[split], counts.points[rows], node)
         depth += 1
     return Leaves(np.concatenate(left), owner)
 
@@ -229,7 +224,7 @@ def _split(
     return flat[exists], (np.cumsum(exists) - 1)[FAN_OUT * node + corner_of]
 
 
-class QuadtreeLearner(Estimator):
+class QuadtreeLearner(CountedEstimator):
     """epsilon-private baseline: a quadtree refined where the labels are mixed.
 
     Parameters
@@ -276,29 +271,21 @@ class QuadtreeLearner(Estimator):
         self.neighbours = neighbours
         self.seed = seed
 
-    def steps(
-        self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
-    ) -> Iterator[StepRecord]:
-        """Run the learner: one record a leaf; `release_` is set when the last one is taken.
-
-        Parameters and errors as in :meth:`fit`.  All noise is drawn at the call: the number of
-        leaves is known after it.
-        """
+    def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
+        """One record a leaf; all noise is drawn at the call: their number is known after it."""
         started = time.perf_counter()
-        points, labels = self._begin(X, y)
         # refuses a grid that cannot be used at all before anything is drawn
         HalfplaneLattice(self.grid)
         source = open_source(self.seed)
         budget = plan_quadtree(self.epsilon, self.delta, self.neighbours, source.private)
-        leaves = grow(points, labels, self.grid, budget.tree_scale, budget.decay, source, watch)
+        leaves = grow(counts, budget.tree_scale, budget.decay, source, watch)
         count = len(leaves.boxes)
-        positives = np.bincount(leaves.owner[labels], minlength=count)
-        negatives = np.bincount(leaves.owner[~labels], minlength=count)
+        negatives, positives = counts.by_group(leaves.owner, count)
         noise = discrete_laplace_array(source, budget.leaf_scale, count)
         inside = np.asarray(positives - negatives + noise > 0)
         tiles = [Tile(self.grid, *box) for box in leaves.boxes.tolist()]
         widest = int((leaves.boxes[:, 2:] - leaves.boxes[:, :2]).max())
         seconds = time.perf_counter() - started
-        stream = labelled_steps(tiles, inside, leaves.owner, labels, seconds)
+        stream = labelled_steps(tiles, inside, leaves.owner, counts, seconds)
         lattice = HalfplaneLattice(max(1, widest))
         return self._publish(stream, lattice, (), budget.spent)

@@ -12,9 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.randomness import RandomSource
 from learners.records import Region
@@ -95,8 +93,7 @@ class Sampler(Protocol):
 
     def select(
         self,
-        points: NDArray[np.int64],
-        labels: NDArray[np.bool_],
+        counts: GridCounts,
         score: Score,
         rate: float,
         source: RandomSource,
@@ -106,9 +103,8 @@ class Sampler(Protocol):
 
         Parameters
         ----------
-        points : ndarray of int64, shape (n, 2)
-            Alive examples, grid coordinates in 0..d.
-        labels : ndarray of bool, shape (n,)
+        counts : GridCounts
+            Alive examples, on the grid of the class.
         score : Score
         rate : float
             Nats per unit of the integer score (eta / k for eta per example).

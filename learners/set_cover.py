@@ -28,6 +28,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.grid_counts import GridCounts
 from learners.accounting import (
     Neighbours,
     PrivacySpent,
@@ -124,8 +125,7 @@ def plan_budget(
 
 
 def private_steps(
-    points: NDArray[np.int64],
-    labels: NDArray[np.bool_],
+    counts: GridCounts,
     *,
     role: Role,
     k: int,
@@ -138,9 +138,8 @@ def private_steps(
 
     Parameters
     ----------
-    points : ndarray of int64, shape (n, 2)
-        Examples on the grid, 0..d.
-    labels : ndarray of bool, shape (n,)
+    counts : GridCounts
+        Examples on the grid.
     role : {"disjunction", "conjunction"}
     k : int
         Pieces of a good hypothesis.
@@ -150,54 +149,55 @@ def private_steps(
     watch : callable, optional
         Called from inside every selection; may raise Cancelled.
     """
-    cover = Cover(points, labels, role)
+    cover = Cover(counts, role)
     for step in range(1, budget.steps + 1):
         started = time.perf_counter()
-        alive_points, alive_labels = points[cover.alive], labels[cover.alive]
-        positives = int(np.count_nonzero(alive_labels))
-        negatives = len(alive_labels) - positives
+        alive = counts.where(cover.alive)
+        positives, negatives = alive.positives, alive.negatives
         gain = positives if role == "disjunction" else negatives
         noisy = gain + discrete_laplace(source, budget.scale) - budget.margin
         score = set_cover_score(role, k, noisy, positives, negatives)
-        selected = selection.select(
-            alive_points, alive_labels, score, budget.eta / k, source, watch
-        )
+        selected = selection.select(alive, score, budget.eta / k, source, watch)
         diagnostics = cover.take(selected, score, started)
         yield StepRecord(step, budget.steps, StepRelease(selected.piece, noisy), diagnostics)
 
 
 class Cover:
-    """The curator's books of a run: which examples are alive, and how wrong it is so far."""
+    """The curator's books of a run: which examples are alive, and how wrong it is so far.
 
-    def __init__(self, points: NDArray[np.int64], labels: NDArray[np.bool_], role: Role) -> None:
-        self._points = points
-        self._labels = labels
+    Attributes
+    ----------
+    alive : ndarray of bool, shape (m,)
+        Entries whose examples no piece has decided.
+    """
+
+    def __init__(self, counts: GridCounts, role: Role) -> None:
+        self._counts = counts
         self._role = role
-        self.alive = np.ones(len(points), dtype=np.bool_)
+        self.alive: NDArray[np.bool_] = np.ones(len(counts), dtype=np.bool_)
 
     def take(self, selected: Selected, score: Score, started: float) -> StepDiagnostics:
         """Remove what the piece decides, and say what it did."""
-        before = self.alive
-        held = inside_piece(selected.piece, self._points)
-        decided = held if self._role == "disjunction" else ~held
-        positives = _count(before & self._labels)
-        negatives = _count(before) - positives
-        self.alive = before & ~decided
-        positives_left = _count(self.alive & self._labels)
-        negatives_left = _count(self.alive) - positives_left
+        held = inside_piece(selected.piece, self._counts.points)
+        # examples of each label: dead outside, dead inside, alive outside, alive inside
+        groups = self._counts.by_group(2 * self.alive + held, 4)
+        negatives, positives = groups.tolist()
+        # a union decides what is inside, an intersection what is outside
+        decided = 3 if self._role == "disjunction" else 2
+        self.alive = self.alive & (held != (decided == 3))
+        left = 5 - decided
+        n = max(1, sum(negatives) + sum(positives))
         # alive examples are predicted 0 by a union so far, 1 by an intersection so far
-        predicted = self.alive if self._role == "conjunction" else ~self.alive
-        n = max(1, len(self._labels))
-        false_positives = _count(predicted & ~self._labels)
-        false_negatives = _count(~predicted & self._labels)
-        inside = before & held
-        inside_positives = _count(inside & self._labels)
-        value = score.value(inside_positives, _count(inside) - inside_positives)
+        if self._role == "disjunction":
+            false_positives, false_negatives = sum(negatives) - negatives[left], positives[left]
+        else:
+            false_positives, false_negatives = negatives[left], sum(positives) - positives[left]
+        value = score.value(positives[3], negatives[3])
         return StepDiagnostics(
-            positives_alive=positives,
-            negatives_alive=negatives,
-            positives_taken=positives - positives_left,
-            negatives_taken=negatives - negatives_left,
+            positives_alive=positives[2] + positives[3],
+            negatives_alive=negatives[2] + negatives[3],
+            positives_taken=positives[decided],
+            negatives_taken=negatives[decided],
             score=value / score.k,
             empirical_error=(false_positives + false_negatives) / n,
             false_positive_rate=false_positives / n,
@@ -207,7 +207,3 @@ class Cover:
             boxes=selected.progress.boxes,
             log_mass=selected.progress.log_mass,
         )
-
-
-def _count(mask: NDArray[np.bool_]) -> int:
-    return int(np.count_nonzero(mask))

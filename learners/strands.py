@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.columns import column_shift, count_columns
+from geometry.columns import Counts, column_shift, count_columns
 from geometry.counting import LineTables, make_tables
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners import envelope
 from learners.boxes import NO_SHEET, ORDERS, SHEETS, pack_sheets
@@ -46,7 +47,7 @@ from learners.target import Target
 _COARSE = 8
 
 #: A box no longer than this share of the square's side may be factorised; with more than _DENSE
-#: examples alive it must be shorter in proportion, so that its tables stay small.
+#: examples alive it must be shorter in proportion: shorter boxes leave fewer of them uncertain.
 _NARROW, _DENSE = 32, 100_000
 
 #: Room of a strand for boxes, up to which none is factorised: most selections need no more.
@@ -85,7 +86,7 @@ class Strand:
 
     target: Target
     tables: LineTables
-    ordinates: NDArray[np.int32]
+    ordinates: tuple[NDArray[np.int32], NDArray[np.int32]]
     partition: Partition
     workspace: Workspace
     source: RandomSource
@@ -138,17 +139,24 @@ class Strand:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Examples as the strands read them: counted by column, and in order."""
+    """Examples as the strands read them, by label: counted by column, and their places in order."""
 
-    totals: tuple[NDArray[np.int32], NDArray[np.int32]]
-    ordinates: NDArray[np.int32]
+    totals: tuple[Counts, Counts]
+    ordinates: tuple[NDArray[np.int32], NDArray[np.int32]]
 
     @classmethod
-    def of(
-        cls, points: NDArray[np.int64], labels: NDArray[np.bool_], lattice: HalfplaneLattice
-    ) -> Examples:
-        """From grid coordinates, shape (n, 2), and labels, shape (n,)."""
-        return cls(count_columns(points, labels, lattice.d), order_by_column(points, labels))
+    def of(cls, counts: GridCounts) -> Examples:
+        """From counts on the lattice's grid."""
+        totals = count_columns(counts)
+        if column_shift(counts.d) == 0:
+            return cls(totals, order_by_column(counts))
+        # boxes over wide columns are never factorised
+        nothing = np.empty(0, dtype=np.int32)
+        return cls(totals, (nothing, nothing))
+
+    def swapped(self) -> Examples:
+        """The same with the other label each."""
+        return Examples(self.totals[::-1], self.ordinates[::-1])
 
 
 def make_target(
@@ -161,7 +169,8 @@ def make_target(
 ) -> Target:
     """What is drawn from: score, rate, and the weight of a lattice piece by its edges.
 
-    A box may be factorised when it is no longer than 1/`narrow` of the square's side.
+    A box may be factorised when it is no longer than 1/`narrow` of the square's side, or
+    shorter when there are many examples; n and `narrow` steer the sampler, never its law.
     """
     chord = lattice.measure == "chord"
     factors = chord and column_shift(lattice.d) == 0

@@ -4,7 +4,7 @@ Nissim's private thresholds on the drawing.  The class has four directions, righ
 x >= t), left (x <= t), above (y >= t) and below (y <= t), with t in 0..d: d + 1 halfplanes for a
 public direction, 4 (d + 1) if the direction is learned too.  One is drawn with probability
 proportional to exp(-epsilon * its mistakes), exactly (:mod:`learners.exponential_mechanism`):
-epsilon-DP, delta = 0 (docs/privacy.md, lemma F1).  O(n + d).
+epsilon-DP, delta = 0 (docs/privacy.md, lemma F1).  O(m + d) for m entries.
 
 If some halfplane of the class errs nowhere, n >= ln(|C|/beta) / -ln(1 - alpha (1 - exp(-epsilon)))
 examples give error at most alpha with probability 1 - beta (:mod:`learners.sample_sizes`).  No
@@ -21,11 +21,12 @@ from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.accounting import Neighbours, PrivacySpent, check_budget
-from learners.estimator import Estimator
+from learners.estimator import CountedEstimator
 from learners.exponential_mechanism import exponential_index, private_rate
 from learners.finite_class import ThresholdClass
 from learners.plain_estimator import pure_budget, pure_spent
@@ -74,26 +75,20 @@ def threshold_halfplane(lattice: HalfplaneLattice, direction: Direction, t: int)
     return lattice.halfplane(sheet, border, border)
 
 
-def threshold_mistakes(
-    points: NDArray[np.int64], labels: NDArray[np.bool_], d: int, direction: Direction
-) -> NDArray[np.int64]:
+def threshold_mistakes(counts: GridCounts, direction: Direction) -> NDArray[np.int64]:
     """Mistakes on the sample for t = 0..d, int64 of shape (d + 1,).
 
     Parameters
     ----------
-    points : ndarray of int64, shape (n, 2)
-    labels : ndarray of bool, shape (n,)
-    d : int
+    counts : GridCounts
     direction : {"right", "left", "above", "below"}
     """
     sheet, axis = _SHEETS[direction]
-    along = points[:, axis]
-    positives = np.bincount(along[labels], minlength=d + 1)
-    negatives = np.bincount(along[~labels], minlength=d + 1)
+    negatives, positives = counts.by_group(counts.points[:, axis], counts.d + 1)
     if sheet.upper:
-        return ThresholdClass(d).mistakes(positives, negatives)[:-1]
+        return ThresholdClass(counts.d).mistakes(positives, negatives)[:-1]
     # <= t is the opposite of >= t + 1
-    return ThresholdClass(d).mistakes(negatives, positives)[1:]
+    return ThresholdClass(counts.d).mistakes(negatives, positives)[1:]
 
 
 def threshold_class_size(d: int, direction: Direction | None = None) -> int:
@@ -108,7 +103,7 @@ def threshold_spent(epsilon: float, neighbours: Neighbours, private: bool) -> Pr
     return pure_spent(epsilon, neighbours, private, selection=inner, eta=eta)
 
 
-class ThresholdLearner(Estimator):
+class ThresholdLearner(CountedEstimator):
     """epsilon-private learner of a halfplane along an axis.
 
     Parameters
@@ -157,14 +152,7 @@ class ThresholdLearner(Estimator):
         self.neighbours = neighbours
         self.seed = seed
 
-    def steps(
-        self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
-    ) -> Iterator[StepRecord]:
-        """Run the learner: one record; `release_` is set when it is taken.
-
-        Parameters and errors as in :meth:`fit`.  Checks happen at the call.
-        """
-        points, labels = self._begin(X, y)
+    def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
         lattice = HalfplaneLattice(self.grid)
         if self.direction is not None and self.direction not in _SHEETS:
             raise ValueError(
@@ -180,13 +168,13 @@ class ThresholdLearner(Estimator):
             directions = tuple(_SHEETS) if self.direction is None else (self.direction,)
             if watch is not None:
                 watch(SelectionProgress(0, len(directions) * (lattice.d + 1), 0.0))
-            counts = [threshold_mistakes(points, labels, lattice.d, one) for one in directions]
-            index = exponential_index(source, -np.concatenate(counts), rate)
+            mistakes = [threshold_mistakes(counts, one) for one in directions]
+            index = exponential_index(source, -np.concatenate(mistakes), rate)
             which, t = divmod(index, lattice.d + 1)
             piece = (threshold_halfplane(lattice, directions[which], t),)
-            score = mistakes_score(int(np.count_nonzero(labels)))
+            score = mistakes_score(counts.positives)
             progress = SelectionProgress(1, len(directions) * (lattice.d + 1), float("nan"))
-            books = Cover(points, labels, self.role).take(Selected(piece, progress), score, started)
+            books = Cover(counts, self.role).take(Selected(piece, progress), score, started)
             yield StepRecord(1, 1, StepRelease(piece, None), books)
 
         parameters = (("direction", self.direction),)

@@ -6,14 +6,13 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile, tile_square
 from learners.accounting import Neighbours
 from learners.concept_selection import ConceptSelection
-from learners.estimator import PrivateSetCover, SelectionName, check_count
+from learners.cover_estimator import PrivateSetCover, SelectionName
+from learners.estimator import check_count
 from learners.randomness import RandomSource, open_source
 from learners.records import StepRecord
 from learners.selection import Watch
@@ -33,8 +32,7 @@ class TileRun:
 
     Attributes
     ----------
-    points : ndarray of int64, shape (n, 2)
-    labels : ndarray of bool, shape (n,)
+    counts : GridCounts
     tiles : tuple of Tile
     parameters : tuple of (str, int)
         Public parameters.
@@ -47,8 +45,7 @@ class TileRun:
     watch : callable or None
     """
 
-    points: NDArray[np.int64]
-    labels: NDArray[np.bool_]
+    counts: GridCounts
     tiles: tuple[Tile, ...]
     parameters: tuple[tuple[str, int], ...]
     lattice: HalfplaneLattice
@@ -60,8 +57,7 @@ class TileRun:
     def steps(self) -> Iterator[StepRecord]:
         """Learn tile after tile."""
         return tile_steps(
-            self.points,
-            self.labels,
+            self.counts,
             tiles=self.tiles,
             selection=ConceptSelection(self.lattice, self.edges),
             eta=self.budget.eta,
@@ -89,7 +85,7 @@ class TileEstimator(PrivateSetCover):
         Most edges of a tile's piece, 1 or 2.  One is faster where many labels are wrong: a draw
         of two takes seconds where one label in ten is wrong, and minutes where three are.
     n_steps, alpha, beta, selection :
-        Of a run with `k`, see :class:`learners.estimator.PrivateSetCover`.
+        Of a run with `k`, see :class:`learners.cover_estimator.PrivateSetCover`.
     neighbours : {"add-remove", "replace-one"}
     measure : {"chord", "paper"}
         Base measure of the dual plane, see :class:`geometry.halfplane.HalfplaneLattice`.
@@ -135,19 +131,11 @@ class TileEstimator(PrivateSetCover):
         self.tiles = tiles
         self.edges = edges
 
-    def steps(
-        self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
-    ) -> Iterator[StepRecord]:
-        """Run the learner, one record a step; `release_` is set when the last one is taken.
-
-        Parameters and errors as in :meth:`fit`.  Checks happen at the call, before the first
-        record is asked for.
-        """
+    def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
         if self.k is not None:
             if self.tiles is not None:
                 raise ValueError("a run with k pieces has no tiles: give k or tiles, not both")
-            return super().steps(X, y, watch=watch)
-        points, labels = self._begin(X, y)
+            return super()._run(counts, watch)
         self._refuse_what_needs_k()
         if self.edges not in (1, 2):
             raise ValueError(f"a tile's piece has at most 1 or 2 edges, not {self.edges!r}")
@@ -155,9 +143,9 @@ class TileEstimator(PrivateSetCover):
         budget = plan_tiles(
             self.epsilon, self.delta, self.neighbours, source.private, counted=self.tiles is None
         )
-        tiles, parameters = self._divide(len(points), budget, source)
+        tiles, parameters = self._divide(counts.n, budget, source)
         lattice = tile_lattice(tiles, self.measure)
-        run = TileRun(points, labels, tiles, parameters, lattice, self.edges, budget, source, watch)
+        run = TileRun(counts, tiles, parameters, lattice, self.edges, budget, source, watch)
         return self._by_tiles(run)
 
     @abstractmethod

@@ -28,6 +28,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile, TileIndex
 from learners.accounting import (
@@ -131,8 +132,7 @@ def noisy_count(n: int, scale: Fraction, source: RandomSource) -> int:
 
 
 def tile_steps(
-    points: NDArray[np.int64],
-    labels: NDArray[np.bool_],
+    counts: GridCounts,
     *,
     tiles: tuple[Tile, ...],
     selection: ConceptSelection,
@@ -144,9 +144,8 @@ def tile_steps(
 
     Parameters
     ----------
-    points : ndarray of int64, shape (n, 2)
-        Grid coordinates in 0..d.
-    labels : ndarray of bool, shape (n,)
+    counts : GridCounts
+        Examples on the grid.
     tiles : tuple of Tile
         They hold every grid point once.
     selection : ConceptSelection
@@ -157,42 +156,44 @@ def tile_steps(
     watch : callable, optional
         Called from inside every selection; may raise Cancelled.
     """
-    books = _Books(labels)
-    groups = TileIndex.of(tiles).groups(points)
+    books = _Books(counts)
+    groups = TileIndex.of(tiles).groups(counts.points)
     for number, (tile, rows) in enumerate(zip(tiles, groups, strict=True), start=1):
         started = time.perf_counter()
-        own, own_labels = tile.to_own_frame(points[rows]), labels[rows]
-        selected = selection.select(own, own_labels, eta, source, watch)
+        held = counts.where(rows)
+        own = GridCounts(
+            selection.lattice.d, tile.to_own_frame(held.points), held.labels, held.amounts
+        )
+        selected = selection.select(own, eta, source, watch)
         release = TileStep(tile, halfplanes_of(selected.piece), selected.inside)
-        predicted = release.predict(points[rows])
-        diagnostics = books.enter(own_labels, predicted, selected, started)
+        diagnostics = books.enter(held, release.predict(held.points), selected, started)
         yield StepRecord(number, len(tiles), release, diagnostics)
 
 
 class _Books:
     """The curator's books of a run: how wrong it is so far, tiles to come being labelled 0."""
 
-    def __init__(self, labels: NDArray[np.bool_]) -> None:
-        self._n = max(1, len(labels))
+    def __init__(self, counts: GridCounts) -> None:
+        self._n = max(1, counts.n)
         self._false_positives = 0
-        self._false_negatives = int(np.count_nonzero(labels))
+        self._false_negatives = counts.positives
 
     def enter(
         self,
-        labels: NDArray[np.bool_],
+        counts: GridCounts,
         predicted: NDArray[np.bool_],
         selected: Selected,
         started: float,
     ) -> StepDiagnostics:
-        """Enter a tile's labels and what is predicted for them."""
-        positives = int(np.count_nonzero(labels))
-        taken = int(np.count_nonzero(predicted & labels))
-        wrong = int(np.count_nonzero(predicted & ~labels))
+        """Enter a tile's examples and what is predicted for its entries."""
+        positives = counts.positives
+        inside = counts.where(predicted)
+        taken, wrong = inside.positives, inside.negatives
         self._false_positives += wrong
         self._false_negatives -= taken
         return StepDiagnostics(
             positives_alive=positives,
-            negatives_alive=len(labels) - positives,
+            negatives_alive=counts.negatives,
             positives_taken=taken,
             negatives_taken=wrong,
             score=float(taken - positives - wrong),

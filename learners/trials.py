@@ -70,7 +70,7 @@ def exact_value(target, totals, basis, sheets, theta, least, most):
         negatives = count_span(neg, start, stop, first, last, one, two, three, enough)
         if negatives > enough:
             return score_value(target, most, negatives)
-        positives = count_span(pos, start, stop, first, last, one, two, three, len(totals[1]))
+        positives = count_span(pos, start, stop, first, last, one, two, three, most)
         return score_value(target, positives, negatives)
     # cut(x) of each boundary, stepped without division
     cut = np.empty(3, dtype=np.int64)

@@ -3,12 +3,14 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
+from counted import counted, of_rows
 
 from geometry.arrangement import arrange
 from geometry.halfplane import Halfplane, HalfplaneLattice
@@ -16,6 +18,7 @@ from learners import arrangement_selection
 from learners.arrangement_selection import (
     ArrangementSelection,
     Classes,
+    Outcome,
     halfplane_classes,
     integer_weights,
 )
@@ -48,6 +51,21 @@ def sample(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     points = rng.integers(0, d + 1, (n, 2))
     return points, rng.random(n) < 0.5
+
+
+def law_of_rows(
+    selection: ArrangementSelection,
+    points: np.ndarray,
+    labels: np.ndarray,
+    score: Score,
+    rate: float,
+) -> list[Outcome]:
+    """The law, by what is said of each row."""
+    counts = counted(points, labels, selection.lattice.d)
+    return [
+        replace(outcome, inside=of_rows(outcome.inside, counts, points))
+        for outcome in selection.law(counts, score, rate)
+    ]
 
 
 def role_score(role: str, k: int, noisy: int, labels: np.ndarray) -> Score:
@@ -100,7 +118,7 @@ def test_the_halfplane_law_is_the_enumerated_one(lattice: HalfplaneLattice, role
         points, labels = sample(lattice.d, n, seed)
         score = role_score(role, 3, 2, labels)
         inside = [tuple(h.contains(points).tolist()) for h in all_halfplanes(lattice)]
-        law = ArrangementSelection(lattice, "halfplane").law(points, labels, score, 0.4)
+        law = law_of_rows(ArrangementSelection(lattice, "halfplane"), points, labels, score, 0.4)
         assert_same_law(law, brute_law(inside, kmms_score(role, 3, 2, labels), 0.4))
 
 
@@ -123,7 +141,7 @@ def test_the_triangle_law_is_the_enumerated_one(lattice: HalfplaneLattice, role:
         codes = one @ (1 << np.arange(n)) if n else np.zeros(len(one), dtype=np.int64)
         triples = codes[:, None, None] & codes[:, None] & codes
         inside = [tuple(bool(c >> i & 1) for i in range(n)) for c in triples.ravel().tolist()]
-        law = ArrangementSelection(lattice, "triangle").law(points, labels, score, 0.7)
+        law = law_of_rows(ArrangementSelection(lattice, "triangle"), points, labels, score, 0.7)
         assert_same_law(law, brute_law(inside, kmms_score(role, 2, 1, labels), 0.7))
 
 
@@ -134,7 +152,7 @@ def test_the_law_at_the_finest_resolution_covers_the_lattice() -> None:
     score = role_score("disjunction", 2, 3, labels)
     whole = 4 * lattice.points_per_sheet
     for piece, size in (("halfplane", 1), ("triangle", 3)):
-        law = ArrangementSelection(lattice, piece).law(points, labels, score, 0.3)
+        law = law_of_rows(ArrangementSelection(lattice, piece), points, labels, score, 0.3)
         assert sum(outcome.count for outcome in law) == whole**size
 
 
@@ -160,7 +178,9 @@ def test_halfplanes_are_drawn_by_the_law() -> None:
     lattice = HalfplaneLattice(2, "chord", 0)
     points, labels = sample(2, 5, 8)
     score = role_score("disjunction", 2, 2, labels)
-    prepared = ArrangementSelection(lattice, "halfplane").prepare(points, labels, score, 0.5)
+    prepared = ArrangementSelection(lattice, "halfplane").prepare(
+        counted(points, labels, lattice.d), score, 0.5
+    )
     source, draws = SeededRandom(5), 20_000
     found = Counter(prepared.draw(source)[0] for _ in range(draws))
 
@@ -179,18 +199,21 @@ def test_triangles_are_drawn_by_the_law() -> None:
     points, labels = np.array([(0, 0), (1, 0), (1, 1), (1, 1)]), np.array([1, 0, 1, 1], dtype=bool)
     score = role_score("disjunction", 2, 2, labels)
     selection = ArrangementSelection(lattice, "triangle")
-    prepared = selection.prepare(points, labels, score, 0.5)
+    prepared = selection.prepare(counted(points, labels, lattice.d), score, 0.5)
     source, draws = SeededRandom(6), 20_000
     pieces = [prepared.draw(source) for _ in range(draws)]
 
-    law = {o.inside: o.probability for o in selection.law(points, labels, score, 0.5)}
+    law = {o.inside: o.probability for o in law_of_rows(selection, points, labels, score, 0.5)}
     held = [np.all([h.contains(points) for h in piece], axis=0).tolist() for piece in pieces]
     found = Counter(tuple(h) for h in held)
     assert not too_large(*chi_square(found, law, draws))
 
     halfplanes = all_halfplanes(lattice)
     inside = {h: h.contains(points) for h in halfplanes}
-    density = {o.inside: o.probability / o.count for o in selection.law(points, labels, score, 0.5)}
+    density = {
+        o.inside: o.probability / o.count
+        for o in law_of_rows(selection, points, labels, score, 0.5)
+    }
     marginal = {
         first: math.fsum(
             density[tuple((inside[first] & inside[second] & inside[third]).tolist())]
@@ -212,7 +235,7 @@ def test_select_reports_its_cells_and_mass_and_draws_a_member_of_the_class() -> 
     score = role_score("conjunction", 2, 1, labels)
     seen: list[SelectionProgress] = []
     selection = ArrangementSelection(lattice, "halfplane")
-    chosen = selection.select(points, labels, score, 0.3, SeededRandom(1), seen.append)
+    chosen = selection.select(counted(points, labels, 3), score, 0.3, SeededRandom(1), seen.append)
     assert len(chosen.piece) == 1
     assert chosen.piece[0] in all_halfplanes(lattice)
     values = [
@@ -223,7 +246,7 @@ def test_select_reports_its_cells_and_mass_and_draws_a_member_of_the_class() -> 
     assert chosen.progress.log_mass == pytest.approx(math.log(mean), rel=1e-12)
     assert [p.boxes for p in seen] == sorted(p.boxes for p in seen)
     assert seen[-1] == chosen.progress
-    again = selection.select(points, labels, score, 0.3, SeededRandom(1))
+    again = selection.select(counted(points, labels, 3), score, 0.3, SeededRandom(1))
     assert again == chosen
 
 
@@ -232,7 +255,9 @@ def test_cells_of_the_arrangement_share_out_the_probability() -> None:
     lattice = HalfplaneLattice(8, "chord", 0)
     points, labels = sample(8, 12, 3)
     score = role_score("disjunction", 2, 3, labels)
-    law = ArrangementSelection(lattice, "halfplane").prepare(points, labels, score, 0.3)
+    law = ArrangementSelection(lattice, "halfplane").prepare(
+        counted(points, labels, lattice.d), score, 0.3
+    )
     cells = [cell for sheet in lattice.sheets for cell in arrange(lattice, sheet, points).cells]
     counts = [cell.lattice_points.count for cell in cells]
     shares = [law.probability(c.inside, n) for c, n in zip(cells, counts, strict=True)]
@@ -251,7 +276,7 @@ def test_a_watch_can_cancel() -> None:
     selection = ArrangementSelection(HalfplaneLattice(3), "halfplane")
     score = role_score("disjunction", 1, 0, labels)
     with pytest.raises(Cancelled):
-        selection.select(points, labels, score, 0.3, SeededRandom(1), stop)
+        selection.select(counted(points, labels, 3), score, 0.3, SeededRandom(1), stop)
 
 
 def test_integer_weights_are_exponentials_to_a_relative_two_to_the_minus_60() -> None:
@@ -271,11 +296,11 @@ def test_too_large_samples_are_refused() -> None:
     """Before the arrangement is built, or before triples are combined."""
     points, labels = sample(100, 30, 1)
     score = role_score("disjunction", 2, 3, labels)
-    lattice = HalfplaneLattice(100)
+    lattice, counts = HalfplaneLattice(100), counted(points, labels, 100)
     with pytest.raises(ValueError, match="may have more than 3727 cells"):
-        ArrangementSelection(lattice, "halfplane", max_cells=3727).law(points, labels, score, 0.1)
+        ArrangementSelection(lattice, "halfplane", max_cells=3727).law(counts, score, 0.1)
     with pytest.raises(ValueError, match="combinations of classes"):
-        ArrangementSelection(lattice, "triangle", max_triples=1000).law(points, labels, score, 0.1)
+        ArrangementSelection(lattice, "triangle", max_triples=1000).law(counts, score, 0.1)
 
 
 @pytest.mark.parametrize("rate", [-0.1, math.inf, math.nan])
@@ -284,15 +309,7 @@ def test_unusable_rates_are_refused(rate: float) -> None:
     points, labels = sample(3, 4, 1)
     selection = ArrangementSelection(HalfplaneLattice(3), "halfplane")
     with pytest.raises(ValueError, match="rate"):
-        selection.law(points, labels, role_score("disjunction", 1, 0, labels), rate)
-
-
-def test_labels_must_match_points() -> None:
-    """The message has both numbers."""
-    points, labels = sample(3, 4, 1)
-    selection = ArrangementSelection(HalfplaneLattice(3), "halfplane")
-    with pytest.raises(ValueError, match="as many labels as points"):
-        selection.law(points, labels[:3], role_score("disjunction", 1, 0, labels), 0.1)
+        law_of_rows(selection, points, labels, role_score("disjunction", 1, 0, labels), rate)
 
 
 # Privacy: every pair of neighbouring small samples, against the density of single pieces.
@@ -336,7 +353,7 @@ def log_densities(
     points = np.array([point for point, _ in examples], dtype=np.int64).reshape(-1, 2)
     labels = np.array([label for _, label in examples], dtype=bool)
     score = role_score(role, k, noisy, labels)
-    law = selection.law(points, labels, score, eta / k)
+    law = law_of_rows(selection, points, labels, score, eta / k)
     density = {o.inside: math.log(o.probability / o.count) for o in law}
     columns = behaviours[:, points[:, 0] * (d + 1) + points[:, 1]]
     return np.array([density[tuple(row)] for row in columns.tolist()])

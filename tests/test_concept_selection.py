@@ -8,6 +8,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from counted import counted
 from scipy import stats
 
 from geometry.halfplane import HalfplaneLattice, Measure
@@ -71,7 +72,8 @@ def draw(
     rate: float,
     source: SeededRandom,
 ) -> Outcome:
-    selected = selection.select(points, labels, rate, source)
+    counts = counted(points, labels, selection.lattice.d)
+    selected = selection.select(counts, rate, source)
     inside = inside_piece(selected.piece, grid_points(selection.lattice.d))
     return len(selected.piece), mask_of(inside), selected.inside
 
@@ -135,9 +137,9 @@ def test_the_law_survives_factorised_boxes(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(concept_selection, "_PLAIN_BOXES", 0)
     lattice = HalfplaneLattice(3, bits=4)
     points, labels = examples(3, 40, seed=5)
-    selection = ConceptSelection(lattice, 2)
+    selection, counts = ConceptSelection(lattice, 2), counted(points, labels, 3)
     source = SeededRandom(8)
-    many = [selection.select(points, labels, 1.0, source) for _ in range(20)]
+    many = [selection.select(counts, 1.0, source) for _ in range(20)]
     assert sum(one.details["factorised"] for one in many) > 20
     # brute force over d = 3 with 4 bits takes too long: a lattice without bits for the law
     assert_same_law(ConceptSelection(HalfplaneLattice(3, bits=0), 2), points, labels, 0.4, 900)
@@ -171,9 +173,9 @@ def test_few_examples_that_a_line_divides_take_one_edge() -> None:
     rng = np.random.default_rng(1)
     points = rng.integers(0, 257, (3000, 2))
     labels = points @ (2, 1) <= 300
-    selection = ConceptSelection(HalfplaneLattice(256))
+    selection, counts = ConceptSelection(HalfplaneLattice(256)), counted(points, labels, 256)
     source = SeededRandom(4)
-    drawn = [selection.select(points, labels, 1.0, source) for _ in range(20)]
+    drawn = [selection.select(counts, 1.0, source) for _ in range(20)]
     assert sum(len(one.piece) == 1 for one in drawn) >= 8
     for one in drawn:
         predicted = inside_piece(one.piece, points) == one.inside
@@ -185,10 +187,10 @@ def test_conflicts_on_a_point_change_no_law() -> None:
     lattice = HalfplaneLattice(2, bits=0)
     rng = np.random.default_rng(0)
     points, labels = rng.integers(0, 3, (60, 2)), rng.random(60) < 0.4
-    left, left_labels = settle_conflicts(points, labels)
-    pairs = {(*p, label) for p, label in zip(left.tolist(), left_labels.tolist(), strict=True)}
-    assert len({pair[:2] for pair in pairs}) == len(pairs)
-    assert len(left) < 60
+    net = settle_conflicts(counted(points, labels, 2))
+    assert len(np.unique(net.points, axis=0)) == len(net)
+    assert net.n < 60
+    left, left_labels = (np.repeat(part, net.amounts, axis=0) for part in (net.points, net.labels))
     both = [law(lattice, 2, *sample, 0.2) for sample in ((points, labels), (left, left_labels))]
     assert both[0].keys() == both[1].keys()
     assert all(both[0][o] == pytest.approx(both[1][o], rel=1e-9) for o in both[0])
@@ -201,7 +203,9 @@ def test_a_crowded_point_with_both_labels_does_not_hold_up_a_draw() -> None:
     labels = points[:, 0] > 9
     points[:400] = (15, 11)
     labels[:400] = np.arange(400) < 150
-    one = ConceptSelection(HalfplaneLattice(21)).select(points, labels, 1.0, SeededRandom(1))
+    one = ConceptSelection(HalfplaneLattice(21)).select(
+        counted(points, labels, 21), 1.0, SeededRandom(1)
+    )
     assert one.progress.boxes < 200_000
 
 
@@ -209,7 +213,7 @@ def test_pure_labels_take_no_edge() -> None:
     points = np.random.default_rng(1).integers(0, 257, (3000, 2))
     for label in (False, True):
         one = ConceptSelection(HalfplaneLattice(256)).select(
-            points, np.full(3000, label), 1.0, SeededRandom(2)
+            counted(points, np.full(3000, label), 256), 1.0, SeededRandom(2)
         )
         predicted = inside_piece(one.piece, points) == one.inside
         assert np.count_nonzero(predicted != label) < 20

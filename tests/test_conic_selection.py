@@ -7,6 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from counted import counted
 from scipy import stats
 
 from geometry.lift import ConicLattice
@@ -40,7 +41,7 @@ def full(values: object) -> np.ndarray:
 
 def test_areas_count_what_lies_below_and_to_the_left() -> None:
     points, labels = random_examples(6, 40, seed=1)
-    for label, area in zip((False, True), count_areas(points, labels, 6), strict=True):
+    for label, area in zip((False, True), count_areas(counted(points, labels, 6)), strict=True):
         mine = points[labels == label]
         for j, i in itertools.product(range(8), range(8)):
             assert area[j, i] == np.count_nonzero((mine[:, 0] < i) & (mine[:, 1] < j))
@@ -51,7 +52,7 @@ def test_areas_count_what_lies_below_and_to_the_left() -> None:
 def test_one_member_holds_as_many_as_its_own_test_says(kind: str, d: int, bits: int) -> None:
     lattice = ConicLattice(d, kind, bits)
     points, labels = random_examples(d, 3000, seed=d)
-    area = count_areas(points, labels, d)[1]
+    area = count_areas(counted(points, labels, d))[1]
     target = target_of(lattice, Score(1, 0, 0))
     rng = np.random.default_rng(d)
     for _ in range(60):
@@ -65,7 +66,7 @@ def test_one_member_holds_as_many_as_its_own_test_says(kind: str, d: int, bits: 
 def test_no_member_leaves_the_bounds_of_its_box(kind: str, d: int, bits: int) -> None:
     lattice = ConicLattice(d, kind, bits)
     points, labels = random_examples(d, 4000, seed=d)
-    area = count_areas(points, labels, d)[1]
+    area = count_areas(counted(points, labels, d))[1]
     target = target_of(lattice, Score(1, 0, 0))
     rng = np.random.default_rng(d + 1)
     least, most = np.array(lattice.low), np.array(lattice.high)
@@ -87,7 +88,7 @@ def test_no_member_leaves_the_bounds_of_its_box(kind: str, d: int, bits: int) ->
 def test_the_bounds_of_a_single_member_are_tight(kind: str) -> None:
     lattice = ConicLattice(60, kind)
     points, labels = random_examples(60, 3000, seed=3)
-    area = count_areas(points, labels, 60)[1]
+    area = count_areas(counted(points, labels, 60))[1]
     target = target_of(lattice, Score(1, 0, 0))
     rng = np.random.default_rng(6)
     for _ in range(100):
@@ -134,10 +135,11 @@ def test_draws_follow_the_enumerated_law(
         score = set_cover_score("disjunction", 2, positives - 3, positives, 25 - positives)
     rate = 0.35
     thetas, weights = enumerated(lattice, points, labels, score, rate)
+    counts = counted(points, labels, d)
     law = weights / weights.sum()
     source, selection = SeededRandom(d + max_boxes), ConicSelection(lattice, max_boxes)
     drawn = Counter(
-        selection.select(points, labels, score, rate, source).piece[0].parameters  # type: ignore[attr-defined]
+        selection.select(counts, score, rate, source).piece[0].parameters  # type: ignore[attr-defined]
         for _ in range(draws)
     )
     assert set(drawn) <= set(thetas)
@@ -181,9 +183,10 @@ def test_one_example_moves_no_probability_by_more_than_eta(kind: str, d: int) ->
 def test_a_selection_is_repeated_by_its_seed_alone() -> None:
     lattice = ConicLattice(64, "ellipse")
     points, labels = random_examples(64, 500, seed=4)
+    counts = counted(points, labels, 64)
     score = set_cover_score("disjunction", 1, 100, int(labels.sum()), int((~labels).sum()))
     drawn = [
-        ConicSelection(lattice).select(points, labels, score, 0.5, SeededRandom(seed)).piece
+        ConicSelection(lattice).select(counts, score, 0.5, SeededRandom(seed)).piece
         for seed in (1, 1, 2)
     ]
     assert drawn[0] == drawn[1] != drawn[2]
@@ -201,7 +204,9 @@ def test_the_watch_sees_the_envelope_sink_and_can_stop_it() -> None:
             raise Cancelled
 
     with pytest.raises(Cancelled):
-        ConicSelection(lattice).select(points, labels, score, 0.8, SeededRandom(1), watch)
+        ConicSelection(lattice).select(
+            counted(points, labels, 256), score, 0.8, SeededRandom(1), watch
+        )
     masses = [progress.log_mass for progress in seen]
     assert masses == sorted(masses, reverse=True)
     assert seen[-1].boxes > seen[0].boxes > 1
@@ -209,10 +214,10 @@ def test_the_watch_sees_the_envelope_sink_and_can_stop_it() -> None:
 
 def test_a_sample_without_examples_is_drawn_from_uniformly() -> None:
     lattice = ConicLattice(1, "disc", 0)
-    nobody = np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=bool)
+    nobody = counted(np.empty((0, 2)), np.empty(0), 1)
     source, score = SeededRandom(3), set_cover_score("disjunction", 1, -2, 0, 0)
     drawn = Counter(
-        ConicSelection(lattice).select(*nobody, score, 1.0, source).piece for _ in range(800)
+        ConicSelection(lattice).select(nobody, score, 1.0, source).piece for _ in range(800)
     )
     assert len(drawn) == 4
     assert stats.chisquare(list(drawn.values())).pvalue > 1e-3

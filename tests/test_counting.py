@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+from counted import counted
 
 from geometry.columns import column_shift, count_columns, unpack
 from geometry.counting import NO_LINE, count_piece, line_row, make_tables
@@ -40,17 +42,17 @@ def test_counts_of_all_triples_match_membership(measure: str) -> None:
         lattice = HalfplaneLattice(d, measure, bits=int(rng.integers(0, 4)))
         points = rng.integers(0, d + 1, (30, 2))
         labels = rng.random(30) < 0.5
-        tables = make_tables(count_columns(points, labels, d), lattice.basis, 1 << 20)
+        tables = make_tables(count_columns(counted(points, labels, d)), lattice.basis, 1 << 20)
         halfplanes = random_halfplanes(lattice, rng, 9)
         inside = [h.contains(points) for h in halfplanes]
         for label in (0, 1):
             rows = [line_row(tables, int(h.sheet), h.u, h.v, label) for h in halfplanes]
-            counted = {}
+            found = {}
             for i, j, k in itertools.product(range(9), repeat=3):
-                counted[i, j, k] = count_piece(
+                found[i, j, k] = count_piece(
                     tables.lines, tables.below, tables.totals[label], rows[i], rows[j], rows[k]
                 )
-            for (i, j, k), got in counted.items():
+            for (i, j, k), got in found.items():
                 want = np.count_nonzero(inside[i] & inside[j] & inside[k] & (labels == label))
                 assert got == want, (d, halfplanes[i], halfplanes[j], halfplanes[k])
             for i in range(9):
@@ -67,7 +69,7 @@ def test_counts_are_exact_on_the_largest_grid() -> None:
     points = rng.integers(0, MAX_D + 1, (4000, 2))
     points[:1000, 1] = points[:1000, 0]
     labels = rng.random(4000) < 0.5
-    tables = make_tables(count_columns(points, labels, MAX_D), lattice.basis, 1 << 22)
+    tables = make_tables(count_columns(counted(points, labels, MAX_D)), lattice.basis, 1 << 22)
     halfplanes = random_halfplanes(lattice, rng, 40)
     diagonal = lattice.halfplane(lattice.sheets[0], 0, MAX_D << lattice.bits)
     for first, second, third in itertools.islice(
@@ -129,7 +131,7 @@ def test_columns_hold_every_example_in_its_cell() -> None:
         points, labels = spread(d, rng), rng.random(300) < 0.3
         shift = column_shift(d)
         assert shift == 0 or 513 <= (d >> shift) + 1 <= 1024
-        for label, packed in enumerate(count_columns(points, labels, d)):
+        for label, packed in enumerate(count_columns(counted(points, labels, d))):
             columns = unpack(packed)
             own = points[labels == label]
             assert (columns.d, columns.shift) == (d, shift)
@@ -137,11 +139,19 @@ def test_columns_hold_every_example_in_its_cell() -> None:
             cells = np.diff(columns.cells, axis=1)
             where = own >> shift
             assert np.array_equal(np.argwhere(cells), np.unique(where, axis=0))
-            assert cells.sum() == len(own)
-            if shift:
-                order = np.lexsort((where[:, 1], where[:, 0]))
-                assert np.array_equal(columns.examples >> shift, where[order])
-                assert sorted(map(tuple, columns.examples)) == sorted(map(tuple, own))
+            if not shift:
+                assert cells.sum() == len(own)
+                continue
+            places, amounts = columns.entries[:-1, :2], np.diff(columns.entries[:, 2])
+            held = zip(map(tuple, places.tolist()), amounts.tolist(), strict=True)
+            assert sorted(held) == sorted(Counter(map(tuple, own.tolist())).items())
+            assert columns.entries[[0, -1], 2].tolist() == [0, len(own)]
+            where = places >> shift
+            assert np.array_equal(where, where[np.lexsort((where[:, 1], where[:, 0]))])
+            in_column = np.bincount(where[:, 0], minlength=len(cells))
+            assert np.array_equal(columns.cells[:, 0], np.cumsum(in_column) - in_column)
+            assert np.array_equal(cells.sum(axis=1), in_column)
+            assert np.array_equal(cells[tuple(where.T)] > 0, np.ones(len(where), dtype=bool))
 
 
 @pytest.mark.parametrize("placed", [spread, crowded, last_column])
@@ -168,7 +178,7 @@ def assert_counts(
     lattice: HalfplaneLattice, points: np.ndarray, labels: np.ndarray, halfplanes: list[Halfplane]
 ) -> None:
     """Every triple of the halfplanes holds as many examples as counted."""
-    tables = make_tables(count_columns(points, labels, lattice.d), lattice.basis, 1 << 20)
+    tables = make_tables(count_columns(counted(points, labels, lattice.d)), lattice.basis, 1 << 20)
     inside = np.array([h.contains(points) for h in halfplanes])
     for label in (0, 1):
         rows = [line_row(tables, int(h.sheet), h.u, h.v, label) for h in halfplanes]
@@ -190,7 +200,7 @@ def test_wide_counts_are_exact_at_the_corners_of_boxes(d: int, measure: str) -> 
     lattice = HalfplaneLattice(d, measure)
     points = spread(d, rng)
     labels = rng.random(len(points)) < 0.5
-    tables = make_tables(count_columns(points, labels, d), lattice.basis, 1 << 20)
+    tables = make_tables(count_columns(counted(points, labels, d)), lattice.basis, 1 << 20)
     s = d << lattice.bits
     ends = (-s, 0, s + 1, 2 * s + 1) if measure == "chord" else (lattice.low, 0, lattice.high + 1)
     lines = [
@@ -223,7 +233,7 @@ def exactly_inside(
 def test_wide_columns_without_examples_count_nothing() -> None:
     lattice = HalfplaneLattice(5000)
     points = np.array([[17, 4999], [17, 4998], [5000, 0]])
-    totals = count_columns(points, np.ones(3, dtype=bool), 5000)
+    totals = count_columns(counted(points, np.ones(3), 5000))
     tables = make_tables(totals, lattice.basis, 0)
     for label, wanted in ((0, 0), (1, 3)):
         row = line_row(tables, 0, 0, 0, label)
@@ -235,7 +245,7 @@ def test_a_full_table_says_so_and_starts_again() -> None:
     lattice = HalfplaneLattice(4, bits=2)
     points = np.array([[0, 0], [1, 3], [4, 4]])
     labels = np.array([True, False, True])
-    tables = make_tables(count_columns(points, labels, 4), lattice.basis, 0)
+    tables = make_tables(count_columns(counted(points, labels, 4)), lattice.basis, 0)
     rows = [line_row(tables, 0, u, v, 1) for u in range(17) for v in range(17)]
     assert len(tables.lines) == 256
     assert rows.count(-1) == 17 * 17 - 255

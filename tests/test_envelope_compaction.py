@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from counted import counted
 from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice
@@ -58,7 +59,7 @@ def refine(
         patch.setattr(strands, "_WORK_PER_CALL", 100)
         selection = EnvelopeSelection(lattice, piece)
         try:
-            selection.select(points, labels, score, rate, SeededRandom(1))
+            selection.select(counted(points, labels, lattice.d), score, rate, SeededRandom(1))
         except Cancelled:
             assert piece == "triangle"
     return seen, points, labels
@@ -228,7 +229,7 @@ def test_a_budget_is_kept_and_compaction_ends_when_it_brings_little() -> None:
     most = []
     selection = EnvelopeSelection(HalfplaneLattice(64), "triangle", max_boxes=2048)
     drawn = selection.select(
-        points, labels, score, 0.1, SeededRandom(5), lambda now: most.append(now.boxes)
+        counted(points, labels, 64), score, 0.1, SeededRandom(5), lambda now: most.append(now.boxes)
     )
     assert max(most) <= 2048
     assert drawn.details["compactions"] > 4

@@ -10,9 +10,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from counted import counted, of_rows
 from scipy import stats
 
 from geometry.columns import count_columns
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners import envelope_selection, strands
 from learners.arrangement_selection import ArrangementSelection
@@ -56,11 +58,12 @@ def assert_same_law(
     """Chi-square of the classifications drawn against the enumerated law; the draws."""
     oracle = ArrangementSelection(selection.lattice, selection.piece)
     law: Counter[tuple[bool, ...]] = Counter()
-    for outcome in oracle.law(points, labels, score, rate):
-        law[outcome.inside] += outcome.probability
+    counts = counted(points, labels, selection.lattice.d)
+    for outcome in oracle.law(counts, score, rate):
+        law[of_rows(outcome.inside, counts, points)] += outcome.probability
     source = SeededRandom(seed)
     drawn: Counter[tuple[bool, ...]] = Counter()
-    selected = [selection.select(points, labels, score, rate, source) for _ in range(draws)]
+    selected = [selection.select(counts, score, rate, source) for _ in range(draws)]
     for one in selected:
         inside = inside_piece(one.piece, points)
         drawn[tuple(bool(x) for x in inside)] += 1
@@ -117,10 +120,10 @@ def columns_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Columns of one sample are counted once, not for each of thousands of draws."""
     found: dict[int, object] = {}
 
-    def once(points: np.ndarray, labels: np.ndarray, d: int) -> object:
-        if id(points) not in found:
-            found[id(points)] = count_columns(points, labels, d)
-        return found[id(points)]
+    def once(counts: GridCounts) -> object:
+        if id(counts) not in found:
+            found[id(counts)] = count_columns(counts)
+        return found[id(counts)]
 
     monkeypatch.setattr(strands, "count_columns", once)
 
@@ -161,7 +164,7 @@ def test_the_exact_value_is_the_score(d: int, measure: str) -> None:
     points = rng.integers(0, d + 1, (400, 2))
     points[:100] = d // 3 + rng.integers(-(d // 1000), d // 1000 + 1, (100, 2))
     labels = rng.random(400) < 0.5
-    totals = count_columns(points, labels, d)
+    totals = count_columns(counted(points, labels, d))
     basis = np.array(lattice.basis)
     middle = (d // 3) << lattice.bits
     for _ in range(300):
@@ -316,7 +319,7 @@ def test_a_score_far_below_the_first_bound_is_found() -> None:
     labels = rng.random(20_000) < 0.5
     selection = EnvelopeSelection(HalfplaneLattice(32), "halfplane")
     score = score_of("disjunction", 1, labels, int(labels.sum()))
-    drawn = selection.select(points, labels, score, 1.0, SeededRandom(1))
+    drawn = selection.select(counted(points, labels, 32), score, 1.0, SeededRandom(1))
     held = inside_piece(drawn.piece, points)
     value = score.value(int((held & labels).sum()), int((held & ~labels).sum()))
     assert value < -4000
@@ -347,7 +350,7 @@ def test_bounds_never_fall_below_a_value() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(strands, "_behind", spy)
         score = score_of("disjunction", 2, labels, int(labels.sum()))
-        selection.select(points, labels, score, 0.4, SeededRandom(3))
+        selection.select(counted(points, labels, 64), score, 0.4, SeededRandom(3))
     checked = 0
     for strand in seen:
         boxes = strand.partition.boxes[: strand.partition.tally[BOXES]]
@@ -394,10 +397,10 @@ def test_a_seed_repeats_the_draw_and_threads_decide_nothing() -> None:
     points, labels = random_examples(64, 500, seed=1)
     selection = EnvelopeSelection(HalfplaneLattice(64), "triangle")
     score = score_of("disjunction", 2, labels, 40)
-    first = selection.select(points, labels, score, 0.3, SeededRandom(4)).piece
+    counts = counted(points, labels, 64)
+    first = selection.select(counts, score, 0.3, SeededRandom(4)).piece
     assert all(
-        selection.select(points, labels, score, 0.3, SeededRandom(4)).piece == first
-        for _ in range(5)
+        selection.select(counts, score, 0.3, SeededRandom(4)).piece == first for _ in range(5)
     )
 
 
@@ -411,7 +414,7 @@ def test_cancelling_from_the_watch_releases_nothing() -> None:
         raise Cancelled
 
     with pytest.raises(Cancelled):
-        selection.select(points, labels, score_of("disjunction", 1, labels, 5000), 5.0,
-                         SeededRandom(1), stop)  # fmt: skip
+        selection.select(counted(points, labels, 1024), score_of("disjunction", 1, labels, 5000),
+                         5.0, SeededRandom(1), stop)  # fmt: skip
     assert len(seen) == 1
     assert seen[0].trials > 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from counted import counted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -71,7 +72,8 @@ def test_refined_boxes_still_cover_the_class(bits: int) -> None:
     score = set_cover_score("disjunction", 1, int(labels.sum()), 0, 0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(strands, "_behind", spy)
-        EnvelopeSelection(lattice, "halfplane").select(points, labels, score, 0.5, SeededRandom(1))
+        selection = EnvelopeSelection(lattice, "halfplane")
+        selection.select(counted(points, labels, 9), score, 0.5, SeededRandom(1))
     boxes = np.concatenate([s.partition.boxes[: s.partition.tally[BOXES]] for s in seen])
     assert len(boxes) > 2 * len(first_boxes(lattice, 1))
     found = [

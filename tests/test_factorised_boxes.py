@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from counted import counted
 from numpy.typing import NDArray
 
 from geometry.columns import count_columns
@@ -30,8 +31,11 @@ def sample(seed: int, n: int = 200) -> tuple[NDArray[np.int64], NDArray[np.bool_
     return rng.integers(0, D + 1, (n, 2)), rng.random(n) < 0.4
 
 
-def some_box(lattice: HalfplaneLattice, edges: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """A box of rectangles inside the class, of sides from SIDE * 4 up."""
+def some_box(
+    lattice: HalfplaneLattice, edges: int, rng: np.random.Generator, shortest: int = 4 * SIDE
+) -> NDArray[np.int64]:
+    """A box of rectangles inside the class; sides as of boxes that may be factorised, or short."""
+    longest = 3 << lattice.bits if shortest > SIDE else 2 * SIDE
     box = np.zeros(16, dtype=np.int64)
     sheets = []
     for e in range(edges):
@@ -41,7 +45,7 @@ def some_box(lattice: HalfplaneLattice, edges: int, rng: np.random.Generator) ->
             v //= 4
         else:
             u, v = rng.integers(0, D << lattice.bits, 2)
-        sides = rng.integers(4 * SIDE, 3 * (1 << lattice.bits), 2)
+        sides = rng.integers(shortest, longest, 2)
         box[4 * e : 4 * e + 4] = (u, u + sides[0], v, v + sides[1])
     box[SHEETS] = pack_sheets(tuple(sheets))
     box[ORDERS] = 1
@@ -54,11 +58,16 @@ def a_target(score: Score, rate: float) -> Target:
 
 
 def examined(
-    lattice: HalfplaneLattice, points: NDArray[np.int64], labels: NDArray[np.bool_], box: Any
+    lattice: HalfplaneLattice,
+    points: NDArray[np.int64],
+    labels: NDArray[np.bool_],
+    box: Any,
+    most: int = factorised_boxes.MOST,
 ) -> tuple[Any, int]:
-    tables = make_tables(count_columns(points, labels, D), lattice.basis, 0)
+    tables = make_tables(count_columns(counted(points, labels, D)), lattice.basis, 0)
     work = make_workspace()
-    count = examine(tables, order_by_column(points, labels), box, work)
+    work = work._replace(doubtful=work.doubtful[:most])
+    count = examine(tables, order_by_column(counted(points, labels, D)), box, work)
     return work, count
 
 
@@ -70,7 +79,7 @@ def contains(lattice: HalfplaneLattice, box: Any, e: int, u: int, v: int, points
 
 def corners(box: Any, e: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """(outer, inner) dual points of an edge."""
-    u0, u1, v0, v1 = (int(x) for x in box[4 * e : 4 * e + 4])
+    u0, u1, v0, v1 = (int(x) for x in box[4 * e : 4 * e + 4] - (0, 1, 0, 1))
     odd = int(box[SHEETS]) >> (3 * e) & 1
     return ((u1, v1), (u0, v0)) if odd else ((u0, v0), (u1, v1))
 
@@ -79,7 +88,7 @@ def cell_range(box: Any, e: int, work: Any, axis: int, i: int) -> tuple[int, int
     """Lattice values of u or v in a cell: first and last."""
     low, high = (int(x) for x in work.ends[e, axis, i : i + 2])
     odd = int(box[SHEETS]) >> (3 * e) & 1
-    return (-high, -low - 1) if odd else (low, high - 1)
+    return (1 - high, -low) if odd else (low, high - 1)
 
 
 @pytest.mark.parametrize("edges", [1, 2, 3])
@@ -105,7 +114,7 @@ def test_every_example_is_held_uncertain_or_outside(lattice: HalfplaneLattice, e
             if not labels[i] and misses[i].sum() > 1:
                 charged = -1
             expected.append((*points[i].tolist(), int(labels[i]), charged))
-        found = [tuple(row) for row in work.doubtful[:count].tolist()]
+        found = [tuple(row[:4]) for row in work.doubtful[:count].tolist() for _ in range(row[4])]
         assert sorted(found) == sorted(expected)
         some += count
     assert some > 500
@@ -118,7 +127,7 @@ def test_cells_count_what_may_and_what_must_lie_in_them(lattice: HalfplaneLattic
         points, labels = sample(trial)
         box = some_box(lattice, 3, rng)
         work, count = examined(lattice, points, labels, box)
-        rows = work.doubtful[:count]
+        rows = np.repeat(work.doubtful[:count], work.doubtful[:count, 4], axis=0)
         for e, i, j in itertools.product(range(3), range(SIDE), range(SIDE)):
             u, v = cell_range(box, e, work, 0, i), cell_range(box, e, work, 1, j)
             for label in (0, 1):
@@ -129,36 +138,30 @@ def test_cells_count_what_may_and_what_must_lie_in_them(lattice: HalfplaneLattic
                 ]
                 counted = work.counts[e, label, i, j]
                 if label:
-                    assert counted >= np.any(held, axis=0).sum()
+                    assert counted == np.any(held, axis=0).sum()
                 else:
-                    assert counted <= np.all(held, axis=0).sum()
-                # the corner is at most one lattice unit outside the cell
-                wider = [
-                    contains(lattice, box, e, a, b, mine)
-                    for a, b in itertools.product((u[0] - 1, u[1] + 1), (v[0] - 1, v[1] + 1))
-                ]
-                if label:
-                    assert counted <= np.any(wider, axis=0).sum()
-                else:
-                    assert counted >= np.all(wider, axis=0).sum()
+                    assert counted == np.all(held, axis=0).sum()
 
 
+@pytest.mark.parametrize("shortest", [1, 4 * SIDE])
 @pytest.mark.parametrize("edges", [1, 2, 3])
 @pytest.mark.parametrize("lattice", LATTICES, ids=lambda lattice: lattice.measure)
-def test_no_piece_is_above_its_cells_bound(lattice: HalfplaneLattice, edges: int) -> None:
+def test_no_piece_is_above_its_cells_bound(
+    lattice: HalfplaneLattice, edges: int, shortest: int
+) -> None:
     rng = np.random.default_rng(11 + edges)
     tight = 0
     for trial in range(60):
         points, labels = sample(trial)
         score = Score(3, -int(rng.integers(0, 60)), int(rng.integers(0, 20)))
         target = a_target(score, 0.3)
-        box = some_box(lattice, edges, rng)
+        box = some_box(lattice, edges, rng, shortest)
         work, _ = examined(lattice, points, labels, box)
         for _ in range(40):
             held = np.ones(len(points), dtype=bool)
             cells = []
             for e in range(edges):
-                i, j = (int(x) for x in rng.integers(0, SIDE, 2))
+                i, j = (int(rng.choice(np.flatnonzero(np.diff(ends)))) for ends in work.ends[e])
                 u0, u1 = cell_range(box, e, work, 0, i)
                 v0, v1 = cell_range(box, e, work, 1, j)
                 u, v = rng.integers(u0, u1 + 1), rng.integers(v0, v1 + 1)
@@ -205,13 +208,38 @@ def test_the_mass_is_the_sum_over_all_cells() -> None:
         assert 0 <= mix <= MIX
 
 
+@pytest.mark.parametrize("total", [False, True])
+@pytest.mark.parametrize("edges", [1, 2, 3])
+@pytest.mark.parametrize("lattice", LATTICES, ids=lambda lattice: lattice.measure)
+def test_a_box_of_one_piece_weighs_what_the_piece_does(
+    lattice: HalfplaneLattice, edges: int, total: bool
+) -> None:
+    """So a box is never too small to be halved and too loose to be accepted in."""
+    rng = np.random.default_rng(edges)
+    for trial in range(40):
+        points, labels = sample(trial)
+        score = Score(2, -int(rng.integers(0, 60)), int(rng.integers(0, 20)), total)
+        target = a_target(score, 0.3)
+        box = some_box(lattice, edges, rng)
+        box[1:12:2] = box[0:12:2] + 1
+        work, count = examined(lattice, points, labels, box)
+        held = np.ones(len(points), dtype=bool)
+        for e in range(edges):
+            held &= contains(lattice, box, e, box[4 * e], box[4 * e + 2], points)
+        value = score.value(int((held & labels).sum()), int((held & ~labels).sum()))
+        _, peak, volume = factorised_boxes.best_mix(target, box, work, MIX // 2)
+        assert (count, peak, volume) == (0, MIX * value, 1.0)
+        tables = make_tables(count_columns(counted(points, labels, D)), lattice.basis, 0)
+        assert factorised_boxes.widest_axis(tables, box, work.doubtful, count, -1) == -1
+
+
 def test_a_half_keeps_the_uncertain_examples_of_its_parent() -> None:
     """Charging the parent's list gives the same as looking at all examples again."""
     rng = np.random.default_rng(9)
     lattice = LATTICES[0]
     for trial in range(40):
         points, labels = sample(trial)
-        tables = make_tables(count_columns(points, labels, D), lattice.basis, 0)
+        tables = make_tables(count_columns(counted(points, labels, D)), lattice.basis, 0)
         box = some_box(lattice, 3, rng)
         work, count = examined(lattice, points, labels, box)
         half = box.copy()
@@ -226,14 +254,16 @@ def test_a_half_keeps_the_uncertain_examples_of_its_parent() -> None:
 
 def test_too_many_uncertain_examples_are_refused() -> None:
     rng = np.random.default_rng(1)
-    points = rng.integers(0, D + 1, (factorised_boxes.MOST + 2000, 2))
+    points = rng.integers(0, D + 1, (2000, 2))
     labels = rng.random(len(points)) < 0.5
     lattice = LATTICES[0]
     box = np.zeros(16, dtype=np.int64)
     box[:4] = (0, D << lattice.bits, 0, D << lattice.bits)
     box[SHEETS] = pack_sheets((0,))
     _, count = examined(lattice, points, labels, box)
-    assert count == -1
+    assert count > 200
+    assert examined(lattice, points, labels, box, count)[1] == count
+    assert examined(lattice, points, labels, box, count - 1)[1] == -1
 
 
 def test_a_factorised_box_without_admitted_points_weighs_nothing() -> None:

@@ -5,6 +5,7 @@ from itertools import count
 
 import numpy as np
 import pytest
+from counted import counted
 
 from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners.arrangement_selection import halfplane_classes
@@ -81,7 +82,9 @@ def search(
 ) -> BestPiece:
     positives = int(labels.sum())
     objective = gain_less_loss(role, weight, positives, len(labels) - positives)
-    return best_piece(points, labels, lattice, PIECES[role], objective, **limits)
+    return best_piece(
+        counted(points, labels, lattice.d), lattice, PIECES[role], objective, **limits
+    )
 
 
 @pytest.mark.parametrize("weight", WEIGHTS)

@@ -104,3 +104,8 @@ def test_wrong_entries_are_refused(entry: tuple[float, ...], said: str) -> None:
 def test_entries_of_another_shape_are_refused() -> None:
     with pytest.raises(ValueError, match=r"shape \(m, 4\)"):
         GridCounts.of_entries([[1, 2, 1]], 4)
+
+
+def test_labels_must_match_points() -> None:
+    with pytest.raises(ValueError, match="as many labels as points"):
+        GridCounts.of_examples(np.zeros((4, 2), dtype=np.int64), np.zeros(3, dtype=bool), 3)

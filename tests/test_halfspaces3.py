@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from counted import counted
 from scipy import optimize, stats
 
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3, spanning_fours
@@ -112,7 +113,7 @@ def test_scores_are_those_of_each_member(rule: str, size: int) -> None:
     sets = tuple((n,) for n in lattice.normals)
     if size == 4:
         sets = spanning_fours(lattice.normals)[::60]  # type: ignore[assignment]
-    found = halfspaces3._values(lattice, sets, points, labels, score)
+    found = halfspaces3._values(lattice, sets, counted(points, labels, 3), score)
     values = np.concatenate([each.ravel() for each in found])
     assert values.tolist() == brute(lattice, sets, points, labels, score)[1].tolist()
 
@@ -142,9 +143,8 @@ def test_halfspaces_follow_the_enumerated_law(reach: int) -> None:
     weights = np.exp(0.4 * (values - values.max()))
     law = dict(zip(pieces, weights / weights.sum(), strict=True))
     source, selection = SeededRandom(4), HalfspaceSelection3(lattice)
-    drawn = Counter(
-        selection.select(points, labels, score, 0.4, source).piece for _ in range(DRAWS)
-    )
+    counts = counted(points, labels, 2)
+    drawn = Counter(selection.select(counts, score, 0.4, source).piece for _ in range(DRAWS))
     assert_law(drawn, law, DRAWS)
 
 
@@ -160,7 +160,8 @@ def test_simplices_follow_the_enumerated_law(monkeypatch: pytest.MonkeyPatch) ->
     weights = np.exp(0.5 * (values - values.max()))
     law = dict(zip(pieces, weights / weights.sum(), strict=True))
     source, selection = SeededRandom(6), SimplexSelection3(lattice)
-    drawn = Counter(selection.select(points, labels, score, 0.5, source).piece for _ in range(2500))
+    counts = counted(points, labels, 2)
+    drawn = Counter(selection.select(counts, score, 0.5, source).piece for _ in range(2500))
     assert_law(drawn, law, 2500)
 
 
@@ -174,7 +175,7 @@ def test_one_example_moves_no_probability_by_more_than_eta() -> None:
     def law(xyz: np.ndarray, y: np.ndarray) -> np.ndarray:
         positives = int(y.sum())
         score = set_cover_score("conjunction", k, noisy, positives, len(y) - positives)
-        found = halfspaces3._values(lattice, sets, xyz, y, score)
+        found = halfspaces3._values(lattice, sets, counted(xyz, y, 1), score)
         weights = np.exp(eta / k * np.concatenate([each.ravel() for each in found]))
         return weights / weights.sum()
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
+from counted import counted
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
@@ -158,7 +159,11 @@ def test_one_example_moves_one_cell_by_one_and_every_cell_has_noise_of_its_own(
     cells, labels = rng.integers(0, 9, 30), rng.random(30) < 0.5
 
     def counts(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        return noisy_cells(cells[rows], labels[rows], 9, Fraction(3, 2), SeededRandom(0))
+        # an entry an example: two on one point are in one cell
+        places = np.column_stack([rows, rows])
+        return noisy_cells(
+            counted(places, labels[rows], 29), cells[rows], 9, Fraction(3, 2), SeededRandom(0)
+        )
 
     whole = counts(np.arange(30))
     for i in range(30):

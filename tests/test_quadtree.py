@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
+from counted import counted
 from numpy.typing import NDArray
 
 import assets
@@ -159,7 +160,7 @@ def drawn_law(
     while True:
         asked, chance = 0, 1.0
         labels = table[:, 2] == 1
-        leaves = grow(table[:, :2], labels, d, scale, decay, SeededRandom(0))
+        leaves = grow(counted(table[:, :2], labels, d), scale, decay, SeededRandom(0))
         boxes: Iterator[Box] = (tuple(box) for box in leaves.boxes.tolist())  # type: ignore[misc]
         law[frozenset(boxes)] = chance
         while answers and answers[-1]:
@@ -328,9 +329,10 @@ def majority(difference: int, one: int, scale: Fraction) -> float:
 @pytest.mark.parametrize("seed", range(3))
 def test_leaves_hold_every_grid_point_once_and_own_their_examples(d: int, seed: int) -> None:
     points, labels = sample(900, d, seed)
-    leaves = grow(points, labels == 1, d, Fraction(1, 2), 1, SeededRandom(seed))
+    counts = counted(points, labels, d)
+    leaves = grow(counts, Fraction(1, 2), 1, SeededRandom(seed))
     tiles = [Tile(d, *box) for box in leaves.boxes.tolist()]
-    np.testing.assert_array_equal(TileIndex.of(tiles).find(points), leaves.owner)
+    np.testing.assert_array_equal(TileIndex.of(tiles).find(counts.points), leaves.owner)
     assert len(tiles) > 1
 
 
@@ -340,10 +342,11 @@ def test_a_tile_of_one_point_is_never_split(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(quadtree, "_exceeds", always)
     points, labels = sample(50, 6, 1)
-    leaves = grow(points, labels == 1, 6, Fraction(1), 2, SeededRandom(0))
+    counts = counted(points, labels, 6)
+    leaves = grow(counts, Fraction(1), 2, SeededRandom(0))
     assert (leaves.boxes[:, :2] == leaves.boxes[:, 2:]).all()
     assert len(np.unique(leaves.boxes, axis=0)) == 49
-    np.testing.assert_array_equal(leaves.boxes[leaves.owner][:, :2], points)
+    np.testing.assert_array_equal(leaves.boxes[leaves.owner][:, :2], counts.points)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -7,6 +7,7 @@ import weakref
 
 import numpy as np
 import pytest
+from counted import counted
 
 from geometry.halfplane import HalfplaneLattice
 from learners import strands
@@ -29,7 +30,7 @@ def select(kind: str, watch: object, rate: float = 0.05) -> object:
     points, labels = sample()
     score = set_cover_score("disjunction", 2, 300, int(labels.sum()), int((~labels).sum()))
     selection = EnvelopeSelection(HalfplaneLattice(64), kind)  # type: ignore[arg-type]
-    return selection.select(points, labels, score, rate, SeededRandom(5), watch)  # type: ignore
+    return selection.select(counted(points, labels, 64), score, rate, SeededRandom(5), watch)  # type: ignore
 
 
 @pytest.mark.parametrize(("kind", "size"), [("halfplane", 1), ("triangle", 3)])

@@ -9,8 +9,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from counted import counted
 from numpy.typing import NDArray
 
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.accounting import after_arithmetic, halve_for_replacement, selection_account
 from learners.randomness import RandomSource, SeededRandom
@@ -102,21 +104,18 @@ class Script:
     pieces: Sequence[Piece]
     lattice: HalfplaneLattice = LATTICE
     piece: PieceKind = "triangle"
-    asked: list[tuple[NDArray[np.int64], NDArray[np.bool_], Score, float]] = field(
-        default_factory=list
-    )
+    asked: list[tuple[GridCounts, Score, float]] = field(default_factory=list)
 
     def select(
         self,
-        points: NDArray[np.int64],
-        labels: NDArray[np.bool_],
+        counts: GridCounts,
         score: Score,
         rate: float,
         source: RandomSource,
         watch: Watch | None = None,
     ) -> Selected:
         piece = self.pieces[len(self.asked)]
-        self.asked.append((points.copy(), labels.copy(), score, rate))
+        self.asked.append((counts, score, rate))
         return Selected(piece, SelectionProgress(5, 7, -1.5))
 
 
@@ -148,8 +147,9 @@ def run(
 ) -> tuple[Script, list[StepRecord], NDArray[np.int64], NDArray[np.bool_]]:
     points, labels = sample(seed)
     script = Script(random_pieces(seed, plan.steps, 3 if role == "disjunction" else 1))
+    counts = counted(points, labels, LATTICE.d)
     stream = private_steps(
-        points, labels, role=role, k=k, budget=plan, selection=script, source=SeededRandom(seed)
+        counts, role=role, k=k, budget=plan, selection=script, source=SeededRandom(seed)
     )
     return script, list(stream), points, labels
 
@@ -164,9 +164,11 @@ def test_the_books_agree_with_brute_force(role: Role, seed: int) -> None:
     predicted = [role == "conjunction"] * len(points)
     assert [record.step for record in records] == [1, 2, 3, 4]
     for piece, record, asked in zip(script.pieces, records, script.asked, strict=True):
-        shown, marks, score, rate = asked
-        assert shown.tolist() == points[alive].tolist()
-        assert marks.tolist() == labels[alive].tolist()
+        shown, score, rate = asked
+        expected = counted(points[alive], labels[alive], LATTICE.d)
+        assert shown.points.tolist() == expected.points.tolist()
+        assert shown.labels.tolist() == expected.labels.tolist()
+        assert shown.amounts.tolist() == expected.amounts.tolist()
         assert rate == plan.eta / 2
         positives = sum(bool(labels[i]) for i in alive)
         negatives = len(alive) - positives
@@ -236,13 +238,14 @@ def _value(
 def test_thresholds_are_the_gain_less_the_margin_plus_integer_laplace_noise(role: Role) -> None:
     plan = budget(epsilon=4.0, steps=2)
     points, labels = sample(5, n=41)
+    counts = counted(points, labels, LATTICE.d)
     assert labels.sum() not in (0, 41)
     gain = int(labels.sum()) if role == "disjunction" else int((~labels).sum())
     pieces = random_pieces(5, 2, 1)
     noise = []
     for seed in range(1500):
         stream = private_steps(
-            points, labels, role=role, k=1, budget=plan, selection=Script(pieces),
+            counts, role=role, k=1, budget=plan, selection=Script(pieces),
             source=SeededRandom(seed),
         )  # fmt: skip
         threshold = next(stream).release.threshold
@@ -250,10 +253,10 @@ def test_thresholds_are_the_gain_less_the_margin_plus_integer_laplace_noise(role
         noise.append(threshold - gain + plan.margin)
     p = math.exp(-1 / plan.scale)
     reach = 8
-    counts = np.bincount(np.clip(noise, -reach, reach) + reach, minlength=2 * reach + 1)
+    seen = np.bincount(np.clip(noise, -reach, reach) + reach, minlength=2 * reach + 1)
     law = np.array([(1 - p) / (1 + p) * p ** abs(z) for z in range(-reach, reach + 1)])
     law[0] = law[-1] = p**reach / (1 + p)
-    chi_square = float(((counts - 1500 * law) ** 2 / (1500 * law)).sum())
+    chi_square = float(((seen - 1500 * law) ** 2 / (1500 * law)).sum())
     assert chi_square < 2 * reach + 5 * math.sqrt(4 * reach)
 
 
@@ -266,8 +269,7 @@ def test_the_number_of_steps_does_not_depend_on_the_examples(role: Role) -> None
         script = Script(pieces)
         records = list(
             private_steps(
-                points,
-                labels,
+                counted(points, labels, LATTICE.d),
                 role=role,
                 k=2,
                 budget=plan,
@@ -291,8 +293,8 @@ def test_nothing_is_drawn_before_a_step_is_asked_for() -> None:
 
     points, labels = sample(1)
     stream = private_steps(
-        points, labels, role="disjunction", k=1, budget=budget(), selection=Script([]),
-        source=Sealed(),
+        counted(points, labels, LATTICE.d), role="disjunction", k=1, budget=budget(),
+        selection=Script([]), source=Sealed(),
     )  # fmt: skip
     with pytest.raises(AssertionError, match="drew early"):
         next(stream)
@@ -309,7 +311,7 @@ def test_what_a_step_releases_has_no_private_field() -> None:
 
 
 def test_the_curators_cover_needs_no_examples() -> None:
-    cover = Cover(np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.bool_), "disjunction")
+    cover = Cover(counted(np.zeros((0, 2)), np.zeros(0), LATTICE.d), "disjunction")
     selected = Selected(random_pieces(1, 1, 3)[0], SelectionProgress(1, 1, 0.0))
     books = cover.take(selected, Score(2, -4, 0), 0.0)
     assert (books.empirical_error, books.positives_alive, books.score) == (0.0, 0, -2.0)

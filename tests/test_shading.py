@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import shapely
+from counted import counted, of_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -106,9 +107,11 @@ def test_cells_have_the_law_of_the_arrangement_selection(measure: str, role: str
     selection = ArrangementSelection(q.lattice, "halfplane")
     law: Counter[tuple[bool, ...]] = Counter()
     values = {}
-    for outcome in selection.law(q.points, q.labels, q.score, q.rate):
-        law[outcome.inside] += outcome.probability
-        values[outcome.inside] = outcome.value / q.score.k
+    counts = counted(q.points, q.labels, q.lattice.d)
+    for outcome in selection.law(counts, q.score, q.rate):
+        inside = of_rows(outcome.inside, counts, q.points)
+        law[inside] += outcome.probability
+        values[inside] = outcome.value / q.score.k
     drawn: Counter[tuple[bool, ...]] = Counter()
     for sheet, polygon, cell_score, probability in cells_of(shade(q)):
         point = polygon.representative_point()

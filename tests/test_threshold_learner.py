@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
+from counted import counted
 from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice
@@ -65,7 +66,7 @@ def test_mistakes_are_counted_for_every_threshold(direction: Direction) -> None:
     rng = np.random.default_rng(3)
     points, labels = rng.integers(0, 13, (80, 2)), rng.random(80) < 0.4
     expected = [np.count_nonzero(held(direction, t, points) != labels) for t in range(13)]
-    assert threshold_mistakes(points, labels, 12, direction).tolist() == expected
+    assert threshold_mistakes(counted(points, labels, 12), direction).tolist() == expected
 
 
 def hypotheses(direction: Direction | None, d: int) -> list[tuple[Direction, int]]:

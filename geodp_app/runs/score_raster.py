@@ -27,6 +27,7 @@ from geometry.counting import (
     line_row,
     make_tables,
 )
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 
 #: Lines that one pixel may need: the moving one and two others, for each label.
@@ -66,9 +67,10 @@ def count_raster(
     admitted : ndarray of bool, shape (resolution, resolution)
         Whether the lattice point carries base measure; counts are 0 where it does not.
     """
-    # fresh copies: compiled loops know one kind of array
-    totals = count_columns(np.array(points, dtype=np.int64), np.array(labels, bool), lattice.d)
-    tables = make_tables(totals, lattice.basis, 0)
+    examples = GridCounts.of_examples(
+        np.asarray(points, dtype=np.int64), np.asarray(labels, dtype=np.bool_), lattice.d
+    )
+    tables = make_tables(count_columns(examples), lattice.basis, 0)
     fixed = np.full((2, 3), -1, dtype=np.int64)
     for row, other in zip(fixed, others, strict=False):
         row[:] = other.sheet, other.u, other.v

@@ -31,6 +31,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import Relation
 from learners.estimator import Estimator, check_count
@@ -336,7 +337,7 @@ class StabilityLearner(Estimator):
         started = time.perf_counter()
         release = final.fit(*known, watch=watch).release_
         assert isinstance(release, CoverRelease)
-        cover = Cover(points, labels, self.role)
+        cover = Cover(GridCounts.of_examples(points, labels, self.grid), self.role)
         score = mistakes_score(int(np.count_nonzero(labels)))
         count = len(release.pieces)
         for step, piece in enumerate(release.pieces, start=1):

@@ -1,0 +1,168 @@
+"""What the learners by private set cover share: parameters, budget and sampler of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+from geometry.grid_counts import MOST_EXAMPLES, GridCounts
+from geometry.halfplane import HalfplaneLattice, Measure
+from learners.accounting import Neighbours, PrivacySpent
+from learners.arrangement_selection import ArrangementSelection
+from learners.envelope_selection import EnvelopeSelection
+from learners.estimator import CountedEstimator, check_count
+from learners.randomness import open_source
+from learners.records import StepRecord
+from learners.selection import PieceKind, Sampler, Selection, Watch
+from learners.set_cover import default_steps, plan_budget, private_steps, theorem_steps
+
+SelectionName = Literal["envelope", "arrangement"]
+
+
+class CoverEstimator(CountedEstimator):
+    """What learners by private set cover share: checks, budget, and the stream of steps."""
+
+    k: int | None
+    epsilon: float
+    delta: float
+    n_steps: int | None
+    beta: float
+    neighbours: Neighbours
+    seed: int | None
+
+    def _cover(
+        self,
+        counts: GridCounts,
+        make: Callable[[], Sampler],
+        watch: Watch | None,
+    ) -> tuple[Iterator[StepRecord], tuple[tuple[str, Any], ...], PrivacySpent]:
+        """The run, its public parameters, and what it spends.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, or k is too large for so many examples.
+        """
+        if self.k is None:
+            raise ValueError("k is missing: give the number of pieces")
+        k = check_count("k", self.k)
+        n_steps = self._step_count(k)
+        if not 0 < self.beta < 1:
+            raise ValueError(f"beta must lie strictly between 0 and 1, got {self.beta}")
+        if k * counts.n > MOST_EXAMPLES:
+            raise ValueError(
+                f"k = {k} pieces and so many examples make scores beyond {MOST_EXAMPLES}, where "
+                "arithmetic is exact: use a smaller k, or fewer examples"
+            )
+        source = open_source(self.seed)
+        budget = plan_budget(
+            self.epsilon, self.delta, n_steps, self.beta, self.neighbours, source.private
+        )
+        stream = private_steps(
+            counts,
+            role=self.role,
+            k=k,
+            budget=budget,
+            selection=make(),
+            source=source,
+            watch=watch,
+        )
+        parameters = (("k", k), ("steps", n_steps), ("beta", self.beta))
+        return stream, parameters, budget.spent
+
+    def _step_count(self, k: int) -> int:
+        if self.n_steps is not None:
+            return check_count("the number of steps", self.n_steps)
+        return default_steps(k)
+
+
+class PrivateSetCover(CoverEstimator):
+    """The private set-cover learner; its two named forms fix the role and the piece.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        Privacy of the whole run.
+    k : int
+        Pieces of a good hypothesis: triangles that cover the region, or edges of the convex
+        polygon.
+    grid : int
+        d: examples have integer coordinates in 0..d.
+    n_steps : int, optional
+        Steps m of the run, one piece each.  By default 1 for k = 1, else 3k, or with `alpha`
+        the source's ceil(2k ln(2/alpha)).
+    alpha : float, optional
+        Error aimed at, in (0, 1): only chooses the number of steps.
+    beta : float
+        Probability, in (0, 1), with which some noisy count may exceed the true one.
+    neighbours : {"add-remove", "replace-one"}
+    measure : {"chord", "paper"}
+        Base measure of the dual plane, see :class:`geometry.halfplane.HalfplaneLattice`.
+    selection : {"envelope", "arrangement"}
+        The sampler: both draw from the same law, the second only for tiny samples.
+    seed : int, optional
+        Makes the run reproducible and therefore not private; the release says so.
+
+    Attributes
+    ----------
+    release_ : Release
+        What may be published.
+    """
+
+    piece: PieceKind
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        k: int | None = 4,
+        grid: int = 1024,
+        n_steps: int | None = None,
+        alpha: float | None = None,
+        beta: float = 0.1,
+        neighbours: Neighbours = "add-remove",
+        measure: Measure = "chord",
+        selection: SelectionName = "envelope",
+        seed: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.k = k
+        self.grid = grid
+        self.n_steps = n_steps
+        self.alpha = alpha
+        self.beta = beta
+        self.neighbours = neighbours
+        self.measure = measure
+        self.selection = selection
+        self.seed = seed
+
+    def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
+        lattice = HalfplaneLattice(self.grid, self.measure)
+        stream, parameters, spent = self._cover(
+            counts, lambda: make_selection(self.selection, lattice, self.piece), watch
+        )
+        return self._publish(stream, lattice, parameters, lambda _: spent)
+
+    def _step_count(self, k: int) -> int:
+        if self.n_steps is not None or self.alpha is None:
+            return super()._step_count(k)
+        if not 0 < self.alpha < 1:
+            raise ValueError(f"alpha must lie strictly between 0 and 1, got {self.alpha}")
+        return theorem_steps(k, self.alpha)
+
+
+def make_selection(name: str, lattice: HalfplaneLattice, piece: PieceKind) -> Selection:
+    """The sampler of that name.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if name == "envelope":
+        return EnvelopeSelection(lattice, piece)
+    if name == "arrangement":
+        return ArrangementSelection(lattice, piece)
+    raise ValueError(f"unknown selection {name!r}: use 'envelope' or 'arrangement'")

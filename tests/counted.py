@@ -1,0 +1,24 @@
+"""Examples of a test, counted as the learners' engine takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from geometry.grid_counts import GridCounts
+
+
+def counted(points: Any, labels: Any, d: int) -> GridCounts:
+    """Rows on the grid 0..d, counted."""
+    rows = np.asarray(points, dtype=np.int64)
+    return GridCounts.of_examples(rows, np.asarray(labels, dtype=np.bool_), d)
+
+
+def of_rows(inside: Sequence[bool], counts: GridCounts, points: Any) -> tuple[bool, ...]:
+    """What is said of each entry, said of each row: entries of one point agree."""
+    of_point: dict[tuple[int, ...], bool] = {}
+    for point, held in zip(counts.points.tolist(), inside, strict=True):
+        assert of_point.setdefault(tuple(point), held) == held
+    return tuple(of_point[tuple(point)] for point in np.asarray(points).tolist())
