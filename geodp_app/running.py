@@ -5,26 +5,23 @@ Some learners take the counts of a table as well as examples one by one: :func:`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
-
-import numpy as np
 
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples
 from geodp_app.progress import ProgressBar
 from geodp_app.table_counts import TableCounts
-from geometry.grid_counts import GridCounts
 from learners.conic_union import DiscUnionLearner, EllipseUnionLearner
 from learners.convex_polygon import ConvexPolygonLearner
-from learners.estimator import Estimator
+from learners.estimator import CountedEstimator
 from learners.polygon_union import PolygonUnionLearner
 from learners.records import Release, StepRecord
 from learners.selection import SelectionProgress
 from learners.stability.stability_learner import StabilityLearner
 from learners.threshold_learner import ThresholdLearner
 
-_LEARNERS: dict[str, Callable[..., Estimator]] = {
+_LEARNERS: dict[str, type[Any]] = {
     "union": PolygonUnionLearner,
     "convex": ConvexPolygonLearner,
     "threshold": ThresholdLearner,
@@ -33,13 +30,10 @@ _LEARNERS: dict[str, Callable[..., Estimator]] = {
     "ellipses": EllipseUnionLearner,
 }
 
-#: Learners that get the rows that counts stand for.
-_EXPANDED = ("union", "convex")
-
 
 def takes_counts(name: str) -> bool:
     """Whether a learner can be given the counts of a table."""
-    return hasattr(_LEARNERS[name], "steps_counts") or name in _EXPANDED
+    return issubclass(_LEARNERS[name], CountedEstimator)
 
 
 def run_learner(
@@ -74,7 +68,7 @@ def run_learner(
     model = _LEARNERS[name](grid=sample.frame.d, **parameters)
     try:
         if isinstance(sample, TableCounts):
-            stream = _steps_of_counts(model, sample.counts, show)
+            stream: Iterator[StepRecord] = model.steps_counts(sample.counts, watch=show)
         else:
             stream = model.steps(sample.points, sample.labels, watch=show)
     except ValueError as error:
@@ -86,15 +80,3 @@ def run_learner(
             if record.step < record.steps:
                 show()
     return model.release_, records
-
-
-def _steps_of_counts(
-    model: Any, counts: GridCounts, watch: Callable[..., None]
-) -> Iterator[StepRecord]:
-    """The same stream, of counts."""
-    if hasattr(model, "steps_counts"):
-        stream: Iterator[StepRecord] = model.steps_counts(counts, watch=watch)
-        return stream
-    rows = np.repeat(np.arange(len(counts)), counts.amounts)
-    stream = model.steps(counts.points[rows], counts.labels[rows].astype(np.int64), watch=watch)
-    return stream
