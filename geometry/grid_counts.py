@@ -86,8 +86,9 @@ class GridCounts:
         """The entries that `kept` marks, bool of shape (m,), or numbers, rising."""
         # numbers of rows are much faster than a mask of them
         rows = np.flatnonzero(kept) if kept.dtype == np.bool_ else kept
-        points, labels, amounts = self.points, self.labels, self.amounts
-        return GridCounts(self.d, points.take(rows, axis=0), labels.take(rows), amounts.take(rows))
+        return GridCounts(
+            self.d, self.points.take(rows, axis=0), self.labels.take(rows), self.amounts.take(rows)
+        )
 
     def by_group(self, group: NDArray[np.int64], count: int) -> NDArray[np.int64]:
         """Examples of each label in each group of entries, int64 of shape (2, count).
