@@ -323,12 +323,17 @@ def _add_boxes(
     search: Search,
     starts: Iterable[tuple[Edge, ...]],
 ) -> None:
-    for edges in starts:
-        box = np.zeros(15, dtype=np.int64)
-        for e, (_, rectangle) in enumerate(edges):
-            box[4 * e : 4 * e + 4] = rectangle
-        box[_SHEETS] = _pack_sheets([sheet for sheet, _ in edges])
-        _add_box(objective, tables, search, box)
+    each = list(starts)
+    if not each:
+        return
+    boxes = np.zeros((len(each), 15), dtype=np.int64)
+    edges = len(each[0])
+    boxes[:, : 4 * edges] = np.array(
+        [[end for _, rectangle in box for end in rectangle] for box in each]
+    )
+    sheets = np.array([[sheet for sheet, _ in box] for box in each], dtype=np.int64)
+    boxes[:, _SHEETS] = _pack_sheets((0,) * edges) + sheets @ (1 << 3 * np.arange(edges))
+    _add_all(objective, tables, search, boxes)
 
 
 def _greatest_bound(search: Search) -> int:
@@ -442,6 +447,13 @@ def _add_box(objective, tables, search, box):
     if box[_BOUND] > search.best[0]:
         _keep(search, search.tally[_KEPT], box)
         search.tally[_KEPT] += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_all(objective, tables, search, boxes):
+    """Append starting boxes, each if it can beat the best piece."""
+    for i in range(len(boxes)):
+        _add_box(objective, tables, search, boxes[i])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
