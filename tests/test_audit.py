@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from counted import counted
 from scipy import stats
 
 import learners.conjunction
@@ -214,7 +215,7 @@ class BestSoFar(ThresholdLearner):
             return super().fit(X, y, watch=impatient)
         except Cancelled:
             lattice = HalfplaneLattice(self.grid)
-            mistakes = threshold_mistakes(X, y.astype(bool), self.grid, "right")
+            mistakes = threshold_mistakes(counted(X, y, self.grid), "right")
             piece = (threshold_halfplane(lattice, "right", int(np.argmin(mistakes))),)
             spent = threshold_spent(self.epsilon, self.neighbours, True)
             name = type(self).__name__
