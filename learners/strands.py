@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -58,6 +59,16 @@ STRANDS = 2
 
 #: Threads for all strands but one, which the caller's thread runs.
 _POOL = ThreadPoolExecutor(STRANDS - 1, thread_name_prefix="strand")
+
+
+def _renew_pool() -> None:
+    global _POOL
+    _POOL = ThreadPoolExecutor(STRANDS - 1, thread_name_prefix="strand")
+
+
+if hasattr(os, "register_at_fork"):
+    # a forked process has its parent's pool, but not the threads: it would wait for ever
+    os.register_at_fork(after_in_child=_renew_pool)
 
 #: Work between two looks at the watch, in units of about a microsecond.
 _WORK_PER_CALL = 20_000

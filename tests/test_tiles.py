@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
 from fractions import Fraction
 from typing import Any
 
@@ -251,3 +253,21 @@ def test_a_cancelled_run_releases_nothing() -> None:
 
 def test_the_frame_of_a_tile_is_no_larger_than_needed() -> None:
     assert fitted(tiles=3).release_.lattice == HalfplaneLattice(21)
+
+
+def _learns(n: int) -> None:
+    points = np.arange(2 * n).reshape(n, 2) % 17
+    PolygonUnionLearner(grid=16, seed=1).fit(points, points[:, 0] > 8)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_process_forked_after_a_run_can_learn_too() -> None:
+    """It has no threads of its parent's and must not wait for them."""
+    _learns(40)
+    child = multiprocessing.get_context("fork").Process(target=_learns, args=(40,))
+    child.start()
+    child.join(60)
+    hangs = child.is_alive()
+    child.kill()
+    assert not hangs
+    assert child.exitcode == 0
