@@ -328,7 +328,11 @@ def test_ctrl_c_on_a_terminal_ends_with_130_and_no_file(run, tmp_path):
     argv = ["learn", run / "p.csv", "--k", 40, "--steps", 4000, "-o", tmp_path / "l.geojson"]
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "geodp_app", *map(str, argv)], cwd=ROOT, stderr=theirs
+        [sys.executable, "-m", "geodp_app", *map(str, argv)],
+        cwd=ROOT,
+        stderr=theirs,
+        # a job in the background ignores it, and hands that on
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(theirs)
     shown = b""

@@ -162,7 +162,11 @@ def test_ctrl_c_stops_the_engine_at_once(tmp_path):
     argv = ["learn", "--table", f"duckdb:{tmp_path}/p.db::r", "-o", tmp_path / "l.geojson"]
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "geodp_app", *map(str, argv)], cwd=ROOT, stderr=theirs
+        [sys.executable, "-m", "geodp_app", *map(str, argv)],
+        cwd=ROOT,
+        stderr=theirs,
+        # a job in the background ignores it, and hands that on
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(theirs)
     shown = b""
