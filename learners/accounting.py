@@ -36,6 +36,11 @@ Neighbours = Literal["add-remove", "replace-one"]
 #: What a statement may be about; "replace-label" protects labels only: points and n are public.
 Relation = Literal["add-remove", "replace-one", "replace-label"]
 
+#: Nats per example that are used at most, whatever epsilon would allow: a rate below the granted
+#: one is as private and more.  Beyond it a draw gains nothing but the time to rule out every piece
+#: with one mistake more, which are e^16 times less likely each.
+MOST_RATE = 16.0
+
 #: Bound on |ln(actual law / stated law)| of one selection's draw.
 ARITHMETIC = 2.0**-38
 

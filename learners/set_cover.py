@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
 from learners.accounting import (
+    MOST_RATE,
     Neighbours,
     PrivacySpent,
     after_arithmetic,
@@ -108,6 +109,7 @@ def plan_budget(
     epsilon_noise = NOISE_SHARE * inner_epsilon
     left, left_delta = after_arithmetic(inner_epsilon - epsilon_noise, inner_delta, steps)
     account = selection_account(left, left_delta, steps)
+    eta = min(account.eta, MOST_RATE)
     scale = noise_scale(epsilon_noise, steps)
     spent = PrivacySpent(
         epsilon=epsilon,
@@ -115,13 +117,13 @@ def plan_budget(
         neighbours=neighbours,
         epsilon_noise=epsilon_noise,
         epsilon_selection=inner_epsilon - epsilon_noise,
-        eta=account.eta,
+        eta=eta,
         steps=steps,
         account=account.name,
         private=private,
     )
     margin = math.ceil(float(scale) * math.log(steps / beta))
-    return Budget(steps, scale, margin, account.eta, spent)
+    return Budget(steps, scale, margin, eta, spent)
 
 
 def private_steps(

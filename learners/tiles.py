@@ -33,6 +33,7 @@ from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile, TileIndex
 from learners.accounting import (
     LEAST_DELTA,
+    MOST_RATE,
     Neighbours,
     PrivacySpent,
     after_arithmetic,
@@ -105,6 +106,7 @@ def plan_tiles(
     epsilon_noise = COUNT_SHARE * inner if counted else 0.0
     # an example lies in one tile: one draw is off
     eta, _ = after_arithmetic(inner - epsilon_noise, inner_delta, 1)
+    eta = min(eta, MOST_RATE)
     scale = noise_scale(epsilon_noise, 1) if counted else None
     return TileBudget(scale, eta, epsilon, epsilon_noise, neighbours, private)
 

@@ -14,10 +14,17 @@ import shapely
 
 from geometry.halfplane import HalfplaneLattice
 from learners import PolygonUnionLearner
-from learners.accounting import ARITHMETIC, LEAST_DELTA, halve_for_replacement, spent_after
+from learners.accounting import (
+    ARITHMETIC,
+    LEAST_DELTA,
+    MOST_RATE,
+    halve_for_replacement,
+    spent_after,
+)
 from learners.randomness import SeededRandom
 from learners.records import MosaicRelease, Release, TileStep
 from learners.selection import Cancelled
+from learners.set_cover import plan_budget
 from learners.tiles import MOST_PER_SIDE, noisy_count, plan_tiles, tiles_per_side
 
 
@@ -54,6 +61,20 @@ def test_count_and_one_tile_spend_no_more_than_epsilon(
 
 def test_delta_pays_for_neglected_events_only() -> None:
     assert fitted(tiles=2).privacy_.delta == LEAST_DELTA
+
+
+def test_no_rate_is_above_the_greatest_that_is_used() -> None:
+    """And labels by chance no longer keep a draw with a huge epsilon busy for minutes."""
+    for counted in (True, False):
+        budget = plan_tiles(1000.0, 1e-6, "add-remove", private=True, counted=counted)
+        assert budget.eta == MOST_RATE
+        assert budget.spent(4).eta == MOST_RATE
+    assert plan_budget(1e6, 1e-6, 2, 0.1, "add-remove", private=True).eta == MOST_RATE
+    rng = np.random.default_rng(1)
+    points, labels = rng.integers(0, 65, (200, 2)), rng.integers(0, 2, 200)
+    model = PolygonUnionLearner(grid=64, epsilon=1000.0, seed=1).fit(points, labels)
+    assert model.privacy_ is not None
+    assert model.privacy_.eta == MOST_RATE
 
 
 def test_one_tile_costs_as_much_as_all() -> None:
