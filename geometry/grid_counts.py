@@ -206,9 +206,11 @@ class GridCounts:
         if rows.size == 0:
             rows = np.zeros((0, dimensions + 2), dtype=np.int64)
         if rows.ndim != 2 or rows.shape[1] != dimensions + 2:
+            # without the number of entries, which is private
+            columns = f"{rows.shape[1]} columns" if rows.ndim == 2 else f"{rows.ndim} dimensions"
             raise ValueError(
-                f"entries must have shape (m, {dimensions + 2}), {', '.join(names)}, count: "
-                f"{rows.shape}"
+                f"entries must have shape (m, {dimensions + 2}), {', '.join(names)}, count, "
+                f"not {columns}"
             )
         rows = _whole("entry", rows)
         for column, name in enumerate(names):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from operator import index
 from typing import Any, Self
 
 import numpy as np
@@ -128,17 +129,21 @@ class Estimator(WithParameters, ABC):
 
     def _begin(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Forget the last run, and check the examples of the next; as :func:`check_examples`."""
-        self._forget()
+        self._start()
         points, labels = check_examples(X, y, self.grid, self.dimensions)
         names = column_names(X)
         if names is not None:
             self.feature_names_in_ = names
         return points, labels
 
-    def _forget(self) -> None:
+    def _start(self) -> None:
         # a run that is cancelled leaves nothing behind, nor the last run's release
         self.__dict__.pop("release_", None)
         self.__dict__.pop("feature_names_in_", None)
+        try:
+            index(self.grid)
+        except TypeError:
+            raise ValueError(f"grid must be a whole number, got {self.grid!r}") from None
 
     def _check_points(self, X: ArrayLike, release: Release) -> NDArray[np.int64]:
         check_column_names(X, getattr(self, "feature_names_in_", None))
@@ -241,7 +246,7 @@ class CountedEstimator(Estimator):
         self, counts: GridCounts | ArrayLike, *, watch: Watch | None = None
     ) -> Iterator[StepRecord]:
         """As :meth:`steps`, of counted examples; parameters and errors as in :meth:`fit_counts`."""
-        self._forget()
+        self._start()
         return self._run(GridCounts.of(counts, self.grid, self.dimensions), watch)
 
     def fit_counts(self, counts: GridCounts | ArrayLike, *, watch: Watch | None = None) -> Self:

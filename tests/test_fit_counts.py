@@ -340,3 +340,12 @@ def test_the_release_holds_public_numbers_only() -> None:
     parameters = Counter(name for name, _ in learner.release_.parameters)
     assert parameters == Counter(["tiles", "edges", "noisy_count"])
     assert dict(learner.release_.parameters)["noisy_count"] != 4321
+
+
+@pytest.mark.parametrize("grid", [16.5, "16", None])
+def test_a_grid_that_is_no_number_is_refused_for_rows_and_counts(grid: Any) -> None:
+    model = PolygonUnionLearner(grid=grid)
+    with pytest.raises(ValueError, match="grid must be a whole number, got"):
+        model.fit([[0, 1]], [1])
+    with pytest.raises(ValueError, match="grid must be a whole number, got"):
+        model.fit_counts([[0, 1, 1, 1]])

@@ -13,6 +13,7 @@ distance_test          algorithm 2: one query
 stable_queries         algorithm 3: queries online
 sample_and_aggregate   algorithm 4: chunks, their models and their votes
 query_settings         public numbers of chunks and halts (corollary 4.1)
+chunk_classifier       what classifiers by chunks share
 query_classifier       private classification queries, step by step
 label_private          algorithm 5, for any learners, in both modes
 stability_learner      algorithm 5 on the grid: polygons

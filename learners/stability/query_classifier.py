@@ -13,27 +13,20 @@ not depend on m, and grows with the root of T.  Settings with a promise:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.accounting import PrivacySpent, Relation
-from learners.estimator import check_count
-from learners.plain_estimator import PlainEstimator
+from learners.accounting import Relation
 from learners.randomness import open_source
-from learners.stability.query_settings import default_chunks
+from learners.stability.chunk_classifier import ChunkClassifier, open_mapper, plan_for
 from learners.stability.sample_and_aggregate import (
     ChunkModels,
-    Mapper,
-    assign_chunks,
     check_base,
     check_classes,
     same_examples,
-    train_chunks,
 )
 from learners.stability.sparse_vector import Constants, plan_sparse_vector
 from learners.stability.stable_queries import QueryRelease, StableQueries
@@ -67,50 +60,7 @@ class QueryRecord:
     diagnostics: QueryDiagnostics
 
 
-@dataclass(frozen=True, slots=True)
-class ClassifierRelease:
-    """What is public of the run whatever is asked.
-
-    Attributes
-    ----------
-    learner : str
-    parameters : tuple of (str, value)
-    privacy : PrivacySpent
-        Of all queries together.
-    """
-
-    learner: str
-    parameters: tuple[tuple[str, Any], ...]
-    privacy: PrivacySpent
-
-
-@dataclass(frozen=True, slots=True)
-class ClassifierDiagnostics:
-    """What only the curator may see.
-
-    Attributes
-    ----------
-    sizes : tuple of int
-        Records of each chunk.
-    failed : int
-        Chunks whose training raised an error.
-    """
-
-    sizes: tuple[int, ...]
-    failed: int
-
-
-@contextmanager
-def open_mapper(workers: int) -> Iterator[Mapper]:
-    """`map` for one worker, else that of as many threads; results come in order."""
-    if check_count("workers", workers) == 1:
-        yield map
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        yield pool.map
-
-
-class StableQueryClassifier(PlainEstimator):
+class StableQueryClassifier(ChunkClassifier):
     """(epsilon, delta)-private answers to classification queries, from any learner.
 
     Parameters
@@ -150,8 +100,6 @@ class StableQueryClassifier(PlainEstimator):
     >>> model.fit(X, X[:, 0] > 7).answer([[2, 3], [15, 3]]).tolist()
     [0, 1]
     """
-
-    release_: ClassifierRelease
 
     def __init__(
         self,
@@ -197,34 +145,12 @@ class StableQueryClassifier(PlainEstimator):
         self._begin()
         check_base(self.base)
         classes = check_classes(self.classes)
-        points, labels = _check_sample(X, y, classes)
+        sample = _check_sample(X, y, classes)
         source = open_source(self.seed)
-        budget = plan_sparse_vector(
-            self.epsilon,
-            self.delta,
-            queries=self.queries,
-            halts=self.halts,
-            constants=self.constants,
-            neighbours=self.neighbours,
-            private=source.private,
-        )
-        chunks = default_chunks(budget, self.chunks)
-        chunk = assign_chunks(len(points), chunks, source)
-        with open_mapper(self.workers) as mapper:
-            self._models = train_chunks(
-                self.base, points, labels, chunk, chunks, classes, mapper=mapper
-            )
+        budget = plan_for(self, plan_sparse_vector, source.private)
+        parameters = (("queries", budget.queries), ("halts", budget.halts))
+        self._train(sample, classes, budget, parameters, source)
         self._queries = StableQueries(budget, source)
-        parameters = (
-            ("queries", budget.queries),
-            ("halts", budget.halts),
-            ("chunks", chunks),
-            ("constants", self.constants),
-        )
-        self.release_ = ClassifierRelease(type(self).__name__, parameters, budget.spent)
-        self.diagnostics_ = ClassifierDiagnostics(
-            tuple(self._models.sizes.tolist()), self._models.failed
-        )
         return self
 
     def steps(self, X: ArrayLike) -> Iterator[QueryRecord]:
@@ -242,12 +168,7 @@ class StableQueryClassifier(PlainEstimator):
         NotFittedError
             Before :meth:`fit`.
         """
-        self._require_fitted()
-        points = np.asarray(X)
-        if len(points) > self._queries.queries_left:
-            raise ValueError(
-                f"{len(points)} points are too many: {self._queries.queries_left} queries are left"
-            )
+        points = self._asked(X)
         with open_mapper(self.workers) as mapper:
             counts = self._models.votes(points, mapper)
         return answer_votes(self._queries, counts, self._models)

@@ -13,21 +13,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from learners.accounting import Neighbours
-from learners.plain_estimator import PlainEstimator
+from learners.accounting import Relation
 from learners.randomness import open_source
-from learners.stability.query_classifier import (
-    ClassifierDiagnostics,
-    ClassifierRelease,
-    open_mapper,
-)
-from learners.stability.query_settings import default_chunks
-from learners.stability.sample_and_aggregate import (
-    assign_chunks,
-    check_base,
-    same_examples,
-    train_chunks,
-)
+from learners.stability.chunk_classifier import ChunkClassifier, open_mapper, plan_for
+from learners.stability.sample_and_aggregate import check_base, same_examples
 from learners.stability.soft_labels import (
     SoftQueries,
     SoftRecord,
@@ -38,7 +27,7 @@ from learners.stability.soft_labels import (
 from learners.stability.sparse_vector import Constants
 
 
-class StableSoftClassifier(PlainEstimator):
+class StableSoftClassifier(ChunkClassifier):
     """(epsilon, delta)-private predictions in [0, 1], from any learner.
 
     Parameters
@@ -66,7 +55,7 @@ class StableSoftClassifier(PlainEstimator):
         width: float = 0.1,
         chunks: int | None = None,
         constants: Constants = "tight",
-        neighbours: Neighbours = "add-remove",
+        neighbours: Relation = "add-remove",
         seed: int | None = None,
         workers: int = 1,
     ) -> None:
@@ -105,31 +94,11 @@ class StableSoftClassifier(PlainEstimator):
             row = int(np.flatnonzero(wrong)[0])
             raise ValueError(f"row {row}: label {labels[row]!r} is not in [0, 1]")
         source = open_source(self.seed)
-        budget = plan_soft_queries(
-            self.epsilon,
-            self.delta,
-            queries=self.queries,
-            halts=self.halts,
-            constants=self.constants,
-            neighbours=self.neighbours,
-            private=source.private,
-        )
-        chunks = default_chunks(budget, self.chunks)
-        chunk = assign_chunks(len(points), chunks, source)
-        with open_mapper(self.workers) as mapper:
-            models = train_chunks(
-                self.base, points, labels, chunk, chunks, np.array([0, 1]), mapper=mapper
-            )
-        self._models = models.models
+        budget = plan_for(self, plan_soft_queries, source.private)
+        # the plan is for two tests a query
+        parameters = (("queries", budget.queries // 2), ("failures", budget.halts))
+        self._train((points, labels), np.array([0, 1]), budget, parameters, source)
         self._queries = SoftQueries(budget, source)
-        parameters = (
-            ("queries", self._queries.queries_left),
-            ("failures", budget.halts),
-            ("chunks", chunks),
-            ("constants", self.constants),
-        )
-        self.release_ = ClassifierRelease(type(self).__name__, parameters, budget.spent)
-        self.diagnostics_ = ClassifierDiagnostics(tuple(models.sizes.tolist()), models.failed)
         return self
 
     def steps(self, X: ArrayLike, widths: ArrayLike | None = None) -> Iterator[SoftRecord]:
@@ -149,18 +118,19 @@ class StableSoftClassifier(PlainEstimator):
         NotFittedError
             Before :meth:`fit`.
         """
-        self._require_fitted()
-        points = np.asarray(X)
+        points = self._asked(X)
         each = np.full(len(points), self.width) if widths is None else np.asarray(widths)
         if each.shape != (len(points),):
             raise ValueError(f"widths must have shape ({len(points)},), got {each.shape}")
         for width in each.tolist():
             check_width(width)
-        if len(points) > self._queries.queries_left:
-            raise ValueError(
-                f"{len(points)} points are too many: {self._queries.queries_left} queries are left"
-            )
         with open_mapper(self.workers) as mapper:
-            predictions = soft_predictions(self._models, points, mapper)
+            predictions = soft_predictions(self._models.models, points, mapper)
         queries = self._queries
         return (queries.ask(predictions[:, i], width) for i, width in enumerate(each.tolist()))
+
+    @property
+    def queries_left_(self) -> int:
+        """Queries that may still be asked; public."""
+        self._require_fitted()
+        return self._queries.queries_left

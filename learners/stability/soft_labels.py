@@ -26,7 +26,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.accounting import Neighbours
+from learners.accounting import Relation
 from learners.estimator import check_count
 from learners.randomness import RandomSource
 from learners.selection import Cancelled
@@ -201,7 +201,7 @@ def plan_soft_queries(
     queries: int,
     halts: int,
     constants: Constants = "tight",
-    neighbours: Neighbours = "add-remove",
+    neighbours: Relation = "add-remove",
     private: bool = True,
 ) -> SparseVectorBudget:
     """The budget of m soft queries and T halts: 2m tests, 2T of which may fail.

@@ -41,13 +41,13 @@ from learners.records import CoverRelease, StepRecord, StepRelease
 from learners.scores import Role, mistakes_score
 from learners.selection import Selected, SelectionProgress, Watch
 from learners.set_cover import Cover
+from learners.stability.chunk_classifier import open_mapper, plan_for
 from learners.stability.label_private import split_sample
 from learners.stability.public_points import PointChoice, label_given, label_points
 from learners.stability.query_classifier import (
     QueryDiagnostics,
     QueryRecord,
     answer_votes,
-    open_mapper,
 )
 from learners.stability.query_settings import default_chunks
 from learners.stability.sample_and_aggregate import (
@@ -198,15 +198,7 @@ class StabilityLearner(Estimator):
         base = self._default_base(k) if self.base is None else self.base
         check_base(base)
         source = open_source(self.seed)
-        budget = plan_sparse_vector(
-            self.epsilon,
-            self.delta,
-            queries=self.queries,
-            halts=self.halts,
-            constants=self.constants,
-            neighbours=self.neighbours,
-            private=source.private,
-        )
+        budget = plan_for(self, plan_sparse_vector, source.private)
         chunks = default_chunks(budget, self.chunks)
         parameters = (
             ("k", k),
