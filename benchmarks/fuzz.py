@@ -32,7 +32,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from fuzz_kinds import KINDS, MOST_BYTES, Kind
+from fuzz_kinds import KINDS, Kind
+from fuzz_mutations import MOST_BYTES
 
 #: Inputs of one child process.
 _BATCH = 5_000

@@ -68,7 +68,7 @@ class ConicSelection:
     """
 
     lattice: ConicLattice
-    max_boxes: int = 1 << 21
+    max_boxes: int = 1 << 22
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_boxes <= 1 << 22:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import pty
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +13,7 @@ import numpy as np
 import pytest
 import shapely
 from conftest import square_geojson
+from terminal import interrupted
 
 import assets
 from geodp_app import running
@@ -326,26 +325,8 @@ def test_ctrl_c_in_the_middle_writes_nothing(run, tmp_path, capsys, monkeypatch)
 def test_ctrl_c_on_a_terminal_ends_with_130_and_no_file(run, tmp_path):
     """A real process on a pseudo-terminal, interrupted once its bar shows a finished step."""
     argv = ["learn", run / "p.csv", "--k", 40, "--steps", 4000, "-o", tmp_path / "l.geojson"]
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "geodp_app", *map(str, argv)],
-        cwd=ROOT,
-        stderr=theirs,
-        # a job in the background ignores it, and hands that on
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    os.close(theirs)
-    shown = b""
-    try:
-        while b" of 4000, " not in shown:
-            assert process.poll() is None, shown
-            shown += os.read(ours, 1000)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=60) == 130
-        shown += os.read(ours, 10_000)
-    finally:
-        process.kill()
-        os.close(ours)
+    status, shown = interrupted(argv, shows=b" of 4000, ")
+    assert status == 130
     assert shown.endswith(b"geodp: cancelled; nothing was written\r\n")
     assert b"Traceback" not in shown
     assert os.listdir(tmp_path) == []

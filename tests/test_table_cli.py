@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import shlex
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import duckdb
 import pytest
 from conftest import square_geojson
+from terminal import interrupted
 
 from geodp_app.cli import main
 from geodp_app.learned_file import read_learned
@@ -160,26 +158,7 @@ def test_ctrl_c_stops_the_engine_at_once(tmp_path):
             " FROM range(1000000000000000)"
         )
     argv = ["learn", "--table", f"duckdb:{tmp_path}/p.db::r", "-o", tmp_path / "l.geojson"]
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "geodp_app", *map(str, argv)],
-        cwd=ROOT,
-        stderr=theirs,
-        # a job in the background ignores it, and hands that on
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    os.close(theirs)
-    shown = b""
-    try:
-        while b"duckdb at work" not in shown:
-            assert process.poll() is None, shown
-            shown += os.read(ours, 1000)
-        time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=10) == 130
-        shown += os.read(ours, 10_000)
-    finally:
-        process.kill()
-        os.close(ours)
+    status, shown = interrupted(argv, shows=b"duckdb at work", after=0.5, within=10)
+    assert status == 130
     assert shown.endswith(b"geodp: cancelled; nothing was written\r\n")
     assert os.listdir(tmp_path) == ["p.db"]

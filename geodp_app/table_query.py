@@ -1,0 +1,146 @@
+"""The query that counts a table's rows by grid point and label, as an expression of Ibis.
+
+Every row gets one integer in the engine: 2 (x (d + 1) + y) + label, or a negative number that tells
+what is wrong with the row.  Degrees are rounded as :meth:`geometry.grid.GridMap.to_grid` rounds
+them, bit by bit: the same products of doubles, halves to the even side.
+
+Where one person may have several rows, one of them is counted: of a person's rows, the one whose
+hash is least, ties by the least grid point and label.  The choice is a function of the person's own
+rows alone, hence privacy is per person: docs/privacy.md, lemma T1.
+
+This is the only module that imports Ibis (extra ``tables``), and it does so when a table is read.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from geodp_app.errors import InputError
+from geodp_app.examples_csv import Frame
+from geodp_app.table_columns import Fault, TableColumns
+
+
+def load_ibis() -> Any:
+    """Ibis, loaded when it is needed.
+
+    Raises
+    ------
+    InputError
+        If it is not installed.
+    """
+    try:
+        import ibis
+    except ImportError as error:
+        raise InputError(
+            f"--table needs Ibis, which is not installed ({error.name or error}): "
+            "pip install 'geodp[tables]'"
+        ) from None
+    return ibis
+
+
+def abilities(connection: Any) -> dict[str, bool]:
+    """What of the expression depends on the engine: one without NaN has no test for it."""
+    return {"knows_nan": connection.has_operation(load_ibis().expr.operations.IsNan)}
+
+
+def count_expression(
+    table: Any, columns: TableColumns, frame: Frame, *, knows_nan: bool = True
+) -> Any:
+    """What the engine computes: columns key and amount.
+
+    Parameters
+    ----------
+    table : ibis Table
+    columns : TableColumns
+    frame : Frame
+    knows_nan : bool
+        Whether the engine has NaN and a test for it.
+
+    Returns
+    -------
+    ibis Table
+        One row for each key, 2 (x (d + 1) + y) + label, or minus the number of a fault.
+    """
+    ibis = load_ibis()
+    values = [_number(table[name]) for name in columns.examples]
+    nans = [knows_nan and value.type().is_floating() for value in values]
+    key = _row_key(values, nans, columns, frame)
+    if columns.person is None:
+        keys = table.select(key=key)
+    else:
+        person = table[columns.person]
+        key = ibis.cases((person.isnull(), -Fault.NOBODY), else_=key)
+        bits = (2 * (frame.d + 1) ** 2).bit_length()
+        # the low bits are the key, those above a hash of the row: least hash, then least key
+        lot = _row_hash([person, *values]) % 2 ** min(31, 62 - bits) * 2**bits + key
+        lots = table.select(person=person, lot=ibis.cases((key < 0, key), else_=lot))
+        chosen = lots.group_by("person").agg(lot=lots.lot.min())
+        # a faulty row has a negative lot, the least, and is never passed over
+        keys = chosen.select(
+            key=ibis.cases((chosen.lot < 0, chosen.lot), else_=chosen.lot % 2**bits)
+        )
+    return keys.group_by("key").agg(amount=keys.count())
+
+
+def _number(column: Any) -> Any:
+    """A column as numbers, NULL where a text is none; integers stay what they are."""
+    kind = column.type()
+    if kind.is_boolean():
+        return column.cast("int64")
+    if kind.is_string():
+        # DuckDB would take 1_000 for a number
+        return column.contains("_").ifelse(load_ibis().null("float64"), column.try_cast("float64"))
+    return column if kind.is_integer() else column.cast("float64")
+
+
+def _row_key(values: list[Any], nans: list[bool], columns: TableColumns, frame: Frame) -> Any:
+    """Grid point and label in one integer, or the fault of a row."""
+    ibis = load_ibis()
+    faults, cells = [], []
+    box = None if columns.on_grid else frame.bounds
+    ranges = [(0, frame.d)] * 2 if box is None else [(box.west, box.east), (box.south, box.north)]
+    for place, (value, (low, high)) in enumerate(zip(values[:2], ranges, strict=True)):
+        held = (value >= _exact(low)) & (value <= _exact(high))
+        if nans[place]:  # above all numbers to some engines
+            held = ~value.isnan() & held
+        # rows off the range are counted as faults; no product of theirs may overflow
+        safe = held.ifelse(value, _exact(low))
+        faults += [(value.isnull(), -Fault.EMPTY - 3 * place), (~held, -Fault.OFF - 3 * place)]
+        if box is not None:
+            cells.append(_nearest((safe - _exact(low)) * _exact(frame.d / (high - low))))
+        elif value.type().is_integer():
+            cells.append(safe.cast("int64"))
+        else:
+            faults.append((safe != safe.floor(), -Fault.BROKEN - 3 * place))
+            cells.append(safe.floor().cast("int64"))
+    label = values[2]
+    faults.append((label.isnull(), -Fault.EMPTY - 6))
+    if nans[2]:
+        faults.append((label.isnan(), -Fault.OFF - 6))
+    faults.append((~label.isin((0, 1)), -Fault.OFF - 6))
+    x, y = cells
+    key = (x * (frame.d + 1) + y) * 2 + (label == 1).ifelse(1, 0)
+    return ibis.cases(*faults, else_=key)
+
+
+def _nearest(value: Any) -> Any:
+    """The nearest integer of a double of at least 0, halves to the even one."""
+    down = value.floor().cast("int64")
+    rest = value - down.cast("float64")  # without rounding
+    up = (rest > 0.5) | ((rest == 0.5) & (down % 2 == 1))
+    return down + up.ifelse(1, 0)
+
+
+def _exact(number: float) -> Any:
+    """A number as the engine must take it: a bare 0.1 would be a decimal to some."""
+    ibis = load_ibis()
+    return number if isinstance(number, int) else ibis.literal(repr(number)).cast("float64")
+
+
+def _row_hash(values: list[Any]) -> Any:
+    """A hash of values, not negative, below 2^31."""
+    mixed = functools.reduce(
+        lambda sofar, value: (sofar ^ value.hash()).hash(), values[1:], values[0].hash()
+    )
+    return mixed & (2**31 - 1)
