@@ -35,11 +35,9 @@ tests: setup-test
 test-slow: setup-test
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -m slow --hypothesis-profile=explore
 
-docs:
-	@.ci/setup docs
+docs: setup-test
 	rm -rf build/docs
-	QT_QPA_PLATFORM=offscreen $(BIN)/pdoc --docformat numpy --output-directory build/docs \
-		assets geometry learners geodp_app '!geodp_app.__main__'
+	$(BIN)/python .ci/reference.py build/docs
 
 # PYTHONS="python3.11 python3.12" make package: which interpreters to try
 package:

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import learners
 from geodp_app.cli import main
 
 ROOT = Path(__file__).parent.parent
@@ -120,6 +123,23 @@ def test_names_in_the_proofs_exist() -> None:
         text = (ROOT / path).read_text(encoding="utf-8")
         for name in re.findall(r"`(\w+)`", names):
             assert re.search(rf"^(?:def |class )?{name}\b", text, re.MULTILINE), f"{name}: {path}"
+
+
+# -- API reference -----------------------------------------------------------------------------
+
+
+def test_the_api_reference_is_built_and_every_public_name_is_in_it(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / ".ci" / "reference.py"), str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for module in MODULES:
+        path = module.relative_to(ROOT).with_suffix("")
+        if path.parts[0] in ("geometry", "learners", "geodp_app") and path.name != "__main__":
+            page = path.parent if path.name == "__init__" else path
+            assert (tmp_path / page).with_suffix(".html").is_file(), page
+    page = (tmp_path / "learners.html").read_text(encoding="utf-8")
+    missing = [name for name in learners.__all__ if f'id="{name}"' not in page]
+    assert not missing
 
 
 # -- examples ----------------------------------------------------------------------------------
