@@ -11,7 +11,7 @@ with probabilities spread evenly over (0, 1); the other half is 1 only in one of
 that its negation loses nothing and gains little.
 The figure is the least n, on a grid of ratio 1.1, at which the median error of the seeds on fresh
 examples is at most 5 %.  Runs have 3k steps, epsilon = 1, delta = 1e-6.  Accounts: see
-learners/conjunction_budget.py.
+learners/boolean/conjunction_budget.py.
 
 *time*: whole runs, in seconds and in multiples of U (common.unit_seconds, measured before and
 after each run, so that what else the machine does counts for both).  The examples are checked, and
@@ -34,10 +34,13 @@ import scipy.sparse
 from common import DELTA, EPSILON, describe_run, markdown, unit_seconds
 from numpy.typing import NDArray
 
-from learners.conjunction import ConjunctionLearner
-from learners.conjunction_bounds import cover_examples
-from learners.conjunction_estimator import BooleanLearner
-from learners.conjunction_greedy import ConsistentConjunctionLearner, GreedyConjunctionLearner
+from learners.boolean.conjunction import ConjunctionLearner
+from learners.boolean.conjunction_bounds import cover_examples
+from learners.boolean.conjunction_estimator import BooleanLearner
+from learners.boolean.conjunction_greedy import (
+    ConsistentConjunctionLearner,
+    GreedyConjunctionLearner,
+)
 
 VARIABLES, ERROR, RATIO = 500, 0.05, 1.1
 LITERALS = (2, 4, 8, 16, 32)

@@ -16,7 +16,7 @@ import numpy as np
 from common import describe_run, markdown, unit_seconds
 from numpy.typing import NDArray
 
-from learners.parity import ParityLearner, PrivateParityLearner
+from learners.boolean.parity import ParityLearner, PrivateParityLearner
 
 #: Bits and examples; the first pair has a goal of so many U.
 SIZES = ((4_096, 8_192), (1_024, 8_192), (256, 100_000))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from questions import Question
 
 from learners.arrangement_selection import ArrangementSelection
-from learners.envelope_selection import EnvelopeSelection
+from learners.envelope.envelope_selection import EnvelopeSelection
 
 
 def cell_weights(

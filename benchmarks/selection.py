@@ -45,7 +45,7 @@ from questions import Case, Listener, Time, first_question, peak_memory
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners import PolygonUnionLearner
-from learners.envelope_selection import EnvelopeSelection
+from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.randomness import SeededRandom
 from learners.scores import Score
 from learners.selection import (

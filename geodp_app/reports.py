@@ -11,7 +11,7 @@ from typing import Any
 from geodp_app.version import __version__
 from geometry.lift import Conic
 from learners.accounting import PrivacySpent
-from learners.conic_release import ConicRelease
+from learners.conic.release import ConicRelease
 from learners.records import (
     CoverRelease,
     MosaicRelease,

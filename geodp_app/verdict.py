@@ -8,8 +8,8 @@ from typing import cast
 from geodp_app.document.work import RunSettings, Work
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import inner_budget
-from learners.planner import LearnerName, Setting, error_guaranteed
-from learners.rule_of_thumb import expected_error, expected_error_by_tiles
+from learners.theory.planner import LearnerName, Setting, error_guaranteed
+from learners.theory.rule_of_thumb import expected_error, expected_error_by_tiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def _by_tiles(run: RunSettings, n: int) -> Verdict:
 def _threshold(run: RunSettings, n: int, grid: int) -> Verdict:
     """What is proved of a private threshold, and the mean of its law on dense examples."""
     # they bring compiled loops along
-    from learners.theorems import alpha_for, find_theorem
+    from learners.theory.theorems import alpha_for, find_theorem
     from learners.threshold_learner import threshold_class_size
 
     size = threshold_class_size(grid)
@@ -125,7 +125,7 @@ def _curved(run: RunSettings, n: int, grid: int) -> Verdict:
     """Discs and ellipses: the theorem of any set cover; no rule of thumb."""
     # they bring compiled loops along
     from geometry.lift import MAX_CONIC_D, ConicLattice
-    from learners.theorems import alpha_for, find_theorem
+    from learners.theory.theorems import alpha_for, find_theorem
 
     if grid > MAX_CONIC_D:
         return Verdict(

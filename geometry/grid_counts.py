@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 #: Most examples in all: their number times 16, the parts of a mix of two scores
-#: (:mod:`learners.factorised_boxes`), stays exact in doubles, sums and differences included.
+#: (:mod:`learners.envelope.factorised_boxes`), stays exact in doubles, sums and differences
+#: included.
 MOST_EXAMPLES = 1 << 48
 
 #: Names of the coordinates.

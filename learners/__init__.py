@@ -9,70 +9,76 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from learners.conic_union import DiscUnionLearner as DiscUnionLearner
-    from learners.conic_union import EllipseUnionLearner as EllipseUnionLearner
-    from learners.conjunction import ConjunctionLearner as ConjunctionLearner
-    from learners.conjunction import DisjunctionLearner as DisjunctionLearner
-    from learners.conjunction_consistency import (
+    from learners.boolean.conjunction import ConjunctionLearner as ConjunctionLearner
+    from learners.boolean.conjunction import DisjunctionLearner as DisjunctionLearner
+    from learners.boolean.conjunction_consistency import (
         PrivateConsistentConjunctionLearner as PrivateConsistentConjunctionLearner,
     )
-    from learners.conjunction_consistency import (
+    from learners.boolean.conjunction_consistency import (
         PrivateConsistentDisjunctionLearner as PrivateConsistentDisjunctionLearner,
     )
-    from learners.conjunction_greedy import (
+    from learners.boolean.conjunction_greedy import (
         ConsistentConjunctionLearner as ConsistentConjunctionLearner,
     )
-    from learners.conjunction_greedy import (
+    from learners.boolean.conjunction_greedy import (
         ConsistentDisjunctionLearner as ConsistentDisjunctionLearner,
     )
-    from learners.conjunction_greedy import GreedyConjunctionLearner as GreedyConjunctionLearner
-    from learners.conjunction_greedy import GreedyDisjunctionLearner as GreedyDisjunctionLearner
+    from learners.boolean.conjunction_greedy import (
+        GreedyConjunctionLearner as GreedyConjunctionLearner,
+    )
+    from learners.boolean.conjunction_greedy import (
+        GreedyDisjunctionLearner as GreedyDisjunctionLearner,
+    )
+    from learners.boolean.parity import ParityLearner as ParityLearner
+    from learners.boolean.parity import PrivateParityLearner as PrivateParityLearner
+    from learners.conic.union import DiscUnionLearner as DiscUnionLearner
+    from learners.conic.union import EllipseUnionLearner as EllipseUnionLearner
     from learners.convex_polygon import ConvexPolygonLearner as ConvexPolygonLearner
-    from learners.experts import MultiplicativeWeights as MultiplicativeWeights
-    from learners.experts import PrivateExperts as PrivateExperts
-    from learners.finite_class_learner import FiniteClassLearner as FiniteClassLearner
-    from learners.finite_class_learner import PrivateFiniteClassLearner as PrivateFiniteClassLearner
+    from learners.finite.experts import MultiplicativeWeights as MultiplicativeWeights
+    from learners.finite.experts import PrivateExperts as PrivateExperts
+    from learners.finite.finite_class_learner import FiniteClassLearner as FiniteClassLearner
+    from learners.finite.finite_class_learner import (
+        PrivateFiniteClassLearner as PrivateFiniteClassLearner,
+    )
+    from learners.finite.private_erm import EmpiricalRiskMinimizer as EmpiricalRiskMinimizer
+    from learners.finite.private_erm import PrivateERM as PrivateERM
     from learners.greedy import GreedyConvexLearner as GreedyConvexLearner
     from learners.greedy import GreedyUnionLearner as GreedyUnionLearner
-    from learners.halfspaces3_cover import ConvexPolytopeLearner as ConvexPolytopeLearner
-    from learners.halfspaces3_cover import SimplexUnionLearner as SimplexUnionLearner
     from learners.noisy_histogram import NoisyHistogramLearner as NoisyHistogramLearner
-    from learners.parity import ParityLearner as ParityLearner
-    from learners.parity import PrivateParityLearner as PrivateParityLearner
     from learners.polygon_union import PolygonUnionLearner as PolygonUnionLearner
-    from learners.private_erm import EmpiricalRiskMinimizer as EmpiricalRiskMinimizer
-    from learners.private_erm import PrivateERM as PrivateERM
     from learners.quadtree import QuadtreeLearner as QuadtreeLearner
+    from learners.space.halfspaces3_cover import ConvexPolytopeLearner as ConvexPolytopeLearner
+    from learners.space.halfspaces3_cover import SimplexUnionLearner as SimplexUnionLearner
     from learners.stability.stability_learner import StabilityLearner as StabilityLearner
     from learners.threshold_learner import ThresholdLearner as ThresholdLearner
 
 _HOMES = {
-    "ConjunctionLearner": "learners.conjunction",
-    "ConsistentConjunctionLearner": "learners.conjunction_greedy",
-    "ConsistentDisjunctionLearner": "learners.conjunction_greedy",
+    "ConjunctionLearner": "learners.boolean.conjunction",
+    "ConsistentConjunctionLearner": "learners.boolean.conjunction_greedy",
+    "ConsistentDisjunctionLearner": "learners.boolean.conjunction_greedy",
     "ConvexPolygonLearner": "learners.convex_polygon",
-    "ConvexPolytopeLearner": "learners.halfspaces3_cover",
-    "DiscUnionLearner": "learners.conic_union",
-    "DisjunctionLearner": "learners.conjunction",
-    "EllipseUnionLearner": "learners.conic_union",
-    "EmpiricalRiskMinimizer": "learners.private_erm",
-    "FiniteClassLearner": "learners.finite_class_learner",
-    "GreedyConjunctionLearner": "learners.conjunction_greedy",
+    "ConvexPolytopeLearner": "learners.space.halfspaces3_cover",
+    "DiscUnionLearner": "learners.conic.union",
+    "DisjunctionLearner": "learners.boolean.conjunction",
+    "EllipseUnionLearner": "learners.conic.union",
+    "EmpiricalRiskMinimizer": "learners.finite.private_erm",
+    "FiniteClassLearner": "learners.finite.finite_class_learner",
+    "GreedyConjunctionLearner": "learners.boolean.conjunction_greedy",
     "GreedyConvexLearner": "learners.greedy",
-    "GreedyDisjunctionLearner": "learners.conjunction_greedy",
+    "GreedyDisjunctionLearner": "learners.boolean.conjunction_greedy",
     "GreedyUnionLearner": "learners.greedy",
-    "MultiplicativeWeights": "learners.experts",
+    "MultiplicativeWeights": "learners.finite.experts",
     "NoisyHistogramLearner": "learners.noisy_histogram",
-    "ParityLearner": "learners.parity",
+    "ParityLearner": "learners.boolean.parity",
     "PolygonUnionLearner": "learners.polygon_union",
-    "PrivateConsistentConjunctionLearner": "learners.conjunction_consistency",
-    "PrivateConsistentDisjunctionLearner": "learners.conjunction_consistency",
-    "PrivateERM": "learners.private_erm",
-    "PrivateExperts": "learners.experts",
-    "PrivateFiniteClassLearner": "learners.finite_class_learner",
-    "PrivateParityLearner": "learners.parity",
+    "PrivateConsistentConjunctionLearner": "learners.boolean.conjunction_consistency",
+    "PrivateConsistentDisjunctionLearner": "learners.boolean.conjunction_consistency",
+    "PrivateERM": "learners.finite.private_erm",
+    "PrivateExperts": "learners.finite.experts",
+    "PrivateFiniteClassLearner": "learners.finite.finite_class_learner",
+    "PrivateParityLearner": "learners.boolean.parity",
     "QuadtreeLearner": "learners.quadtree",
-    "SimplexUnionLearner": "learners.halfspaces3_cover",
+    "SimplexUnionLearner": "learners.space.halfspaces3_cover",
     "StabilityLearner": "learners.stability.stability_learner",
     "ThresholdLearner": "learners.threshold_learner",
 }

@@ -17,7 +17,7 @@ set-cover  eta = ln(1 + epsilon_s / ln(e / delta)), whatever m (KMMS claim 3.4 i
            its tight form: an example stops mattering once it is covered)
 
 The samplers' floating-point arithmetic is charged too: every selection is within
-a factor exp(+-ARITHMETIC) of its stated law (learners/envelope_selection.py).
+a factor exp(+-ARITHMETIC) of its stated law (learners/envelope/envelope_selection.py).
 """
 
 from __future__ import annotations
@@ -85,8 +85,9 @@ class PrivacySpent:
     steps : int
     account : {"basic", "zcdp", "set-cover", "parallel", "advanced", "stability"}
         The account that granted eta; "parallel" when every step sees examples of its own,
-        "advanced" for advanced composition in a comparison (learners/conjunction_budget.py),
-        "stability" when all is spent before the first step (learners/stability).
+        "advanced" for advanced composition in a comparison
+        (learners/boolean/conjunction_budget.py), "stability" when all is spent before the first
+        step (learners/stability).
     private : bool
         False when a seed made the randomness reproducible.
     """

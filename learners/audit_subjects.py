@@ -21,20 +21,20 @@ import numpy as np
 
 from learners.accounting import Neighbours
 from learners.audit import Auditable, Outcome, Pair, Statistic
-from learners.conic_union import DiscUnionLearner, EllipseUnionLearner
-from learners.conjunction import ConjunctionLearner, DisjunctionLearner
-from learners.conjunction_consistency import (
+from learners.boolean.conjunction import ConjunctionLearner, DisjunctionLearner
+from learners.boolean.conjunction_consistency import (
     PrivateConsistentConjunctionLearner,
     PrivateConsistentDisjunctionLearner,
 )
+from learners.boolean.parity import PrivateParityLearner
+from learners.conic.union import DiscUnionLearner, EllipseUnionLearner
 from learners.convex_polygon import ConvexPolygonLearner
-from learners.finite_class import PointClass, ThresholdClass
-from learners.finite_class_learner import PrivateFiniteClassLearner
-from learners.halfspaces3_cover import ConvexPolytopeLearner
+from learners.finite.finite_class import PointClass, ThresholdClass
+from learners.finite.finite_class_learner import PrivateFiniteClassLearner
 from learners.noisy_histogram import NoisyHistogramLearner
-from learners.parity import PrivateParityLearner
 from learners.polygon_union import PolygonUnionLearner
 from learners.quadtree import QuadtreeLearner
+from learners.space.halfspaces3_cover import ConvexPolytopeLearner
 from learners.threshold_learner import ThresholdLearner
 
 #: Copies of the example that the samples hold.

@@ -130,7 +130,7 @@ CATALOGUE: tuple[Entry, ...] = (
     ),
     Entry(
         "Selection by envelope refinement",
-        "learners.envelope_selection.EnvelopeSelection",
+        "learners.envelope.envelope_selection.EnvelopeSelection",
         (6, 8),
         "exactly the exponential mechanism over lattice halfplanes or triangles, about a second "
         "at any n",
@@ -166,7 +166,7 @@ CATALOGUE: tuple[Entry, ...] = (
     ),
     Entry(
         "Union of discs",
-        "learners.conic_union.DiscUnionLearner",
+        "learners.conic.union.DiscUnionLearner",
         (11,),
         "(epsilon, delta)-DP by a cover of discs, which are halfspaces of a lift; "
         "(alpha, beta)-PAC by the theorem of any set cover",
@@ -174,7 +174,7 @@ CATALOGUE: tuple[Entry, ...] = (
     ),
     Entry(
         "Union of ellipses",
-        "learners.conic_union.EllipseUnionLearner",
+        "learners.conic.union.EllipseUnionLearner",
         (11,),
         "(epsilon, delta)-DP by a cover of ellipses, which are halfspaces of a lift; "
         "(alpha, beta)-PAC by the theorem of any set cover",
@@ -182,14 +182,14 @@ CATALOGUE: tuple[Entry, ...] = (
     ),
     Entry(
         "Convex polytope in three dimensions",
-        "learners.halfspaces3_cover.ConvexPolytopeLearner",
+        "learners.space.halfspaces3_cover.ConvexPolytopeLearner",
         (10,),
         "(epsilon, delta)-DP by a cover of halfspaces of a small public class; time exponential "
         "in the dimension",
     ),
     Entry(
         "Union of simplices in three dimensions",
-        "learners.halfspaces3_cover.SimplexUnionLearner",
+        "learners.space.halfspaces3_cover.SimplexUnionLearner",
         (10,),
         "(epsilon, delta)-DP by a cover of simplices of a small public class; time exponential "
         "in the dimension",
@@ -211,51 +211,51 @@ CATALOGUE: tuple[Entry, ...] = (
     # Boolean functions
     Entry(
         "Private conjunction",
-        "learners.conjunction.ConjunctionLearner",
+        "learners.boolean.conjunction.ConjunctionLearner",
         (3, 4, 5),
         "(epsilon, delta)-DP, (alpha, beta)-PAC at the planned n; account='naive' is naive "
         "composition",
     ),
     Entry(
         "Private disjunction",
-        "learners.conjunction.DisjunctionLearner",
+        "learners.boolean.conjunction.DisjunctionLearner",
         (3, 4, 5),
         "(epsilon, delta)-DP, (alpha, beta)-PAC at the planned n; account='naive' is naive "
         "composition",
     ),
     Entry(
         "Greedy conjunction",
-        "learners.conjunction_greedy.GreedyConjunctionLearner",
+        "learners.boolean.conjunction_greedy.GreedyConjunctionLearner",
         (1,),
         "not private; consistent, at most k ln n literals if k suffice",
     ),
     Entry(
         "Greedy disjunction",
-        "learners.conjunction_greedy.GreedyDisjunctionLearner",
+        "learners.boolean.conjunction_greedy.GreedyDisjunctionLearner",
         (1,),
         "not private; consistent, at most k ln n literals if k suffice",
     ),
     Entry(
         "Consistent conjunction",
-        "learners.conjunction_greedy.ConsistentConjunctionLearner",
+        "learners.boolean.conjunction_greedy.ConsistentConjunctionLearner",
         (1, 20),
         "not private; the most specific consistent conjunction, (alpha, beta)-PAC",
     ),
     Entry(
         "Consistent disjunction",
-        "learners.conjunction_greedy.ConsistentDisjunctionLearner",
+        "learners.boolean.conjunction_greedy.ConsistentDisjunctionLearner",
         (1, 20),
         "not private; the most general consistent disjunction, (alpha, beta)-PAC",
     ),
     Entry(
         "Private consistent conjunction",
-        "learners.conjunction_consistency.PrivateConsistentConjunctionLearner",
+        "learners.boolean.conjunction_consistency.PrivateConsistentConjunctionLearner",
         (20,),
         "epsilon-DP, (alpha, beta)-PAC; over all 3^d + 1 conjunctions, small d",
     ),
     Entry(
         "Private consistent disjunction",
-        "learners.conjunction_consistency.PrivateConsistentDisjunctionLearner",
+        "learners.boolean.conjunction_consistency.PrivateConsistentDisjunctionLearner",
         (20,),
         "epsilon-DP, (alpha, beta)-PAC; over all 3^d + 1 disjunctions, small d",
     ),
@@ -274,25 +274,25 @@ CATALOGUE: tuple[Entry, ...] = (
     ),
     Entry(
         "Learner of a finite class",
-        "learners.finite_class_learner.FiniteClassLearner",
+        "learners.finite.finite_class_learner.FiniteClassLearner",
         (14, 15),
         "not private; fewest mistakes, (alpha, beta)-PAC proper and agnostic",
     ),
     Entry(
         "Private learner of a finite class",
-        "learners.finite_class_learner.PrivateFiniteClassLearner",
+        "learners.finite.finite_class_learner.PrivateFiniteClassLearner",
         (16,),
         "epsilon-DP, (alpha, beta)-PAC proper and agnostic",
     ),
     Entry(
         "Points",
-        "learners.finite_class.PointClass",
+        "learners.finite.finite_class.PointClass",
         (14, 16),
         "the class of points of a finite domain, for both learners",
     ),
     Entry(
         "Thresholds",
-        "learners.finite_class.ThresholdClass",
+        "learners.finite.finite_class.ThresholdClass",
         (14, 16),
         "the class of thresholds on 0..d, for both learners",
     ),
@@ -305,37 +305,37 @@ CATALOGUE: tuple[Entry, ...] = (
     ),
     Entry(
         "Empirical risk minimization",
-        "learners.private_erm.EmpiricalRiskMinimizer",
+        "learners.finite.private_erm.EmpiricalRiskMinimizer",
         (19,),
         "not private; the least loss on the sample, with uniform convergence",
     ),
     Entry(
         "Private empirical risk minimization",
-        "learners.private_erm.PrivateERM",
+        "learners.finite.private_erm.PrivateERM",
         (19,),
         "epsilon-DP for bounded losses; by the exponential mechanism or by noise on all losses",
     ),
     Entry(
         "Parity by elimination",
-        "learners.parity.ParityLearner",
+        "learners.boolean.parity.ParityLearner",
         (14,),
         "not private; a consistent parity over GF(2), (alpha, beta)-PAC",
     ),
     Entry(
         "Private parity",
-        "learners.parity.PrivateParityLearner",
+        "learners.boolean.parity.PrivateParityLearner",
         (17,),
         "epsilon-DP, (alpha, beta)-PAC with beta, by amplification",
     ),
     Entry(
         "Multiplicative weights",
-        "learners.experts.MultiplicativeWeights",
+        "learners.finite.experts.MultiplicativeWeights",
         (21,),
         "not private; regret at most sqrt(T ln(N) / 2)",
     ),
     Entry(
         "Private experts",
-        "learners.experts.PrivateExperts",
+        "learners.finite.experts.PrivateExperts",
         (21,),
         "(epsilon, delta)-DP by zCDP or basic composition; regret bound stated",
     ),
@@ -424,51 +424,51 @@ CATALOGUE: tuple[Entry, ...] = (
     # theory
     Entry(
         "VC dimension of a finite class",
-        "learners.vc.vc_dimension",
+        "learners.theory.vc.vc_dimension",
         (15,),
         "exact, by search; dichotomies and shattering beside it",
     ),
     Entry(
         "Sauer's bound",
-        "learners.vc.sauer_bound",
+        "learners.theory.vc.sauer_bound",
         (15,),
         "exact whole numbers",
     ),
     Entry(
         "VC bounds of intersections and unions",
-        "learners.vc.combined_vc_bound",
+        "learners.theory.vc.combined_vc_bound",
         (12,),
         "the largest N whose growth bound reaches 2^N",
     ),
     Entry(
         "Sample sizes of polygons",
-        "learners.planner.examples_needed",
+        "learners.theory.planner.examples_needed",
         (12,),
         "n for (alpha, beta) and back, every constant kept",
         _ALL,
     ),
     Entry(
         "Sample sizes of every theorem",
-        "learners.theorems.examples_for",
+        "learners.theory.theorems.examples_for",
         (12, 15, 19),
         "n for (alpha, beta) and back; O(.) where the sources have no constant",
         _TYPED,
     ),
     Entry(
         "Errors on a distribution",
-        "learners.pac.LabelledDistribution",
+        "learners.theory.pac.LabelledDistribution",
         (13,),
         "error on a sample and on a distribution over a finite domain, exact",
     ),
     Entry(
         "Promises checked by simulation",
-        "learners.pac.check_promise",
+        "learners.theory.pac.check_promise",
         (13,),
         "failures of an (alpha, beta) promise with exact confidence bounds",
     ),
     Entry(
         "Generalization of private learners",
-        "learners.pac.generalization_gap",
+        "learners.theory.pac.generalization_gap",
         (18,),
         "how far errors on the sample and on new examples may be apart",
     ),

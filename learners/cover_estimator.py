@@ -9,7 +9,7 @@ from geometry.grid_counts import MOST_EXAMPLES, GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.accounting import Neighbours, PrivacySpent
 from learners.arrangement_selection import ArrangementSelection
-from learners.envelope_selection import EnvelopeSelection
+from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.estimator import CountedEstimator, check_count
 from learners.randomness import open_source
 from learners.records import StepRecord

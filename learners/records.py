@@ -187,11 +187,11 @@ class Release(ABC):
         try:
             if "conics" in data:
                 # it is a release itself, and so knows this module
-                from learners.conic_release import ConicRelease
+                from learners.conic.release import ConicRelease
 
                 return ConicRelease.read(data)
             if "halfspaces" in data:
-                from learners.halfspaces3_cover import SpaceRelease
+                from learners.space.halfspaces3_cover import SpaceRelease
 
                 return SpaceRelease.read(data)
             return MosaicRelease.read(data) if "tiles" in data else CoverRelease.read(data)

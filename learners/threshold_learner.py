@@ -7,8 +7,8 @@ proportional to exp(-epsilon * its mistakes), exactly (:mod:`learners.exponentia
 epsilon-DP, delta = 0 (docs/privacy.md, lemma F1).  O(m + d) for m entries.
 
 If some halfplane of the class errs nowhere, n >= ln(|C|/beta) / -ln(1 - alpha (1 - exp(-epsilon)))
-examples give error at most alpha with probability 1 - beta (:mod:`learners.sample_sizes`).  No
-halfplane of the class labels the whole square 0.
+examples give error at most alpha with probability 1 - beta (:mod:`learners.theory.sample_sizes`).
+No halfplane of the class labels the whole square 0.
 
 The border is drawn half a step from t, away from all grid points (on it where the lattice is as
 coarse as the grid).  Departs from the source in that its direction may be learned.
@@ -28,7 +28,7 @@ from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.accounting import Neighbours, PrivacySpent, check_budget
 from learners.estimator import CountedEstimator
 from learners.exponential_mechanism import exponential_index, private_rate
-from learners.finite_class import ThresholdClass
+from learners.finite.finite_class import ThresholdClass
 from learners.plain_estimator import pure_budget, pure_spent
 from learners.randomness import open_source
 from learners.records import StepRecord, StepRelease

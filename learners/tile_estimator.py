@@ -10,8 +10,8 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile, tile_square
 from learners.accounting import Neighbours
-from learners.concept_selection import ConceptSelection
 from learners.cover_estimator import PrivateSetCover, SelectionName
+from learners.envelope.concept_selection import ConceptSelection
 from learners.estimator import check_count
 from learners.randomness import RandomSource, open_source
 from learners.records import StepRecord

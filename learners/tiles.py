@@ -3,7 +3,7 @@
 1. b = n + DiscreteLaplace(1 / epsilon_noise), a noisy number of examples, chooses the number of
    tiles: `tiles_per_side`, a public function of b and epsilon.
 2. In every tile a labelled piece of at most two edges is drawn by its number of mistakes on the
-   tile's own examples (:mod:`learners.concept_selection`), with rate eta.
+   tile's own examples (:mod:`learners.envelope.concept_selection`), with rate eta.
 
 Privacy (docs/privacy.md, lemma 7), for neighbours that add or remove one example: the tiles
 depend on b alone, so the example lies in one tile, and the draws of all others have the same law
@@ -41,7 +41,7 @@ from learners.accounting import (
     inner_budget,
     noise_scale,
 )
-from learners.concept_selection import ConceptSelection
+from learners.envelope.concept_selection import ConceptSelection
 from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
 from learners.records import StepDiagnostics, StepRecord, TileStep, halfplanes_of

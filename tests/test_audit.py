@@ -17,7 +17,7 @@ import pytest
 from counted import counted
 from scipy import stats
 
-import learners.conjunction
+import learners.boolean.conjunction
 import learners.noisy_histogram
 import learners.set_cover
 from geodp_app.cli import main
@@ -26,9 +26,9 @@ from learners.accounting import PrivacySpent, noise_scale
 from learners.audit import Audit, Auditable, Event, audit, audit_pairs
 from learners.audit_subjects import SUBJECTS
 from learners.noisy_histogram import plan_histogram
-from learners.pac import clopper_pearson
 from learners.records import CoverRelease
 from learners.selection import Cancelled
+from learners.theory.pac import clopper_pearson
 from learners.threshold_learner import (
     ThresholdLearner,
     threshold_halfplane,
@@ -229,7 +229,8 @@ def test_the_best_so_far_of_a_cancelled_run_is_caught() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "module"), [("conjunction", learners.conjunction), ("discs", learners.set_cover)]
+    ("name", "module"),
+    [("conjunction", learners.boolean.conjunction), ("discs", learners.set_cover)],
 )
 def test_thresholds_from_true_counts_are_caught(
     name: str, module: Any, monkeypatch: pytest.MonkeyPatch

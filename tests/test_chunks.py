@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from learners.chunks import exponential, less, uniform_below
+from learners.envelope.chunks import exponential, less, uniform_below
 
 ALL = 1 << 16
 

@@ -10,7 +10,7 @@ import pytest
 import shapely
 
 from geodp_app.cli import main
-from learners.conic_release import ConicRelease
+from learners.conic.release import ConicRelease
 from learners.records import Release
 
 

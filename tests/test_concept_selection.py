@@ -12,8 +12,8 @@ from counted import counted
 from scipy import stats
 
 from geometry.halfplane import HalfplaneLattice, Measure
-from learners import concept_selection, strands
-from learners.concept_selection import PRIOR, ConceptSelection, settle_conflicts
+from learners.envelope import concept_selection, strands
+from learners.envelope.concept_selection import PRIOR, ConceptSelection, settle_conflicts
 from learners.randomness import SeededRandom
 from learners.records import inside_piece
 

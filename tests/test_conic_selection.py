@@ -11,8 +11,8 @@ from counted import counted
 from scipy import stats
 
 from geometry.lift import ConicLattice
-from learners import conic_boxes as boxes
-from learners.conic_selection import ConicSelection, count_areas
+from learners.conic import boxes
+from learners.conic.selection import ConicSelection, count_areas
 from learners.randomness import SeededRandom
 from learners.scores import Score, mistakes_score, set_cover_score
 from learners.selection import Cancelled, SelectionProgress

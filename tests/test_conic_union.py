@@ -11,8 +11,8 @@ import shapely
 
 from geometry.geojson import feature_collection
 from geometry.polygons import contains_points
-from learners.conic_release import ConicRelease
-from learners.conic_union import DiscUnionLearner, EllipseUnionLearner
+from learners.conic.release import ConicRelease
+from learners.conic.union import DiscUnionLearner, EllipseUnionLearner
 from learners.records import Release
 
 

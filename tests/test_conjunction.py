@@ -16,26 +16,26 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from learners import conjunction
 from learners.accounting import selection_account
-from learners.conjunction import ConjunctionLearner, DisjunctionLearner
-from learners.conjunction_budget import advanced_rate, cover_budget
-from learners.conjunction_consistency import (
+from learners.boolean import conjunction
+from learners.boolean.conjunction import ConjunctionLearner, DisjunctionLearner
+from learners.boolean.conjunction_budget import advanced_rate, cover_budget
+from learners.boolean.conjunction_consistency import (
     MOST_VARIABLES,
     PrivateConsistentConjunctionLearner,
     PrivateConsistentDisjunctionLearner,
     literals_of,
     mistakes_of_all,
 )
-from learners.conjunction_greedy import (
+from learners.boolean.conjunction_greedy import (
     ConsistentConjunctionLearner,
     ConsistentDisjunctionLearner,
     GreedyConjunctionLearner,
     GreedyDisjunctionLearner,
 )
-from learners.conjunction_records import FormulaRelease, LiteralRelease, LiteralStep
-from learners.literal_columns import read_columns
-from learners.literals import Literal, candidate_literal, evaluate, formula_text
+from learners.boolean.conjunction_records import FormulaRelease, LiteralRelease, LiteralStep
+from learners.boolean.literal_columns import read_columns
+from learners.boolean.literals import Literal, candidate_literal, evaluate, formula_text
 from learners.scores import Role
 from learners.set_cover import plan_budget
 from learners.sklearn_support import NotFittedError

@@ -14,10 +14,14 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from learners import conjunction, conjunction_consistency
 from learners.accounting import selection_account
-from learners.conjunction import ConjunctionLearner, DisjunctionLearner, private_literal_steps
-from learners.conjunction_bounds import (
+from learners.boolean import conjunction, conjunction_consistency
+from learners.boolean.conjunction import (
+    ConjunctionLearner,
+    DisjunctionLearner,
+    private_literal_steps,
+)
+from learners.boolean.conjunction_bounds import (
     consistency_examples,
     consistent_examples,
     cover_examples,
@@ -26,20 +30,20 @@ from learners.conjunction_bounds import (
     log_conjunctions,
     log_formulas,
 )
-from learners.conjunction_budget import advanced_rate
-from learners.conjunction_consistency import (
+from learners.boolean.conjunction_budget import advanced_rate
+from learners.boolean.conjunction_consistency import (
     PrivateConsistentConjunctionLearner,
     PrivateConsistentDisjunctionLearner,
 )
-from learners.conjunction_greedy import (
+from learners.boolean.conjunction_greedy import (
     ConsistentConjunctionLearner,
     ConsistentDisjunctionLearner,
     GreedyConjunctionLearner,
     GreedyDisjunctionLearner,
 )
-from learners.literal_columns import read_columns
-from learners.literal_cover import LiteralCover
-from learners.literals import Literal, evaluate
+from learners.boolean.literal_columns import read_columns
+from learners.boolean.literal_cover import LiteralCover
+from learners.boolean.literals import Literal, evaluate
 from learners.randomness import SeededRandom
 from learners.scores import Role
 from learners.set_cover import Budget, plan_budget

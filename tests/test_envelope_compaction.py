@@ -13,11 +13,11 @@ from counted import counted
 from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice
-from learners import envelope_selection, strands
-from learners.boxes import NEGATIVES, ORDERS, POSITIVES, SHEETS, edge_count, edge_in
-from learners.compaction import compact
-from learners.envelope_selection import EnvelopeSelection
-from learners.partition import BOXES, COMPACTIONS, FACTORISED, MIX_USED, PLAIN, Partition
+from learners.envelope import envelope_selection, strands
+from learners.envelope.boxes import NEGATIVES, ORDERS, POSITIVES, SHEETS, edge_count, edge_in
+from learners.envelope.compaction import compact
+from learners.envelope.envelope_selection import EnvelopeSelection
+from learners.envelope.partition import BOXES, COMPACTIONS, FACTORISED, MIX_USED, PLAIN, Partition
 from learners.randomness import SeededRandom
 from learners.records import inside_piece
 from learners.scores import set_cover_score

@@ -16,19 +16,19 @@ from scipy import stats
 from geometry.columns import count_columns
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import MAX_D, HalfplaneLattice
-from learners import envelope_selection, strands
 from learners.arrangement_selection import ArrangementSelection
-from learners.boxes import NEGATIVES, ORDERS, POSITIVES, SHEETS, pack_sheets
-from learners.compaction import compact
-from learners.envelope_selection import EnvelopeSelection
-from learners.partition import BOXES
+from learners.envelope import envelope_selection, strands
+from learners.envelope.boxes import NEGATIVES, ORDERS, POSITIVES, SHEETS, pack_sheets
+from learners.envelope.compaction import compact
+from learners.envelope.envelope_selection import EnvelopeSelection
+from learners.envelope.partition import BOXES
+from learners.envelope.strands import first_boxes
+from learners.envelope.target import Target
+from learners.envelope.trials import exact_value
 from learners.randomness import SeededRandom
 from learners.records import inside_piece
 from learners.scores import Score, set_cover_score
 from learners.selection import Cancelled, PieceKind, Selected, SelectionProgress
-from learners.strands import first_boxes
-from learners.target import Target
-from learners.trials import exact_value
 
 
 def random_examples(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geometry.halfplane import HalfplaneLattice
-from learners import strands
-from learners.boxes import SHEETS, trim
-from learners.envelope_selection import EnvelopeSelection
-from learners.partition import BOXES
+from learners.envelope import strands
+from learners.envelope.boxes import SHEETS, trim
+from learners.envelope.envelope_selection import EnvelopeSelection
+from learners.envelope.partition import BOXES
+from learners.envelope.strands import first_boxes
 from learners.randomness import SeededRandom
 from learners.scores import set_cover_score
-from learners.strands import first_boxes
 
 LATTICE = HalfplaneLattice(3, bits=1)
 SIDE = LATTICE.d << LATTICE.bits

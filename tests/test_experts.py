@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from learners.accounting import Neighbours, zcdp_delta
-from learners.experts import (
+from learners.finite.experts import (
     MultiplicativeWeights,
     PrivateExperts,
     hedge_rate,
@@ -193,7 +193,7 @@ def test_at_the_printed_parameters_the_account_grants_less() -> None:
 
 
 def test_draws_follow_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("learners.experts.plan_experts", cache(plan_experts))
+    monkeypatch.setattr("learners.finite.experts.plan_experts", cache(plan_experts))
     losses = np.array([[0, 1, 1], [1, 1, 0], [0, 1, 0], [0, 0, 2]])
     counts, runs = np.zeros(3), 1500
     for seed in range(runs):

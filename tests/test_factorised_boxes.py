@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from geometry.columns import count_columns
 from geometry.counting import make_tables
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from learners import factorised_boxes
-from learners.boxes import ORDERS, SHEETS, pack_sheets
-from learners.factorised_boxes import MIX, SIDE, make_workspace, order_by_column
-from learners.factorised_moves import examine
-from learners.partition import box_mass
+from learners.envelope import factorised_boxes
+from learners.envelope.boxes import ORDERS, SHEETS, pack_sheets
+from learners.envelope.factorised_boxes import MIX, SIDE, make_workspace, order_by_column
+from learners.envelope.factorised_moves import examine
+from learners.envelope.partition import box_mass
+from learners.envelope.target import Target
 from learners.scores import Score
-from learners.target import Target
 
 D = 16
 LATTICES = [HalfplaneLattice(D, bits=6), HalfplaneLattice(D, "paper", bits=6)]

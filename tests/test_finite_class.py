@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from learners import private_erm
-from learners.finite_class import (
+from learners.finite import private_erm
+from learners.finite.finite_class import (
     ConceptClass,
     FiniteClass,
     PointClass,
@@ -20,10 +20,10 @@ from learners.finite_class import (
     concept_matrix,
     count_labels,
 )
-from learners.finite_class_learner import FiniteClassLearner, PrivateFiniteClassLearner
-from learners.private_erm import EmpiricalRiskMinimizer, PrivateERM, choose_least
+from learners.finite.finite_class_learner import FiniteClassLearner, PrivateFiniteClassLearner
+from learners.finite.private_erm import EmpiricalRiskMinimizer, PrivateERM, choose_least
 from learners.randomness import RandomSource, SeededRandom
-from learners.vc import vc_dimension
+from learners.theory.vc import vc_dimension
 
 TINY = FiniteClass(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1]]))
 CLASSES: list[ConceptClass] = [TINY, PointClass(7), ThresholdClass(6)]

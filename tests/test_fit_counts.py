@@ -22,18 +22,18 @@ from geometry.lift import ConicLattice
 from learners import ConvexPolygonLearner, PolygonUnionLearner, cover_estimator, strands
 from learners import tile_estimator as tile_module
 from learners.best_piece import best_piece, gain_less_loss
-from learners.concept_selection import ConceptSelection
-from learners.conic_selection import ConicSelection, count_areas
-from learners.conic_union import DiscUnionLearner
-from learners.envelope_selection import EnvelopeSelection
+from learners.conic.selection import ConicSelection, count_areas
+from learners.conic.union import DiscUnionLearner
+from learners.envelope.concept_selection import ConceptSelection
+from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.estimator import CountedEstimator
 from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
-from learners.halfspaces3_cover import ConvexPolytopeLearner
 from learners.noisy_histogram import NoisyHistogramLearner
 from learners.quadtree import QuadtreeLearner
 from learners.randomness import SeededRandom
 from learners.scores import Score, mistakes_score
 from learners.selection import PieceKind
+from learners.space.halfspaces3_cover import ConvexPolytopeLearner
 from learners.threshold_learner import ThresholdLearner
 
 Make = Callable[[int], CountedEstimator]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from learners.gf2 import PackedBits, solve, word_count
+from learners.boolean.gf2 import PackedBits, solve, word_count
 
 
 def all_vectors(d: int) -> NDArray[np.bool_]:

@@ -7,7 +7,7 @@ import pytest
 
 from geometry.columns import column_shift
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Sheet
-from learners.strands import first_boxes
+from learners.envelope.strands import first_boxes
 
 SMALL = [
     HalfplaneLattice(d, measure, bits)

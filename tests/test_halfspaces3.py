@@ -13,17 +13,21 @@ from counted import counted
 from scipy import optimize, stats
 
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3, spanning_fours
-from learners import halfspaces3
-from learners.halfspaces3 import (
-    HalfspaceSelection3,
-    SimplexSelection3,
-    simplex_count,
-)
-from learners.halfspaces3_cover import ConvexPolytopeLearner, SimplexUnionLearner, SpaceRelease
 from learners.randomness import SeededRandom
 from learners.records import Release, inside_piece
 from learners.scores import Score, mistakes_score, set_cover_score
 from learners.selection import Cancelled, SelectionProgress
+from learners.space import halfspaces3
+from learners.space.halfspaces3 import (
+    HalfspaceSelection3,
+    SimplexSelection3,
+    simplex_count,
+)
+from learners.space.halfspaces3_cover import (
+    ConvexPolytopeLearner,
+    SimplexUnionLearner,
+    SpaceRelease,
+)
 
 #: Of halfspaces, for the law.
 DRAWS = 800

@@ -28,8 +28,8 @@ from geodp_app.learned_file import learned_text
 from geodp_app.pictures import release_figures
 from geodp_app.reports import parts_text, privacy_statement, report
 from learners.catalogue import CATALOGUE
-from learners.experts import PrivateExperts
-from learners.finite_class import ThresholdClass
+from learners.finite.experts import PrivateExperts
+from learners.finite.finite_class import ThresholdClass
 from learners.records import Release, StepRecord
 from learners.stability.gradient_descent import GradientDescentClassifier
 from learners.stability.label_private import LabelPrivateLearner

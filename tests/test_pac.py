@@ -13,15 +13,18 @@ from numpy.typing import NDArray
 from scipy.stats import beta as beta_law
 from scipy.stats import binom
 
-from learners.finite_class import (
+from learners.boolean.parity import PrivateParityLearner, plan_parity
+from learners.finite.finite_class import (
     ConceptClass,
     FiniteClass,
     PointClass,
     ThresholdClass,
     concept_matrix,
 )
-from learners.finite_class_learner import FiniteClassLearner, PrivateFiniteClassLearner
-from learners.pac import (
+from learners.finite.finite_class_learner import FiniteClassLearner, PrivateFiniteClassLearner
+from learners.finite.private_erm import PrivateERM
+from learners.randomness import SeededRandom
+from learners.theory.pac import (
     LabelledDistribution,
     check_promise,
     clopper_pearson,
@@ -29,18 +32,15 @@ from learners.pac import (
     generalization_gap,
     mean_generalization,
 )
-from learners.parity import PrivateParityLearner, plan_parity
-from learners.private_erm import PrivateERM
-from learners.randomness import SeededRandom
-from learners.sample_sizes import (
+from learners.theory.sample_sizes import (
     agnostic_examples,
     consistent_examples,
     laplace_examples,
     private_examples,
     uniform_convergence_examples,
 )
+from learners.theory.vc import consistent_size
 from learners.threshold_learner import ThresholdLearner, threshold_halfplane
-from learners.vc import consistent_size
 
 ALPHA, BETA, RUNS = 0.1, 0.2, 100
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from learners.gf2 import PackedBits
-from learners.parity import (
+from learners.boolean.gf2 import PackedBits
+from learners.boolean.parity import (
     COIN,
     SOURCE_LIMIT,
     ParityLearner,

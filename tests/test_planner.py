@@ -12,9 +12,9 @@ import pytest
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners import ConvexPolygonLearner, PolygonUnionLearner
 from learners.accounting import noise_scale
-from learners.pac import clopper_pearson
-from learners.planner import LearnerName, Setting, error_guaranteed, examples_needed
 from learners.set_cover import NOISE_SHARE
+from learners.theory.pac import clopper_pearson
+from learners.theory.planner import LearnerName, Setting, error_guaranteed, examples_needed
 
 LATTICE = HalfplaneLattice(1024)
 SETTING = Setting(k=4, beta=0.1, epsilon=1.0, delta=1e-6, lattice=LATTICE)

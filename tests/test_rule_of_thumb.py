@@ -12,8 +12,8 @@ from geodp_app.sampling import draw_examples, open_generator, place_target
 from geometry.geojson import read_geojson
 from geometry.halfplane import HalfplaneLattice
 from learners import PolygonUnionLearner
-from learners.planner import Setting
-from learners.rule_of_thumb import (
+from learners.theory.planner import Setting
+from learners.theory.rule_of_thumb import (
     examples_by_tiles,
     expected_error,
     expected_error_by_tiles,

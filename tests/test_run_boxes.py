@@ -10,10 +10,10 @@ import pytest
 from counted import counted
 
 from geometry.halfplane import HalfplaneLattice
-from learners import strands
-from learners.boxes import POSITIVES, SHEETS
-from learners.envelope_selection import EnvelopeSelection
-from learners.partition import BOXES
+from learners.envelope import strands
+from learners.envelope.boxes import POSITIVES, SHEETS
+from learners.envelope.envelope_selection import EnvelopeSelection
+from learners.envelope.partition import BOXES
 from learners.randomness import SeededRandom
 from learners.records import inside_piece
 from learners.scores import set_cover_score

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from learners.accounting import PrivacySpent, spent_after
-from learners.pac import clopper_pearson
 from learners.randomness import SeededRandom
 from learners.stability.composition import (
     advanced_epsilon,
@@ -30,6 +29,7 @@ from learners.stability.sparse_vector import (
 )
 from learners.stability.stable_queries import QueryRelease, StableQueries
 from learners.stability.votes import distances, simple_distances, winners
+from learners.theory.pac import clopper_pearson
 
 Law = dict[tuple[object, ...], float]
 

@@ -11,9 +11,8 @@ import pytest
 from numpy.typing import NDArray
 from test_stability_queries import Majority, sample
 
-from learners.finite_class import ThresholdClass
-from learners.finite_class_learner import FiniteClassLearner
-from learners.pac import clopper_pearson
+from learners.finite.finite_class import ThresholdClass
+from learners.finite.finite_class_learner import FiniteClassLearner
 from learners.randomness import SeededRandom
 from learners.stability.label_private import (
     LabelPrivateLearner,
@@ -31,6 +30,7 @@ from learners.stability.query_settings import (
 from learners.stability.sparse_vector import Constants, plan_sparse_vector
 from learners.stability.stable_queries import StableQueries
 from learners.stability.votes import distances, winners
+from learners.theory.pac import clopper_pearson
 
 # -- settings ------------------------------------------------------------------------------------
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 from test_stability_mechanisms import Law, exact_delta, query_law
 
-from learners.pac import clopper_pearson
 from learners.randomness import SeededRandom, SystemRandom
 from learners.selection import Cancelled
 from learners.stability.majority_cells import MajorityCells
@@ -29,6 +28,7 @@ from learners.stability.sample_and_aggregate import (
 )
 from learners.stability.sparse_vector import plan_sparse_vector
 from learners.stability.votes import distances, winners
+from learners.theory.pac import clopper_pearson
 
 CLASSES = np.array([0, 1])
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from test_stability_mechanisms import exact_delta, pass_law
 
 from learners.noise_arrays import below_array
-from learners.pac import clopper_pearson
 from learners.randomness import SeededRandom
 from learners.stability.gradient_descent import (
     LARGEST_STEP,
@@ -45,6 +44,7 @@ from learners.stability.soft_labels import (
 )
 from learners.stability.sparse_vector import SparseVectorBudget
 from learners.stability.votes import distances
+from learners.theory.pac import clopper_pearson
 
 BINS: tuple[Bins, Bins] = ("plain", "shifted")
 

@@ -10,10 +10,10 @@ import pytest
 
 from geodp_app.cli import main
 from geometry.lift import ConicLattice
-from learners.conic_union import DiscUnionLearner
-from learners.conjunction_bounds import set_cover_examples
-from learners.pac import clopper_pearson
-from learners.theorems import (
+from learners.boolean.conjunction_bounds import set_cover_examples
+from learners.conic.union import DiscUnionLearner
+from learners.theory.pac import clopper_pearson
+from learners.theory.theorems import (
     PARAMETERS,
     THEOREMS,
     Theorem,

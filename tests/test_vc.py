@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from geometry.arrangement import arrange
 from geometry.halfplane import HalfplaneLattice
-from learners.vc import (
+from learners.theory.vc import (
     combined_growth,
     combined_halfspaces_vc_bound,
     combined_vc_bound,

@@ -10,7 +10,7 @@ from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.verdict import verdict
 from geometry.halfplane import HalfplaneLattice
-from learners.planner import Setting, error_guaranteed
+from learners.theory.planner import Setting, error_guaranteed
 
 SQUARE = Drawing(64, (Shape(((8, 8), (40, 8), (40, 40), (8, 40))),))
 

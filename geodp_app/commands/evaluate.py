@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _decided_by(release: Release | None) -> str:
     """What decides the labels: halfplanes, discs, ellipses or, without a release, polygons."""
-    from learners.conic_release import ConicRelease
+    from learners.conic.release import ConicRelease
 
     if release is None:
         return "polygons"

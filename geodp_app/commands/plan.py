@@ -10,8 +10,8 @@ from geodp_app import arguments
 from geodp_app.errors import InputError
 
 if TYPE_CHECKING:
-    from learners.planner import Plan
-    from learners.theorems import Theorem
+    from learners.theory.planner import Plan
+    from learners.theory.theorems import Theorem
 
 _DESCRIPTION = """Say how many examples suffice for error alpha, or with --n what n guarantees.
 
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> None:
         _run_by_tiles(options)
         return
     from geometry.halfplane import HalfplaneLattice
-    from learners.planner import Setting, error_guaranteed, examples_needed
+    from learners.theory.planner import Setting, error_guaranteed, examples_needed
 
     try:
         setting = Setting(
@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _list_theorems(as_json: bool) -> None:
     """Print the names of all theorems."""
-    from learners.theorems import THEOREMS
+    from learners.theory.theorems import THEOREMS
 
     if as_json:
         print(json.dumps([_stated(theorem) for theorem in THEOREMS]))
@@ -129,7 +129,7 @@ def _stated(theorem: Theorem) -> dict[str, Any]:
 
 def _ask_theorem(options: argparse.Namespace) -> None:
     """Print n for alpha, or with --n the alpha of n."""
-    from learners.theorems import alpha_for, examples_for, find_theorem
+    from learners.theory.theorems import alpha_for, examples_for, find_theorem
 
     if options.beta is None:
         options.beta = arguments.DEFAULT_BETA
@@ -173,7 +173,7 @@ def _answer(
 
 def _run_by_tiles(options: argparse.Namespace) -> None:
     """Print what runs by tiles reached."""
-    from learners.rule_of_thumb import examples_by_tiles, expected_error_by_tiles
+    from learners.theory.rule_of_thumb import examples_by_tiles, expected_error_by_tiles
 
     epsilon, neighbours = options.epsilon, options.neighbours
     if options.n is None:

@@ -305,7 +305,7 @@ def make_learner(name: LearnerChoice, grid: int, parameters: dict[str, Any]) -> 
     ValueError
         If there is none.
     """
-    from learners.conic_union import DiscUnionLearner, EllipseUnionLearner
+    from learners.conic.union import DiscUnionLearner, EllipseUnionLearner
     from learners.convex_polygon import ConvexPolygonLearner
     from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
     from learners.polygon_union import PolygonUnionLearner

@@ -28,7 +28,7 @@ from geodp_app.runs.mosaics import widest
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from geometry.lift import Conic, ConicLattice
 from geometry.tiling import Tile
-from learners.conic_release import ConicRelease
+from learners.conic.release import ConicRelease
 from learners.records import (
     CoverRelease,
     MosaicRelease,

@@ -19,7 +19,7 @@ from numba.core import event
 
 from geodp_app.runs.score_raster import count_raster
 from geometry.halfplane import HalfplaneLattice
-from learners.conic_union import EllipseUnionLearner
+from learners.conic.union import EllipseUnionLearner
 from learners.convex_polygon import ConvexPolygonLearner
 from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
 from learners.polygon_union import PolygonUnionLearner

@@ -21,7 +21,7 @@ from geodp_app.plane.examples_picture import ExampleKinds
 from geodp_app.runs.protocol import Progressed, Shaded
 from geodp_app.runs.run_log import RunLog, StepFigures
 from geometry.halfplane import HalfplaneLattice
-from learners.conic_release import ConicRelease
+from learners.conic.release import ConicRelease
 from learners.records import CoverRelease, Piece, Region, Release, halfplanes_of
 
 if TYPE_CHECKING:

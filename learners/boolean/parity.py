@@ -1,0 +1,440 @@
+"""Parity functions over GF(2)^d: a consistent one, and a private one.
+
+The concept of r is x -> <r, x> mod 2.  Examples are 0/1 vectors x with a label.
+
+Not private (:class:`ParityLearner`): Gaussian elimination gives all consistent r, an affine space.
+
+Private (:class:`PrivateParityLearner`; Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith, *What
+can we learn privately?*, 2008, section 4; Nissim's lecture).  One *block*:
+
+1. with probability f output ⊥ (no parity);
+2. take each example independently with probability p;
+3. solve their equations; if they contradict each other output ⊥, else a uniformly random solution.
+
+Several blocks on disjoint random parts of the sample; the first that did not output ⊥ is released,
+or, with `test_share`, the one chosen by the exponential mechanism for its mistakes on a part of its
+own.  docs/privacy.md, lemma P, proves the constants and that all blocks together cost one epsilon:
+
+source   f = 1/2, p = epsilon/4, ceil(log2(2/beta)) blocks.  epsilon-DP up to epsilon = 3.8; for
+         neighbours that add or remove an example it really costs -ln(1 - p), hardly more than p.
+tight    p = min(1 - exp(-epsilon), f (exp(epsilon) - 1) / (1 - f)): the largest that is epsilon-DP;
+         when one example is replaced, tanh(epsilon/2) in place of 1 - exp(-epsilon).  f and the
+         number of blocks T are those with f^T <= beta/2 that leave most of the examples in use.
+
+Utility, for independent examples labelled by a parity: n * -ln(1 - q alpha) >= d ln 2 +
+ln(2T/beta), q the probability that an example is used in a given block, gives error at most alpha
+with probability 1 - beta.  For a parity r of error a > alpha is consistent with a block with
+probability (1 - q a)^n, there are at most 2^d of them and T blocks: beta/2.  All blocks output ⊥
+with probability f^T <= beta/2.  The sources test the blocks against each other instead, which
+their larger failure probability needs; here every block that is left is good already.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from learners.accounting import Neighbours, PrivacySpent
+from learners.boolean.gf2 import PackedBits, solve, word_count
+from learners.estimator import check_labels
+from learners.exponential_mechanism import exponential_index
+from learners.noise_arrays import below_array
+from learners.plain_estimator import PlainClassifier, pure_budget, pure_spent
+from learners.randomness import RandomSource, bernoulli, open_source, words
+
+Constants = Literal["tight", "source"]
+
+#: Denominator of all probabilities: coins are exact.
+COIN = 1 << 48
+
+#: Most blocks that are considered.
+_MOST_BLOCKS = 64
+
+#: Beyond this the source's p = epsilon/4 is more than epsilon pays for.
+SOURCE_LIMIT = 3.8
+
+
+@dataclass(frozen=True, slots=True)
+class ParityPlan:
+    """What a run does, fixed by public numbers.
+
+    Attributes
+    ----------
+    blocks : int
+        T.
+    fail : int
+        f * COIN: each block outputs ⊥ with probability f whatever the examples are.
+    used : int
+        q * COIN: an example belongs to a given block, and is used there, with probability q.
+    tested : int
+        Probability, times COIN, that an example belongs to the test.
+    rate : Fraction
+        Nats per mistake in the test.
+    spent : PrivacySpent
+    """
+
+    blocks: int
+    fail: int
+    used: int
+    tested: int
+    rate: Fraction
+    spent: PrivacySpent
+
+    def examples_needed(self, d: int, alpha: float, beta: float) -> int:
+        """n for error at most alpha with probability 1 - f^T - beta/2, see the module.
+
+        If the plan was made for this beta, f^T is at most beta/2.
+
+        Raises
+        ------
+        ValueError
+            If alpha or beta is not in (0, 1), or d < 1.
+        """
+        if d < 1 or not (0 < alpha < 1 and 0 < beta < 1):
+            raise ValueError("d must be at least 1, alpha and beta strictly between 0 and 1")
+        needed = d * math.log(2) + math.log(2 * self.blocks / beta)
+        return math.ceil(needed / -math.log1p(-self.used / COIN * alpha))
+
+
+def plan_parity(
+    epsilon: float,
+    neighbours: Neighbours = "add-remove",
+    beta: float | None = None,
+    constants: Constants = "tight",
+    test_share: float = 0.0,
+    private: bool = True,
+) -> ParityPlan:
+    """Choose f, p and the number of blocks.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy of the whole run.
+    neighbours : {"add-remove", "replace-one"}
+    beta : float, optional
+        In (0, 1); without it there is one block, which outputs ⊥ half of the time.
+    constants : {"tight", "source"}
+    test_share : float
+        Share of the examples kept for the test, in [0, 1).
+    private : bool
+        Whether the coins are the system's.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    inner = pure_budget(epsilon, neighbours)
+    if beta is not None and not 0 < beta < 1:
+        raise ValueError(f"beta must lie strictly between 0 and 1, got {beta}")
+    if not 0 <= test_share < 1:
+        raise ValueError(f"test_share must lie in [0, 1), got {test_share}")
+    if constants == "source":
+        if epsilon > SOURCE_LIMIT:
+            raise ValueError(
+                f"the source's constants hold up to epsilon = {SOURCE_LIMIT}, got {epsilon}: "
+                "use constants='tight'"
+            )
+        blocks = 1 if beta is None else math.ceil(math.log2(2 / beta))
+        fail, share = COIN // 2, epsilon / 4
+    elif constants == "tight":
+        options = [1] if beta is None else range(1, _MOST_BLOCKS + 1)
+        found = [(_inclusion(epsilon, neighbours, _fail(beta, t)) / t, t) for t in options]
+        blocks = max(found)[1]
+        fail = _fail(beta, blocks)
+        share = _inclusion(epsilon, neighbours, fail)
+    else:
+        raise ValueError(f"unknown constants {constants!r}: use 'tight' or 'source'")
+    # rounded down by more than all roundings before: some 2^-50 of it
+    used = math.floor(share * (1 - test_share) * COIN / blocks) - 2
+    if used < 1:
+        raise ValueError(f"epsilon = {epsilon} is too small for {blocks} blocks")
+    spent = pure_spent(
+        epsilon, neighbours, private, selection=epsilon, steps=blocks, account="parallel"
+    )
+    return ParityPlan(blocks, fail, used, math.floor(test_share * COIN), Fraction(inner), spent)
+
+
+def _fail(beta: float | None, blocks: int) -> int:
+    """f * COIN, at most (beta/2)^(1/T); without beta a half."""
+    if beta is None:
+        return COIN // 2
+    return max(1, math.floor(math.pow(beta / 2, 1 / blocks) * COIN) - 1)
+
+
+def _inclusion(epsilon: float, neighbours: Neighbours, fail: int) -> float:
+    """The largest p that is epsilon-DP with this f, up to rounding."""
+    solved = math.tanh(epsilon / 2) if neighbours == "replace-one" else -math.expm1(-epsilon)
+    f = fail / COIN
+    # f (e^epsilon - 1) / (1 - f), which may overflow
+    return min(solved, 1.0 if epsilon > 40 else f * math.expm1(epsilon) / (1 - f))
+
+
+@dataclass(frozen=True, slots=True)
+class ParityRelease:
+    """A parity that may be published, or ⊥.
+
+    Attributes
+    ----------
+    learner : str
+    d : int
+    parity : tuple of int or None
+        r, d bits; None for ⊥.
+    parameters : tuple of (str, value)
+    privacy : PrivacySpent or None
+        None for the learner that is not private.
+    """
+
+    learner: str
+    d: int
+    parity: tuple[int, ...] | None
+    parameters: tuple[tuple[str, Any], ...]
+    privacy: PrivacySpent | None
+
+    def predict(self, rows: PackedBits) -> NDArray[np.int64]:
+        """<r, x> mod 2, int64 of shape (n,).
+
+        Raises
+        ------
+        ValueError
+            If the run ended with ⊥, or the rows have another number of bits.
+        """
+        if self.parity is None:
+            raise ValueError("the run ended without a parity (⊥): there is nothing to predict by")
+        if rows.d != self.d:
+            raise ValueError(f"rows must have {self.d} bits, got {rows.d}")
+        vector = PackedBits.of(np.array([self.parity], dtype=np.bool_)).words[0]
+        return rows.products(vector).astype(np.int64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "learner": self.learner,
+            "d": self.d,
+            "parity": None if self.parity is None else list(self.parity),
+            "parameters": dict(self.parameters),
+            "privacy": None if self.privacy is None else self.privacy.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class BlockDiagnostics:
+    """What only the curator may see of one block.
+
+    Attributes
+    ----------
+    equations : int
+        Examples that it used; 0 if its first coin said ⊥.
+    rank : int
+        Independent ones among them.
+    consistent : bool
+    failed : bool
+        Whether its first coin said ⊥.
+    """
+
+    equations: int
+    rank: int
+    consistent: bool
+    failed: bool
+
+
+class _Parity(PlainClassifier):
+    release_: ParityRelease
+    diagnostics_: tuple[BlockDiagnostics, ...]
+
+    def predict(self, X: ArrayLike | PackedBits) -> NDArray[np.int64]:
+        """<r, x> mod 2, int64 of shape (n,), of 0/1 vectors, shape (n, d).
+
+        Raises
+        ------
+        ValueError
+            If the run ended with ⊥ or without a consistent parity, or X has another shape.
+        """
+        self._require_fitted()
+        return self.release_.predict(check_bits(X))
+
+    def _examples(
+        self, X: ArrayLike | PackedBits, y: ArrayLike
+    ) -> tuple[PackedBits, NDArray[np.bool_]]:
+        self._begin()
+        rows = check_bits(X)
+        return rows, check_labels(y, len(rows))
+
+
+class ParityLearner(_Parity):
+    """A consistent parity by Gaussian elimination; not private.
+
+    Attributes
+    ----------
+    release_ : ParityRelease
+        Its parity is None if the examples contradict each other; the free bits are 0.
+    diagnostics_ : tuple of BlockDiagnostics
+        One: the rank of the equations, and whether they are consistent.
+
+    Examples
+    --------
+    >>> model = ParityLearner().fit([[1, 0, 1], [0, 1, 1], [1, 1, 1]], [1, 0, 1])
+    >>> model.release_.parity
+    (1, 0, 0)
+    """
+
+    def fit(self, X: ArrayLike | PackedBits, y: ArrayLike) -> Self:
+        """Solve the examples' equations.
+
+        Parameters
+        ----------
+        X : array of 0/1, shape (n, d), or PackedBits
+        y : array, shape (n,)
+            Labels 0 or 1.
+
+        Raises
+        ------
+        ValueError
+            If anything is neither 0 nor 1, or d is 0.
+        """
+        rows, labels = self._examples(X, y)
+        echelon = solve(rows, labels)
+        parity = None
+        if echelon.consistent:
+            found = echelon.solution(np.zeros(word_count(rows.d), dtype=np.uint64))
+            parity = _as_tuple(found, rows.d)
+        self.diagnostics_ = (BlockDiagnostics(len(rows), echelon.rank, echelon.consistent, False),)
+        self.release_ = ParityRelease(type(self).__name__, rows.d, parity, (), None)
+        return self
+
+
+class PrivateParityLearner(_Parity):
+    """epsilon-private learner of parities, delta = 0; see the module.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy of the whole run.
+    beta : float, optional
+        Probability with which the run may fail, given enough examples; chooses the number of
+        blocks.  Without it there is one block, which fails at least half of the time.
+    constants : {"tight", "source"}
+    test_share : float
+        Share of the examples, in [0, 1), by which the released parity is chosen among the blocks'.
+        By default 0: the first one.
+    neighbours : {"add-remove", "replace-one"}
+    seed : int, optional
+        Makes the run reproducible and therefore not private; the release says so.
+
+    Attributes
+    ----------
+    release_ : ParityRelease
+        What may be published; its parity is None for ⊥.
+    diagnostics_ : tuple of BlockDiagnostics
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        beta: float | None = 0.1,
+        constants: Constants = "tight",
+        test_share: float = 0.0,
+        neighbours: Neighbours = "add-remove",
+        seed: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.beta = beta
+        self.constants = constants
+        self.test_share = test_share
+        self.neighbours = neighbours
+        self.seed = seed
+
+    def fit(self, X: ArrayLike | PackedBits, y: ArrayLike) -> Self:
+        """Learn privately; parameters and errors as in :class:`ParityLearner`."""
+        rows, labels = self._examples(X, y)
+        source = open_source(self.seed)
+        plan = plan_parity(
+            self.epsilon,
+            self.neighbours,
+            self.beta,
+            self.constants,
+            self.test_share,
+            source.private,
+        )
+        found, self.diagnostics_ = private_parity(rows, labels, plan, source)
+        parameters = (
+            ("beta", self.beta),
+            ("blocks", plan.blocks),
+            ("constants", self.constants),
+            ("test_share", float(self.test_share)),
+        )
+        parity = None if found is None else _as_tuple(found, rows.d)
+        name = type(self).__name__
+        self.release_ = ParityRelease(name, rows.d, parity, parameters, plan.spent)
+        return self
+
+
+def private_parity(
+    rows: PackedBits, labels: NDArray[np.bool_], plan: ParityPlan, source: RandomSource
+) -> tuple[NDArray[np.uint64] | None, tuple[BlockDiagnostics, ...]]:
+    """Run the blocks: a packed parity or None for ⊥, and the curator's books.
+
+    Parameters
+    ----------
+    rows : PackedBits, n of them
+    labels : ndarray of bool, shape (n,)
+    plan : ParityPlan
+    source : RandomSource
+    """
+    coins = below_array(source, COIN, len(rows))
+    block = coins // plan.used
+    candidates, books = [], []
+    for number in range(plan.blocks):
+        if bernoulli(source, plan.fail, COIN):
+            books.append(BlockDiagnostics(0, 0, True, True))
+            continue
+        mine = np.flatnonzero(block == number)
+        echelon = solve(rows.take(mine), labels[mine])
+        books.append(BlockDiagnostics(len(mine), echelon.rank, echelon.consistent, False))
+        if echelon.consistent:
+            candidates.append(echelon.solution(words(source, word_count(rows.d))))
+    if not candidates:
+        return None, tuple(books)
+    chosen = 0
+    if plan.tested:
+        test = np.flatnonzero(coins >= COIN - plan.tested)
+        tested, truth = rows.take(test), labels[test]
+        right = [int(np.count_nonzero(tested.products(c) == truth)) for c in candidates]
+        # an example more adds 0 or 1 mistake to each: one way, so the rate is epsilon
+        chosen = exponential_index(source, np.array(right) - len(test), plan.rate)
+    return candidates[chosen], tuple(books)
+
+
+def check_bits(X: ArrayLike | PackedBits) -> PackedBits:
+    """Rows of bits, packed.
+
+    Raises
+    ------
+    ValueError
+        If X is not an array of 0 and 1 of shape (n, d), d >= 1; the message names the first row
+        that is wrong.
+    """
+    if isinstance(X, PackedBits):
+        return X
+    array = np.asarray(X)
+    if array.ndim != 2 or array.shape[1] < 1:
+        raise ValueError("X must have shape (n, d) with d >= 1: reshape your data")
+    if array.dtype != np.bool_:
+        if array.dtype.kind not in "iuf":
+            raise ValueError(f"X must hold 0 and 1, got an array of {array.dtype}")
+        wrong = np.asarray(((array != 0) & (array != 1)).any(axis=1))
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise ValueError(f"row {row} of X holds something that is neither 0 nor 1")
+    return PackedBits.of(array.astype(np.bool_, copy=False))
+
+
+def _as_tuple(vector: NDArray[np.uint64], d: int) -> tuple[int, ...]:
+    bits = PackedBits(vector[None, :], d).bits()[0]
+    return tuple(int(bit) for bit in bits)

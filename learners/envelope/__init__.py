@@ -1,0 +1,19 @@
+"""Exact draws of pieces of the plane by refining an envelope over the dual plane.
+
+The law and its proof: :mod:`learners.envelope.envelope_selection`.  All but the two selections is
+compiled.
+
+envelope_selection   halfplanes and triangles of the set cover
+concept_selection    labelled pieces of at most three edges, by mistakes: what a tile draws
+strands              parts of the class that are refined side by side, until one draw is settled
+core                 trials and splits until one is accepted
+target               what is drawn from: the score, its rate and the prior
+boxes                one box of dual points, and what of it belongs to the class
+partition            boxes that cover the class, with their masses in a sum tree
+trials               a point of a plain box, kept with the probability it deserves
+splits               a plain box is halved where a rejected point suggests
+factorised_boxes     tighter envelopes for small boxes
+factorised_moves     trials in them, and their splits
+compaction           light boxes that meet in a face are merged again
+chunks               exact draws from a buffer of uniform 16-bit chunks
+"""

@@ -1,0 +1,134 @@
+"""One box of dual points: its columns, its edges, and what of it belongs to the class.  Compiled.
+
+A box is a row of :class:`learners.envelope.partition.Partition`: for each of up to three edges a
+sheet and a rectangle of dual points.  Its *outer* piece is the largest it contains: it bounds the
+positives from above; its *inner* piece lies in all of them and bounds the negatives from below.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators
+
+from __future__ import annotations
+
+from numba import njit
+
+from geometry.counting import NO_LINE, count_piece, line_row
+
+#: Columns of a box: u0, u1, v0, v1 of each of three edges (half-open), then
+NEGATIVES, POSITIVES, SHEETS, ORDERS = 12, 13, 14, 15
+
+#: In place of the sheet of an edge that a box does not have.
+NO_SHEET = 7
+
+
+def pack_sheets(sheets: tuple[int, ...]) -> int:
+    """Three bits an edge; missing edges are 7."""
+    padded = (*sheets, NO_SHEET, NO_SHEET, NO_SHEET)[:3]
+    return sum(sheet << (3 * e) for e, sheet in enumerate(padded))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def edge_in(box, e):
+    """Whether the box has an edge e."""
+    return (box[SHEETS] >> (3 * e)) & 7 != NO_SHEET
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def edge_count(box):
+    edges = 0
+    for e in range(3):
+        edges += edge_in(box, e)
+    return edges
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def admits_some(side, u0, u1, v0, v1):
+    """False only when no lattice point of the rectangle carries base measure."""
+    if u0 >= u1 or v0 >= v1:
+        return False
+    if side == 0:
+        return True
+    if u0 - v1 >= side or v0 - u1 >= side:
+        return False
+    return max(u1, v1) > 0 and min(u0, v0) <= side
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def trim(side, box, e):
+    """Cut what carries no base measure off the rectangle of edge e; True if that was anything.
+
+    What is left is the bounding box of the admitted points; empty when there are none.
+    """
+    if side == 0:
+        return False
+    u0, u1, v0, v1 = box[4 * e], box[4 * e + 1], box[4 * e + 2], box[4 * e + 3]
+    if u0 >= u1 or v0 >= v1:
+        return False
+    if v1 <= 0:
+        u0 = max(u0, 0)
+    if u1 <= 0:
+        v0 = max(v0, 0)
+    if v0 > side:
+        u1 = min(u1, side + 1)
+    if u0 > side:
+        v1 = min(v1, side + 1)
+    # |u - v| <= side
+    u0, u1 = max(u0, v0 - side), min(u1, v1 + side)
+    v0, v1 = max(v0, u0 - side), min(v1, u1 + side)
+    # never less than nothing
+    u1, v1 = max(u0, u1), max(v0, v1)
+    changed = u0 != box[4 * e] or u1 != box[4 * e + 1]
+    changed = changed or v0 != box[4 * e + 2] or v1 != box[4 * e + 3]
+    box[4 * e], box[4 * e + 1], box[4 * e + 2], box[4 * e + 3] = u0, u1, v0, v1
+    return changed
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def admitted_box(side, box):
+    for e in range(3):
+        if not edge_in(box, e):
+            continue
+        if not admits_some(side, box[4 * e], box[4 * e + 1], box[4 * e + 2], box[4 * e + 3]):
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def far_corner(low, high):
+    """The high corner of [low, high): `high`, which boxes share, or the only point there is.
+
+    Where a line passes through grid points, neighbouring lattice points may differ by many
+    examples; with the only point as its corner, a box of one piece has that piece's own score.
+    """
+    return low if high - low == 1 else high
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def corner_rows(tables, box, rows):
+    """Rows of the outer lines, for positives (0..2), and of the inner ones, for negatives (3..5).
+
+    False when the tables are full.
+    """
+    for e in range(3):
+        sheet = (box[SHEETS] >> (3 * e)) & 7
+        if sheet == NO_SHEET:
+            rows[e] = rows[3 + e] = NO_LINE
+            continue
+        u0, v0 = box[4 * e], box[4 * e + 2]
+        u1, v1 = far_corner(u0, box[4 * e + 1]), far_corner(v0, box[4 * e + 3])
+        # an upper (even) sheet keeps most at its low corner
+        if sheet & 1:
+            u0, u1, v0, v1 = u1, u0, v1, v0
+        rows[e] = line_row(tables, sheet, u0, v0, 1)
+        rows[3 + e] = line_row(tables, sheet, u1, v1, 0)
+        if rows[e] < 0 or rows[3 + e] < 0:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def recount(tables, box, rows):
+    """Count in the box's outer and inner piece; it keeps its counts when the tables are full."""
+    if corner_rows(tables, box, rows):
+        lines, below, totals = tables.lines, tables.below, tables.totals
+        box[POSITIVES] = count_piece(lines, below, totals[1], rows[0], rows[1], rows[2])
+        box[NEGATIVES] = count_piece(lines, below, totals[0], rows[3], rows[4], rows[5])

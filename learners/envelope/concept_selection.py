@@ -1,0 +1,120 @@
+"""Exact draws of a labelled piece of at most three edges, by its number of mistakes.
+
+A *concept* labels the points inside a convex piece one way and all others the other way; the
+piece is the intersection of none, one, two or three lattice halfplanes.  The law is the
+exponential mechanism's,
+
+    P(concept) proportional to PRIOR[edges] / 2 * mu(piece) * exp(-rate * mistakes),
+
+mu uniform over the lattice pieces with that many edges (:mod:`geometry.halfplane`).  A concept
+of few edges needs few examples to be found: its mu is larger.
+
+Adding one example adds 0 or 1 mistake to every concept, so a draw is rate-DP for neighbours that
+add or remove one example (docs/privacy.md, lemma 7).  KMMS select a triangle by the smaller of two
+scores instead, with a noisy count; nothing is counted here.
+
+Drawn by envelope refinement (:mod:`learners.envelope.envelope_selection`, same law, same
+arithmetic).  The concepts that label the inside 1 are one strand, those that label it 0 the other:
+it is the first with the labels swapped.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from geometry.grid_counts import GridCounts
+from geometry.halfplane import HalfplaneLattice
+from learners.envelope.strands import Examples, first_boxes, make_target, settle, start_strand
+from learners.randomness import RandomSource
+from learners.scores import mistakes_score
+from learners.selection import Selected, Watch
+
+#: Prior probability of a piece of no edge (one label everywhere), one, two and three edges.
+PRIOR = (0.5, 0.25, 0.125, 0.125)
+
+#: Factorise sooner than for the smaller of two scores: boxes no longer than a quarter of the
+#: square's side, once there are so many.  A sum needs no mix, so its tables lose less.
+_NARROW, _PLAIN_BOXES = 4, 1 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptSelection:
+    """Exact sampler of labelled pieces.
+
+    Parameters
+    ----------
+    lattice : HalfplaneLattice
+    edges : int
+        Most edges of a piece, 0..3.  With two, draws are some ten times as fast as with three,
+        and in tiles hardly less accurate (docs/decisions/0007-tiles.md).
+    max_boxes, table_bytes : int
+        As in :class:`learners.envelope.envelope_selection.EnvelopeSelection`.
+    """
+
+    lattice: HalfplaneLattice
+    edges: int = 2
+    max_boxes: int = 1 << 21
+    table_bytes: int = 64 << 20
+
+    def select(
+        self,
+        counts: GridCounts,
+        rate: float,
+        source: RandomSource,
+        watch: Watch | None = None,
+    ) -> Selected:
+        """Draw one concept.
+
+        Parameters
+        ----------
+        counts : GridCounts
+            Examples on the grid of the lattice.
+        rate : float
+            Nats per mistake.
+        source : RandomSource
+        watch : callable, optional
+            Progress and cancel.
+        """
+        counts = settle_conflicts(counts)
+        examples = Examples.of(counts)
+        size = math.log(len(self.lattice.sheets) * self.lattice.points_per_sheet)
+        boxes = np.concatenate([first_boxes(self.lattice, e) for e in range(self.edges + 1)])
+        # a lattice piece of e edges is one of exp(e * size); a common factor keeps the weights
+        # of all boxes above 1
+        top = self.edges * size
+        none, one, two, three = (p / 2 * math.exp(top - e * size) for e, p in enumerate(PRIOR))
+        prior = (none, one, two, three)
+        strands = []
+        for inside in (True, False):
+            score = mistakes_score(counts.positives if inside else counts.negatives)
+            strands.append(
+                start_strand(
+                    self.lattice,
+                    make_target(self.lattice, score, rate, counts.n, prior, _NARROW),
+                    examples if inside else examples.swapped(),
+                    boxes,
+                    source,
+                    self.max_boxes // 2,
+                    self.table_bytes // 2,
+                    _PLAIN_BOXES,
+                )
+            )
+        selected, winner = settle(strands, self.lattice, top, watch)
+        return replace(selected, inside=winner == 0)
+
+
+def settle_conflicts(counts: GridCounts) -> GridCounts:
+    """Drop pairs of examples on the same grid point with different labels.
+
+    Every concept makes one mistake on such a pair, so the law is the same without it.  With it,
+    the bound of a box would count both as right as long as a boundary may pass through the point,
+    and hardly any box is narrow enough to rule that out.
+    """
+    first = np.flatnonzero(counts.begins)
+    surplus = np.where(counts.labels, counts.amounts, -counts.amounts)
+    net = np.add.reduceat(surplus, first) if len(first) else surplus
+    left = net != 0
+    return GridCounts(counts.d, counts.points[first[left]], net[left] > 0, np.abs(net[left]))

@@ -1,0 +1,120 @@
+"""The compiled core of the envelope sampler: trials and splits until one is accepted.
+
+See :mod:`learners.envelope.envelope_selection` for the algorithm, its law and the proof that the
+arithmetic stays within the charge (docs/privacy.md, lemma 5).  All randomness arrives as a
+buffer of uniform 16-bit chunks (:mod:`learners.envelope.chunks`); nothing here draws by itself.
+
+What the loops work on and with: the list in :mod:`learners.envelope`.  Room for more boxes is made
+between two calls (:mod:`learners.envelope.compaction`).
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from learners.envelope.chunks import exponential
+from learners.envelope.factorised_moves import (
+    FACTORISE_COST,
+    factor_trial,
+    factorise,
+    may_factorise,
+    split_factors,
+)
+from learners.envelope.partition import (
+    BOXES,
+    MIX_USED,
+    OUTSIDE,
+    SPLIT_LINES,
+    SPLIT_WORK,
+    SPLITS,
+    TRIAL_WORK,
+    draw_box,
+)
+from learners.envelope.splits import split
+from learners.envelope.trials import OUTCOME_ACCEPTED, OUTCOME_REJECTED, forget, trial
+
+#: Why a call of :func:`run` came back.
+ACCEPTED, NEEDS_RANDOM, PAUSED, STARVED, FULL = range(5)
+
+# Of so many trials outside the class one leads to a split: such boxes must shrink, but they
+# tell little about where the score is low.
+_OUTSIDE_TRIALS = 16
+
+#: Chunks kept for one trial, which reads about 40.  A trial that would outrun them counts as
+#: rejected; lazy comparison and masked rejection make that less likely than 2**-1000.
+RESERVE = 4096
+
+# Work in units of one trial that the coarse lattice rejects.  A split really costs about eight;
+# counting it as three, so that splits get most of the time, was fastest on all hard targets
+# (docs/decisions/0003-envelope-refinement.md).
+_SPLIT_COST = 3
+
+#: A strand lighter than this does not run until masses are weighed anew.
+TINY = 1e-150
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run(
+    target, tables, ordinates, partition, workspace, chunks, work, horizon, settled, theta, at
+):  # fmt: skip
+    """Trials and splits until one is accepted, the clock passes the horizon, the bits run out,
+    `work` is done, the boxes are used up, or hardly any mass is left.
+
+    Boxes that are used up and `settled` do not end the call: trials go on without splits.
+
+    Returns (why, box, position in chunks).  On acceptance the dual points are in theta,
+    int64 of shape (6,), and their sheets are the box's.
+    """
+    boxes, tree, tally, clock = partition.boxes, partition.tree, partition.tally, partition.clock
+    factors = partition.factors
+    capacity = len(boxes)
+    rows = np.zeros(6, dtype=np.int64)
+    limit = tally[TRIAL_WORK] + tally[SPLIT_WORK] + work
+    while True:
+        if at + RESERVE > len(chunks):
+            return NEEDS_RANDOM, 0, at
+        if tree[1] < TINY:
+            return STARVED, 0, at
+        if clock[0] > horizon or tally[TRIAL_WORK] + tally[SPLIT_WORK] > limit:
+            return PAUSED, 0, at
+        if not settled and tally[BOXES] == capacity:
+            return FULL, 0, at
+        wait, at = exponential(chunks, at)
+        # a compensated sum: the error does not grow with the number of trials
+        term = wait / tree[1] - clock[1]
+        total = clock[0] + term
+        clock[1] = (total - clock[0]) - term
+        clock[0] = total
+        index, at = draw_box(tree, capacity, chunks, at)
+        factorised = factors[index, MIX_USED] >= 0.0
+        count = np.int64(0)
+        if factorised:
+            outcome, at, count = factor_trial(
+                target, tables, ordinates, partition, index, workspace, chunks, at, theta
+            )
+        else:
+            outcome, at = trial(target, tables, partition, boxes[index], chunks, at, theta)
+        if outcome == OUTCOME_ACCEPTED:
+            return ACCEPTED, index, at
+        if outcome == OUTCOME_REJECTED:
+            refine = tally[SPLIT_WORK] <= tally[TRIAL_WORK]
+        else:
+            refine = tally[OUTSIDE] % _OUTSIDE_TRIALS == 0
+        if not refine or tally[BOXES] == capacity:
+            continue
+        tally[SPLITS] += 1
+        if factorised:
+            tally[SPLIT_WORK] += 2 * FACTORISE_COST
+            split_factors(target, tables, partition, index, count, outcome, workspace)
+            continue
+        if outcome == OUTCOME_REJECTED and may_factorise(target, boxes[index]):
+            tally[SPLIT_WORK] += FACTORISE_COST
+            if factorise(target, tables, ordinates, partition, index, workspace):
+                continue
+        if len(tables.lines) - tables.used[0] < SPLIT_LINES:
+            forget(partition, tables)
+        tally[SPLIT_WORK] += _SPLIT_COST
+        split(target, tables, partition, index, outcome, theta, rows)

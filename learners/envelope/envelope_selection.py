@@ -1,0 +1,133 @@
+"""Exact draws from the exponential mechanism by refining an envelope.
+
+The class is the lattice of :class:`geometry.halfplane.HalfplaneLattice`, one halfplane or
+three; the law is P(theta) proportional to mu(theta) * exp(rate * value(theta)).  KMMS
+enumerate the n^2 cells of an arrangement for a halfplane and n^6 triples for a triangle;
+here the same law is drawn by adaptive rejection (OS*: Dymetman, Bouchard, Carter 2012; A*
+sampling: Maddison, Tarlow, Minka 2014):
+
+1. Keep boxes of dual points that cover the class.  Each has an outer piece that contains all
+   its pieces and an inner piece that all contain (two corners of each dual rectangle), so
+   bound = min(k * P(outer) + c_pos, -k * N(inner) + c_neg) is at least every value in it.
+2. Draw a box in proportion to volume * exp(rate * bound), theta uniform in it, and accept
+   with probability exp(rate * (value(theta) - bound)).
+3. After a rejection the box may be halved, and its halves cut to what carries base measure;
+   start again.  Small boxes of a hard selection get a finer envelope instead of halves
+   (:mod:`learners.envelope.factorised_boxes`).
+4. When all boxes that memory has room for are used, light boxes are merged again
+   (:mod:`learners.envelope.compaction`), and the search goes on.
+
+**Law.**  Given the boxes, each trial accepts theta with probability mu(theta) *
+exp(rate * value(theta)) / M, M the envelope's mass: proportional to the target whatever the
+boxes are.  Boxes depend on the past only through rejected trials, so the accepted theta has
+exactly the target law however the refinement is steered; it is steered by counted work,
+never by a clock, and no draw is cut short.
+
+**Merged boxes** change nothing of this.  Every admitted piece must lie in one box and be counted
+for all orders of its edges, and its box's bound must not be below its value.  Two merged boxes
+make exactly the box that holds the points of both, once, for as many orders; its bound is the
+greater of two counts and the less of two, each valid on its half.  Which boxes are merged, and
+when, follows from masses and numbers of boxes, so from trials that were rejected.
+
+**Strands.**  Trials may be read as a Poisson process whose rate is the envelope's mass; the
+accepted ones are then a Poisson process of rate Z * pi, whatever the envelope (A* sampling).
+So the class is dealt to a fixed number of strands, each with its own boxes, bits and clock,
+that run side by side on the processor's cores, and the acceptance with the least clock wins
+once every other clock has passed it.  After a compaction the envelope is higher and the clock
+runs slower; the accepted trials keep their rate.  Threads and their speed decide nothing.
+
+**Arithmetic.**  Membership, counts, bounds and the acceptance test are integers.  Doubles
+enter in (i) a mass: exp of a product, at most seven roundings, or of a factorised box at most
+sixty, those of its cells' weights and sums included; (ii) sums up the tree, one rounding a level,
+at most 22 levels, and the ratio of two of them at each level, compared with infinitely many
+uniform bits, for a factorised box also down three trees of six levels; (iii) -ln(U) / rate with U
+uniform to a relative 2^-48 at both ends.  Each moves the probability of an accepted theta by a
+factor within exp(+-2^-43), exp(+-2^-46) and exp(+-2^-42); normalising doubles the sum.  Clocks
+are compensated sums of waits, off by at most a factor exp(+-2^-44), and decide between strands
+only.  Together below exp(+-2^-40), inside the charge of 2^-38 in :mod:`learners.accounting`.
+Boxes lighter than 1e-100 of the heaviest strand may lose precision or vanish, for masses are
+weighed anew before they fall below 1e-150: in a run of 2^64 trials that matters with
+probability below 2^-180, which the account covers.  Details: docs/privacy.md, lemma 5; what a
+draw costs: lemma 2.
+
+The running time depends on the data: a timing side channel (docs/privacy.md).
+
+Complexity: tables O(m + c^2) for m entries and c columns, c <= 2049 (:mod:`geometry.columns`);
+then a trial O(1) to O(c), a split O(1) counts and O(c) for each line not met before.  Up to
+d = 2048 none of these depends on the examples, but how many are needed does: the more there are,
+the sharper the peak of the law and the finer the boxes it takes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from geometry.grid_counts import GridCounts
+from geometry.halfplane import HalfplaneLattice
+from learners.envelope.strands import (
+    STRANDS,
+    Examples,
+    first_boxes,
+    make_target,
+    settle,
+    start_strand,
+)
+from learners.randomness import RandomSource
+from learners.scores import Score
+from learners.selection import PIECE_SIZE, PieceKind, Selected, Watch
+
+
+@dataclass(frozen=True, slots=True)
+class EnvelopeSelection:
+    """Exact sampler of the exponential mechanism by envelope refinement.
+
+    Parameters
+    ----------
+    lattice : HalfplaneLattice
+        The class and its base measure.
+    piece : {"halfplane", "triangle"}
+    max_boxes : int
+        Boxes kept, up to a factor of two; at most 2**22, as the proof of the arithmetic
+        assumes.  When they are used up, light ones are merged; when that brings little more,
+        trials go on from the envelope as it is: slower, never different in law.
+    table_bytes : int
+        Memory for line tables; when it is used up they are dropped and made anew.
+    """
+
+    lattice: HalfplaneLattice
+    piece: PieceKind
+    max_boxes: int = 1 << 21
+    table_bytes: int = 200 << 20
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.max_boxes <= 1 << 22:
+            raise ValueError(f"max_boxes must lie in 1..{1 << 22}, got {self.max_boxes}")
+
+    def select(
+        self,
+        counts: GridCounts,
+        score: Score,
+        rate: float,
+        source: RandomSource,
+        watch: Watch | None = None,
+    ) -> Selected:
+        """Draw one piece (see :class:`learners.selection.Selection`)."""
+        examples = Examples.of(counts)
+        target = make_target(self.lattice, score, rate, counts.n)
+        # every multiset of sheets and rectangles, dealt out
+        first = first_boxes(self.lattice, PIECE_SIZE[self.piece])
+        strands = [
+            start_strand(
+                self.lattice,
+                target,
+                examples,
+                first[deal::STRANDS],
+                source,
+                self.max_boxes // STRANDS,
+                self.table_bytes // STRANDS,
+            )
+            for deal in range(STRANDS)
+        ]
+        size = math.log(len(self.lattice.sheets) * self.lattice.points_per_sheet)
+        return settle(strands, self.lattice, PIECE_SIZE[self.piece] * size, watch)[0]

@@ -1,0 +1,419 @@
+"""Tighter envelopes for small boxes: one table of cells an edge stands for all triples of cells.
+
+Each edge's rectangle of dual points is divided into SIDE x SIDE cells.  Let O_e and I_e be an
+edge's outer and inner halfplane, H_e its true one, and o_e and n_e the outer and the inner
+halfplane of the cell that it lies in.  An example in all O_e but not in all I_e is *uncertain*;
+it is charged to the first edge e with the example outside I_e.  Then, T being the piece,
+
+    P(T) <= P(all I) + sum_e #{uncertain positives charged to e that lie in o_e},
+    N(T) >= N(all I) + sum_e #{negatives uncertain for edge e alone that lie in n_e}:
+
+a positive of T outside some I_e lies in H_e, so in o_e, for the edge it is charged to; a negative
+in n_e and in every other I_f lies in T, and is counted once.  The score is the smaller of two
+linear functions A of P and B of N, so for any m in 0..MIX it is at most (m*A + (MIX - m)*B) / MIX;
+or it is their sum, and there is nothing to mix.  With the bounds put in, that is a constant plus
+one term an edge: the cells of the three edges are drawn independently of each other, and the
+box's mass is a product of three sums.
+
+A box of one or two edges is the same with fewer terms.  The examples of a grid point with one
+label are looked at together.  Counts and bounds are integers.  A cell's
+weight is an exp of a product times an area (four roundings), summed up a binary tree.
+
+Everything here is compiled; a *box* is a row of :class:`learners.envelope.partition.Partition`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from geometry.columns import cut_terms, unpack
+from geometry.counting import coefficients
+from geometry.grid_counts import GridCounts
+from learners.envelope.boxes import SHEETS, edge_in
+
+#: Cells along a side of an edge's rectangle; a power of two.
+SIDE = 8
+
+#: Parts of a mix of the two linear scores.
+MIX = 16
+
+#: Most entries of a box whose examples are uncertain.
+MOST = 1 << 14
+
+# Columns of a row of `Workspace.doubtful`.
+_X, _Y, _LABEL, _CHARGED, _AMOUNT = range(5)
+
+
+class Workspace(NamedTuple):
+    """What is known of one box at a time; made anew from the box whenever it is needed.
+
+    Attributes
+    ----------
+    held : int64 array, shape (2,)
+        Negatives and positives in all inner halfplanes.
+    doubtful, halved : int64 arrays, shape (MOST, 5)
+        Uncertain examples of the box, and of one half of it: abscissa, ordinate, label, the
+        edge they are charged to, -1 for negatives that several edges leave uncertain, and how many
+        they are.
+    ends : int64 array, shape (3, 2, SIDE + 1)
+        Cell i holds ends[i] .. ends[i + 1] - 1 of u, or of v; for a lower sheet of -u and -v, so
+        that the outer corner is always the low one.  Where a side is short, some cells are empty.
+    counts : int64 array, shape (3, 2, SIDE, SIDE)
+        counts[e, 1, i, j]: positives charged to e in o_e of cell (i, j); counts[e, 0, i, j]:
+        negatives in its n_e.
+    weights : float64 array, shape (3, 2 * SIDE**2)
+        Sum trees of the cells' weights.
+    """
+
+    held: NDArray[np.int64]
+    doubtful: NDArray[np.int64]
+    halved: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+
+def make_workspace() -> Workspace:
+    """Room for one box and one half."""
+    return Workspace(
+        held=np.zeros(2, dtype=np.int64),
+        doubtful=np.zeros((MOST, 5), dtype=np.int64),
+        halved=np.zeros((MOST, 5), dtype=np.int64),
+        ends=np.zeros((3, 2, SIDE + 1), dtype=np.int64),
+        counts=np.zeros((3, 2, SIDE, SIDE), dtype=np.int64),
+        weights=np.zeros((3, 2 * SIDE * SIDE), dtype=np.float64),
+    )
+
+
+def order_by_column(counts: GridCounts) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Ordinates of the entries by label, each int32 of shape (d + 2 + entries,).
+
+    Number x says at which place the ordinates of column x begin, rising, and number d + 1 where
+    the last column ends.
+    """
+    width = counts.d + 1
+    found = []
+    for label in (False, True):
+        x, y = np.compress(counts.labels == label, counts.points, axis=0).T
+        places = np.empty(width + 1 + len(y), dtype=np.int32)
+        places[0] = width + 1
+        places[1 : width + 1] = width + 1 + np.bincount(x, minlength=width).cumsum()
+        places[width + 1 :] = y
+        found.append(places)
+    return found[0], found[1]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _corner_lines(basis, box):
+    """(a, b, c) of O_1..O_3 and I_1..I_3; zeros, which constrain nothing, for missing edges."""
+    a = np.zeros(6, dtype=np.int64)
+    b = np.zeros(6, dtype=np.int64)
+    c = np.zeros(6, dtype=np.int64)
+    for e in range(3):
+        if not edge_in(box, e):
+            continue
+        sheet = (box[SHEETS] >> (3 * e)) & 7
+        # the points at the corners, so that a box of one piece has that piece's own score
+        u0, u1, v0, v1 = box[4 * e], box[4 * e + 1] - 1, box[4 * e + 2], box[4 * e + 3] - 1
+        if sheet & 1:
+            u0, u1, v0, v1 = u1, u0, v1, v0
+        a[e], b[e], c[e] = coefficients(basis, sheet, u0, v0)
+        a[e + 3], b[e + 3], c[e + 3] = coefficients(basis, sheet, u1, v1)
+    return a, b, c
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _narrow(a, b, c, cut, x, low, high):
+    """Ordinates low..high-1 of column x narrowed to one halfplane, whose cut there is `cut`."""
+    if b < 0:
+        return low, min(high, cut)
+    if b > 0:
+        return max(low, cut), high
+    if a * x < c:
+        return low, low
+    return low, high
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _first_place(places, x, y, below):
+    """Where the ordinates of column x from y up begin; `below` examples lie below y."""
+    begin = np.int64(places[x])
+    # an entry has an example at least, and mostly no more
+    end = min(np.int64(places[x + 1]), begin + below)
+    if end == begin or places[end - 1] < y:
+        return end
+    while begin < end:
+        middle = (begin + end) >> 1
+        if places[middle] < y:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gather(tables, ordinates, box, held, found):
+    """List the entries in all outer and not all inner halfplanes, and count the examples in all
+    inner ones.
+
+    Columns must be narrow (:mod:`geometry.columns`).  Returns how many were found, or -1 when they
+    do not fit.  O(d) and O(1) an entry, O(log d) where a grid point holds several examples.
+    """
+    by_label = (unpack(tables.totals[0]), unpack(tables.totals[1]))
+    width = len(by_label[0].cells)
+    a, b, c = _corner_lines(tables.basis, box)
+    cut = np.zeros(6, dtype=np.int64)
+    rest = np.zeros(6, dtype=np.int64)
+    step = np.zeros(6, dtype=np.int64)
+    more = np.zeros(6, dtype=np.int64)
+    size = np.ones(6, dtype=np.int64)
+    for f in range(6):
+        if b[f] != 0:
+            p, q, m = cut_terms(a[f], b[f], c[f])
+            cut[f] = p // m
+            rest[f] = p - cut[f] * m
+            step[f] = q // m
+            more[f] = q - step[f] * m
+            size[f] = m
+    held[:] = 0
+    count = 0
+    for x in range(width):
+        low, high = np.int64(0), np.int64(width)
+        for f in range(3):
+            low, high = _narrow(a[f], b[f], c[f], cut[f], x, low, high)
+        if low < high:
+            inner_low, inner_high = low, high
+            for f in range(3, 6):
+                inner_low, inner_high = _narrow(a[f], b[f], c[f], cut[f], x, inner_low, inner_high)
+            if inner_low >= inner_high:
+                inner_low = inner_high = high
+            for label in range(2):
+                column, places = by_label[label].cells[x], ordinates[label]
+                sure = np.int64(column[inner_high]) - column[inner_low]
+                held[label] += sure
+                left = column[high] - column[low] - sure
+                if left > 0:
+                    place = _first_place(places, x, low, column[low])
+                while left > 0:
+                    y = places[place]
+                    if inner_low <= y < inner_high:
+                        place = _first_place(places, x, inner_high, column[inner_high])
+                        continue
+                    if count == len(found):
+                        return -1
+                    amount = column[y + 1] - column[y]
+                    found[count, _X] = x
+                    found[count, _Y] = y
+                    found[count, _LABEL] = label
+                    found[count, _AMOUNT] = amount
+                    count += 1
+                    place += 1
+                    left -= amount
+        for f in range(6):
+            cut[f] += step[f]
+            rest[f] += more[f]
+            if rest[f] >= size[f]:
+                rest[f] -= size[f]
+                cut[f] += 1
+    return count
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def charge(tables, box, found, count, held, doubtful):
+    """Keep the entries that are uncertain in a box, with the edge each is charged to.
+
+    `found` holds all that are uncertain in a box around it, and may be `doubtful` itself;
+    `held` counts the examples in all inner halfplanes of that box and goes on counting.
+    """
+    a, b, c = _corner_lines(tables.basis, box)
+    kept = 0
+    for i in range(count):
+        x, y, label, amount = found[i, _X], found[i, _Y], found[i, _LABEL], found[i, _AMOUNT]
+        outside = False
+        misses = 0
+        charged = -1
+        for e in range(3):
+            if a[e] * x + b[e] * y < c[e]:
+                outside = True
+                break
+            if a[e + 3] * x + b[e + 3] * y < c[e + 3]:
+                misses += 1
+                if charged < 0:
+                    charged = e
+        if outside:
+            continue
+        if misses == 0:
+            held[label] += amount
+            continue
+        doubtful[kept, _X] = x
+        doubtful[kept, _Y] = y
+        doubtful[kept, _LABEL] = label
+        doubtful[kept, _CHARGED] = -1 if label == 0 and misses > 1 else charged
+        doubtful[kept, _AMOUNT] = amount
+        kept += 1
+    return kept
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def count_cells(tables, box, doubtful, count, ends, counts):
+    """Fill `Workspace.ends` and `Workspace.counts` of a box from its uncertain examples."""
+    c0, c1, scale = tables.basis[0], tables.basis[1], tables.basis[2]
+    for e in range(3):
+        if edge_in(box, e):
+            lower = (box[SHEETS] >> (3 * e)) & 1
+            for axis in range(2):
+                low, high = box[4 * e + 2 * axis], box[4 * e + 2 * axis + 1]
+                for i in range(SIDE + 1):
+                    end = low + (high - low) * i // SIDE
+                    if lower:
+                        ends[e, axis, SIDE - i] = 1 - end
+                    else:
+                        ends[e, axis, i] = end
+    counts[:] = 0
+    for k in range(count):
+        e = doubtful[k, _CHARGED]
+        if e < 0:
+            continue
+        sheet = (box[SHEETS] >> (3 * e)) & 7
+        along, across = doubtful[k, _X], doubtful[k, _Y]
+        if sheet >= 2:
+            along, across = across, along
+        label = doubtful[k, _LABEL]
+        # both corners are points of the cell; the halfplane of (u, v) holds the example when
+        # of_u * u + of_v * v <= level
+        of_u, of_v = c0 - c1 * along, along
+        level = -across * scale if sheet & 1 else across * scale
+        corner = 1 - label
+        j = SIDE
+        for i in range(SIDE):
+            left = level - of_u * (ends[e, 0, i + corner] - corner)
+            while j > 0 and of_v * (ends[e, 1, j - 1 + corner] - corner) > left:
+                j -= 1
+            if j == 0:
+                break
+            counts[e, label, i, j - 1] += doubtful[k, _AMOUNT]
+    # an example in the halfplane of one cell lies in those of the cells below it, too
+    for e in range(3):
+        for label in range(2):
+            for i in range(SIDE):
+                for j in range(SIDE - 2, -1, -1):
+                    counts[e, label, i, j] += counts[e, label, i, j + 1]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _shares(target, mix):
+    """Parts of MIX that the two linear functions have in the bound: both all, if they are added."""
+    if target.total:
+        return MIX, MIX
+    return mix, MIX - mix
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def cell_term(target, mix, counts, e, i, j):
+    """A cell's share of the mixed bound, in units of 1/MIX of the score."""
+    of_gained, of_lost = _shares(target, mix)
+    return target.k * (of_gained * counts[e, 1, i, j] - of_lost * counts[e, 0, i, j])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def inner_term(target, mix, held):
+    """The constant part of the mixed bound, in units of 1/MIX of the score."""
+    of_gained, of_lost = _shares(target, mix)
+    gained = target.k * held[1] + target.c_pos
+    return of_gained * gained + of_lost * (target.c_neg - target.k * held[0])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def weigh_cells(target, box, mix, work):
+    """Fill the trees of weights for a mix.
+
+    Returns (peak, volume): the box's mass is volume * exp(rate * (peak / MIX - reference)), and
+    no cells of it have a bound above peak, in units of 1/MIX.
+    """
+    peak = inner_term(target, mix, work.held)
+    volume = 1.0
+    cells = SIDE * SIDE
+    for e in range(3):
+        if not edge_in(box, e):
+            continue
+        across, up = work.ends[e, 0], work.ends[e, 1]
+        best = np.int64(-(1 << 62))
+        for i in range(SIDE):
+            for j in range(SIDE):
+                if across[i] < across[i + 1] and up[j] < up[j + 1]:
+                    best = max(best, cell_term(target, mix, work.counts, e, i, j))
+        tree = work.weights[e]
+        for i in range(SIDE):
+            width = across[i + 1] - across[i]
+            for j in range(SIDE):
+                area = float(width * (up[j + 1] - up[j]))
+                # the term of an empty cell may be above the best
+                term = min(cell_term(target, mix, work.counts, e, i, j) - best, 0)
+                tree[cells + SIDE * i + j] = area * math.exp(target.rate * term / MIX)
+        for node in range(cells - 1, 0, -1):
+            tree[node] = tree[2 * node] + tree[2 * node + 1]
+        peak += best
+        volume *= tree[1]
+    return peak, volume
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def best_mix(target, box, work, start):
+    """(mix, peak, volume) of the mix near `start` that weighs least."""
+    mix = start
+    peak, volume = weigh_cells(target, box, mix, work)
+    if target.total:
+        return mix, peak, volume
+    lightest = math.log(volume) + target.rate * peak / MIX
+    for direction in (-1, 1):
+        moved = False
+        while 0 <= mix + direction <= MIX:
+            other_peak, other_volume = weigh_cells(target, box, mix + direction, work)
+            other = math.log(other_volume) + target.rate * other_peak / MIX
+            if other >= lightest:
+                break
+            mix += direction
+            peak, volume, lightest = other_peak, other_volume, other
+            moved = True
+        if moved:
+            break
+    return mix, peak, volume
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def widest_axis(tables, box, doubtful, count, only):
+    """The axis 0..5 that leaves most examples uncertain; -1 when the box is a single piece.
+
+    `only` restricts it to one edge, unless it is -1.
+    """
+    c0, c1 = tables.basis[0], tables.basis[1]
+    number = np.zeros(3)
+    along = np.zeros(3)
+    for i in range(count):
+        e = doubtful[i, _CHARGED]
+        if e >= 0:
+            amount = float(doubtful[i, _AMOUNT])
+            number[e] += amount
+            along[e] += amount * doubtful[i, _X if (box[SHEETS] >> (3 * e)) & 7 < 2 else _Y]
+    chosen, most = -1, -1.0
+    for e in range(3):
+        if not edge_in(box, e) or (only >= 0 and e != only):
+            continue
+        # the boundary at the examples' mean place moves by so much when u or v runs its range
+        t = along[e] / max(number[e], 1.0)
+        by_u = (c0 - c1 * t) * (box[4 * e + 1] - box[4 * e])
+        by_v = t * (box[4 * e + 3] - box[4 * e + 2])
+        for axis in range(2):
+            if box[4 * e + 2 * axis + 1] - box[4 * e + 2 * axis] < 2:
+                continue
+            share = (by_u if axis == 0 else by_v) / (by_u + by_v)
+            doubt = (number[e] + 0.5) * share
+            if doubt > most:
+                most = doubt
+                chosen = 2 * e + axis
+    return chosen

@@ -1,0 +1,184 @@
+"""Boxes that cover the class, with their masses in a sum tree.  Compiled."""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from geometry.counting import forget_lines
+from learners.envelope.boxes import (
+    NEGATIVES,
+    ORDERS,
+    POSITIVES,
+    admits_some,
+    admitted_box,
+    edge_count,
+    edge_in,
+    recount,
+)
+from learners.envelope.chunks import less
+from learners.envelope.factorised_boxes import MIX
+from learners.envelope.target import score_value, score_weight
+
+#: Entries of `Partition.tally`.
+BOXES, TRIALS, EXACT, SPLITS, TRIAL_WORK, SPLIT_WORK = range(6)
+FORGOTTEN, OUTSIDE, FACTORISED, COMPACTIONS = range(6, 10)
+
+#: Columns of `Partition.factors`.
+MIX_USED, PEAK, VOLUME = range(3)
+#: In place of the mix of a plain box.
+PLAIN = -1.0
+
+#: Lines that one split may make.
+SPLIT_LINES = 48
+
+
+class Partition(NamedTuple):
+    """Boxes of dual points that cover the class, with their masses in a sum tree.
+
+    Attributes
+    ----------
+    boxes : int64 array, shape (capacity, 16)
+        Corners of three edges (12), negatives in the inner piece, positives in the outer
+        piece, sheets (3 bits an edge, 7 = no such edge), and the number of ordered triples
+        that the unordered one stands for (1, 3 or 6).
+    tree : float64 array, shape (2 * capacity,)
+        Masses at capacity + box; every other node is the sum of its two children.
+    coarse : int32 array, shape (2, 4, cells, cells)
+        Row of each coarse lattice line for a label and a sheet; -1 when not made.
+    tally : int64 array, shape (10,)
+        Counters, see the constants above.
+    clock : float64 array, shape (2,)
+        Time of the last trial, when trials come as a Poisson process of rate tree[1]; and what
+        the compensated sum still owes.
+    factors : float64 array, shape (capacity, 3)
+        Of a factorised box (:mod:`learners.envelope.factorised_boxes`): its mix, and the peak and
+        volume that give its mass.  The mix of a plain box is -1.
+    """
+
+    boxes: NDArray[np.int64]
+    tree: NDArray[np.float64]
+    coarse: NDArray[np.int32]
+    tally: NDArray[np.int64]
+    clock: NDArray[np.float64]
+    factors: NDArray[np.float64]
+
+
+def make_partition(capacity: int, cells: int) -> Partition:
+    """An empty partition for up to `capacity` boxes (a power of two)."""
+    return Partition(
+        boxes=np.empty((capacity, 16), dtype=np.int64),
+        tree=np.zeros(2 * capacity, dtype=np.float64),
+        coarse=np.full((2, 4, cells, cells), -1, dtype=np.int32),
+        tally=np.zeros(10, dtype=np.int64),
+        clock=np.zeros(2, dtype=np.float64),
+        factors=np.full((capacity, 3), PLAIN, dtype=np.float64),
+    )
+
+
+def grow(partition: Partition) -> Partition:
+    """The same boxes and masses with twice the room."""
+    capacity = len(partition.boxes)
+    wider = make_partition(2 * capacity, partition.coarse.shape[2])
+    wider.boxes[:capacity] = partition.boxes
+    wider.coarse[:] = partition.coarse
+    wider.tally[:] = partition.tally
+    wider.clock[:] = partition.clock
+    wider.factors[:capacity] = partition.factors
+    level = wider.tree[2 * capacity :]
+    level[:capacity] = partition.tree[capacity:]
+    while len(level) > 1:
+        above = wider.tree[len(level) // 2 : len(level)]
+        above[:] = level[0::2] + level[1::2]
+        level = above
+    return wider
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def box_mass(target, box, factor):
+    """Prior of the box's lattice points and orders, times exp(rate * (bound - reference))."""
+    volume = float(box[ORDERS]) * target.prior[edge_count(box)]
+    if factor[MIX_USED] >= 0.0:
+        # nothing in it is admitted, and its peak means nothing
+        if factor[VOLUME] == 0.0:
+            return 0.0
+        above = factor[PEAK] / MIX - target.reference
+        return volume * factor[VOLUME] * math.exp(target.rate * above)
+    for e in range(3):
+        if not edge_in(box, e):
+            continue
+        u0, u1, v0, v1 = box[4 * e], box[4 * e + 1], box[4 * e + 2], box[4 * e + 3]
+        if not admits_some(target.side, u0, u1, v0, v1):
+            return 0.0
+        volume *= float(u1 - u0)
+        volume *= float(v1 - v0)
+    return volume * score_weight(target, box[POSITIVES], box[NEGATIVES], target.reference)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def put_mass(tree, capacity, box, mass):
+    node = capacity + box
+    tree[node] = mass
+    node >>= 1
+    while node >= 1:
+        tree[node] = tree[2 * node] + tree[2 * node + 1]
+        node >>= 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def best_bound(target, partition):
+    """The greatest bound of a box that holds an admitted piece; very low when there is none."""
+    boxes = partition.boxes
+    best = np.int64(-(1 << 62))
+    for i in range(partition.tally[BOXES]):
+        bound = score_value(target, boxes[i, POSITIVES], boxes[i, NEGATIVES])
+        if partition.factors[i, MIX_USED] >= 0.0:
+            bound = min(bound, np.int64(math.ceil(partition.factors[i, PEAK] / MIX)))
+        if bound > best and admitted_box(target.side, boxes[i]):
+            best = bound
+    return best
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def weigh(target, partition):
+    """Compute every mass anew."""
+    boxes, tree = partition.boxes, partition.tree
+    capacity = len(boxes)
+    used = partition.tally[BOXES]
+    for i in range(capacity):
+        tree[capacity + i] = box_mass(target, boxes[i], partition.factors[i]) if i < used else 0.0
+    for node in range(capacity - 1, 0, -1):
+        tree[node] = tree[2 * node] + tree[2 * node + 1]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_boxes(partition, tables, boxes):
+    """Append starting boxes and count in them; :func:`weigh` gives them their masses."""
+    rows = np.zeros(6, dtype=np.int64)
+    for i in range(len(boxes)):
+        if len(tables.lines) - tables.used[0] < SPLIT_LINES:
+            forget_lines(tables)
+        box = partition.boxes[partition.tally[BOXES]]
+        partition.tally[BOXES] += 1
+        box[:] = boxes[i]
+        recount(tables, box, rows)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def draw_box(tree, capacity, chunks, at):
+    """(box drawn in proportion to its mass, next position)."""
+    node = 1
+    while node < capacity:
+        left = tree[2 * node]
+        right = tree[2 * node + 1]
+        # compare with the lighter side, whose share a double holds to full relative precision
+        lighter = 0 if left <= right else 1
+        took, at = less((left if lighter == 0 else right) / (left + right), chunks, at)
+        node = 2 * node + (lighter if took else 1 - lighter)
+    return node - capacity, at

@@ -1,0 +1,394 @@
+"""Strands: parts of the class that are refined side by side, until one draw is settled.
+
+The law of a draw, and why strands do not change it: :mod:`learners.envelope.envelope_selection`.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geometry.columns import Counts, column_shift, count_columns
+from geometry.counting import LineTables, make_tables
+from geometry.grid_counts import GridCounts
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from learners.envelope import core
+from learners.envelope.boxes import NO_SHEET, ORDERS, SHEETS, pack_sheets
+from learners.envelope.compaction import compact
+from learners.envelope.factorised_boxes import Workspace, make_workspace, order_by_column
+from learners.envelope.partition import (
+    BOXES,
+    COMPACTIONS,
+    EXACT,
+    FACTORISED,
+    FORGOTTEN,
+    TRIALS,
+    Partition,
+    add_boxes,
+    best_bound,
+    grow,
+    make_partition,
+    weigh,
+)
+from learners.envelope.target import Target
+from learners.randomness import RandomSource
+from learners.scores import Score
+from learners.selection import HeavyBox, Selected, SelectionProgress, Watch
+
+#: Cells of the coarse lattice along a side of the square; most trials end there.
+_COARSE = 8
+
+#: A box no longer than this share of the square's side may be factorised; with more than _DENSE
+#: examples alive it must be shorter in proportion: shorter boxes leave fewer of them uncertain.
+_NARROW, _DENSE = 32, 100_000
+
+#: Room of a strand for boxes, up to which none is factorised: most selections need no more.
+_PLAIN_BOXES = 1 << 14
+
+#: Parts of the class that are refined side by side.  Fixed, so that a seed means one run.
+STRANDS = 2
+
+#: Threads for all strands but one, which the caller's thread runs.
+_POOL = ThreadPoolExecutor(STRANDS - 1, thread_name_prefix="strand")
+
+
+def _renew_pool() -> None:
+    global _POOL
+    _POOL = ThreadPoolExecutor(STRANDS - 1, thread_name_prefix="strand")
+
+
+if hasattr(os, "register_at_fork"):
+    # a forked process has its parent's pool, but not the threads: it would wait for ever
+    os.register_at_fork(after_in_child=_renew_pool)
+
+#: Work between two looks at the watch, in units of about a microsecond.
+_WORK_PER_CALL = 20_000
+
+#: 16-bit chunks drawn from the source at first, and at most, in one go.
+_FIRST_CHUNKS, _MOST_CHUNKS = 1 << 13, 1 << 19
+
+#: Final boxes that a watched selection remembers.
+_FINAL_BOXES = 64
+
+#: A compaction may add this share of the mass, and is worth its while when in the end, with all
+#: boxes used again, the log of the mass is less by this much.
+_RISE, _PROGRESS = 1 / 16, 1 / 16
+
+#: Below this total mass the reference score is chosen anew.
+_LIGHT = 1e-50
+
+
+@dataclass(slots=True)
+class Strand:
+    """One part of the class: its target, tables, boxes and bits, and its accepted piece if any.
+
+    log_mass : natural log of the mass at score 0 when the boxes were last used up; settled : they
+    are used up for good, trials go on without splits.
+    """
+
+    target: Target
+    tables: LineTables
+    ordinates: tuple[NDArray[np.int32], NDArray[np.int32]]
+    partition: Partition
+    workspace: Workspace
+    source: RandomSource
+    most_boxes: int
+    plain_boxes: int
+    chunks: NDArray[np.uint16] = field(default_factory=lambda: np.empty(0, dtype=np.uint16))
+    at: int = 0
+    log_mass: float = math.inf
+    settled: bool = False
+    accepted: int | None = None
+    theta: NDArray[np.int64] = field(default_factory=lambda: np.zeros(6, dtype=np.int64))
+
+    @property
+    def mass(self) -> float:
+        return float(self.partition.tree[1])
+
+    @property
+    def clock(self) -> float:
+        return float(self.partition.clock[0])
+
+    def advance(self, horizon: float) -> None:
+        """Run for a slice of work, or until something is accepted."""
+        target = self.target
+        if self.at + core.RESERVE > len(self.chunks):
+            # what is left of the old buffer is thrown away unread
+            count = min(max(_FIRST_CHUNKS, 2 * len(self.chunks)), _MOST_CHUNKS)
+            self.chunks = np.frombuffer(self.source.bytes(2 * count), dtype="<u2")
+            self.at = 0
+        if self.partition.tally[BOXES] < self.plain_boxes:
+            target = target._replace(narrow=0)
+        why, box, self.at = core.run(
+            target, self.tables, self.ordinates, self.partition, self.workspace, self.chunks,
+            _WORK_PER_CALL, horizon, self.settled, self.theta, self.at,
+        )  # fmt: skip
+        if why == core.FULL:
+            self._make_room()
+        if why == core.ACCEPTED:
+            self.accepted = int(box)
+
+    def _make_room(self) -> None:
+        """More room, or fewer boxes; no more splits when the last compaction brought too little."""
+        if len(self.partition.boxes) < self.most_boxes:
+            self.partition = grow(self.partition)
+            return
+        log_mass = math.log(self.mass) + self.target.rate * self.target.reference
+        pays = log_mass <= self.log_mass - _PROGRESS
+        self.log_mass = log_mass
+        self.settled = not (pays and compact(self.target, self.partition, _RISE * self.mass))
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Examples as the strands read them, by label: counted by column, and their places in order."""
+
+    totals: tuple[Counts, Counts]
+    ordinates: tuple[NDArray[np.int32], NDArray[np.int32]]
+
+    @classmethod
+    def of(cls, counts: GridCounts) -> Examples:
+        """From counts on the lattice's grid."""
+        totals = count_columns(counts)
+        if column_shift(counts.d) == 0:
+            return cls(totals, order_by_column(counts))
+        # boxes over wide columns are never factorised
+        nothing = np.empty(0, dtype=np.int32)
+        return cls(totals, (nothing, nothing))
+
+    def swapped(self) -> Examples:
+        """The same with the other label each."""
+        return Examples(self.totals[::-1], self.ordinates[::-1])
+
+
+def make_target(
+    lattice: HalfplaneLattice,
+    score: Score,
+    rate: float,
+    n: int,
+    prior: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0),
+    narrow: int = _NARROW,
+) -> Target:
+    """What is drawn from: score, rate, and the weight of a lattice piece by its edges.
+
+    A box may be factorised when it is no longer than 1/`narrow` of the square's side, or
+    shorter when there are many examples; n and `narrow` steer the sampler, never its law.
+    """
+    chord = lattice.measure == "chord"
+    factors = chord and column_shift(lattice.d) == 0
+    span = lattice.d << lattice.bits if chord else lattice.high - lattice.low
+    return Target(
+        k=score.k,
+        c_pos=score.c_pos,
+        c_neg=score.c_neg,
+        total=score.total,
+        prior=prior,
+        rate=rate,
+        reference=0,
+        side=lattice.d << lattice.bits if chord else 0,
+        low=lattice.low,
+        step=-(-span // _COARSE),
+        narrow=span * _DENSE // (narrow * max(n, _DENSE)) if factors else 0,
+    )
+
+
+def start_strand(
+    lattice: HalfplaneLattice,
+    target: Target,
+    examples: Examples,
+    boxes: NDArray[np.int64],
+    source: RandomSource,
+    max_boxes: int,
+    table_bytes: int,
+    plain_boxes: int | None = None,
+) -> Strand:
+    """A strand with its first boxes, not yet weighed.
+
+    No box is factorised before there are `plain_boxes`.
+    """
+    room = 1 << (len(boxes) - 1).bit_length()
+    cells = (lattice.high + 1 - lattice.low) // target.step + 2
+    strand = Strand(
+        target,
+        make_tables(examples.totals, lattice.basis, table_bytes),
+        examples.ordinates,
+        make_partition(room, cells),
+        make_workspace(),
+        source.spawn(),
+        max_boxes,
+        _PLAIN_BOXES if plain_boxes is None else plain_boxes,
+    )
+    add_boxes(strand.partition, strand.tables, boxes)
+    return strand
+
+
+def settle(
+    strands: list[Strand],
+    lattice: HalfplaneLattice,
+    log_measure: float,
+    watch: Watch | None,
+) -> tuple[Selected, int]:
+    """Run the strands until one has won; what was drawn, and the number of the winner.
+
+    Parameters
+    ----------
+    strands : list of Strand
+    lattice : HalfplaneLattice
+    log_measure : float
+        Natural log of the whole class's weight at score 0, which `log_mass` is relative to.
+    watch : callable, optional
+    """
+    _weigh(strands)
+    while behind := _behind(strands):
+        horizon = _first_acceptance(strands)
+        slices = [_POOL.submit(s.advance, horizon) for s in behind[1:]]
+        behind[0].advance(horizon)
+        for done in slices:
+            done.result()
+        if max(strand.mass for strand in strands) < _LIGHT:
+            _weigh(strands)
+        if watch is not None:
+            watch(_progress(strands, log_measure))
+    accepted = [i for i, strand in enumerate(strands) if strand.accepted is not None]
+    winner = min(accepted, key=lambda i: strands[i].clock)
+    progress = _progress(strands, log_measure)
+    # what is handed out must not keep the partition in memory
+    final = None if watch is None else _remember(heaviest_boxes(strands, _FINAL_BOXES))
+    drawn = _drawn_piece(strands[winner], lattice)
+    return Selected(drawn, replace(progress, heaviest=final), _details(strands)), winner
+
+
+def _drawn_piece(winner: Strand, lattice: HalfplaneLattice) -> tuple[Halfplane, ...]:
+    packed = int(winner.partition.boxes[winner.accepted, SHEETS])
+    theta = winner.theta
+    sheets = [packed >> (3 * e) & 7 for e in range(3)]
+    return tuple(
+        lattice.halfplane(Sheet(sheet), int(theta[2 * e]), int(theta[2 * e + 1]))
+        for e, sheet in enumerate(sheets)
+        if sheet != NO_SHEET
+    )
+
+
+def _details(strands: list[Strand]) -> dict[str, Any]:
+    return {
+        "exact_evaluations": _tally(strands, EXACT),
+        "factorised": _tally(strands, FACTORISED),
+        "lines": sum(int(strand.tables.used[0]) for strand in strands),
+        "compactions": _tally(strands, COMPACTIONS),
+        "tables_dropped": _tally(strands, FORGOTTEN),
+        "strands_full": sum(strand.settled for strand in strands),
+    }
+
+
+def _progress(strands: list[Strand], log_measure: float) -> SelectionProgress:
+    total = sum(strand.mass for strand in strands)
+    log_mass = math.log(total) if total > 0 else -math.inf
+    log_mass += strands[0].target.rate * strands[0].target.reference
+    return SelectionProgress(
+        trials=_tally(strands, TRIALS),
+        boxes=_tally(strands, BOXES),
+        log_mass=log_mass - log_measure,
+        heaviest=functools.partial(heaviest_boxes, strands),
+    )
+
+
+@functools.lru_cache(maxsize=8)
+def first_boxes(lattice: HalfplaneLattice, size: int) -> NDArray[np.int64]:
+    """The starting boxes, shape (count, 16): every multiset of `size` sheets and rectangles.
+
+    Together they hold every admitted piece; an unordered choice of edges stands for all its
+    orders.
+    """
+    edges = [(sheet, part) for sheet in lattice.sheets for part in _rectangles(lattice)]
+    choices = list(itertools.combinations_with_replacement(edges, size))
+    boxes = np.zeros((len(choices), 16), dtype=np.int64)
+    for box, chosen in zip(boxes, choices, strict=True):
+        for e, (_, part) in enumerate(chosen):
+            box[4 * e : 4 * e + 4] = part
+        box[SHEETS] = pack_sheets(tuple(sheet for sheet, _ in chosen))
+        box[ORDERS] = math.factorial(size) // math.prod(
+            math.factorial(chosen.count(edge)) for edge in set(chosen)
+        )
+    boxes.setflags(write=False)
+    return boxes
+
+
+def _rectangles(lattice: HalfplaneLattice) -> list[tuple[int, int, int, int]]:
+    """Half-open rectangles u0, u1, v0, v1 that cover the admitted points of a sheet."""
+    if lattice.measure == "paper":
+        ends = {lattice.low: 0, 0: lattice.high + 1}
+        return [(u, ends[u], v, ends[v]) for u in ends for v in ends]
+    side = lattice.d << lattice.bits
+    ends = {-side: 0, 0: side + 1, side + 1: lattice.high + 1}
+    # u and v lie within side of each other and the line meets the square: one is in 0..side
+    return [(u, ends[u], v, ends[v]) for u in ends for v in ends if u == 0 or v == 0]
+
+
+def heaviest_boxes(strands: list[Strand], count: int) -> tuple[HeavyBox, ...]:
+    """The heaviest boxes of all strands, heaviest first; O(boxes), between two slices of work."""
+    found: list[tuple[float, NDArray[np.int64]]] = []
+    for strand in strands:
+        capacity = len(strand.partition.boxes)
+        used = int(strand.partition.tally[BOXES])
+        masses = strand.partition.tree[capacity : capacity + used]
+        most = min(count, used)
+        if most:
+            # among equals the first, whatever the count: a stable sort of all that may be meant
+            least = np.partition(masses, used - most)[used - most]
+            candidates = np.flatnonzero(masses >= least)
+            chosen = candidates[np.argsort(-masses[candidates], kind="stable")[:most]]
+            found += [(float(masses[i]), strand.partition.boxes[i]) for i in chosen]
+    found.sort(key=lambda one: -one[0])
+    total = sum(strand.mass for strand in strands)
+    return tuple(_heavy_box(box, mass / total) for mass, box in found[:count] if mass > 0)
+
+
+def _remember(boxes: tuple[HeavyBox, ...]) -> Callable[[int], tuple[HeavyBox, ...]]:
+    return lambda count: boxes[:count]
+
+
+def _heavy_box(box: NDArray[np.int64], share: float) -> HeavyBox:
+    u0, u1, v0, v1 = (box[side:12:4].tolist() for side in range(4))
+    packed = int(box[SHEETS])
+    sheets = [packed >> (3 * e) & 7 for e in range(3)]
+    edges = [e for e in range(3) if sheets[e] in tuple(Sheet)]
+    return HeavyBox(
+        sheets=tuple(sheets[e] for e in edges),
+        rectangles=tuple((u0[e], u1[e], v0[e], v1[e]) for e in edges),
+        share=share,
+    )
+
+
+def _tally(strands: list[Strand], which: int) -> int:
+    return sum(int(strand.partition.tally[which]) for strand in strands)
+
+
+def _first_acceptance(strands: list[Strand]) -> float:
+    return min((s.clock for s in strands if s.accepted is not None), default=math.inf)
+
+
+def _behind(strands: list[Strand]) -> list[Strand]:
+    """Strands that must still run: not accepted, not weightless, clock not past the winner's."""
+    horizon = _first_acceptance(strands)
+    return [s for s in strands if s.accepted is None and s.clock <= horizon and s.mass >= core.TINY]
+
+
+def _weigh(strands: Sequence[Strand]) -> None:
+    """Make the best bound of all strands weigh 1, and keep the clocks in step."""
+    best = max(int(best_bound(s.target, s.partition)) for s in strands)
+    for strand in strands:
+        gain = strand.target.rate * (best - strand.target.reference)
+        strand.target = strand.target._replace(reference=best)
+        weigh(strand.target, strand.partition)
+        # time runs in units of 1 / mass; it has not begun when the first reference is chosen
+        if strand.clock > 0:
+            strand.partition.clock[:] *= math.exp(gain)

@@ -1,0 +1,196 @@
+"""Trials: a point drawn uniformly in a plain box, kept with the probability it deserves.  Compiled.
+
+All randomness arrives as a buffer of uniform 16-bit chunks (:mod:`learners.envelope.chunks`).
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from geometry.columns import count_span, cut_terms, unpack, unpack_cells
+from geometry.counting import NO_LINE, coefficients, count_piece, forget_lines, line_row
+from learners.envelope.boxes import NEGATIVES, NO_SHEET, POSITIVES, SHEETS
+from learners.envelope.chunks import exponential, uniform_below
+from learners.envelope.partition import EXACT, FORGOTTEN, OUTSIDE, TRIAL_WORK, TRIALS
+from learners.envelope.target import most_negatives, score_value
+
+#: Outcomes of a trial; OUTCOME_OUTSIDE + e when edge e lies outside the class.
+OUTCOME_REJECTED, OUTCOME_ACCEPTED, OUTCOME_OUTSIDE = range(3)
+
+#: Work of an exact score, in units of one trial that the coarse lattice rejects.
+EXACT_COST = 8
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def exact_value(target, totals, basis, sheets, theta, least, most):
+    """The score of theta, which holds at most `most` positives; once it is known to be below
+    `least`, any value below that."""
+    d = np.int64(totals[0][0])
+    first, last = np.int64(0), np.int64(d)
+    a = np.zeros(3, dtype=np.int64)
+    b = np.zeros(3, dtype=np.int64)
+    c = np.zeros(3, dtype=np.int64)
+    used = 0
+    for e in range(3):
+        sheet = (sheets >> (3 * e)) & 7
+        if sheet == NO_SHEET:
+            continue
+        a[used], b[used], c[used] = coefficients(basis, sheet, theta[2 * e], theta[2 * e + 1])
+        if b[used] == 0:
+            if a[used] > 0:
+                first = max(first, -((-c[used]) // a[used]))
+            elif a[used] < 0:
+                last = min(last, (-c[used]) // (-a[used]))
+            elif c[used] > 0:
+                last = np.int64(-1)
+            continue
+        used += 1
+    for f in range(used):
+        for g in range(f):
+            if (b[f] < 0) == (b[g] < 0):
+                continue
+            hi, lo = (f, g) if b[f] < 0 else (g, f)
+            # columns where the upper boundary is not below the lower one: det * x <= rhs
+            det = a[lo] * b[hi] - a[hi] * b[lo]
+            rhs = c[lo] * b[hi] - c[hi] * b[lo]
+            if det > 0:
+                last = min(last, rhs // det)
+            elif det < 0:
+                first = max(first, -(rhs // -det))
+            elif rhs < 0:
+                last = np.int64(-1)
+    enough = most_negatives(target, most, least)
+    if totals[0][1] != 0:
+        one, two, three = (a[0], b[0], c[0]), (a[1], b[1], c[1]), (a[2], b[2], c[2])
+        neg, pos = unpack(totals[0]), unpack(totals[1])
+        start, stop = first >> neg.shift, (last >> neg.shift) + 1
+        negatives = count_span(neg, start, stop, first, last, one, two, three, enough)
+        if negatives > enough:
+            return score_value(target, most, negatives)
+        positives = count_span(pos, start, stop, first, last, one, two, three, most)
+        return score_value(target, positives, negatives)
+    # cut(x) of each boundary, stepped without division
+    cut = np.empty(3, dtype=np.int64)
+    rest = np.empty(3, dtype=np.int64)
+    step = np.empty(3, dtype=np.int64)
+    more = np.empty(3, dtype=np.int64)
+    size = np.empty(3, dtype=np.int64)
+    for f in range(used):
+        p, q, m = cut_terms(a[f], b[f], c[f])
+        start = p + q * first
+        cut[f] = start // m
+        rest[f] = start - cut[f] * m
+        step[f] = q // m
+        more[f] = q - step[f] * m
+        size[f] = m
+    cells_0, cells_1 = unpack_cells(totals[0]), unpack_cells(totals[1])
+    positives = np.int64(0)
+    negatives = np.int64(0)
+    for x in range(first, last + 1):
+        high = np.int64(d + 1)
+        low = np.int64(0)
+        for f in range(used):
+            if b[f] < 0:
+                high = min(high, cut[f])
+            else:
+                low = max(low, cut[f])
+            cut[f] += step[f]
+            rest[f] += more[f]
+            if rest[f] >= size[f]:
+                rest[f] -= size[f]
+                cut[f] += 1
+        if high > low:
+            negatives += cells_0[x, high] - cells_0[x, low]
+            if negatives > enough:
+                return score_value(target, most, negatives)
+            positives += cells_1[x, high] - cells_1[x, low]
+    return score_value(target, positives, negatives)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _coarse_row(tables, coarse, target, label, sheet, i, j):
+    """Row of a coarse lattice line, made if it is new; -1 when the tables are full."""
+    u = target.low + i * target.step
+    v = target.low + j * target.step
+    row = line_row(tables, sheet, u, v, label)
+    coarse[label, sheet, i, j] = row
+    return row
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def forget(partition, tables):
+    forget_lines(tables)
+    partition.coarse[:] = -1
+    partition.tally[FORGOTTEN] += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def trial(target, tables, partition, box, chunks, at, theta):
+    """(outcome, next position): theta uniform in the box, kept with exp(rate*(value - bound)).
+
+    A theta that carries no base measure lies outside the class and is rejected as well.
+
+    The exponential variate comes first, so a bound from the coarse lattice's cells around
+    theta can reject without the exact value.
+    """
+    tally, coarse = partition.tally, partition.coarse
+    tally[TRIALS] += 1
+    tally[TRIAL_WORK] += 1
+    side, low, step = target.side, target.low, target.step
+    sheets = box[SHEETS]
+    outer_1 = outer_2 = outer_3 = NO_LINE
+    inner_1 = inner_2 = inner_3 = NO_LINE
+    for e in range(3):
+        sheet = (sheets >> (3 * e)) & 7
+        if sheet == NO_SHEET:
+            continue
+        u0, v0 = box[4 * e], box[4 * e + 2]
+        u, at = uniform_below(box[4 * e + 1] - u0, chunks, at)
+        v, at = uniform_below(box[4 * e + 3] - v0, chunks, at)
+        if u < 0 or v < 0:
+            return OUTCOME_REJECTED, at
+        u += u0
+        v += v0
+        if side != 0 and (abs(u - v) > side or max(u, v) < 0 or min(u, v) > side):
+            tally[OUTSIDE] += 1
+            return OUTCOME_OUTSIDE + e, at
+        theta[2 * e] = u
+        theta[2 * e + 1] = v
+        i = (u - low) // step
+        j = (v - low) // step
+        odd = sheet & 1
+        outer = coarse[1, sheet, i + odd, j + odd]
+        inner = coarse[0, sheet, i + 1 - odd, j + 1 - odd]
+        if outer < 0:
+            outer = _coarse_row(tables, coarse, target, 1, sheet, i + odd, j + odd)
+        if inner < 0:
+            inner = _coarse_row(tables, coarse, target, 0, sheet, i + 1 - odd, j + 1 - odd)
+        if outer < 0 or inner < 0:
+            # no room: start the tables anew; without a bound here the rest still holds
+            forget(partition, tables)
+            outer_1 = outer_2 = outer_3 = inner_1 = inner_2 = inner_3 = NO_LINE
+            continue
+        if e == 0:
+            outer_1, inner_1 = outer, inner
+        elif e == 1:
+            outer_2, inner_2 = outer, inner
+        else:
+            outer_3, inner_3 = outer, inner
+    spread, at = exponential(chunks, at)
+    bound = score_value(target, box[POSITIVES], box[NEGATIVES])
+    least = bound - np.int64(min(spread / target.rate, 4e18))
+    lines, below, totals = tables.lines, tables.below, tables.totals
+    positives = min(box[POSITIVES], count_piece(lines, below, totals[1], outer_1, outer_2, outer_3))
+    if score_value(target, positives, box[NEGATIVES]) < least:
+        return OUTCOME_REJECTED, at
+    if inner_1 != NO_LINE:
+        negatives = count_piece(lines, below, totals[0], inner_1, inner_2, inner_3)
+        if score_value(target, positives, negatives) < least:
+            return OUTCOME_REJECTED, at
+    tally[EXACT] += 1
+    tally[TRIAL_WORK] += EXACT_COST
+    value = exact_value(target, tables.totals, tables.basis, sheets, theta, least, positives)
+    return OUTCOME_ACCEPTED if value >= least else OUTCOME_REJECTED, at

@@ -1,0 +1,258 @@
+"""Private learners in three dimensions: convex polytopes and unions of simplices.
+
+The set cover of :mod:`learners.set_cover` with the pieces of :mod:`learners.space.halfspaces3`:
+KMMS's remark on higher dimension, at sizes that can be enumerated.  A polytope is an intersection
+of halfspaces, a union is one of tetrahedra.  Privacy is that of the cover (docs/privacy.md, lemmas
+1 to 4 and L2); selections are exact, so nothing of the charge for arithmetic is used.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from shapely.geometry.base import BaseGeometry
+
+from geometry.grid_counts import GridCounts
+from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
+from learners.accounting import Neighbours, PrivacySpent
+from learners.cover_estimator import CoverEstimator
+from learners.estimator import check_count
+from learners.records import (
+    Release,
+    StepRecord,
+    StepRelease,
+    TileStep,
+    predict_pieces,
+    read_common,
+)
+from learners.scores import Role
+from learners.selection import Sampler, Watch
+from learners.space.halfspaces3 import HalfspaceSelection3, SimplexSelection3
+
+Piece3 = tuple[Halfspace3, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceRelease(Release):
+    """A union or an intersection of pieces in three dimensions.
+
+    Attributes
+    ----------
+    lattice : HalfspaceLattice3
+    role : {"disjunction", "conjunction"}
+    pieces : tuple of tuple of Halfspace3
+        One halfspace each, or four whose intersection is a simplex.
+    thresholds : tuple of int
+        The noisy counts, one a step.
+    """
+
+    lattice: HalfspaceLattice3
+    role: Role
+    pieces: tuple[Piece3, ...]
+    thresholds: tuple[int, ...]
+
+    @property
+    def d(self) -> int:
+        """Grid size."""
+        return self.lattice.d
+
+    def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Labels 0/1, shape (n,), of grid points, shape (n, 3), by exact side tests."""
+        return predict_pieces(self.role, self.pieces, points).astype(np.int64)
+
+    def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Labels after the first piece, the second, and so on."""
+        for count in range(1, len(self.pieces) + 1):
+            yield predict_pieces(self.role, self.pieces[:count], points).astype(np.int64)
+
+    def shape(self) -> BaseGeometry:
+        """A body in space has no shape in the plane.
+
+        Raises
+        ------
+        ValueError
+            Always.
+        """
+        raise ValueError("a hypothesis in three dimensions has no shape in the plane")
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "learner": self.learner,
+            "role": self.role,
+            "grid": self.lattice.d,
+            "reach": self.lattice.reach,
+            "levels": self.lattice.levels,
+            "halfspaces": [[[*h.normal, h.level] for h in piece] for piece in self.pieces],
+            "thresholds": list(self.thresholds),
+        } | self.common_members()
+
+    @classmethod
+    def read(cls, data: dict[str, Any]) -> SpaceRelease:
+        """Read what :meth:`to_dict` wrote."""
+        lattice = HalfspaceLattice3(int(data["grid"]), int(data["reach"]), int(data["levels"]))
+        pieces = tuple(
+            tuple(Halfspace3((int(a), int(b), int(c)), int(t)) for a, b, c, t in piece)
+            for piece in data["halfspaces"]
+        )
+        if data["role"] not in ("disjunction", "conjunction"):
+            raise ValueError(f"unknown role {data['role']!r}")
+        if not all(lattice.holds(h) for piece in pieces for h in piece):
+            raise ValueError("a halfspace is not of the stated class")
+        if len(data["thresholds"]) != len(pieces):
+            raise ValueError("thresholds and pieces differ in number")
+        return cls(
+            **read_common(data),
+            lattice=lattice,
+            role=data["role"],
+            pieces=pieces,
+            thresholds=tuple(int(b) for b in data["thresholds"]),
+        )
+
+
+class SpaceCover(CoverEstimator):
+    """The private set cover in three dimensions; its two named forms fix role and piece.
+
+    X has shape (n, 3).
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        Privacy of the whole run.
+    k : int
+        Pieces of a good hypothesis: faces of the polytope, or simplices of the union.
+    grid : int
+        d: examples have integer coordinates in 0..d; at most 64.
+    levels : int
+        Levels of each normal of a halfspace (:class:`geometry.halfspace3.HalfspaceLattice3`).
+    n_steps : int, optional
+        Steps m of the run, one piece each; by default 1 for k = 1, else 3k.
+    beta : float
+        Probability, in (0, 1), with which some noisy count may exceed the true one.
+    neighbours : {"add-remove", "replace-one"}
+    seed : int, optional
+        Makes the run reproducible and therefore not private; the release says so.
+
+    Attributes
+    ----------
+    release_ : SpaceRelease
+        What may be published.
+    """
+
+    dimensions = 3
+
+    #: Public, like the levels.
+    levels: int
+
+    @abstractmethod
+    def _sampler(self) -> tuple[HalfspaceLattice3, Sampler]:
+        """The class and its sampler."""
+
+    def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
+        lattice, sampler = self._sampler()
+        stream, parameters, spent = self._cover(counts, lambda: sampler, watch)
+
+        def release(
+            name: str, privacy: PrivacySpent | None, released: list[StepRelease | TileStep]
+        ) -> Release:
+            taken = [step for step in released if isinstance(step, StepRelease)]
+            pieces = tuple(
+                tuple(h for h in step.piece if isinstance(h, Halfspace3)) for step in taken
+            )
+            thresholds = tuple(step.threshold or 0 for step in taken)
+            common = (name, lattice, parameters, privacy)
+            return SpaceRelease(*common, self.role, pieces, thresholds)
+
+        return self._keep(stream, release, lambda _: spent)
+
+
+class ConvexPolytopeLearner(SpaceCover):
+    """(epsilon, delta)-private learner of a convex polytope; parameters as in the base class.
+
+    Parameters
+    ----------
+    reach : int
+        Largest entry of a normal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.indices((9, 9, 9)).reshape(3, -1).T.repeat(40, axis=0)
+    >>> y = (X.sum(axis=1) <= 14) & (X[:, 2] >= 2)
+    >>> model = ConvexPolytopeLearner(k=2, grid=8, reach=1, seed=1).fit(X, y)
+    >>> model.score(X, y) > 0.97
+    True
+    """
+
+    role: Role = "conjunction"
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        k: int = 4,
+        grid: int = 16,
+        reach: int = 2,
+        levels: int = 64,
+        n_steps: int | None = None,
+        beta: float = 0.1,
+        neighbours: Neighbours = "add-remove",
+        seed: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.k = k
+        self.grid = grid
+        self.reach = reach
+        self.levels = levels
+        self.n_steps = n_steps
+        self.beta = beta
+        self.neighbours = neighbours
+        self.seed = seed
+
+    def _sampler(self) -> tuple[HalfspaceLattice3, Sampler]:
+        reach, levels = check_count("reach", self.reach), check_count("levels", self.levels)
+        lattice = HalfspaceLattice3(self.grid, reach, levels)
+        return lattice, HalfspaceSelection3(lattice)
+
+
+class SimplexUnionLearner(SpaceCover):
+    """(epsilon, delta)-private learner of a union of simplices; parameters as in the base class.
+
+    Every simplex of the class is scored in every step, 684 * levels^4 of them.
+    """
+
+    role: Role = "disjunction"
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        k: int = 1,
+        grid: int = 16,
+        levels: int = 8,
+        n_steps: int | None = None,
+        beta: float = 0.1,
+        neighbours: Neighbours = "add-remove",
+        seed: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.k = k
+        self.grid = grid
+        self.levels = levels
+        self.n_steps = n_steps
+        self.beta = beta
+        self.neighbours = neighbours
+        self.seed = seed
+
+    def _sampler(self) -> tuple[HalfspaceLattice3, Sampler]:
+        lattice = HalfspaceLattice3(self.grid, 1, check_count("levels", self.levels))
+        return lattice, SimplexSelection3(lattice)

@@ -1,0 +1,431 @@
+"""Every theorem that states a number of examples, under one roof and in both directions.
+
+A :class:`Theorem` says how many examples (for experts: rounds) suffice for error at most alpha,
+except with probability beta.  :func:`examples_for` asks it; :func:`alpha_for` inverts it by
+bisection.  Where a proof in this package keeps every constant, the theorem is `exact`; where the
+sources give an order of growth only, the number is its value with constant 1, and says O(.).
+
+The derivations stand where the functions are: :mod:`learners.theory.planner` (polygons),
+:mod:`learners.boolean.conjunction_bounds`, :mod:`learners.theory.sample_sizes` (finite classes),
+:mod:`learners.theory.vc`, :mod:`learners.boolean.parity`, :mod:`learners.finite.experts`,
+:mod:`learners.theory.pac`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from geometry.halfplane import HalfplaneLattice
+from learners.accounting import inner_budget
+from learners.boolean import conjunction_bounds, parity
+from learners.boolean.conjunction_budget import AccountChoice
+from learners.finite import experts
+from learners.theory import planner, sample_sizes, vc
+from learners.theory.pac import generalization_gap
+
+#: Beyond this many examples a theorem is void.
+MAX_EXAMPLES = 10**15
+
+#: What a theorem may ask for besides alpha and beta, and what it is.
+PARAMETERS: dict[str, str] = {
+    "k": "pieces, or literals, of a good hypothesis",
+    "d": "size of the grid, or number of variables or bits",
+    "size": "number of hypotheses |C|",
+    "vc": "VC dimension",
+    "experts": "number of experts N",
+    "epsilon": "privacy parameter",
+    "delta": "privacy parameter",
+    "neighbours": "add-remove or replace-one",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Theorem:
+    """One promise.
+
+    Attributes
+    ----------
+    name : str
+    promise : str
+        What n examples suffice for, in words.
+    source : str
+    needs : tuple of str
+        Names from :data:`PARAMETERS`.
+    examples : callable
+        Of alpha, beta and what it needs, by keyword: n, or None if none is known to suffice.
+    exact : bool
+        Whether every constant is kept; else O(.) with constant 1.
+    counted : str
+        What n counts.
+    necessary : bool
+        Whether n is needed by every learner, rather than enough for this one.
+    """
+
+    name: str
+    promise: str
+    source: str
+    needs: tuple[str, ...]
+    examples: Callable[..., int | None]
+    exact: bool = True
+    counted: str = "examples"
+    necessary: bool = False
+
+
+def _polygons(learner: planner.LearnerName) -> Callable[..., int | None]:
+    def examples(*, alpha: float, beta: float, k: int, d: int, **privacy: Any) -> int | None:
+        setting = planner.Setting(
+            k=k, beta=beta, lattice=HalfplaneLattice(d), learner=learner, **privacy
+        )
+        return planner.examples_needed(setting, alpha).examples
+
+    return examples
+
+
+def _printed_order(*, alpha: float, beta: float, k: int, d: int, epsilon: float) -> int:
+    return math.ceil(k / (alpha * epsilon) * math.log(d / (alpha * beta)))
+
+
+def _cover(account: AccountChoice) -> Callable[..., int | None]:
+    def examples(*, d: int, k: int, alpha: float, beta: float, **privacy: Any) -> int | None:
+        plan = conjunction_bounds.cover_examples(d, k, alpha, beta, account=account, **privacy)
+        return plan.examples
+
+    return examples
+
+
+def _set_cover(*, size: int, k: int, alpha: float, beta: float, **privacy: Any) -> int | None:
+    if size < 1:
+        raise ValueError(f"there must be at least one hypothesis, got {size}")
+    plan = conjunction_bounds.set_cover_examples(math.log(size), k, alpha, beta, **privacy)
+    return plan.examples
+
+
+def _private_finite(agnostic: bool) -> Callable[..., int]:
+    def examples(*, size: int, alpha: float, beta: float, epsilon: float, neighbours: Any) -> int:
+        rate = inner_budget(epsilon, 0.0, neighbours)[0]
+        return sample_sizes.private_examples(size, alpha, beta, rate, agnostic=agnostic)
+
+    return examples
+
+
+def _laplace(agnostic: bool) -> Callable[..., int]:
+    def examples(*, size: int, alpha: float, beta: float, epsilon: float, neighbours: Any) -> int:
+        inner = inner_budget(epsilon, 0.0, neighbours)[0]
+        return sample_sizes.laplace_examples(size, alpha, beta, inner, agnostic=agnostic)
+
+    return examples
+
+
+def _parity(*, d: int, alpha: float, beta: float) -> int:
+    # some parity of 2^d; the log alone fits into a float
+    needed = d * math.log(2) + math.log(1 / beta)
+    if d < 1 or not (0 < alpha < 1 and 0 < beta < 1):
+        raise ValueError("d must be at least 1, alpha and beta strictly between 0 and 1")
+    return math.ceil(needed / -math.log1p(-alpha))
+
+
+def _private_parity(
+    *, d: int, alpha: float, beta: float, epsilon: float, neighbours: Any
+) -> int | None:
+    return parity.plan_parity(epsilon, neighbours, beta).examples_needed(d, alpha, beta)
+
+
+def _hedge(*, experts: int, alpha: float, beta: float) -> int:
+    del beta  # the losses may be an adversary's; the bound is on the expected regret
+    return _least(lambda n: _regret(experts, n) <= alpha * n)
+
+
+def _regret(count: int, rounds: int) -> float:
+    return experts.regret_bound(count, rounds, experts.hedge_rate(count, rounds))
+
+
+def _private_experts(
+    *, alpha: float, beta: float, epsilon: float, delta: float, neighbours: Any, **of: int
+) -> int | None:
+    del beta
+    count = of["experts"]
+
+    def enough(n: int) -> bool:
+        plan = experts.plan_experts(count, n, epsilon, delta, neighbours)
+        return plan.regret <= alpha * n
+
+    return _least(enough) if enough(10**9) else None
+
+
+def _generalization(*, alpha: float, beta: float, epsilon: float, neighbours: Any) -> int | None:
+    per_replacement = epsilon * (1 if neighbours == "replace-one" else 2)
+
+    def enough(n: int) -> bool:
+        return generalization_gap(n, per_replacement, beta) <= alpha
+
+    return _least(enough) if enough(MAX_EXAMPLES) else None
+
+
+def _least(enough: Callable[[int], bool]) -> int:
+    """The least n for which it holds, of a condition that stays true from some n on."""
+    low, high = 0, 1
+    while not enough(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+_KMMS = "Kaplan, Mansour, Matias, Stemmer 2019"
+_NISSIM = "Nissim, Private Learning 1, 2017"
+_NIKOLOV = "Nikolov, CSC2412"
+_NOTES = "lecture notes, Private and PAC; experts"
+_APPROXIMATE = ("epsilon", "delta", "neighbours")
+_PURE = ("epsilon", "neighbours")
+
+THEOREMS: tuple[Theorem, ...] = (
+    Theorem(
+        "union",
+        "the private union of triangles, if k triangles err on no example",
+        f"{_KMMS}, theorem 5.1, constants of learners/theory/planner.py",
+        ("k", "d", *_APPROXIMATE),
+        _polygons("union"),
+    ),
+    Theorem(
+        "convex",
+        "the private convex polygon, if k halfplanes err on no example",
+        f"{_KMMS}, theorem 4.7, constants of learners/theory/planner.py",
+        ("k", "d", *_APPROXIMATE),
+        _polygons("convex"),
+    ),
+    Theorem(
+        "union-printed",
+        "the private union of polygons of k edges in all, as printed",
+        f"{_KMMS}, theorem 5.1: (k / (alpha epsilon)) log(d / (alpha beta)), up to logarithms",
+        ("k", "d", "epsilon"),
+        _printed_order,
+        exact=False,
+    ),
+    Theorem(
+        "set-cover",
+        "the private union (or intersection) of k of |C| pieces, if some k err on no example",
+        f"{_KMMS}, theorem 3.2",
+        ("k", "size", *_APPROXIMATE),
+        _set_cover,
+    ),
+    Theorem(
+        "conjunction",
+        "the private conjunction (or disjunction) of k of 2d literals",
+        f"{_KMMS}, theorem 3.5 (and claims 3.1, 3.4)",
+        ("k", "d", *_APPROXIMATE),
+        _cover("best"),
+    ),
+    Theorem(
+        "conjunction-naive",
+        "the same by naive composition",
+        f"{_KMMS}, example 3.3",
+        ("k", "d", *_APPROXIMATE),
+        _cover("naive"),
+    ),
+    Theorem(
+        "conjunction-greedy",
+        "the greedy conjunction of k of 2d literals, without privacy",
+        f"{_KMMS}, section 3; Blumer et al. 1987",
+        ("k", "d"),
+        conjunction_bounds.greedy_examples,
+    ),
+    Theorem(
+        "conjunction-consistent",
+        "any conjunction that errs on no example",
+        f"{_NOTES}; Blumer et al. 1987",
+        ("d",),
+        conjunction_bounds.consistent_examples,
+    ),
+    Theorem(
+        "conjunction-private-consistent",
+        "the private consistency learner over all 3^d + 1 conjunctions",
+        _NOTES,
+        ("d", *_PURE),
+        conjunction_bounds.consistency_examples,
+    ),
+    Theorem(
+        "occam",
+        "any of |C| hypotheses that errs on no example",
+        _NISSIM,
+        ("size",),
+        lambda *, size, alpha, beta: sample_sizes.consistent_examples(size, alpha, beta),
+    ),
+    Theorem(
+        "erm",
+        "the best of |C| hypotheses on the examples, above the best there is",
+        _NIKOLOV,
+        ("size",),
+        lambda *, size, alpha, beta: sample_sizes.agnostic_examples(size, alpha, beta),
+    ),
+    Theorem(
+        "uniform-convergence",
+        "all of |C| hypotheses: error on the examples and on new ones differ by at most alpha",
+        _NIKOLOV,
+        ("size",),
+        lambda *, size, alpha, beta: sample_sizes.uniform_convergence_examples(size, alpha, beta),
+    ),
+    Theorem(
+        "private-finite",
+        "the exponential mechanism over |C| hypotheses, one of which never errs",
+        f"{_NISSIM}; Kasiviswanathan et al. 2008",
+        ("size", *_PURE),
+        _private_finite(agnostic=False),
+    ),
+    Theorem(
+        "private-finite-agnostic",
+        "the exponential mechanism over |C| hypotheses, above the best there is",
+        f"{_NISSIM}; {_NIKOLOV}",
+        ("size", *_PURE),
+        _private_finite(agnostic=True),
+    ),
+    Theorem(
+        "laplace-losses",
+        "noise on all |C| losses, one of which is never above 0",
+        _NIKOLOV,
+        ("size", *_PURE),
+        _laplace(agnostic=False),
+    ),
+    Theorem(
+        "laplace-losses-agnostic",
+        "noise on all |C| losses, above the best there is",
+        _NIKOLOV,
+        ("size", *_PURE),
+        _laplace(agnostic=True),
+    ),
+    Theorem(
+        "vc",
+        "any consistent concept of a class of this VC dimension",
+        f"{_NISSIM}; Blumer, Ehrenfeucht, Haussler, Warmuth 1989, theorem 2.1",
+        ("vc",),
+        lambda *, vc, alpha, beta: _vc_size(vc, alpha, beta),
+    ),
+    Theorem(
+        "vc-lower",
+        "every learner needs as many, for some target and distribution",
+        f"{_NISSIM}; Ehrenfeucht, Haussler, Kearns, Valiant 1989, theorem 1",
+        ("vc",),
+        lambda *, vc, alpha, beta: _vc_lower(vc, alpha, beta),
+        necessary=True,
+    ),
+    Theorem(
+        "parity",
+        "Gaussian elimination over GF(2)",
+        _NISSIM,
+        ("d",),
+        _parity,
+    ),
+    Theorem(
+        "private-parity",
+        "the private parity learner, amplified",
+        f"{_NISSIM}; Kasiviswanathan et al. 2008",
+        ("d", *_PURE),
+        _private_parity,
+    ),
+    Theorem(
+        "experts",
+        "multiplicative weights: mean expected regret against the best of N experts",
+        _NOTES,
+        ("experts",),
+        _hedge,
+        counted="rounds",
+    ),
+    Theorem(
+        "private-experts",
+        "private multiplicative weights: mean expected regret, the account corrected",
+        _NOTES,
+        ("experts", *_APPROXIMATE),
+        _private_experts,
+        counted="rounds",
+    ),
+    Theorem(
+        "generalization",
+        "an epsilon-private learner: error on the examples and on new ones differ by at most alpha",
+        f"{_NISSIM}: O(ln(1/beta) / epsilon^2) for alpha of order epsilon; constants of "
+        "learners/theory/pac.py",
+        _PURE,
+        _generalization,
+    ),
+)
+
+
+def _vc_size(dimension: int, alpha: float, beta: float) -> int:
+    return vc.consistent_size(dimension, alpha, beta)
+
+
+def _vc_lower(dimension: int, alpha: float, beta: float) -> int:
+    return vc.lower_bound_size(dimension, alpha, beta)
+
+
+def find_theorem(name: str) -> Theorem:
+    """The theorem of this name.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    for theorem in THEOREMS:
+        if theorem.name == name:
+            return theorem
+    known = ", ".join(theorem.name for theorem in THEOREMS)
+    raise ValueError(f"unknown theorem {name!r}: use one of {known}")
+
+
+def examples_for(
+    theorem: Theorem, alpha: float, beta: float, parameters: Mapping[str, Any]
+) -> int | None:
+    """The least n by this theorem; None if none is known to suffice.
+
+    Parameters
+    ----------
+    theorem : Theorem
+    alpha, beta : float
+        In (0, 1).
+    parameters : mapping
+        By name; those that the theorem does not need are left aside.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is missing or out of range.
+    """
+    missing = [name for name in theorem.needs if parameters.get(name) is None]
+    if missing:
+        wanted = ", ".join(f"{name} ({PARAMETERS[name]})" for name in missing)
+        raise ValueError(f"theorem {theorem.name!r} needs {wanted}")
+    for name, value in (("alpha", alpha), ("beta", beta)):
+        if not 0 < value < 1:
+            raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
+    needed = {name: parameters[name] for name in theorem.needs}
+    return theorem.examples(alpha=alpha, beta=beta, **needed)
+
+
+def alpha_for(theorem: Theorem, n: int, beta: float, parameters: Mapping[str, Any]) -> float | None:
+    """The least alpha, within 1 part in 1000, that n suffice for; None if no alpha below 1/2 is.
+
+    For a necessary number, the least alpha that n does not rule out.
+
+    Raises
+    ------
+    ValueError
+        If n < 1, or a parameter is missing or out of range.
+    """
+    if n < 1:
+        raise ValueError(f"n must be at least 1, got {n}")
+
+    def enough(alpha: float) -> bool:
+        needed = examples_for(theorem, alpha, beta, parameters)
+        return needed is not None and needed <= n
+
+    # the lower bound is proved for alpha up to 1/8 only
+    low, high = 1e-12, 1 / 8 if theorem.necessary else 1 / 2
+    if not enough(high):
+        return None
+    while high / low > 1.001:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
