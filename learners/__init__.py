@@ -1,6 +1,16 @@
 """Differentially private learners of geometric concepts, and what they are compared with.
 
 Names are loaded when first used, so that a reader of releases need not compile samplers.
+
+Here lie what all share and the learners of polygons; the rest is in packages:
+
+envelope    the exact sampler of pieces of the plane
+boolean     conjunctions, disjunctions, parities
+finite      finite classes, private choice from a list, experts
+conic       unions of discs and of ellipses
+space       polytopes and simplices in three dimensions
+stability   any learner by votes of chunks
+theory      sizes of samples, bounds, dimensions, checks by simulation
 """
 
 from __future__ import annotations
