@@ -19,11 +19,12 @@ from geometry.columns import count_columns
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import ConicLattice
-from learners import ConvexPolygonLearner, PolygonUnionLearner, cover_estimator, strands
+from learners import ConvexPolygonLearner, PolygonUnionLearner, cover_estimator
 from learners import tile_estimator as tile_module
 from learners.best_piece import best_piece, gain_less_loss
 from learners.conic.selection import ConicSelection, count_areas
 from learners.conic.union import DiscUnionLearner
+from learners.envelope import strands
 from learners.envelope.concept_selection import ConceptSelection
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.estimator import CountedEstimator
