@@ -9,10 +9,12 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from geodp_app.figures_view import ErrorPoint
 from geodp_app.palette import load_palette
 from geodp_app.views.error_chart import ErrorChart
+from geodp_app.views.error_readout import ErrorReadout
 
 LEFT = Qt.MouseButton.LeftButton
 POINTS = tuple(
@@ -189,3 +191,19 @@ def test_the_wheel_does_not_zoom(chart: ErrorChart, qtbot) -> None:
     event = QWheelEvent(at, at, QPoint(), turn, none, plain, Qt.ScrollPhase.NoScrollPhase, False)
     QApplication.sendEvent(chart.plot.viewport(), event)
     assert chart.plot.viewRange() == before
+
+
+def test_the_legend_takes_two_lines_where_one_is_too_short(qtbot: QtBot) -> None:
+    readout = ErrorReadout()
+    qtbot.addWidget(readout)
+    readout.show()
+    readout.resize(900, 40)
+    one = readout.sizeHint().height()
+    assert readout.columns == 4
+    readout.resize(230, 40)
+    assert readout.columns == 2
+    assert readout.sizeHint().height() == 2 * one
+    image = readout.grab().toImage()
+    ground = image.pixelColor(229, 0)
+    below = [image.pixelColor(x, y) for x in range(230) for y in range(one, 2 * one)]
+    assert any(colour != ground for colour in below)

@@ -60,7 +60,7 @@ class TileShown:
     @property
     def no_piece(self) -> str:
         """Said where its chosen points would be."""
-        return f"No halfplane in tile {self.number:,}"
+        return f"No halfplane in tile\u00a0{self.number:,}"
 
 
 def reading_words(lattice: HalfplaneLattice) -> str:

@@ -9,10 +9,8 @@ from PySide6.QtGui import QIcon, QPixmap
 from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
-    QFrame,
     QHBoxLayout,
     QLabel,
-    QPushButton,
     QTabBar,
     QToolButton,
     QWidget,
@@ -21,6 +19,8 @@ from PySide6.QtWidgets import (
 from geodp_app.dual.shading import ShadeMode
 from geodp_app.palette import Palette
 from geodp_app.views.colour_bar import line_swatch
+from geodp_app.views.folding_row import FoldingRow
+from geodp_app.views.icons import icon
 
 _MODES: tuple[tuple[ShadeMode, str, str], ...] = (
     ("off", "Off", "Show lines only"),
@@ -29,27 +29,20 @@ _MODES: tuple[tuple[ShadeMode, str, str], ...] = (
 )
 
 
-class SheetTabs(QWidget):
+class SheetTabs(FoldingRow):
     """Tabs 'All' and one for each sheet, and the two zoom buttons."""
 
     changed = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(apart=True, parent=parent)
         self.bar = QTabBar(drawBase=False, expanding=False)
         self.bar.setUsesScrollButtons(False)
         self.bar.setElideMode(Qt.TextElideMode.ElideNone)
         self.bar.setAccessibleName("Sheets of the dual plane")
-        self.zoom = QPushButton("To chosen")
-        self.zoom.setToolTip("Show the neighbourhood of the newest chosen point")
-        self.fit = QPushButton("Fit")
-        self.fit.setToolTip("Show all of the sheet (F)")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self.bar)
-        row.addStretch(1)
-        row.addWidget(self.zoom)
-        row.addWidget(self.fit)
+        self.zoom = _icon_button("To chosen", "Show the neighbourhood of the newest chosen point")
+        self.fit = _icon_button("Fit", "Show all of the sheet (F)")
+        self.set_groups(self.bar, _group(self.zoom, self.fit))
         self.bar.currentChanged.connect(self.changed)
 
     def set_names(self, names: Sequence[str]) -> None:
@@ -62,10 +55,17 @@ class SheetTabs(QWidget):
         for name in names:
             self.bar.addTab(name)
         self.bar.blockSignals(False)
+        self.bar.updateGeometry()
+        self.fold()
         self.changed.emit(self.bar.currentIndex())
 
+    def set_palette(self, palette: Palette) -> None:
+        """Take the colour of the icons."""
+        self.zoom.setIcon(icon("zoom-chosen", palette))
+        self.fit.setIcon(icon("fit", palette))
 
-class DualControls(QWidget):
+
+class DualControls(FoldingRow):
     """Which lines are drawn, how the sheets are shaded, and for which edge."""
 
     lines_changed = Signal()
@@ -73,7 +73,7 @@ class DualControls(QWidget):
     shade_wanted = Signal(int, str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent=parent)
         self.positive = _box("Positive", "Dual lines of the positive examples: solid")
         self.negative = _box("Negative", "Dual lines of the negative examples: dashed")
         for box in (self.positive, self.negative):
@@ -94,19 +94,12 @@ class DualControls(QWidget):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(6)
-        row.addWidget(self.positive)
-        row.addWidget(self.negative)
-        row.addWidget(_bar())
-        row.addWidget(QLabel("Shade"))
-        row.addLayout(_joined(self.modes))
-        row.addStretch(1)
+        shade = _group(QLabel("Shade"), _group(*self.modes, spacing=0))
+        self.set_groups(_group(self.positive, self.negative), shade)
         edges = QHBoxLayout(self.edge_row)
         edges.setContentsMargins(0, 0, 4, 0)
         edges.addWidget(QLabel("Edge"))
-        edges.addLayout(_joined(self.edges))
+        edges.addWidget(_group(*self.edges, spacing=0))
 
     @property
     def shown(self) -> tuple[bool, bool]:
@@ -173,6 +166,13 @@ def _button(text: str, tip: str) -> QToolButton:
     return button
 
 
+def _icon_button(name: str, tip: str) -> QToolButton:
+    button = QToolButton()
+    button.setAccessibleName(name)
+    button.setToolTip(tip)
+    return button
+
+
 def _exclusive(parent: QWidget, buttons: Sequence[QToolButton]) -> QButtonGroup:
     group = QButtonGroup(parent)
     for i, button in enumerate(buttons):
@@ -181,13 +181,12 @@ def _exclusive(parent: QWidget, buttons: Sequence[QToolButton]) -> QButtonGroup:
     return group
 
 
-def _joined(buttons: Sequence[QToolButton]) -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setSpacing(0)
-    for button in buttons:
-        row.addWidget(button)
-    return row
-
-
-def _bar() -> QFrame:
-    return QFrame(frameShape=QFrame.Shape.VLine, frameShadow=QFrame.Shadow.Plain)
+def _group(*widgets: QWidget, spacing: int = 6) -> QWidget:
+    """Widgets that stay side by side."""
+    group = QWidget()
+    row = QHBoxLayout(group)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(spacing)
+    for widget in widgets:
+        row.addWidget(widget)
+    return group

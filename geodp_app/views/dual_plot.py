@@ -65,6 +65,7 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
         axes = {name: DualAxis(name) for name in ("bottom", "left")}
         super().__init__(parent, axisItems=axes)
         self.axes = axes
+        self._labelled, self._line = True, 16
         self.box: pg.ViewBox = self.getViewBox()
         self.box.setMenuEnabled(False)
         self.box.disableAutoRange()
@@ -73,7 +74,7 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
         self.plotItem.layout.setContentsMargins(2, 4, 8, 7)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
-        self.setMinimumSize(120, 104)
+        self.setMinimumSize(120, 84)
         self.box.sigRangeChangedManually.connect(lambda *_: self.moved_by_hand.emit())
         self.scene().sigMouseClicked.connect(self._click)
 
@@ -88,13 +89,24 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
             axis.setTickFont(font)
             axis.label.setFont(font)
             axis.setStyle(tickLength=-4)
-        high = QFontMetricsF(font).height()
-        self.axes["bottom"].setHeight(round(2 * high) + 10)  # ticks and label
+        self._line = round(QFontMetricsF(font).height())
+        self._show_labels()
 
     def set_labels(self, across: str, up: str) -> None:
         """What the axes are."""
         for name, text in (("bottom", across), ("left", up)):
             self.axes[name].setLabel(text)
+        self._show_labels()
+
+    def set_labelled(self, labelled: bool) -> None:
+        """Whether there is room to say what the axes are."""
+        self._labelled = labelled
+        self._show_labels()
+
+    def _show_labels(self) -> None:
+        for axis in self.axes.values():
+            axis.showLabel(self._labelled)
+        self.axes["bottom"].setHeight((1 + self._labelled) * self._line + 10)
 
     def window(self) -> Window:
         """The dual points in sight."""

@@ -132,8 +132,7 @@ class SheetView(QWidget):
         width = self.width()
         self.meaning.setVisible(width >= _WIDE)
         self._fit_note()
-        for name in ("bottom", "left"):
-            self.plot.getAxis(name).showLabel(width >= _WIDE)
+        self.plot.set_labelled(width >= _WIDE)
 
     # what is shown
 

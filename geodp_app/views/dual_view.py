@@ -42,6 +42,9 @@ from geodp_app.views.dual_sheet import SheetView
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.records import Piece
 
+#: Below this height no room is kept for what is hidden, in device-independent pixels.
+_HIGH = 480
+
 #: Milliseconds between two readouts of the pointer.
 _HOVER_PAUSE = 25
 
@@ -85,9 +88,7 @@ class DualView(QWidget):
 
     def _lay_out(self) -> None:
         self.setAccessibleName("Dual plane")
-        keep = self.bar.sizePolicy()
-        keep.setRetainSizeWhenHidden(True)  # else every plot would change its size
-        self.bar.setSizePolicy(keep)
+        self._keep_room(True)
         self.caption.setAccessibleName("How to read the dual plane")
         self.readout.setAccessibleName("Halfplane under the pointer")
         self.readout.setMinimumHeight(2 * self.readout.fontMetrics().height() + 2)
@@ -98,6 +99,7 @@ class DualView(QWidget):
         grid.setSpacing(6)
         for sheet, view in self.sheets.items():
             grid.addWidget(view, sheet // 2, sheet % 2)
+        grid.addWidget(self.empty, 0, 0, 2, 2, Qt.AlignmentFlag.AlignCenter)
         column = QVBoxLayout(self)
         column.setContentsMargins(6, 6, 6, 6)
         column.setSpacing(5)
@@ -122,6 +124,12 @@ class DualView(QWidget):
         for view in self.sheets.values():
             view.picked.connect(lambda mark: self.step_picked.emit(mark.step))
             view.pointed.connect(lambda at, view=view: self._point(view, at))
+
+    def _keep_room(self, keep: bool) -> None:
+        """Room for the colour bar where it is hidden: else every plot would change its size."""
+        policy = self.bar.sizePolicy()
+        policy.setRetainSizeWhenHidden(keep)
+        self.bar.setSizePolicy(policy)
 
     # what is shown
 
@@ -257,6 +265,7 @@ class DualView(QWidget):
         """Take the colours."""
         self.bar.set_palette(palette)
         self.controls.set_palette(palette)
+        self.tabs.set_palette(palette)
         for view in self.sheets.values():
             view.set_palette(palette)
         self.caption.setStyleSheet(f"color: {palette.soft_ink}")
@@ -318,9 +327,9 @@ class DualView(QWidget):
         self._sight()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the sentence of the empty state in the middle."""
+        """A low view keeps no empty room."""
         super().resizeEvent(event)
-        self._place_empty()
+        self._keep_room(self.height() >= _HIGH)
 
     def _show_sheets(self) -> None:
         shown = self.shown_sheets
@@ -390,15 +399,6 @@ class DualView(QWidget):
         self.empty.setText(words)
         self.empty.setVisible(bool(words))
         self.empty.raise_()
-        self._place_empty()
-
-    def _place_empty(self) -> None:
-        self.empty.setMaximumWidth(max(1, self._grid.width() - 24))
-        self.empty.adjustSize()
-        shown = self.shown_sheets
-        area = self.sheets[shown[0]].geometry() if shown else self._grid.rect()
-        middle = area.center() - self.empty.rect().center()
-        self.empty.move(max(0, middle.x()), max(0, middle.y()))
 
     # the pointer
 

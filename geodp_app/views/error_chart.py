@@ -49,6 +49,7 @@ class ErrorChart(QFrame):
         layout.setContentsMargins(10, 6, 8, 4)
         layout.setSpacing(3)
         layout.addLayout(self._head)
+        layout.addWidget(self._message)
         layout.addWidget(self.readout)
         layout.addWidget(self.plot, 1)
         self.set_palette(self._palette)
@@ -126,8 +127,7 @@ class ErrorChart(QFrame):
         self._head.setSpacing(10)
         self._head.addWidget(title)
         self._head.addWidget(self.mark)
-        self._head.addWidget(self._message, 1)
-        self._head.addStretch(0)
+        self._head.addStretch(1)
         self._head.addWidget(self.log_button)
 
     def _make_plot(self) -> None:
@@ -188,6 +188,7 @@ class ErrorChart(QFrame):
     def _refresh(self) -> None:
         """Draw everything anew: runs have tens of steps, so this is cheap."""
         curves = bool(self._points) and not self._release
+        self._message.setVisible(self._release or not self._points)
         self._message.setText(_RELEASE if self._release else "" if self._points else _EMPTY)
         self.mark.setHidden(self._release)
         self.log_button.setHidden(self._release)

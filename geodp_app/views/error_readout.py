@@ -1,9 +1,17 @@
-"""The errors of one step in a line, with the marks the chart draws them with: its legend."""
+"""The errors of one step in a line or two, with the marks the chart draws them with: its legend."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF, QSize
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtGui import (
+    QColor,
+    QFontMetricsF,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPolygonF,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from geodp_app.figures_view import ErrorPoint
@@ -28,6 +36,8 @@ class ErrorReadout(QWidget):
         super().__init__(parent)
         self._palette = load_palette("light")
         self._point: ErrorPoint | None = None
+        #: Values a line: all of them, or half where there is little room.
+        self.columns = len(_NAMES)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.show_point(None)
 
@@ -51,30 +61,56 @@ class ErrorReadout(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        """One line."""
-        return QSize(300, self.fontMetrics().height() + 4)
+        """One line, or two."""
+        return QSize(300, len(_NAMES) // self.columns * self._line())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Two lines where the short names do not fit in one."""
+        super().resizeEvent(event)
+        columns = len(_NAMES) if self._names_that_fit(len(_NAMES)) is not None else 2
+        if columns != self.columns:
+            self.columns = columns
+            self.updateGeometry()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Mark, name and value, four times; short names where there is little room."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         metrics = QFontMetricsF(self.font())
-        value_width = metrics.horizontalAdvance(_WIDEST)
-        room = self.width() - 4 * (_SWATCH + 6 + value_width) - 3 * _GAP
-        short = 0
-        while short < 2 and sum(metrics.horizontalAdvance(n[short]) for n in _NAMES) > room:
-            short += 1
-        x, middle = 0.0, self.height() / 2
-        baseline = middle + (metrics.ascent() - metrics.descent()) / 2
-        for i, (names, value) in enumerate(zip(_NAMES, self._values(), strict=True)):
+        short = self._names_that_fit(self.columns)
+        names = [each[2 if short is None else short] for each in _NAMES]
+        widths = [metrics.horizontalAdvance(name) for name in names]
+        for i, (name, value) in enumerate(zip(names, self._values(), strict=True)):
+            row, column = divmod(i, self.columns)
+            # marks stand one below the other
+            left = range(column)
+            x = sum(max(widths[j :: self.columns]) + self._beside() for j in left)
+            middle = (row + 0.5) * self._line()
+            baseline = middle + (metrics.ascent() - metrics.descent()) / 2
             self._swatch(painter, i, QRectF(x, middle - 6, _SWATCH - 4, 12))
             painter.setPen(QColor(self._palette.soft_ink))
-            painter.drawText(QPointF(x + _SWATCH, baseline), names[short])
+            painter.drawText(QPointF(x + _SWATCH, baseline), name)
             painter.setPen(QColor(self._palette.ink))
-            x += _SWATCH + metrics.horizontalAdvance(names[short]) + 6
+            x += _SWATCH + max(widths[column :: self.columns]) + 6
             painter.drawText(QPointF(x, baseline), value)
-            x += value_width + _GAP
         painter.end()
+
+    def _line(self) -> int:
+        return self.fontMetrics().height() + 4
+
+    def _beside(self) -> float:
+        """Room for a mark, a value and the gaps."""
+        return _SWATCH + 6 + QFontMetricsF(self.font()).horizontalAdvance(_WIDEST) + _GAP
+
+    def _names_that_fit(self, columns: int) -> int | None:
+        """The longest names, 0 to 2, with which so many columns fit; None if none do."""
+        metrics = QFontMetricsF(self.font())
+        room = self.width() + _GAP - columns * self._beside()
+        for short in range(3):
+            widths = [metrics.horizontalAdvance(each[short]) for each in _NAMES]
+            if sum(max(widths[j::columns]) for j in range(columns)) <= room:
+                return short
+        return None
 
     def _values(self) -> list[str]:
         p = self._point
