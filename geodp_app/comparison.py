@@ -61,6 +61,7 @@ class LearnerKind:
 
 
 _TRIANGLES, _EDGES = "triangles that cover the region", "edges of the polygon"
+_DISCS, _ELLIPSES = "discs that cover the region", "ellipses that cover the region"
 
 #: Learners by the name that a person types.
 KINDS: dict[str, LearnerKind] = {
@@ -68,6 +69,8 @@ KINDS: dict[str, LearnerKind] = {
     "cover": LearnerKind("union of k triangles", "PolygonUnionLearner", counts=_TRIANGLES),
     "convex": LearnerKind("convex polygon, fitted to tiles", "ConvexPolygonLearner"),
     "convex-cover": LearnerKind("convex polygon of k edges", "ConvexPolygonLearner", counts=_EDGES),
+    "discs": LearnerKind("union of k discs", "DiscUnionLearner", counts=_DISCS),
+    "ellipses": LearnerKind("union of k ellipses", "EllipseUnionLearner", counts=_ELLIPSES),
     "histogram": LearnerKind(
         "noisy histogram, smoothed", "NoisyHistogramLearner", fixed=(("smooth", True),)
     ),

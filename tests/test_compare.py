@@ -248,8 +248,9 @@ def test_a_full_disk_leaves_nothing(points, tmp_path, capsys, monkeypatch):
 
 
 def test_every_kind_learns_a_triangle():
-    # by votes it takes hundreds of chunks: below, with a larger epsilon
-    kinds = {name: kind for name, kind in KINDS.items() if name != "stability"}
+    # by votes it takes hundreds of chunks: below, with a larger epsilon; a triangle is no disc
+    others = ("stability", "discs", "ellipses")
+    kinds = {name: kind for name, kind in KINDS.items() if name not in others}
     contenders = [make_contender(name, k=3, seed=1) for name in kinds]
     rows = list(compare(triangle(6_000), triangle(2_000, seed=1), contenders))
     assert [row.name for row in rows] == list(kinds)
@@ -262,6 +263,22 @@ def test_every_kind_learns_a_triangle():
         assert row.bytes == len(row.geojson)
         assert row.seconds > 0
     assert total_spent(rows)[0] == sum(kind.private for kind in kinds.values())
+
+
+def test_discs_and_ellipses_are_compared_too():
+    samples = []
+    for n, seed in ((4_000, 0), (2_000, 1)):
+        points = np.random.default_rng(seed).integers(0, 65, (n, 2))
+        labels = (((points - [30, 36]) ** 2).sum(axis=1) <= 18**2).astype(np.int64)
+        samples.append(Examples(points, labels, Frame(64)))
+    contenders = [make_contender(name, k=1, seed=1) for name in ("discs", "ellipses")]
+    rows = list(compare(*samples, contenders))
+    assert [row.name for row in rows] == ["discs", "ellipses"]
+    for row in rows:
+        assert row.error < 0.05
+        assert row.shape.is_valid
+        assert abs(row.shape.area / (np.pi * 18**2) - 1) < 0.15
+        assert row.privacy.epsilon == 1.0
 
 
 def test_triangles_by_votes_are_compared_too():

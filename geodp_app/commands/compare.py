@@ -72,7 +72,8 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     parser.add_argument(
         "--k",
         type=arguments.count,
-        help="triangles (cover, greedy) or edges (convex-cover, greedy-convex) of a good shape",
+        help="triangles (cover, stability, greedy), discs, ellipses, or edges (convex-cover, "
+        "greedy-convex) of a good shape",
     )
     arguments.add_privacy(parser)
     parser.add_argument(

@@ -19,6 +19,8 @@ _STROKES: dict[str, tuple[str, tuple[float, ...]]] = {
     "cover": ("positive", ()),
     "convex": ("chosen", ()),
     "convex-cover": ("chosen", (1, 2)),
+    "discs": ("positive", (1, 2)),
+    "ellipses": ("negative", (1, 2)),
     "histogram": ("negative", ()),
     "plain-histogram": ("negative", (4, 2)),
     "quadtree": ("positive", (4, 2)),

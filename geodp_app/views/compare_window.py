@@ -14,12 +14,14 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
     QFileDialog,
+    QFrame,
     QGridLayout,
     QGroupBox,
     QHBoxLayout,
     QLabel,
     QProgressBar,
     QPushButton,
+    QScrollArea,
     QSizePolicy,
     QSpinBox,
     QSplitter,
@@ -79,7 +81,7 @@ class CompareWindow(QDialog):
         self.banner = QLabel(wordWrap=True)
         self.banner.setObjectName("banner")
         column.addWidget(self.banner)
-        column.addWidget(self._learners_group(document.work.run))
+        column.addWidget(self._learners_group(document.work.run), 1)
         column.addWidget(self._results_group(), 1)
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.addWidget(side)
@@ -92,7 +94,7 @@ class CompareWindow(QDialog):
         whole.setContentsMargins(10, 10, 10, 10)
         whole.addWidget(splitter)
         self.setMinimumSize(880, 700)
-        self.resize(1240, 760)
+        self.resize(1240, 840)
         self._connect()
         self._complain("")
         self._follow()
@@ -106,8 +108,9 @@ class CompareWindow(QDialog):
     # making
 
     def _learners_group(self, run: RunSettings) -> QGroupBox:
-        group = QGroupBox("Learners")
-        grid = QGridLayout(group)
+        choices = QWidget()
+        grid = QGridLayout(choices)
+        grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(1)
         grid.setColumnStretch(0, 1)
@@ -131,9 +134,16 @@ class CompareWindow(QDialog):
             label.setBuddy(number)
             grid.addWidget(label, line, 1)
             grid.addWidget(number, line, 2)
+        self.choices = QScrollArea()
+        self.choices.setWidgetResizable(True)
+        self.choices.setFrameShape(QFrame.Shape.NoFrame)
+        self.choices.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.choices.setSizeAdjustPolicy(QScrollArea.SizeAdjustPolicy.AdjustToContents)
+        self.choices.setWidget(choices)
+        self.choices.setMinimumHeight(4 * 30)
+        self.choices.setMaximumHeight(choices.sizeHint().height())
         self.settings_note = QLabel()
         self.settings_note.setObjectName("note")
-        grid.addWidget(self.settings_note, len(KINDS), 0, 1, 3)
         self.compare_button, self.cancel_button = QPushButton("Compare"), QPushButton("Cancel")
         self.compare_button.setProperty("kind", "primary")
         self.progress = QProgressBar(maximum=_FINE, textVisible=False)
@@ -150,8 +160,13 @@ class CompareWindow(QDialog):
         foot.addWidget(self.compare_button)
         foot.addWidget(self.cancel_button)
         foot.addLayout(words, 1)
-        grid.addLayout(foot, len(KINDS) + 1, 0, 1, 3)
-        group.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        group = QGroupBox("Learners")
+        column = QVBoxLayout(group)
+        column.setSpacing(6)
+        column.addWidget(self.choices, 1)
+        column.addWidget(self.settings_note)
+        column.addLayout(foot)
+        group.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         return group
 
     def _results_group(self) -> QGroupBox:
