@@ -35,8 +35,8 @@ from questions import peak_memory
 
 from geodp_app.examples_csv import Frame
 from geodp_app.running import run_learner
-from geodp_app.table_counts import ENGINE_MEMORY, TableCounts, read_counts
-from geodp_app.table_source import table_source
+from geodp_app.tables.counts import ENGINE_MEMORY, TableCounts, read_counts
+from geodp_app.tables.source import table_source
 from geometry.grid import Bounds
 from geometry.grid_counts import GridCounts
 from geometry.polygons import contains_points

@@ -11,7 +11,7 @@ from typing import Any
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples
 from geodp_app.progress import ProgressBar
-from geodp_app.table_counts import TableCounts
+from geodp_app.tables.counts import TableCounts
 from learners.conic.union import DiscUnionLearner, EllipseUnionLearner
 from learners.convex_polygon import ConvexPolygonLearner
 from learners.estimator import CountedEstimator

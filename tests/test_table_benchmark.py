@@ -9,8 +9,8 @@ from types import ModuleType
 
 import pytest
 
-from geodp_app.table_counts import read_counts
-from geodp_app.table_source import table_source
+from geodp_app.tables.counts import read_counts
+from geodp_app.tables.source import table_source
 from geometry.polygons import contains_points
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"

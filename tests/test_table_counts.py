@@ -20,8 +20,8 @@ from scipy.stats import chisquare
 
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import read_examples
-from geodp_app.table_counts import TableCounts, read_counts
-from geodp_app.table_source import table_source
+from geodp_app.tables.counts import TableCounts, read_counts
+from geodp_app.tables.source import table_source
 from geometry.grid import Bounds, GridMap
 from geometry.grid_counts import GridCounts
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from geodp_app import arguments
 from geodp_app.errors import InputError, PictureError
 from geodp_app.examples_csv import Examples, read_examples
-from geodp_app.table_counts import TableCounts, read_counts
-from geodp_app.table_source import TableSource, columns_of, table_source
+from geodp_app.tables.counts import TableCounts, read_counts
+from geodp_app.tables.source import TableSource, columns_of, table_source
 from geometry.files import atomic_write
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ A learner needs how many examples of each label fall on each grid point, never a
 read through Ibis, so that one expression serves embedded DuckDB (Parquet, CSV, DuckDB files), Spark
 and whatever else Ibis connects to; only the groups come back, at most 2 (d + 1)^2 of them.
 
-The query is :mod:`geodp_app.table_query`'s; an engine is loaded when a table is read.  Memory: the
+The query is :mod:`geodp_app.tables.query`'s; an engine is loaded when a table is read.  Memory: the
 groups here, in DuckDB :data:`ENGINE_MEMORY` and then the disk.
 """
 
@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Frame, settle_frame
 from geodp_app.progress import ProgressBar
-from geodp_app.table_columns import TableColumns, find_columns, refuse_faults
-from geodp_app.table_query import abilities, count_expression, load_ibis
-from geodp_app.table_source import CsvHead, TableSource, csv_head, hide_password
+from geodp_app.tables.columns import TableColumns, find_columns, refuse_faults
+from geodp_app.tables.query import abilities, count_expression, load_ibis
+from geodp_app.tables.source import CsvHead, TableSource, csv_head, hide_password
 from geometry.grid import Bounds
 from geometry.grid_counts import GridCounts
 

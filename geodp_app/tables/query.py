@@ -18,7 +18,7 @@ from typing import Any
 
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Frame
-from geodp_app.table_columns import Fault, TableColumns
+from geodp_app.tables.columns import Fault, TableColumns
 
 
 def load_ibis() -> Any:

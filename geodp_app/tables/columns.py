@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from geodp_app.csv_table import DEGREE_COLUMNS, GRID_COLUMNS
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Frame
-from geodp_app.table_source import TableSource
+from geodp_app.tables.source import TableSource
 
 
 class Fault(IntEnum):
