@@ -456,3 +456,15 @@ def test_the_release_view_of_an_unfinished_run_shows_nothing_of_it(
     assert threshold.text() == "–"
     action(window, "release_view")
     assert threshold.text() != "–"
+
+
+def test_a_line_told_before_the_window_is_seen_stands_alone_in_the_status_bar(
+    window: MainWindow,
+) -> None:
+    window.hide()
+    window.tell("somewhere.geojson: shapes: 2, vertices: 11")
+    window.show()
+    assert window.statusBar().currentMessage().startswith("somewhere")
+    assert not window._hint.isVisible()
+    window.statusBar().clearMessage()
+    assert window._hint.isVisible()

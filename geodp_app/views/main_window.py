@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QByteArray, QSettings, Qt
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
     QLabel,
@@ -63,6 +63,10 @@ _STATES = {
     "finished": "Finished",
     "failed": "Stopped by an error",
 }
+
+
+#: Milliseconds that a line stays in the status bar.
+_TELL_FOR = 8000
 
 
 class MainWindow(QMainWindow):
@@ -217,7 +221,15 @@ class MainWindow(QMainWindow):
 
     def tell(self, text: str) -> None:
         """One line in the status bar, for a while."""
-        self.statusBar().showMessage(text, 8000)
+        self.statusBar().showMessage(text, _TELL_FOR)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """A line told before the window is seen makes room for itself only now."""
+        super().showEvent(event)
+        bar = self.statusBar()
+        text = bar.currentMessage()
+        bar.clearMessage()
+        bar.showMessage(text, _TELL_FOR)
 
     def complain(self, what: str, why: str) -> None:
         """A problem that needs to be seen."""
