@@ -153,24 +153,22 @@ def add_quiet(parser: Parser) -> None:
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
 
 
-def add_learner(parser: Parser, *, curved: bool = False) -> None:
-    """Which learner, how many pieces, which base measure.
-
-    `curved` offers those without a plan of their own: discs, ellipses, stability.
-    """
+def add_learner(parser: Parser, *, votes: bool = False) -> None:
+    """Which learner, how many pieces, which base measure; `votes` offers stability too."""
     parser.add_argument(
         "--learner",
-        choices=("union", "convex", "threshold", *((*CURVED, "stability") if curved else ())),
+        choices=("union", "convex", "threshold", *CURVED, *(("stability",) if votes else ())),
         default="union",
-        help="union of polygons, one convex polygon, a halfplane along an axis"
-        + (", a union of discs or of ellipses, triangles by votes of chunks" if curved else "")
+        help="union of polygons, one convex polygon, a halfplane along an axis, "
+        "a union of discs or of ellipses"
+        + (", triangles by votes of chunks" if votes else "")
         + " (default %(default)s)",
     )
     parser.add_argument(
         "--k",
         type=count,
         help="learn K triangles, or edges of a convex polygon, one after the other "
-        "(default: go by tiles)" + ("; or K discs or ellipses (default 1)" if curved else ""),
+        "(default: go by tiles); or K discs or ellipses (default 1)",
     )
     parser.add_argument(
         "--measure",

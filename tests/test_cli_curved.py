@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 import shapely
 
 from geodp_app.cli import main
+from geometry.lift import ConicLattice
+from learners.boolean.conjunction_bounds import set_cover_examples
 from learners.conic.release import ConicRelease
 from learners.records import Release
 
@@ -78,6 +81,31 @@ def test_options_that_do_not_apply_are_refused(
     assert not out.exists()
 
 
-def test_the_planner_offers_polygons_only(capsys) -> None:
-    assert main(["plan", "--learner", "discs", "--n", "1000"]) == 2
-    assert "discs" in capsys.readouterr().err
+@pytest.mark.parametrize(("learner", "kind"), [("discs", "disc"), ("ellipses", "ellipse")])
+def test_the_plan_is_that_of_a_cover_by_so_many_pieces(capsys, learner: str, kind: str) -> None:
+    plan = ["plan", "--learner", learner, "--grid", "256", "--k", "2"]
+    assert main([*plan, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    members = ConicLattice(256, kind).members
+    expected = set_cover_examples(math.log(members), 2, 0.1, 0.1)
+    assert (told["size"], told["n"], told["steps"]) == (
+        members, expected.examples, expected.steps,
+    )  # fmt: skip
+    assert told["learner_beta"] == expected.beta
+    assert main(plan) == 0
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert f"geodp learn --learner {learner} --k 2 --steps {expected.steps} --beta" in line
+    # the other way round, within a part in a thousand
+    assert main([*plan, "--n", str(told["n"]), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["alpha"] <= 0.1 * 1.001
+
+
+def test_what_is_no_plan_for_discs_is_refused(capsys) -> None:
+    for options, reason in (
+        (["--grid", "4096"], "1..2048"),
+        (["--measure", "paper"], "--measure means nothing to discs"),
+    ):
+        assert main(["plan", "--learner", "discs", *options]) == 2
+        assert reason in capsys.readouterr().err
+    assert main(["plan", "--learner", "discs", "--n", "100"]) == 0
+    assert "guarantee void" in capsys.readouterr().out

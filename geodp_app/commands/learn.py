@@ -72,7 +72,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         help="with --table: whose a row is; one row of each person is counted (default: every "
         "row counts as a person)",
     )
-    arguments.add_learner(parser, curved=True)
+    arguments.add_learner(parser, votes=True)
     parser.add_argument(
         "--edges",
         type=int,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 from geodp_app import arguments
 from geodp_app.errors import InputError
 
 if TYPE_CHECKING:
+    from geometry.lift import ConicKind
     from learners.theory.planner import Plan
     from learners.theory.theorems import Theorem
 
@@ -63,12 +65,14 @@ def run(options: argparse.Namespace) -> None:
     if options.theorems:
         _list_theorems(options.json)
         return
-    if options.learner == "threshold":
+    if options.learner == "threshold" and options.theorem is None:
         from learners.threshold_learner import threshold_class_size
 
         arguments.refuse_options(options, ("k",), "a threshold")
         options.theorem = "private-finite"
         options.size = threshold_class_size(options.grid)
+    if options.learner in arguments.CURVED and options.theorem is None:
+        _plan_curved(options)
     if options.theorem is not None:
         _ask_theorem(options)
         return
@@ -101,6 +105,32 @@ def run(options: argparse.Namespace) -> None:
         print(json.dumps(plan.to_dict()))
     else:
         print(describe(plan, options.alpha))
+
+
+def _plan_curved(options: argparse.Namespace) -> None:
+    """Discs and ellipses: the theorem of any set cover, for as many as the lattice has."""
+    from geometry.lift import ConicLattice
+
+    if options.measure != "chord":
+        raise InputError(f"--measure means nothing to {options.learner}: leave it out")
+    options.k = 1 if options.k is None else options.k
+    options.theorem = "set-cover"
+    kind: ConicKind = "disc" if options.learner == "discs" else "ellipse"
+    try:
+        options.size = ConicLattice(options.grid, kind).members
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+def _cover_settings(options: argparse.Namespace, alpha: float) -> dict[str, Any]:
+    """Steps and beta of the run that the theorem of set covers is about."""
+    from learners.boolean.conjunction_bounds import set_cover_examples
+
+    plan = set_cover_examples(
+        math.log(options.size), options.k, alpha, options.beta,
+        epsilon=options.epsilon, delta=options.delta, neighbours=options.neighbours,
+    )  # fmt: skip
+    return {"learner": options.learner, "steps": plan.steps, "learner_beta": plan.beta}
 
 
 def _list_theorems(as_json: bool) -> None:
@@ -144,12 +174,21 @@ def _ask_theorem(options: argparse.Namespace) -> None:
             alpha = alpha_for(theorem, n, options.beta, parameters)
     except ValueError as error:
         raise InputError(str(error)) from None
+    curved = options.learner in arguments.CURVED and theorem.name == "set-cover"
+    needed = _cover_settings(options, alpha) if curved and alpha and n else {}
     if options.json:
         asked = {name: parameters[name] for name in theorem.needs}
-        answer = {"alpha": alpha, "beta": options.beta, "n": n}
+        answer = {"alpha": alpha, "beta": options.beta, "n": n, **needed}
         print(json.dumps({**_stated(theorem), **asked, **answer}))
         return
     print(_answer(theorem, n, alpha, options))
+    if needed:
+        print(
+            f"\nThe guarantee is for: geodp learn --learner {options.learner} --k {options.k} "
+            f"--steps {needed['steps']} --beta {needed['learner_beta']:.4g} "
+            f"--epsilon {options.epsilon:g} --delta {options.delta:g} --grid {options.grid} "
+            f"--neighbours {options.neighbours}"
+        )
 
 
 def _answer(
