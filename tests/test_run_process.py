@@ -61,8 +61,8 @@ class Client:
         return reply
 
     def until(self, kind: type) -> Reply:
-        """The next reply that is not Progressed; it must be of that kind."""
-        while isinstance(reply := self.receive(), Progressed):
+        """The next reply that says more than "at work"; it must be of that kind."""
+        while isinstance(reply := self.receive(), Progressed | Preparing):
             pass
         assert isinstance(reply, kind), reply
         return reply
