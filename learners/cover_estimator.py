@@ -12,7 +12,7 @@ from learners.arrangement_selection import ArrangementSelection
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.estimator import CountedEstimator, check_count
 from learners.randomness import open_source
-from learners.records import StepRecord
+from learners.records import Release, StepRecord, StepRelease, TileStep
 from learners.selection import PieceKind, Sampler, Selection, Watch
 from learners.set_cover import default_steps, plan_budget, private_steps, theorem_steps
 
@@ -69,6 +69,27 @@ class CoverEstimator(CountedEstimator):
         )
         parameters = (("k", k), ("steps", n_steps), ("beta", self.beta))
         return stream, parameters, budget.spent
+
+    def _keep_pieces(
+        self,
+        stream: Iterator[StepRecord],
+        spent: PrivacySpent,
+        make: Callable[[str, PrivacySpent | None, list[tuple[Any, ...]], tuple[int, ...]], Release],
+    ) -> Iterator[StepRecord]:
+        """Pass the records on, and keep the release once the run is complete.
+
+        `make` makes it of the learner's name, the privacy statement, the pieces and the noisy
+        counts; for pieces that are no halfplanes.
+        """
+
+        def release(
+            name: str, privacy: PrivacySpent | None, released: list[StepRelease | TileStep]
+        ) -> Release:
+            taken = [step for step in released if isinstance(step, StepRelease)]
+            thresholds = tuple(step.threshold or 0 for step in taken)
+            return make(name, privacy, [step.piece for step in taken], thresholds)
+
+        return self._keep(stream, release, lambda _: spent)
 
     def _step_count(self, k: int) -> int:
         if self.n_steps is not None:

@@ -95,6 +95,7 @@ def test_the_plan_is_that_of_a_cover_by_so_many_pieces(capsys, learner: str, kin
     assert main(plan) == 0
     line = capsys.readouterr().out.splitlines()[-1]
     assert f"geodp learn --learner {learner} --k 2 --steps {expected.steps} --beta" in line
+    assert float(line.split("--beta ")[1].split()[0]) == expected.beta  # no digit is lost
     # the other way round, within a part in a thousand
     assert main([*plan, "--n", str(told["n"]), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["alpha"] <= 0.1 * 1.001

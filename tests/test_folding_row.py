@@ -11,9 +11,9 @@ from geodp_app.views.folding_row import FoldingRow
 
 
 def test_groups_fold_when_they_do_not_fit_and_unfold_when_they_do(qtbot: QtBot) -> None:
-    row = FoldingRow(apart=True)
+    row = FoldingRow()
     first, second = QPushButton("first of two"), QPushButton("second")
-    row.set_groups(first, second)
+    row.set_groups(first, second, apart=True)
     qtbot.addWidget(row)
     row.show()
     needed = row.sizeHint().width()

@@ -183,12 +183,9 @@ def _ask_theorem(options: argparse.Namespace) -> None:
         return
     print(_answer(theorem, n, alpha, options))
     if needed:
-        print(
-            f"\nThe guarantee is for: geodp learn --learner {options.learner} --k {options.k} "
-            f"--steps {needed['steps']} --beta {needed['learner_beta']:.4g} "
-            f"--epsilon {options.epsilon:g} --delta {options.delta:g} --grid {options.grid} "
-            f"--neighbours {options.neighbours}"
-        )
+        steps, beta = needed["steps"], needed["learner_beta"]
+        run = (options.learner, options.k, options.epsilon, options.delta, options.neighbours)
+        print(f"\n{_guaranteed(*run, options.grid, steps, beta)}")
 
 
 def _answer(
@@ -248,13 +245,38 @@ def describe(plan: Plan, wanted: float) -> str:
         f"selection: at most {plan.selection_loss:,.0f} examples lost a step",
         f"noisy counts: within {plan.noise:,} examples",
         "",
-        "The guarantee is for: "
-        f"geodp learn --learner {s.learner} --k {s.k} --steps {plan.steps} "
-        f"--beta {plan.learner_beta:.4g} --epsilon {s.epsilon:g} --delta {s.delta:g} "
-        f"--grid {s.lattice.d} --measure {s.lattice.measure} --neighbours {s.neighbours}",
+        _guaranteed(
+            s.learner,
+            s.k,
+            s.epsilon,
+            s.delta,
+            s.neighbours,
+            s.lattice.d,
+            plan.steps,
+            plan.learner_beta,
+        )
+        + f" --measure {s.lattice.measure}",
         "It is a worst case over all shapes and samples; runs usually need far fewer examples.",
     ]
     return "\n".join(lines)
+
+
+def _guaranteed(
+    learner: str,
+    k: int,
+    epsilon: float,
+    delta: float,
+    neighbours: str,
+    grid: int,
+    steps: int,
+    beta: float,
+) -> str:
+    """The run that a guarantee is for, with every digit: the proof is for these numbers."""
+    return (
+        f"The guarantee is for: geodp learn --learner {learner} --k {k} --steps {steps} "
+        f"--beta {beta} --epsilon {epsilon} --delta {delta} --grid {grid} "
+        f"--neighbours {neighbours}"
+    )
 
 
 def _verdict(plan: Plan, wanted: float) -> str:

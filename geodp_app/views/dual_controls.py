@@ -35,14 +35,14 @@ class SheetTabs(FoldingRow):
     changed = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(apart=True, parent=parent)
+        super().__init__(parent)
         self.bar = QTabBar(drawBase=False, expanding=False)
         self.bar.setUsesScrollButtons(False)
         self.bar.setElideMode(Qt.TextElideMode.ElideNone)
         self.bar.setAccessibleName("Sheets of the dual plane")
         self.zoom = _icon_button("To chosen", "Show the neighbourhood of the newest chosen point")
         self.fit = _icon_button("Fit", "Show all of the sheet (F)")
-        self.set_groups(self.bar, _group(self.zoom, self.fit))
+        self.set_groups(self.bar, _group(self.zoom, self.fit), apart=True)
         self.bar.currentChanged.connect(self.changed)
 
     def set_names(self, names: Sequence[str]) -> None:
@@ -73,7 +73,7 @@ class DualControls(FoldingRow):
     shade_wanted = Signal(int, str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent=parent)
+        super().__init__(parent)
         self.positive = _box("Positive", "Dual lines of the positive examples: solid")
         self.negative = _box("Negative", "Dual lines of the negative examples: dashed")
         for box in (self.positive, self.negative):

@@ -10,32 +10,22 @@ _ACROSS, _DOWN = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBot
 
 
 class FoldingRow(QWidget):
-    """Groups of widgets in a row, or in a column as narrow as the widest of them.
+    """Groups of widgets in a row, or in a column as narrow as the widest of them."""
 
-    Parameters
-    ----------
-    apart : bool
-        The last group lies at the right end of the row.
-    """
-
-    def __init__(self, *, apart: bool = False, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._apart = apart
         self._row = QBoxLayout(_ACROSS, self)
         self._row.setContentsMargins(0, 0, 0, 0)
         self._row.setSpacing(6)
         self._row.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
         self._members: list[QWidget] = []
 
-    def set_groups(self, *groups: QWidget) -> None:
-        """What the row is made of, from left to right; once."""
+    def set_groups(self, *groups: QWidget, apart: bool = False) -> None:
+        """What the row is made of, from left to right, once; `apart`: the last at its right end."""
         self._members = list(groups)
-        for i, group in enumerate(groups):
-            if self._apart and i == len(groups) - 1:
-                self._row.addStretch(1)
+        for group in groups:
             self._row.addWidget(group, 0, Qt.AlignmentFlag.AlignLeft)
-        if not self._apart:
-            self._row.addStretch(1)
+        self._row.insertStretch(len(groups) - apart, 1)
 
     @property
     def folded(self) -> bool:

@@ -21,7 +21,7 @@ from learners.accounting import Neighbours, PrivacySpent
 from learners.conic.release import ConicRelease
 from learners.conic.selection import ConicSelection
 from learners.cover_estimator import CoverEstimator
-from learners.records import Release, StepRecord, StepRelease, TileStep
+from learners.records import StepRecord
 from learners.scores import Role
 from learners.selection import Watch
 
@@ -80,14 +80,15 @@ class ConicSetCover(CoverEstimator):
         stream, parameters, spent = self._cover(counts, lambda: ConicSelection(lattice), watch)
 
         def release(
-            name: str, privacy: PrivacySpent | None, released: list[StepRelease | TileStep]
-        ) -> Release:
-            taken = [step for step in released if isinstance(step, StepRelease)]
-            conics = tuple(one for step in taken for one in step.piece if isinstance(one, Conic))
-            thresholds = tuple(step.threshold or 0 for step in taken)
+            name: str,
+            privacy: PrivacySpent | None,
+            pieces: list[tuple[Conic, ...]],
+            thresholds: tuple[int, ...],
+        ) -> ConicRelease:
+            conics = tuple(conic for piece in pieces for conic in piece)
             return ConicRelease(name, lattice, parameters, privacy, conics, thresholds)
 
-        return self._keep(stream, release, lambda _: spent)
+        return self._keep_pieces(stream, spent, release)
 
 
 class DiscUnionLearner(ConicSetCover):

@@ -25,8 +25,6 @@ from learners.estimator import check_count
 from learners.records import (
     Release,
     StepRecord,
-    StepRelease,
-    TileStep,
     predict_pieces,
     read_common,
 )
@@ -158,17 +156,15 @@ class SpaceCover(CoverEstimator):
         stream, parameters, spent = self._cover(counts, lambda: sampler, watch)
 
         def release(
-            name: str, privacy: PrivacySpent | None, released: list[StepRelease | TileStep]
-        ) -> Release:
-            taken = [step for step in released if isinstance(step, StepRelease)]
-            pieces = tuple(
-                tuple(h for h in step.piece if isinstance(h, Halfspace3)) for step in taken
-            )
-            thresholds = tuple(step.threshold or 0 for step in taken)
+            name: str,
+            privacy: PrivacySpent | None,
+            pieces: list[Piece3],
+            thresholds: tuple[int, ...],
+        ) -> SpaceRelease:
             common = (name, lattice, parameters, privacy)
-            return SpaceRelease(*common, self.role, pieces, thresholds)
+            return SpaceRelease(*common, self.role, tuple(pieces), thresholds)
 
-        return self._keep(stream, release, lambda _: spent)
+        return self._keep_pieces(stream, spent, release)
 
 
 class ConvexPolytopeLearner(SpaceCover):
