@@ -45,7 +45,7 @@ from learners.boolean.conjunction_greedy import (
 VARIABLES, ERROR, RATIO = 500, 0.05, 1.1
 LITERALS = (2, 4, 8, 16, 32)
 #: Accounts compared, with the words for them.
-ACCOUNTS = {"naive": "naive composition", "set-cover": "set cover", "best": "best of three"}
+ACCOUNTS = {"naive": "naive composition", "set-cover": "set cover", "optimal": "optimal"}
 FRESH = 10_000
 
 Sample = tuple[NDArray[np.bool_], NDArray[np.bool_]]
@@ -107,7 +107,7 @@ def examples_table(literals: Sequence[int], needed: dict[str, list[int]]) -> str
     for i, k in enumerate(literals):
         figures = [f"{needed[a][i]:,}" for a in ACCOUNTS]
         ratio = f"{needed['naive'][i] / needed['best'][i]:.1f}"
-        rows.append((f"{k}", *figures, ratio, *(guaranteed(k, a) for a in ("naive", "best"))))
+        rows.append((f"{k}", *figures, ratio, *(guaranteed(k, a) for a in ("naive", "optimal"))))
     return markdown(headings, rows)
 
 
@@ -120,7 +120,7 @@ def guaranteed(k: int, account: Any) -> str:
 # --- the picture -------------------------------------------------------------------------------
 
 WIDTH, HEIGHT, MARGIN = 660, 400, (85, 40, 140, 50)
-COLOURS = {"naive": "#b2182b", "set-cover": "#4d9221", "best": "#2166ac"}
+COLOURS = {"naive": "#b2182b", "set-cover": "#4d9221", "optimal": "#2166ac"}
 
 
 def picture(literals: Sequence[int], needed: dict[str, list[int]]) -> str:
@@ -158,7 +158,7 @@ def picture(literals: Sequence[int], needed: dict[str, list[int]]) -> str:
         )
         label = text(WIDTH - right + 8, y(row[-1]) + 4, ACCOUNTS[account], "start")
         # the two lower curves end close together
-        shift = -8 if account == "set-cover" else 8 if account == "best" else 0
+        shift = -8 if account == "set-cover" else 8 if account == "optimal" else 0
         parts.append(f'<g fill="{colour}" transform="translate(0 {shift})">{label}</g>')
     return "\n".join([*parts, "</svg>", ""])
 

@@ -13,6 +13,7 @@ from learners.stability.vote_view import VoteView
 Guarantee = Literal["private", "seeded", "greedy"]
 
 _ACCOUNTS: dict[AccountName, str] = {
+    "optimal": "set cover, optimal",
     "basic": "basic composition",
     "zcdp": "zCDP",
     "set-cover": "set cover",
@@ -119,7 +120,8 @@ class FiguresView:
         Of the steps up to the cursor.
     eta : float or None
         Nats per example in each selection.
-    account : {"basic", "zcdp", "set-cover", "parallel"} or None
+    account : str or None
+        One of :data:`learners.accounting.AccountName`.
     neighbours : {"add-remove", "replace-one"} or None
     guarantee : {"private", "seeded", "greedy"}
     """

@@ -108,6 +108,12 @@ def _account(privacy: PrivacySpent, parameters: dict[str, Any]) -> str:
         )
     if not privacy.epsilon_noise and privacy.steps == 1:
         return f"one selection: epsilon {privacy.epsilon_selection:g}, eta = {privacy.eta:.6g}"
+    if privacy.account == "optimal":
+        return (
+            f"noisy counts (alone epsilon {privacy.epsilon_noise:g}) and selections (alone "
+            f"{privacy.epsilon_selection:.4g}) together, by the optimal account of a set cover, "
+            f"eta = {privacy.eta:.6g} in each of {privacy.steps} steps"
+        )
     return (
         f"noisy counts: epsilon {privacy.epsilon_noise:g} by basic composition; selections: "
         f"epsilon {privacy.epsilon_selection:g} by the {privacy.account} account, "

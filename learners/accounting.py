@@ -1,13 +1,11 @@
-"""The account: how much rate each step may spend, and what a run has cost.
+"""The accounts: how much rate each step may spend, and what a run has cost.
 
-Neighbours add or remove one labelled example.  A run of m steps spends
-epsilon_noise on its noisy counts (basic composition of m integer Laplace draws)
-and (epsilon_selection, delta) on its m selections.  Each selection has bounded
-range eta: given the same noisy count, one example moves the score of every piece
-by at most 1 and all in the same direction, so a draw with weight exp(eta * q) is
-eta-DP and eta^2/8-zCDP.  Three accounts of the m adaptive selections are valid;
-all depend on public numbers only, so the run takes the largest eta (proofs:
-docs/privacy.md):
+Neighbours add or remove one labelled example.  Given the same noisy count, one example moves the
+score of every piece by at most 1 and all in the same direction, so a selection with weight
+exp(eta * q) has bounded range eta: it is eta-DP and eta^2/8-zCDP.  A private set cover charges
+its m counts and m adaptive selections together, by the optimal account
+(:mod:`learners.cover_account`).  Three others grant less, for selections alone; other learners
+use the first two, comparisons all three (proofs: docs/privacy.md, lemmas 4 and 4b):
 
 basic      eta = epsilon_s / m
 zcdp       m * eta^2 / 8 = rho, with rho -> (epsilon_s, delta) by the optimal
@@ -30,7 +28,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
-AccountName = Literal["basic", "zcdp", "set-cover", "parallel", "advanced", "stability"]
+from learners.cover_account import GIVEN_UP, run_epsilon
+
+AccountName = Literal["optimal", "basic", "zcdp", "set-cover", "parallel", "advanced", "stability"]
 Neighbours = Literal["add-remove", "replace-one"]
 
 #: What a statement may be about; "replace-label" protects labels only: points and n are public.
@@ -43,9 +43,6 @@ MOST_RATE = 16.0
 
 #: Bound on |ln(actual law / stated law)| of one selection's draw.
 ARITHMETIC = 2.0**-38
-
-#: Part of eta that pays for the rounding of the account's own lines, and for those events.
-_GIVEN_UP = 1e-9
 
 #: Below this the probability of events that the arithmetic neglects (2**-180 a draw) would count.
 LEAST_DELTA = 1e-40
@@ -79,12 +76,15 @@ class PrivacySpent:
         Guarantee of the whole run, for the stated neighbours.
     neighbours : {"add-remove", "replace-one", "replace-label"}
     epsilon_noise, epsilon_selection : float
-        Shares of the noisy counts and of the selections, under add-remove.
+        What the noisy counts and the selections cost, under add-remove: their shares of epsilon.
+        By the optimal account, what each would cost alone, the counts by basic composition:
+        together they cost less than the sum.
     eta : float
         Nats per example in every selection.
     steps : int
-    account : {"basic", "zcdp", "set-cover", "parallel", "advanced", "stability"}
-        The account that granted eta; "parallel" when every step sees examples of its own,
+    account : {"optimal", "basic", "zcdp", "set-cover", "parallel", "advanced", "stability"}
+        The account that granted eta; "optimal" for the counts and selections of a set cover
+        together, "parallel" when every step sees examples of its own,
         "advanced" for advanced composition in a comparison
         (learners/boolean/conjunction_budget.py), "stability" when all is spent before the first
         step (learners/stability).
@@ -182,7 +182,7 @@ def zcdp_budget(epsilon: float, delta: float) -> float:
 
 
 def selection_account(epsilon: float, delta: float, steps: int) -> Account:
-    """The largest per-step eta that m adaptive selections may use at (epsilon, delta).
+    """The largest eta of m adaptive selections at (epsilon, delta), by three general accounts.
 
     `epsilon` here already excludes the charge for arithmetic; `delta` is the whole delta.
 
@@ -200,7 +200,7 @@ def selection_account(epsilon: float, delta: float, steps: int) -> Account:
         ("set-cover", math.log1p(epsilon / (1 - math.log(delta)))),
     )
     name, eta = max(options, key=lambda option: option[1])
-    return Account(name, eta * (1 - _GIVEN_UP), options)
+    return Account(name, eta * (1 - GIVEN_UP), options)
 
 
 def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
@@ -210,10 +210,12 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
     s >= m / epsilon_noise and the same eta, both fixed by public numbers before the first step.
     So docs/privacy.md applies to them:
 
-    * j counts cost j / s <= j * epsilon_noise / m (lemma 3);
-    * j selections of range eta cost the least that an account charges for them (lemma 4), at the
-      delta d that lemma 5 leaves of the run's: j * eta by basic composition, the conversion of
-      j * eta^2 / 8 at d by zCDP, and (e^eta - 1) * ln(e / d) by set cover, whatever j;
+    * by the optimal account, j counts and selections cost what it charges for them together, at
+      the delta d that lemma 5 leaves of the run's;
+    * by the others, j counts cost j / s <= j * epsilon_noise / m (lemma 3), and j selections of
+      range eta the least that one of these accounts charges (lemma 4b) at d: j * eta by basic
+      composition, the conversion of j * eta^2 / 8 by zCDP, and (e^eta - 1) * ln(e / d) by set
+      cover, whatever j;
     * the arithmetic of j draws costs 2 * j * ARITHMETIC, and delta grows back from d to no more
       than the run's (lemma 5).
 
@@ -236,8 +238,8 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
     -------
     epsilon : float
         At privacy.delta, for privacy.neighbours; privacy.epsilon after the last step.
-    account : {"basic", "zcdp", "set-cover"}
-        The account that charges least.
+    account : {"optimal", "basic", "zcdp", "set-cover"}
+        The run's if it is optimal, else the one that charges least.
 
     Raises
     ------
@@ -253,7 +255,12 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
     if privacy.neighbours == "replace-one":
         delta, factor = halve_for_replacement(privacy.epsilon, privacy.delta)[1], 2
     delta *= math.exp(-privacy.steps * ARITHMETIC)
-    eta = privacy.eta / (1 - _GIVEN_UP)
+    arithmetic = 2 * steps * ARITHMETIC
+    if privacy.account == "optimal":
+        each = privacy.epsilon_noise / privacy.steps
+        spent = factor * (run_epsilon(privacy.eta, delta, steps, each) + arithmetic)
+        return min(spent, privacy.epsilon), "optimal"
+    eta = privacy.eta / (1 - GIVEN_UP)
     charges: tuple[tuple[AccountName, float], ...] = (
         ("basic", steps * eta),
         ("zcdp", zcdp_epsilon(steps * eta**2 / 8, delta)),
@@ -261,7 +268,7 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
     )
     name, selections = min(charges, key=lambda charge: charge[1])
     counts = steps * privacy.epsilon_noise / privacy.steps
-    spent = factor * (counts + selections + 2 * steps * ARITHMETIC)
+    spent = factor * (counts + selections + arithmetic)
     return min(spent, privacy.epsilon), name
 
 

@@ -12,9 +12,9 @@ lost, and what lies outside is removed.
 so that #gain - 2 Delta <= b <= #gain in all steps with probability 1 - beta.
 
 The number of steps is public and never cut short.  Privacy of the whole run, for neighbours
-that add or remove one labelled example: epsilon_noise for the counts and (epsilon_selection,
-delta) for the selections by the best of three accounts (:mod:`learners.accounting`, proofs in
-docs/privacy.md).  KMMS spend epsilon on each and so twice epsilon in all; here it is divided.
+that add or remove one labelled example: counts and selections are charged together, by the optimal
+account (:mod:`learners.cover_account`, proof in docs/privacy.md).  KMMS spend epsilon on each and
+so twice epsilon in all.
 """
 
 from __future__ import annotations
@@ -37,15 +37,16 @@ from learners.accounting import (
     check_budget,
     inner_budget,
     noise_scale,
-    selection_account,
 )
+from learners.cover_account import run_epsilon, run_rate
 from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
 from learners.records import StepDiagnostics, StepRecord, StepRelease, inside_piece
 from learners.scores import Role, Score, set_cover_score
 from learners.selection import Sampler, Selected, Watch
 
-#: Share of epsilon that pays for the noisy counts; the selections gain more from the rest.
+#: What the noisy counts may cost alone, in parts of epsilon; they cost the selections hardly any
+#: rate, but for very few steps (docs/decisions/0010-the-optimal-account.md).
 NOISE_SHARE = 0.2
 
 #: Steps for each unit of k: exp(-3), a twentieth, of the examples to gain may be left.
@@ -97,7 +98,7 @@ def plan_budget(
     neighbours: Neighbours,
     private: bool,
 ) -> Budget:
-    """Divide (epsilon, delta) between counts and selections.
+    """Noise of the counts and rate of the selections of a run that is (epsilon, delta)-DP.
 
     Raises
     ------
@@ -107,19 +108,19 @@ def plan_budget(
     check_budget(epsilon, delta)
     inner_epsilon, inner_delta = inner_budget(epsilon, delta, neighbours)
     epsilon_noise = NOISE_SHARE * inner_epsilon
-    left, left_delta = after_arithmetic(inner_epsilon - epsilon_noise, inner_delta, steps)
-    account = selection_account(left, left_delta, steps)
-    eta = min(account.eta, MOST_RATE)
     scale = noise_scale(epsilon_noise, steps)
+    left, left_delta = after_arithmetic(inner_epsilon, inner_delta, steps)
+    granted = run_rate(left, left_delta, steps, epsilon_noise / steps)
+    eta = min(granted, MOST_RATE)
     spent = PrivacySpent(
         epsilon=epsilon,
         delta=delta,
         neighbours=neighbours,
         epsilon_noise=epsilon_noise,
-        epsilon_selection=inner_epsilon - epsilon_noise,
+        epsilon_selection=run_epsilon(eta, inner_delta, steps),
         eta=eta,
         steps=steps,
-        account=account.name,
+        account="optimal",
         private=private,
     )
     margin = math.ceil(float(scale) * math.log(steps / beta))

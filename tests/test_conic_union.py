@@ -116,7 +116,8 @@ def test_the_privacy_statement_is_that_of_the_cover(fitted: DiscUnionLearner) ->
     spent = fitted.privacy_
     assert spent is not None
     assert (spent.epsilon, spent.steps, spent.private) == (1.0, 6, False)
-    assert spent.epsilon_noise + spent.epsilon_selection == pytest.approx(1.0)
+    assert spent.account == "optimal"
+    assert spent.epsilon_selection < 1.0 < spent.epsilon_noise + spent.epsilon_selection
     X = uniform(32, 50, seed=1)
     assert DiscUnionLearner(grid=32).fit(X, one_disc(X)).privacy_.private  # type: ignore[union-attr]
 
@@ -153,4 +154,6 @@ def test_replacing_costs_half_the_rate() -> None:
         DiscUnionLearner(grid=32, seed=1, neighbours=n).fit(X, X[:, 0] > 9).privacy_.eta  # type: ignore[union-attr]
         for n in ("add-remove", "replace-one")
     ]
-    assert rates[1] == pytest.approx(rates[0] / 2, rel=1e-6)
+    # delta is halved, and more, too
+    assert rates[1] == pytest.approx(rates[0] / 2, rel=1e-3)
+    assert rates[1] < rates[0] / 2

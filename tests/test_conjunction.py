@@ -350,9 +350,8 @@ def test_each_account_grants_what_it_says(steps: int, neighbours: Any) -> None:
     def plan(account: Any) -> Any:
         return cover_budget(1.0, 1e-6, steps, 0.1, neighbours, True, account)
 
-    best = plan("best")
+    best = plan("optimal")
     assert best == plan_budget(1.0, 1e-6, steps, 0.1, neighbours, True)
-    assert best == plan(best.spent.account)
     inner = (1.0, 1e-6) if neighbours == "add-remove" else (0.5, 1e-6 / (1 + math.exp(0.5)))
     rates = dict(selection_account(0.8 * inner[0], inner[1], steps).alternatives)
     for account in ("basic", "zcdp", "set-cover"):
@@ -360,6 +359,8 @@ def test_each_account_grants_what_it_says(steps: int, neighbours: Any) -> None:
         assert found.eta == pytest.approx(rates[account], rel=1e-7)
         assert (found.spent.eta, found.spent.account) == (found.eta, account)
         assert found.eta <= best.eta
+        both = found.spent.epsilon_noise + found.spent.epsilon_selection
+        assert both == pytest.approx(inner[0], rel=1e-15)
         assert (found.scale, found.margin) == (best.scale, best.margin)
     naive = plan("naive")
     advanced = advanced_rate(0.8 * inner[0], inner[1], steps)

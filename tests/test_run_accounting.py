@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learners.accounting import PrivacySpent, spent_after
+from learners.accounting import MOST_RATE, PrivacySpent, selection_account, spent_after
+from learners.cover_account import run_delta, run_epsilon
 from learners.set_cover import plan_budget
 
 
@@ -39,25 +40,48 @@ def test_the_last_step_is_charged_what_was_left_for_it(privacy: PrivacySpent) ->
     """The formula, carried to the last step, gives the run's own epsilon up to rounding."""
     if privacy.steps < 2:
         return
-    longer = PrivacySpent(**(privacy.to_dict() | {"steps": privacy.steps + 1}))
-    # the same eta; noise that is a little finer, so that the counts cost the same in all
+    # the same eta and noise
+    more = privacy.steps + 1
+    noise = privacy.epsilon_noise * more / privacy.steps
+    longer = PrivacySpent(**(privacy.to_dict() | {"steps": more, "epsilon_noise": noise}))
     formula, account = spent_after(longer, privacy.steps)
-    factor = 2 if privacy.neighbours == "replace-one" else 1
-    counts = privacy.epsilon_noise * (1 - privacy.steps / longer.steps)
-    assert formula + factor * counts == pytest.approx(privacy.epsilon, rel=1e-7)
+    if privacy.eta < MOST_RATE:
+        assert formula == pytest.approx(privacy.epsilon, rel=1e-7)
     assert account == privacy.account
 
 
-def test_the_charge_of_each_account() -> None:
-    """epsilon = 1, delta = 1e-6, 12 steps: zCDP grants eta; single steps are cheaper by basic."""
+def test_the_charge_of_counts_and_selections_together() -> None:
+    """epsilon = 1, delta = 1e-6, 12 steps."""
     privacy = spent(1.0, 1e-6, 12)
+    assert privacy.account == "optimal"
+    first, account = spent_after(privacy, 1)
+    assert account == "optimal"
+    # one step is little but its count and its range
+    assert first == pytest.approx(0.2 / 12 + privacy.eta, rel=1e-2)
+    for j in (2, 7, 11):
+        charge = spent_after(privacy, j)[0]
+        assert charge == pytest.approx(run_epsilon(privacy.eta, 1e-6, j, 0.2 / 12), rel=1e-8)
+        assert run_delta(privacy.eta, j, charge, 0.2 / 12) <= 1e-6
+        assert run_delta(privacy.eta, j, 0.99 * charge, 0.2 / 12) > 1e-6
+
+
+def test_the_charge_of_each_other_account() -> None:
+    """Stored runs of general accounts keep their statements: 12 and 200 steps, 0.2 on counts."""
+
+    def stored(steps: int) -> PrivacySpent:
+        granted = selection_account(0.8, 1e-6, steps)
+        changes = {"account": granted.name, "eta": granted.eta, "epsilon_selection": 0.8}
+        return PrivacySpent(**(spent(1.0, 1e-6, steps).to_dict() | changes))
+
+    privacy = stored(12)
+    # zCDP grants eta; single steps are cheaper by basic
     assert privacy.account == "zcdp"
     first, account = spent_after(privacy, 1)
     assert account == "basic"
     assert first == pytest.approx(0.2 / 12 + privacy.eta, rel=1e-6)
     assert spent_after(privacy, 11)[1] == "zcdp"
     # many steps of a small eta: an example stops mattering once it is covered
-    long = spent(1.0, 1e-6, 200)
+    long = stored(200)
     assert long.account == "set-cover"
     selections = math.expm1(long.eta) * (1 + math.log(1e6))
     assert spent_after(long, 199) == (

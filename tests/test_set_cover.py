@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
-from learners.accounting import after_arithmetic, halve_for_replacement, selection_account
+from learners.accounting import after_arithmetic, halve_for_replacement
+from learners.cover_account import run_epsilon, run_rate
 from learners.randomness import RandomSource, SeededRandom
 from learners.records import Piece, StepDiagnostics, StepRecord, StepRelease
 from learners.scores import Role, Score, set_cover_score
@@ -42,15 +43,19 @@ def budget(epsilon: float = 1.0, delta: float = 1e-6, steps: int = 6, beta: floa
 
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 3.0])
 @pytest.mark.parametrize("steps", [1, 6, 100])
-def test_the_shares_add_up_and_nothing_is_spent_twice(epsilon: float, steps: int) -> None:
+def test_counts_and_selections_cost_epsilon_together(epsilon: float, steps: int) -> None:
     plan = budget(epsilon, 1e-6, steps)
     spent = plan.spent
-    assert spent.epsilon_noise + spent.epsilon_selection == pytest.approx(epsilon, rel=1e-15)
     assert spent.epsilon_noise == NOISE_SHARE * epsilon
-    # each noisy count costs 1 / scale, together at most their share
+    # each noisy count costs 1 / scale, together at most what is stated
     assert steps / plan.scale <= Fraction(spent.epsilon_noise)
-    left = after_arithmetic(spent.epsilon_selection, 1e-6, steps)
-    assert plan.eta == selection_account(*left, steps).eta
+    left, left_delta = after_arithmetic(epsilon, 1e-6, steps)
+    noise = spent.epsilon_noise / steps
+    assert plan.eta == run_rate(left, left_delta, steps, noise)
+    assert spent.account == "optimal"
+    # what the selections cost alone is less than all, and more than their part of a sum
+    assert run_epsilon(plan.eta, 1e-6, steps) == pytest.approx(spent.epsilon_selection)
+    assert (1 - NOISE_SHARE) * epsilon < spent.epsilon_selection < epsilon
     assert (spent.eta, spent.steps) == (plan.eta, plan.steps) == (plan.eta, steps)
     assert (spent.epsilon, spent.delta, spent.neighbours) == (epsilon, 1e-6, "add-remove")
 
@@ -59,7 +64,8 @@ def test_replacement_runs_on_half_and_states_the_whole() -> None:
     plan = plan_budget(1.0, 1e-6, 6, 0.1, "replace-one", private=False)
     inner = budget(*halve_for_replacement(1.0, 1e-6))
     assert (plan.eta, plan.scale, plan.margin) == (inner.eta, inner.scale, inner.margin)
-    assert plan.spent.epsilon_noise + plan.spent.epsilon_selection == pytest.approx(0.5)
+    assert plan.spent.epsilon_noise == NOISE_SHARE / 2
+    assert plan.spent.epsilon_selection == inner.spent.epsilon_selection
     assert (plan.spent.epsilon, plan.spent.delta) == (1.0, 1e-6)
     assert not plan.spent.private
 

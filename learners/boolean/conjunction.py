@@ -14,7 +14,7 @@ Time O(ones of the examples + m d), whatever n; memory that of the examples, spa
 
 Departs from the source: the constant is one more candidate, so that a step with nothing left to
 gain has a choice without loss; epsilon is divided between counts and selections, where KMMS
-spend it twice; the rate comes from the best of three accounts.  What is guaranteed of the error:
+spend it twice; the rate comes from the optimal account.  What is guaranteed of the error:
 :func:`learners.boolean.conjunction_bounds.cover_examples`.  Privacy: docs/privacy.md,
 lemma C1.
 """
@@ -93,7 +93,7 @@ class PrivateLiteralCover(BooleanCover):
     beta : float
         Probability, in (0, 1), with which some noisy count may exceed the true one.
     neighbours : {"add-remove", "replace-one"}
-    account : {"best", "naive", "basic", "zcdp", "set-cover"}
+    account : {"optimal", "naive", "basic", "zcdp", "set-cover"}
         The account of the selections.  All are valid; others than the best are for comparison,
         see :mod:`learners.boolean.conjunction_budget`.
     seed : int, optional
@@ -115,7 +115,7 @@ class PrivateLiteralCover(BooleanCover):
         alpha: float | None = None,
         beta: float = 0.1,
         neighbours: Neighbours = "add-remove",
-        account: AccountChoice = "best",
+        account: AccountChoice = "optimal",
         seed: int | None = None,
     ) -> None:
         self.epsilon = epsilon

@@ -175,7 +175,7 @@ def cover_examples(
     epsilon: float = 1.0,
     delta: float = 1e-6,
     neighbours: Neighbours = "add-remove",
-    account: AccountChoice = "best",
+    account: AccountChoice = "optimal",
     n_steps: int | None = None,
 ) -> CoverPlan:
     """Examples, steps and beta with which the private set cover has error at most alpha.
@@ -233,7 +233,7 @@ def set_cover_examples(
         raise ValueError(f"there must be at least one piece, got ln of their number {log_pieces}")
     steps = cover_steps(k, alpha)
     sizes = (log_pieces, steps * log_pieces)
-    return _cover_plan(k, steps, sizes, alpha, beta, (epsilon, delta, neighbours, "best"))
+    return _cover_plan(k, steps, sizes, alpha, beta, (epsilon, delta, neighbours, "optimal"))
 
 
 def _cover_plan(

@@ -1,10 +1,10 @@
 """What the steps of a Boolean set cover may spend, by the account that is asked for.
 
-The learners use the best account (:func:`learners.set_cover.plan_budget`).  The others are there
-to be compared, the *naive* one above all: KMMS motivate their section 3 by it (example 3.3).
-It knows nothing of set cover: every selection is a general exponential mechanism, weighted by
-exp(eta' q / 2) and eta'-DP, and m of them are composed by basic composition, m eta' = epsilon_s,
-or by advanced composition (Dwork, Rothblum, Vadhan 2010),
+The learners use the optimal account (:func:`learners.set_cover.plan_budget`).  The others are
+there to be compared, with the same noise, the *naive* one above all: KMMS motivate their section 3
+by it (example 3.3).  It knows nothing of set cover: every selection is a general exponential
+mechanism, weighted by exp(eta' q / 2) and eta'-DP, and m of them are composed by basic
+composition, m eta' = epsilon_s, or by advanced composition (Dwork, Rothblum, Vadhan 2010),
 
     eta' sqrt(2 m ln(1/delta)) + m eta' (exp(eta') - 1) = epsilon_s,
 
@@ -33,7 +33,7 @@ from learners.accounting import (
 )
 from learners.set_cover import Budget, plan_budget
 
-AccountChoice = Literal["best", "naive", "basic", "zcdp", "set-cover"]
+AccountChoice = Literal["optimal", "naive", "basic", "zcdp", "set-cover"]
 
 
 def cover_budget(
@@ -43,9 +43,9 @@ def cover_budget(
     beta: float,
     neighbours: Neighbours,
     private: bool,
-    account: AccountChoice = "best",
+    account: AccountChoice = "optimal",
 ) -> Budget:
-    """Divide (epsilon, delta) between counts and selections, by this account.
+    """Noise of the counts and rate of the selections by this account, (epsilon, delta)-DP.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def cover_budget(
     if account not in get_args(AccountChoice):
         raise ValueError(f"unknown account {account!r}: use one of {get_args(AccountChoice)}")
     budget = plan_budget(epsilon, delta, steps, beta, neighbours, private)
-    if account == "best":
+    if account == "optimal":
         return budget
     inner = inner_budget(epsilon, delta, neighbours)
     left = after_arithmetic(inner[0] - budget.spent.epsilon_noise, inner[1], steps)
@@ -70,7 +70,9 @@ def cover_budget(
         name, rate = account, rates[account]
     # the part that the account gives up for the rounding of its own lines
     eta = rate * (granted.eta / rates[granted.name])
-    return replace(budget, eta=eta, spent=replace(budget.spent, eta=eta, account=name))
+    share = inner[0] - budget.spent.epsilon_noise
+    spent = replace(budget.spent, eta=eta, account=name, epsilon_selection=share)
+    return replace(budget, eta=eta, spent=spent)
 
 
 def advanced_rate(epsilon: float, delta: float, steps: int) -> float:

@@ -217,7 +217,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "the private conjunction (or disjunction) of k of 2d literals",
         f"{_KMMS}, theorem 3.5 (and claims 3.1, 3.4)",
         ("k", "d", *_APPROXIMATE),
-        _cover("best"),
+        _cover("optimal"),
     ),
     Theorem(
         "conjunction-naive",

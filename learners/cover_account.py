@@ -1,0 +1,131 @@
+"""The optimal account of a private set cover: its noisy counts and selections together.
+
+An example of a set cover stops mattering once a piece decides it.  Under neighbours that add
+or remove one example, m selections of range eta then cost, one way, delta = V_m(epsilon),
+
+    V_m(x) = (1 - exp(-u))^(m + 1) / (1 - exp(-eta))^m,  u = (m eta - x) / (m + 1),
+
+for -eta <= x <= m eta, 1 - exp(x) below and 0 above; the other way U_m(x) = 1 - exp(x) +
+exp(x) V_m(-x), which is 0 from x = eta on; and no less: a sample of one example attains it
+(docs/privacy.md, lemma 4).  A noisy count that costs e tells as much as a bit that is right with
+odds exp(e), so a run with such a count in every step costs the greater of
+
+    E[V_m(epsilon - W)],  E[U_m(epsilon - W)],  W = e (2 B - m),  B ~ Binomial(m, 1/(1 + exp(-e))).
+
+Counts and selections are not charged one by one: both cost their most with a probability far
+below delta.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+#: Part of eta that pays for the rounding of an account's own lines, and for events of probability
+#: below 2**-180 a draw that the samplers' arithmetic neglects.
+GIVEN_UP = 1e-9
+
+#: Room for the rounding of U_m, in parts of (m + 1)^2.
+_ROUNDING = 1e-14
+
+
+def selections_delta(eta: float, steps: int, epsilon: ArrayLike) -> NDArray[np.float64]:
+    """V_m at each epsilon: the least delta of m selections, for the sample of lower scores.
+
+    Parameters
+    ----------
+    eta : float
+        Range of each selection, positive: nats per example.
+    steps : int
+        m, at least 1.
+    epsilon : array of float
+        Of any sign.
+    """
+    return np.exp(_log_delta(eta, steps, np.asarray(epsilon, dtype=np.float64)))
+
+
+def run_delta(eta: float, steps: int, epsilon: float, noise: float = 0.0) -> float:
+    """A delta for which a whole run is (epsilon, delta)-DP, add/remove.
+
+    Parameters
+    ----------
+    eta : float
+        Range of each selection.
+    steps : int
+    epsilon : float
+    noise : float
+        What each noisy count costs, 1 / scale of its integer Laplace noise; 0 for none.
+    """
+    odds, costs = _bits(steps, noise)
+    left = epsilon - costs
+    lower = np.exp(_log_delta(eta, steps, left))
+    # 1 - exp(x)(1 - V(-x)), rounded up; what all outcomes' losses of at most eta cost bounds it too
+    with np.errstate(divide="ignore"):
+        missed = left + np.log(-np.expm1(_log_delta(eta, steps, -left)))
+    higher = _ROUNDING * (steps + 1) ** 2 - np.expm1(np.minimum(missed, 0.0))
+    higher = np.minimum(higher, -np.expm1(np.minimum(left - eta, 0.0)))
+    return float(max(odds @ lower, odds @ higher))
+
+
+@lru_cache(maxsize=256)
+def run_rate(epsilon: float, delta: float, steps: int, noise: float = 0.0) -> float:
+    """The largest eta of a run that is (epsilon, delta)-DP, add/remove, less GIVEN_UP.
+
+    Raises
+    ------
+    ValueError
+        If epsilon does not exceed steps * noise.
+    """
+    # by basic composition
+    low = (epsilon - steps * noise) / steps
+    if not low > 0:
+        raise ValueError(f"epsilon = {epsilon} does not pay for {steps} counts of {noise} each")
+    high = 2 * low
+    while run_delta(high, steps, epsilon, noise) <= delta:
+        low, high = high, 2 * high
+    while high - low > 1e-13 * high:
+        middle = (low + high) / 2
+        if run_delta(middle, steps, epsilon, noise) <= delta:
+            low = middle
+        else:
+            high = middle
+    return low * (1 - GIVEN_UP)
+
+
+def run_epsilon(eta: float, delta: float, steps: int, noise: float = 0.0) -> float:
+    """The least epsilon for which a run that uses eta is (epsilon, delta)-DP, GIVEN_UP charged."""
+    eta /= 1 - GIVEN_UP
+    low, high = 0.0, steps * (eta + noise)
+    while high - low > 1e-13 * high:
+        middle = (low + high) / 2
+        if run_delta(eta, steps, middle, noise) <= delta:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _log_delta(eta: float, steps: int, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """ln V_m(x)."""
+    u = np.clip((steps * eta - x) / (steps + 1), 0.0, eta)
+    formula = (steps + 1) * _log_complement(u) - steps * _log_complement(np.array(eta))
+    return np.where(x < -eta, _log_complement(np.maximum(-x, 0.0)), formula)
+
+
+def _log_complement(u: NDArray[np.float64]) -> NDArray[np.float64]:
+    """ln(1 - exp(-u)) of u >= 0, to a relative 1e-15 or so."""
+    with np.errstate(divide="ignore"):
+        return np.where(u > 0.7, np.log1p(-np.exp(-u)), np.log(-np.expm1(-u)))
+
+
+@lru_cache(maxsize=256)
+def _bits(steps: int, noise: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Probability of each number of right bits, float64 (m + 1,), and what they cost."""
+    right = np.arange(steps + 1, dtype=np.float64)
+    ways = np.cumsum(np.log(np.append(1.0, (steps + 1 - right[1:]) / right[1:])))
+    log_odds: NDArray[np.float64] = (
+        ways - noise * (steps - right) - steps * np.log1p(np.exp(-noise))
+    )
+    return np.exp(log_odds), noise * (2 * right - steps)
