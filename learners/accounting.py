@@ -5,7 +5,7 @@ score of every piece by at most 1 and all in the same direction, so a selection 
 exp(eta * q) has bounded range eta: it is eta-DP and eta^2/8-zCDP.  A private set cover charges
 its m counts and m adaptive selections together, by the optimal account
 (:mod:`learners.cover_account`).  Three others grant less, for selections alone; other learners
-use the first two, comparisons all three (proofs: docs/privacy.md, lemmas 4 and 4b):
+use the first two, comparisons all three (proofs: docs/privacy.md, lemmas 4 and A1):
 
 basic      eta = epsilon_s / m
 zcdp       m * eta^2 / 8 = rho, with rho -> (epsilon_s, delta) by the optimal
@@ -213,7 +213,7 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
     * by the optimal account, j counts and selections cost what it charges for them together, at
       the delta d that lemma 5 leaves of the run's;
     * by the others, j counts cost j / s <= j * epsilon_noise / m (lemma 3), and j selections of
-      range eta the least that one of these accounts charges (lemma 4b) at d: j * eta by basic
+      range eta the least that one of these accounts charges (lemma A1) at d: j * eta by basic
       composition, the conversion of j * eta^2 / 8 by zCDP, and (e^eta - 1) * ln(e / d) by set
       cover, whatever j;
     * the arithmetic of j draws costs 2 * j * ARITHMETIC, and delta grows back from d to no more

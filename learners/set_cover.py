@@ -97,8 +97,11 @@ def plan_budget(
     beta: float,
     neighbours: Neighbours,
     private: bool,
+    noise_share: float = NOISE_SHARE,
 ) -> Budget:
     """Noise of the counts and rate of the selections of a run that is (epsilon, delta)-DP.
+
+    `noise_share` is what the noisy counts may cost alone, in parts of epsilon.
 
     Raises
     ------
@@ -107,7 +110,7 @@ def plan_budget(
     """
     check_budget(epsilon, delta)
     inner_epsilon, inner_delta = inner_budget(epsilon, delta, neighbours)
-    epsilon_noise = NOISE_SHARE * inner_epsilon
+    epsilon_noise = noise_share * inner_epsilon
     scale = noise_scale(epsilon_noise, steps)
     left, left_delta = after_arithmetic(inner_epsilon, inner_delta, steps)
     granted = run_rate(left, left_delta, steps, epsilon_noise / steps)

@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV
 from learners.accounting import selection_account
 from learners.boolean import conjunction
 from learners.boolean.conjunction import ConjunctionLearner, DisjunctionLearner
-from learners.boolean.conjunction_budget import advanced_rate, cover_budget
+from learners.boolean.conjunction_budget import NOISE_SHARE, advanced_rate, cover_budget
 from learners.boolean.conjunction_consistency import (
     MOST_VARIABLES,
     PrivateConsistentConjunctionLearner,
@@ -263,7 +263,7 @@ def test_scores_and_books_agree_with_brute_force(
             expected.append(min(k * gained - b, -k * (len(decided) - gained)))
         assert scores.tolist() == expected
         seen = record.diagnostics
-        assert rate == Fraction(plan_budget(3.0, 1e-6, 5, 0.1, "add-remove", False).eta) / k
+        assert rate == Fraction(cover_budget(3.0, 1e-6, 5, 0.1, "add-remove", False).eta) / k
         assert seen.positives_alive == sum(int(y[i]) for i in alive)
         assert seen.negatives_alive == len(alive) - seen.positives_alive
         literal = record.release.literal
@@ -351,9 +351,9 @@ def test_each_account_grants_what_it_says(steps: int, neighbours: Any) -> None:
         return cover_budget(1.0, 1e-6, steps, 0.1, neighbours, True, account)
 
     best = plan("optimal")
-    assert best == plan_budget(1.0, 1e-6, steps, 0.1, neighbours, True)
+    assert best == plan_budget(1.0, 1e-6, steps, 0.1, neighbours, True, NOISE_SHARE)
     inner = (1.0, 1e-6) if neighbours == "add-remove" else (0.5, 1e-6 / (1 + math.exp(0.5)))
-    rates = dict(selection_account(0.8 * inner[0], inner[1], steps).alternatives)
+    rates = dict(selection_account((1 - NOISE_SHARE) * inner[0], inner[1], steps).alternatives)
     for account in ("basic", "zcdp", "set-cover"):
         found = plan(account)
         assert found.eta == pytest.approx(rates[account], rel=1e-7)
@@ -363,7 +363,7 @@ def test_each_account_grants_what_it_says(steps: int, neighbours: Any) -> None:
         assert both == pytest.approx(inner[0], rel=1e-15)
         assert (found.scale, found.margin) == (best.scale, best.margin)
     naive = plan("naive")
-    advanced = advanced_rate(0.8 * inner[0], inner[1], steps)
+    advanced = advanced_rate((1 - NOISE_SHARE) * inner[0], inner[1], steps)
     assert naive.eta == pytest.approx(max(rates["basic"], advanced) / 2, rel=1e-7)
     assert naive.spent.account == ("advanced" if advanced > rates["basic"] else "basic")
     # whatever the naive account grants, the better ones grant more than twice as much

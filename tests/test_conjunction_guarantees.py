@@ -30,7 +30,7 @@ from learners.boolean.conjunction_bounds import (
     log_conjunctions,
     log_formulas,
 )
-from learners.boolean.conjunction_budget import advanced_rate
+from learners.boolean.conjunction_budget import advanced_rate, cover_budget
 from learners.boolean.conjunction_consistency import (
     PrivateConsistentConjunctionLearner,
     PrivateConsistentDisjunctionLearner,
@@ -46,7 +46,7 @@ from learners.boolean.literal_cover import LiteralCover
 from learners.boolean.literals import Literal, evaluate
 from learners.randomness import SeededRandom
 from learners.scores import Role
-from learners.set_cover import Budget, plan_budget
+from learners.set_cover import Budget
 
 ROLES: tuple[Role, ...] = ("conjunction", "disjunction")
 
@@ -285,7 +285,7 @@ def test_bounds_in_closed_form() -> None:
 def test_the_plan_of_a_private_cover() -> None:
     plan = cover_examples(50, 3, 0.1, 0.06)
     assert (plan.steps, plan.beta) == (cover_steps(3, 0.1), pytest.approx(0.02))
-    budget = plan_budget(1.0, 1e-6, plan.steps, 0.02, "add-remove", True)
+    budget = cover_budget(1.0, 1e-6, plan.steps, 0.02, "add-remove", True)
     assert (plan.eta, plan.noise) == (budget.eta, budget.margin)
     assert plan.selection_loss == pytest.approx(math.log(101 * plan.steps / 0.02) / plan.eta)
     assert plan.examples is not None
