@@ -44,6 +44,7 @@ from learners.boolean.conjunction_greedy import (
 from learners.boolean.literal_columns import read_columns
 from learners.boolean.literal_cover import LiteralCover
 from learners.boolean.literals import Literal, evaluate
+from learners.cover_account import run_delta, run_rate
 from learners.randomness import SeededRandom
 from learners.scores import Role
 from learners.set_cover import Budget
@@ -179,6 +180,7 @@ def test_selections_of_whole_runs_are_private_for_all_neighbours(
     assert worst(granted["basic"], EPSILON) < 1e-12
     assert worst(granted["zcdp"], EPSILON) <= DELTA
     assert worst(granted["set-cover"], EPSILON) <= DELTA
+    assert worst(run_rate(EPSILON, DELTA, steps), EPSILON) <= DELTA
     assert worst(advanced_rate(EPSILON, DELTA, steps) / 2, EPSILON) <= DELTA
     # no idle test: a much larger rate breaks each statement
     assert worst(6 * granted["basic"], EPSILON) > DELTA
@@ -208,6 +210,11 @@ def test_counts_and_selections_together_are_private_for_all_neighbours(
     assert max(ratios) <= epsilon + 1e-9
     # the noise of both counts is seen in full, and the selections besides
     assert max(ratios) > steps * share + 0.1 * eta
+    # and all the deltas that the account states for less than that
+    for less in (0.2, 0.5, 0.8):
+        exact = max(excess(laws[a], laws[b], less * epsilon) for a, b in pairs)
+        stated = run_delta(eta, steps, less * epsilon, share)
+        assert 0.3 * stated < exact <= stated
 
 
 @pytest.mark.parametrize("role", ROLES)
