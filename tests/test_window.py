@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QStatusTipEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QMessageBox
+from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
 from window_driver import (
     action,
@@ -25,6 +26,7 @@ from window_driver import (
 
 from geodp_app.document.work import RunSettings
 from geodp_app.learned_file import read_learned
+from geodp_app.views import status_line
 from geodp_app.views.main_window import MainWindow
 from geodp_app.views.vertex_table import VertexDialog
 from geometry.geojson import read_geojson
@@ -214,7 +216,7 @@ def test_a_crossing_is_shown_where_it_happens(window: MainWindow) -> None:
     key(window, Qt.Key.Key_Return)
     assert window.document.drawing.shapes == ()  # refused, and kept as a draft
     assert window.editor.draft is not None
-    assert "(75, 75)" in window._hint.text()
+    assert "(75, 75)" in window.status_line.text()
 
 
 def test_drawing_without_a_mouse(window: MainWindow) -> None:
@@ -373,7 +375,7 @@ def test_the_first_minute_one_key_from_opening_to_a_shape(qtbot: QtBot, tmp_path
         assert not window.document.dirty
         assert not window.document.can_undo
         assert window.commands.by_id["run"].isEnabled()
-        assert window._hint.text()
+        assert window.status_line.text()
 
 
 def test_pointing_at_an_example_marks_its_dual_line(window: MainWindow) -> None:
@@ -458,13 +460,20 @@ def test_the_release_view_of_an_unfinished_run_shows_nothing_of_it(
     assert threshold.text() != "–"
 
 
-def test_a_line_told_before_the_window_is_seen_stands_alone_in_the_status_bar(
-    window: MainWindow,
+def test_what_is_told_takes_the_place_of_the_hint_and_gives_way_to_a_tip(
+    window: MainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    window.hide()
+    line = window.status_line
+    assert line.text()
+    monkeypatch.setattr(status_line, "_TELL_FOR", 50)
     window.tell("somewhere.geojson: shapes: 2, vertices: 11")
-    window.show()
-    assert window.statusBar().currentMessage().startswith("somewhere")
-    assert not window._hint.isVisible()
-    window.statusBar().clearMessage()
-    assert window._hint.isVisible()
+    line.set_hint("Click to place a vertex.")
+    assert line.text().startswith("somewhere")
+    # pointing at a command of a menu
+    QApplication.sendEvent(window, QStatusTipEvent("Take back the last change"))
+    assert line.text() == "Take back the last change"
+    QApplication.sendEvent(window, QStatusTipEvent(""))
+    assert line.text().startswith("somewhere")
+    # the bar has no message of its own that could lie over the line
+    assert window.statusBar().currentMessage() == ""
+    wait(qtbot, lambda: line.text() == "Click to place a vertex.")

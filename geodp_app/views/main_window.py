@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QSettings, Qt
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QShowEvent
+from PySide6.QtCore import QByteArray, QEvent, QSettings, Qt
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QStatusTipEvent
 from PySide6.QtWidgets import (
     QApplication,
     QLabel,
@@ -41,6 +41,7 @@ from geodp_app.views.plane_view import PlaneView
 from geodp_app.views.run_display import RunDisplay
 from geodp_app.views.settings_panel import SettingsPanel
 from geodp_app.views.shortcut_sheet import ShortcutSheet
+from geodp_app.views.status_line import StatusLine
 from geodp_app.views.theme import apply_theme
 from geodp_app.views.timeline import Timeline
 from geodp_app.views.vertex_table import VertexDialog
@@ -63,10 +64,6 @@ _STATES = {
     "finished": "Finished",
     "failed": "Stopped by an error",
 }
-
-
-#: Milliseconds that a line stays in the status bar.
-_TELL_FOR = 8000
 
 
 class MainWindow(QMainWindow):
@@ -158,15 +155,15 @@ class MainWindow(QMainWindow):
         self._sides.setStretchFactor(1, 0)
         side.setMinimumWidth(262)
         self.setCentralWidget(self._sides)
-        self._hint, self._where, self._learner = QLabel(), QLabel(), QLabel()
+        self.status_line, self._where, self._learner = StatusLine(), QLabel(), QLabel()
         for label, name in (
-            (self._hint, "Hint"),
+            (self.status_line, "Hint"),
             (self._where, "Position"),
             (self._learner, "Learner"),
         ):
             label.setAccessibleName(name)
         bar = self.statusBar()
-        bar.addWidget(self._hint, 1)
+        bar.addWidget(self.status_line, 1)
         bar.addPermanentWidget(self._where)
         bar.addPermanentWidget(self._learner)
 
@@ -221,15 +218,14 @@ class MainWindow(QMainWindow):
 
     def tell(self, text: str) -> None:
         """One line in the status bar, for a while."""
-        self.statusBar().showMessage(text, _TELL_FOR)
+        self.status_line.tell(text)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        """A line told before the window is seen makes room for itself only now."""
-        super().showEvent(event)
-        bar = self.statusBar()
-        text = bar.currentMessage()
-        bar.clearMessage()
-        bar.showMessage(text, _TELL_FOR)
+    def event(self, event: QEvent) -> bool:
+        """Tips of commands go to the status line, too."""
+        if isinstance(event, QStatusTipEvent):
+            self.status_line.set_tip(event.tip())
+            return True
+        return super().event(event)
 
     def complain(self, what: str, why: str) -> None:
         """A problem that needs to be seen."""
@@ -389,7 +385,7 @@ class MainWindow(QMainWindow):
         if found and not self.editor.message and self.editor.draft is None:
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
             text = found[0].text + more
-        self._hint.setText(text)
+        self.status_line.set_hint(text)
 
     def _change(self, change: Callable[..., None], fields: dict[str, Any]) -> None:
         self.files.attempt("change the settings", lambda: change(**fields))
