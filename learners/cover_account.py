@@ -18,6 +18,7 @@ below delta.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -85,26 +86,26 @@ def run_rate(epsilon: float, delta: float, steps: int, noise: float = 0.0) -> fl
     high = 2 * low
     while run_delta(high, steps, epsilon, noise) <= delta:
         low, high = high, 2 * high
-    while high - low > 1e-13 * high:
-        middle = (low + high) / 2
-        if run_delta(middle, steps, epsilon, noise) <= delta:
-            low = middle
-        else:
-            high = middle
-    return low * (1 - GIVEN_UP)
+    eta = _edge(low, high, lambda rate: run_delta(rate, steps, epsilon, noise) <= delta)
+    return eta * (1 - GIVEN_UP)
 
 
 def run_epsilon(eta: float, delta: float, steps: int, noise: float = 0.0) -> float:
     """The least epsilon for which a run that uses eta is (epsilon, delta)-DP, GIVEN_UP charged."""
     eta /= 1 - GIVEN_UP
-    low, high = 0.0, steps * (eta + noise)
-    while high - low > 1e-13 * high:
-        middle = (low + high) / 2
-        if run_delta(eta, steps, middle, noise) <= delta:
-            high = middle
+    by_basic = steps * (eta + noise)
+    return _edge(by_basic, 0.0, lambda epsilon: run_delta(eta, steps, epsilon, noise) <= delta)
+
+
+def _edge(holds: float, fails: float, condition: Callable[[float], bool]) -> float:
+    """Where a condition ends to hold, within a relative 1e-13, on the side where it holds."""
+    while abs(holds - fails) > 1e-13 * max(holds, fails):
+        middle = (holds + fails) / 2
+        if condition(middle):
+            holds = middle
         else:
-            low = middle
-    return high
+            fails = middle
+    return holds
 
 
 def _log_delta(eta: float, steps: int, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -120,7 +121,7 @@ def _log_complement(u: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.where(u > 0.7, np.log1p(-np.exp(-u)), np.log(-np.expm1(-u)))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=8)
 def _bits(steps: int, noise: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Probability of each number of right bits, float64 (m + 1,), and what they cost."""
     right = np.arange(steps + 1, dtype=np.float64)
