@@ -119,6 +119,32 @@ def test_counts_and_selections_together_hold_exactly(role: Role, steps: int, sha
     assert broken > DELTA
 
 
+def test_no_small_class_loses_more_and_some_loses_as_much() -> None:
+    """Random pieces, measures, rates and noise: exact deltas of all neighbours, at six epsilons."""
+    rng = np.random.default_rng(1)
+    closest = 0.0
+    for _ in range(120):
+        steps, elements = int(rng.integers(1, 3)), int(rng.integers(2, 4))
+        pieces = tuple(
+            frozenset(np.flatnonzero(rng.random(elements) < 0.5).tolist())
+            for _ in range(rng.integers(2, 5))
+        )
+        measure = tuple(rng.dirichlet(np.full(len(pieces), 0.5)) + 1e-6)
+        eta, noise = np.exp(rng.uniform((-2, -2), (1.5, 0.5))).tolist()
+        noise = noise if rng.random() < 0.6 else None
+        role: Role = "disjunction" if rng.random() < 0.5 else "conjunction"
+        k, fixed = int(rng.integers(1, 4)), int(rng.integers(0, 3))
+        model = Model(role, k, pieces, measure, eta, noise=noise, fixed=fixed)
+        pairs = neighbours(1, elements)
+        for share in (0.0, 0.1, 0.3, 0.5, 0.7, 0.9):
+            epsilon = share * steps * (eta + (noise or 0.0))
+            stated = run_delta(eta, steps, epsilon, noise or 0.0)
+            exact = max(model.delta(a, b, steps, epsilon) for a, b in pairs)
+            assert exact <= stated * (1 + 1e-9) + 1e-12
+            closest = max(closest, exact / stated)
+    assert closest > 0.98
+
+
 def test_noise_alone_costs_as_much_as_bits_of_randomized_response() -> None:
     # three counts of integer Laplace noise, every triple of outcomes, one example more or less
     noise, steps = 0.3, 3
