@@ -163,9 +163,7 @@ def picture(literals: Sequence[int], needed: dict[str, list[int]]) -> str:
             f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>'
         )
         label = text(WIDTH - right + 8, y(row[-1]) + 4, ACCOUNTS[account], "start")
-        # the two lower curves end close together
-        shift = 0
-        parts.append(f'<g fill="{colour}" transform="translate(0 {shift})">{label}</g>')
+        parts.append(f'<g fill="{colour}">{label}</g>')
     return "\n".join([*parts, "</svg>", ""])
 
 

@@ -8,12 +8,13 @@ or remove one example, m selections of range eta then cost, one way, delta = V_m
 for -eta <= x <= m eta, 1 - exp(x) below and 0 above; the other way U_m(x) = 1 - exp(x) +
 exp(x) V_m(-x), which is 0 from x = eta on; and no less: a sample of one example attains it
 (docs/privacy.md, lemma 4).  A noisy count that costs e tells as much as a bit that is right with
-odds exp(e), so a run with such a count in every step costs the greater of
+odds exp(e), so a run with such a count in every step costs at most the greater of
 
     E[V_m(epsilon - W)],  E[U_m(epsilon - W)],  W = e (2 B - m),  B ~ Binomial(m, 1/(1 + exp(-e))).
 
 Counts and selections are not charged one by one: both cost their most with a probability far
-below delta.
+below delta.  Optimal is what is said of the selections; with counts it is a bound, as the bits
+are taken to be known before the first step.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from learners.randomized_response import right_answers
 
 #: Part of eta that pays for the rounding of an account's own lines, and for events of probability
 #: below 2**-180 a draw that the samplers' arithmetic neglects.
@@ -59,9 +62,9 @@ def run_delta(eta: float, steps: int, epsilon: float, noise: float = 0.0) -> flo
     noise : float
         What each noisy count costs, 1 / scale of its integer Laplace noise; 0 for none.
     """
-    odds, costs = _bits(steps, noise)
-    left = epsilon - costs
-    lower = np.exp(_log_delta(eta, steps, left))
+    odds, losses = right_answers(steps, noise)
+    left = epsilon - losses
+    lower = selections_delta(eta, steps, left)
     # 1 - exp(x)(1 - V(-x)), rounded up; what all outcomes' losses of at most eta cost bounds it too
     with np.errstate(divide="ignore"):
         missed = left + np.log(-np.expm1(_log_delta(eta, steps, -left)))
@@ -119,14 +122,3 @@ def _log_complement(u: NDArray[np.float64]) -> NDArray[np.float64]:
     """ln(1 - exp(-u)) of u >= 0, to a relative 1e-15 or so."""
     with np.errstate(divide="ignore"):
         return np.where(u > 0.7, np.log1p(-np.exp(-u)), np.log(-np.expm1(-u)))
-
-
-@lru_cache(maxsize=8)
-def _bits(steps: int, noise: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Probability of each number of right bits, float64 (m + 1,), and what they cost."""
-    right = np.arange(steps + 1, dtype=np.float64)
-    ways = np.cumsum(np.log(np.append(1.0, (steps + 1 - right[1:]) / right[1:])))
-    log_odds: NDArray[np.float64] = (
-        ways - noise * (steps - right) - steps * np.log1p(np.exp(-noise))
-    )
-    return np.exp(log_odds), noise * (2 * right - steps)

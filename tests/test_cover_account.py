@@ -232,11 +232,15 @@ def precise_delta(eta: float, steps: int, epsilon: float, noise: float) -> Decim
         return max(appears, vanishes)
 
 
-@pytest.mark.parametrize("steps", [1, 2, 6, 40, 300])
-@pytest.mark.parametrize("share", [0.0, 0.2])
-@pytest.mark.parametrize(
-    ("epsilon", "delta"), [*BUDGETS, (1e-3, 1e-6), (20.0, 1e-9), (1.0, 1e-40), (0.2, 0.3)]
-)
+ROUNDED = [
+    (epsilon, delta, steps, share)
+    for epsilon, delta in [*BUDGETS, (1e-3, 1e-6), (20.0, 1e-9), (1.0, 1e-40), (0.2, 0.3)]
+    for steps in (1, 2, 6, 40, 300)
+    for share in (0.0, 0.2)
+]
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "steps", "share"), [*ROUNDED, (1.0, 1e-6, 3000, 0.2)])
 def test_what_is_given_up_pays_for_rounding_and_leaves_some_of_delta(
     epsilon: float, delta: float, steps: int, share: float
 ) -> None:

@@ -47,6 +47,9 @@ def test_the_last_step_is_charged_what_was_left_for_it(privacy: PrivacySpent) ->
     formula, account = spent_after(longer, privacy.steps)
     if privacy.eta < MOST_RATE:
         assert formula == pytest.approx(privacy.epsilon, rel=1e-7)
+    else:
+        # a rate below the granted one costs less
+        assert formula < privacy.epsilon
     assert account == privacy.account
 
 

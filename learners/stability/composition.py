@@ -18,6 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from learners.accounting import zcdp_epsilon
+from learners.randomized_response import right_answers
 
 #: Relative room for the rounding of the sums here: 10^5 terms round to 10^-10 at most.
 _ROUNDING = 1e-8
@@ -33,15 +34,12 @@ def optimal_delta(epsilon0: float, count: int, epsilon: float) -> float:
     """Least delta at which `count` epsilon0-DP mechanisms are (epsilon, delta)-DP; rounded up."""
     if not 1 <= count <= MOST_MECHANISMS:
         raise ValueError(f"the number of mechanisms must lie in 1..{MOST_MECHANISMS}, got {count}")
-    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, count + 1)))])
-    high = np.arange(count + 1)
-    # probability of `high` answers that speak for the data, and their log ratio
-    law = logs[count] - logs - logs[::-1] + high * epsilon0 - count * np.logaddexp(0, epsilon0)
-    excess = (2 * high - count) * epsilon0 - epsilon
+    odds, losses = right_answers(count, epsilon0)
+    excess = losses - epsilon
     some = excess > 0
     if not some.any():
         return 0.0
-    terms = np.exp(law[some]) * -np.expm1(-excess[some])
+    terms = odds[some] * -np.expm1(-excess[some])
     return min(1.0, float(terms.sum()) * (1 + _ROUNDING))
 
 
