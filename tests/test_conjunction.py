@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from learners.accounting import selection_account
 from learners.boolean import conjunction
 from learners.boolean.conjunction import ConjunctionLearner, DisjunctionLearner
-from learners.boolean.conjunction_budget import NOISE_SHARE, advanced_rate, cover_budget
+from learners.boolean.conjunction_budget import cover_budget
 from learners.boolean.conjunction_consistency import (
     MOST_VARIABLES,
     PrivateConsistentConjunctionLearner,
@@ -37,7 +36,6 @@ from learners.boolean.conjunction_records import FormulaRelease, LiteralRelease,
 from learners.boolean.literal_columns import read_columns
 from learners.boolean.literals import Literal, candidate_literal, evaluate, formula_text
 from learners.scores import Role
-from learners.set_cover import plan_budget
 from learners.sklearn_support import NotFittedError
 
 ROLES: tuple[Role, ...] = ("conjunction", "disjunction")
@@ -339,51 +337,6 @@ def test_parameters_are_checked_before_anything_is_drawn(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         ConjunctionLearner(**parameters).steps([[0], [1]], [0, 1])
-
-
-# -- accounts ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("steps", [1, 12, 300])
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_each_account_grants_what_it_says(steps: int, neighbours: Any) -> None:
-    def plan(account: Any) -> Any:
-        return cover_budget(1.0, 1e-6, steps, 0.1, neighbours, True, account)
-
-    best = plan("optimal")
-    assert best == plan_budget(1.0, 1e-6, steps, 0.1, neighbours, True, NOISE_SHARE)
-    inner = (1.0, 1e-6) if neighbours == "add-remove" else (0.5, 1e-6 / (1 + math.exp(0.5)))
-    rates = dict(selection_account((1 - NOISE_SHARE) * inner[0], inner[1], steps).alternatives)
-    for account in ("basic", "zcdp", "set-cover"):
-        found = plan(account)
-        assert found.eta == pytest.approx(rates[account], rel=1e-7)
-        assert (found.spent.eta, found.spent.account) == (found.eta, account)
-        assert found.eta <= best.eta
-        both = found.spent.epsilon_noise + found.spent.epsilon_selection
-        assert both == pytest.approx(inner[0], rel=1e-15)
-        assert (found.scale, found.margin) == (best.scale, best.margin)
-    naive = plan("naive")
-    advanced = advanced_rate((1 - NOISE_SHARE) * inner[0], inner[1], steps)
-    assert naive.eta == pytest.approx(max(rates["basic"], advanced) / 2, rel=1e-7)
-    assert naive.spent.account == ("advanced" if advanced > rates["basic"] else "basic")
-    # whatever the naive account grants, the better ones grant more than twice as much
-    assert naive.eta < best.eta / 1.99
-
-
-@pytest.mark.parametrize("steps", [1, 10, 1000])
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-9), (1.0, 1e-6), (8.0, 0.01)])
-def test_advanced_composition_is_solved_for_its_rate(
-    epsilon: float, delta: float, steps: int
-) -> None:
-    eta = advanced_rate(epsilon, delta, steps)
-
-    def cost(rate: float) -> float:
-        return rate * math.sqrt(2 * steps * math.log(1 / delta)) + steps * rate * math.expm1(rate)
-
-    assert cost(eta) <= epsilon
-    assert cost(eta * 1.000001) > epsilon
-    with pytest.raises(ValueError, match="at least 1"):
-        advanced_rate(epsilon, delta, 0)
 
 
 # -- all conjunctions ----------------------------------------------------------------------
