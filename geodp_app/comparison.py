@@ -25,7 +25,7 @@ from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples
 from geodp_app.learned_file import learned_text
 from learners.randomness import SeededRandom, SystemRandom, words
-from learners.records import Release
+from learners.releases import Release
 
 if TYPE_CHECKING:
     from learners.accounting import Neighbours, PrivacySpent

@@ -1,7 +1,7 @@
 """The learned shape as a file: GeoJSON that carries its exact hypothesis.
 
 The foreign member ``geodp`` holds the frame, the program's version and the release
-(:meth:`learners.records.Release.to_dict`): what may be published and nothing else.
+(:mod:`learners.codec`): what may be published and nothing else.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from geometry.geojson import TargetFile, feature_collection, read_geojson
 from geometry.geojson_write import geojson_text
 from geometry.grid import BoundsError, GridMap
 from geometry.polygons import contains_points
-from learners.records import Release
+from learners.codec import release_from_dict, release_to_dict
+from learners.releases import Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def learned_text(release: Release, frame: Frame, *, raw_grid: bool = False) -> s
         Keep grid units: readers that follow RFC 7946 take them for degrees.
     """
     place = None if frame.bounds is None else GridMap(frame.d, frame.bounds)
-    member = {"version": __version__, "release": release.to_dict()}
+    member = {"version": __version__, "release": release_to_dict(release)}
     collection = feature_collection(
         release.shape(),
         place,
@@ -136,9 +137,11 @@ def read_learned(path: Path) -> LearnedFile:
             raise InputError(f"{path}: no polygons in it")
         return LearnedFile(path, target, None)
     try:
-        release = Release.from_dict(data)
-    except (ValueError, IndexError, OverflowError, RecursionError) as error:
+        release = release_from_dict(data)
+    except ValueError as error:
         raise InputError(f"{path}: geodp.release: {one_line(error)}") from None
+    if not isinstance(release, Release):
+        raise InputError(f"{path}: geodp.release: a {release.kind}, which is no shape of the plane")
     if target.grid is not None and target.grid != release.d:
         raise InputError(f"{path}: geodp.grid is {target.grid}, its release says {release.d}")
     return LearnedFile(path, target, release)

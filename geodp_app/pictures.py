@@ -13,7 +13,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.examples_csv import Examples, Frame
 from geometry.files import atomic_write
-from learners.records import MosaicRelease, Release
+from learners.releases import MosaicRelease, Release
 
 
 @dataclass(frozen=True, slots=True)

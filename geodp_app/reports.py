@@ -9,18 +9,10 @@ from dataclasses import asdict
 from typing import Any
 
 from geodp_app.version import __version__
-from geometry.lift import Conic
 from learners.accounting import PrivacySpent
-from learners.conic.release import ConicRelease
-from learners.records import (
-    CoverRelease,
-    MosaicRelease,
-    Release,
-    StepRecord,
-    StepRelease,
-    TileStep,
-    halfplanes_of,
-)
+from learners.codec import release_to_dict, step_to_dict
+from learners.records import StepRecord
+from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release
 
 _NEIGHBOURS = {
     "add-remove": "adding or removing one labelled example",
@@ -50,7 +42,7 @@ def report(release: Release) -> dict[str, Any]:
     document: dict[str, Any] = {
         "geodp": __version__,
         "statement": privacy_statement(privacy),
-        "release": release.to_dict(),
+        "release": release_to_dict(release),
     }
     unit = dict(release.parameters).get("unit")
     if unit is not None:
@@ -71,19 +63,6 @@ def parts_text(release: Release) -> str:
         assert isinstance(release, MosaicRelease)
         many, name = len(release.tiles), "tile"
     return f"{many} {name}" if many == 1 else f"{many} {name}s"
-
-
-def step_members(release: StepRelease | TileStep) -> dict[str, Any]:
-    """What one step publishes, JSON-ready."""
-    piece = [[h.sheet.name, h.u, h.v] for h in halfplanes_of(release.piece)]
-    if isinstance(release, StepRelease):
-        conics = [list(one.parameters) for one in release.piece if isinstance(one, Conic)]
-        if conics:
-            return {"conics": conics, "threshold": release.threshold}
-        return {"piece": piece, "threshold": release.threshold}
-    tile = release.tile
-    box = [tile.x0, tile.y0, tile.x1, tile.y1]
-    return {"box": box, "inside": int(release.inside), "piece": piece}
 
 
 def _account(privacy: PrivacySpent, parameters: dict[str, Any]) -> str:
@@ -138,6 +117,6 @@ def _record(record: StepRecord) -> dict[str, Any]:
     return {
         "step": record.step,
         "steps": record.steps,
-        "release": step_members(record.release),
+        "release": step_to_dict(record.release),
         "private": private,
     }

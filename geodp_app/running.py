@@ -16,7 +16,8 @@ from learners.conic.union import DiscUnionLearner, EllipseUnionLearner
 from learners.convex_polygon import ConvexPolygonLearner
 from learners.estimator import CountedEstimator
 from learners.polygon_union import PolygonUnionLearner
-from learners.records import Release, StepRecord
+from learners.records import StepRecord
+from learners.releases import Release
 from learners.selection import SelectionProgress
 from learners.stability.stability_learner import StabilityLearner
 from learners.threshold_learner import ThresholdLearner

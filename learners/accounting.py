@@ -21,12 +21,11 @@ a factor exp(+-ARITHMETIC) of its stated law (learners/envelope/envelope_selecti
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import Literal
 
 from learners.cover_account import GIVEN_UP, run_epsilon
 
@@ -101,38 +100,6 @@ class PrivacySpent:
     steps: int
     account: AccountName
     private: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        return {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "neighbours": self.neighbours,
-            "epsilon_noise": self.epsilon_noise,
-            "epsilon_selection": self.epsilon_selection,
-            "eta": self.eta,
-            "steps": self.steps,
-            "account": self.account,
-            "private": self.private,
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> PrivacySpent:
-        """Read what :meth:`to_dict` wrote; anything else is a ValueError."""
-        names = [field.name for field in fields(cls)]
-        if not isinstance(data, dict) or set(data) != set(names):
-            # without names of others: a hostile file's may hold anything
-            raise ValueError(f"not a privacy statement: its members must be {', '.join(names)}")
-        numbers = [data[n] for n in names if n not in ("neighbours", "account", "private")]
-        if not (
-            data["neighbours"] in get_args(Relation)
-            and data["account"] in get_args(AccountName)
-            and isinstance(data["private"], bool)
-            and isinstance(data["steps"], int)
-            and all(type(n) in (int, float) and 0 <= n <= sys.float_info.max for n in numbers)
-        ):
-            raise ValueError("not a privacy statement: a member has a value that it cannot have")
-        return cls(**data)
 
 
 def zcdp_delta(rho: float, epsilon: float) -> float:

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 
 from geometry.halfplane import HalfplaneLattice
 from learners.convex_fit import fit_convex
-from learners.records import MosaicRelease, StepRecord, StepRelease, TileStep
+from learners.records import StepRecord, StepRelease, TileStep
+from learners.releases import MosaicRelease
 from learners.scores import Role, mistakes_score
 from learners.selection import PieceKind, Selected, SelectionProgress
 from learners.set_cover import Cover

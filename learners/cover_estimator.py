@@ -12,7 +12,8 @@ from learners.arrangement_selection import ArrangementSelection
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.estimator import CountedEstimator, check_count
 from learners.randomness import open_source
-from learners.records import Release, StepRecord, StepRelease, TileStep
+from learners.records import StepRecord, StepRelease, TileStep
+from learners.releases import Release
 from learners.selection import PieceKind, Sampler, Selection, Watch
 from learners.set_cover import default_steps, plan_budget, private_steps, theorem_steps
 

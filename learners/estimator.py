@@ -20,7 +20,8 @@ from shapely.geometry.base import BaseGeometry
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import PrivacySpent
-from learners.records import CoverRelease, MosaicRelease, Release, StepRecord, StepRelease, TileStep
+from learners.records import StepRecord, StepRelease, TileStep
+from learners.releases import CoverRelease, MosaicRelease, Release
 from learners.scores import Role
 from learners.selection import Watch
 from learners.sklearn_support import (

@@ -14,8 +14,8 @@ from typing import Any, Literal, Protocol
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
+from geometry.region import Region
 from learners.randomness import RandomSource
-from learners.records import Region
 from learners.scores import Score
 
 #: Number of halfplanes whose intersection is one piece.

@@ -26,7 +26,7 @@ from learners.accounting import PrivacySpent, noise_scale
 from learners.audit import Audit, Auditable, Event, audit, audit_pairs
 from learners.audit_subjects import SUBJECTS
 from learners.noisy_histogram import plan_histogram
-from learners.records import CoverRelease
+from learners.releases import CoverRelease
 from learners.selection import Cancelled
 from learners.theory.pac import clopper_pearson
 from learners.threshold_learner import (

@@ -16,7 +16,7 @@ from geodp_app.cli import main
 from geodp_app.examples_csv import read_examples
 from geodp_app.learned_file import write_learned
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from learners.records import CoverRelease, Release
+from learners.releases import CoverRelease, Release
 
 ROOT = Path(__file__).parent.parent
 CSV = "x,y,label\n3,4,1\n5,6,0\n7,7,1\n"

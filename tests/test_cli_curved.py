@@ -13,8 +13,8 @@ import shapely
 from geodp_app.cli import main
 from geometry.lift import ConicLattice
 from learners.boolean.conjunction_bounds import set_cover_examples
-from learners.conic.release import ConicRelease
-from learners.records import Release
+from learners.codec import release_from_dict, release_to_dict
+from learners.releases import ConicRelease
 
 
 @pytest.fixture
@@ -40,10 +40,10 @@ def test_learn_and_evaluate(points: Path, capsys, learner: str, kind: str) -> No
     assert figures["decided_by"] == learner
     assert figures["error"] < 0.01
     collection = json.loads(out.read_text())
-    release = Release.from_dict(collection["geodp"]["release"])
+    release = release_from_dict(collection["geodp"]["release"])
     assert isinstance(release, ConicRelease)
     assert release.lattice.kind == kind
-    assert json.loads(report.read_text())["release"] == release.to_dict()
+    assert json.loads(report.read_text())["release"] == release_to_dict(release)
     shape = shapely.geometry.shape(collection["features"][0]["geometry"])
     assert shape.is_valid
     assert shape.area * 256**2 == pytest.approx(np.pi * 70**2, rel=0.02)
@@ -55,7 +55,7 @@ def test_steps_and_k_are_taken(points: Path) -> None:
     out = points.with_name("o.geojson")
     given = ["learn", str(points), "--learner", "discs", "--k", "2", "--steps", "3"]
     assert main([*given, "--grid", "256", "-o", str(out), "--quiet"]) == 0
-    release = Release.from_dict(json.loads(out.read_text())["geodp"]["release"])
+    release = release_from_dict(json.loads(out.read_text())["geodp"]["release"])
     assert dict(release.parameters) == {"k": 2, "steps": 3, "beta": 0.1}
     assert release.privacy is not None
     assert release.privacy.private

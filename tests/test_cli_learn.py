@@ -24,7 +24,7 @@ from geodp_app.learned_file import read_learned
 from geodp_app.progress import ProgressBar
 from geometry.geojson import read_geojson
 from geometry.grid import GridMap
-from learners.records import MosaicRelease
+from learners.releases import MosaicRelease
 
 ROOT = Path(__file__).parent.parent
 SEED = 987654321

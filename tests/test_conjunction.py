@@ -35,6 +35,7 @@ from learners.boolean.conjunction_greedy import (
 from learners.boolean.conjunction_records import FormulaRelease, LiteralRelease, LiteralStep
 from learners.boolean.literal_columns import read_columns
 from learners.boolean.literals import Literal, candidate_literal, evaluate, formula_text
+from learners.codec import release_from_dict, release_to_dict
 from learners.scores import Role
 from learners.sklearn_support import NotFittedError
 
@@ -409,7 +410,7 @@ def test_a_release_publishes_these_members_and_no_others() -> None:
 def test_a_release_survives_its_dictionary(learner: Any) -> None:
     X, y, _ = random_sample("conjunction", 2)
     release = learner().fit(X, y).release_
-    again = FormulaRelease.from_dict(json.loads(json.dumps(release.to_dict())))
+    again = release_from_dict(json.loads(json.dumps(release_to_dict(release))))
     assert again == release
     assert again.predict(X).tolist() == release.predict(X).tolist()
     assert pickle.loads(pickle.dumps(release)) == release
@@ -417,19 +418,19 @@ def test_a_release_survives_its_dictionary(learner: Any) -> None:
 
 def test_broken_dictionaries_are_refused() -> None:
     X, y, _ = random_sample("conjunction", 2)
-    data = ConjunctionLearner(seed=0).fit(X, y).release_.to_dict()
+    data = release_to_dict(ConjunctionLearner(seed=0).fit(X, y).release_)
     for change, message in (
-        ({"role": "both"}, "unknown role"),
-        ({"variables": 0}, "outside"),
+        ({"role": "both"}, "role: 'both' is not known"),
+        ({"variables": 0}, "literals: .* is no literal of 0 variables"),
         ({"thresholds": [1]}, "differ in number"),
-        ({"literals": [3]}, "not a learned formula"),
+        ({"literals": [3]}, "not a learned hypothesis"),
         ({"privacy": {"epsilon": 1}}, "privacy"),
     ):
         with pytest.raises(ValueError, match=message):
-            FormulaRelease.from_dict(data | change)
+            release_from_dict(data | change)
     del data["literals"]
-    with pytest.raises(ValueError, match="not a learned formula"):
-        FormulaRelease.from_dict(data)
+    with pytest.raises(ValueError, match="not a learned hypothesis"):
+        release_from_dict(data)
 
 
 def test_only_a_run_that_came_to_its_end_releases() -> None:

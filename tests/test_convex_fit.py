@@ -12,7 +12,7 @@ from geometry.halfplane import HalfplaneLattice
 from geometry.polygons import contains_points, intersection_shape
 from learners import ConvexPolygonLearner
 from learners.convex_fit import fit_convex
-from learners.records import CoverRelease
+from learners.releases import CoverRelease
 
 
 def octagon(d: int, seed: int) -> Polygon:

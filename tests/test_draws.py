@@ -30,10 +30,10 @@ import learners.randomness as door
 from geodp_app.examples_csv import Frame
 from geodp_app.learned_file import learned_text
 from learners.audit_subjects import SUBJECTS
+from learners.codec import release_from_dict, release_to_dict
 from learners.finite.experts import PrivateExperts
 from learners.noise import discrete_laplace
 from learners.noise_arrays import discrete_laplace_array
-from learners.records import Release
 
 ROOT = Path(__file__).parent.parent
 _GENERATORS = {"random", "secrets", "uuid", "numpy.random"}
@@ -185,15 +185,17 @@ def test_a_run_is_a_function_of_its_examples_and_its_source(
 ) -> None:
     logs: list[Counter[str]] = [Counter(), Counter()]
     first, again = (release(name, 11, log, 0, monkeypatch) for log in logs)
-    assert first.to_dict() == again.to_dict()
+    assert release_to_dict(first) == release_to_dict(again)
     # who asked, and for how much, is the same too
     assert logs[0] == logs[1]
     assert logs[0].total() > 0
     askers = {asker.rsplit(".", 1)[0] for asker in logs[0]}
     assert all(any(asker.startswith(one) for one in _DRAWERS) for asker in askers), askers
     # and it does depend on the source
-    others = [release(name, seed, Counter(), 0, monkeypatch).to_dict() for seed in range(12, 24)]
-    assert any(other != first.to_dict() for other in others)
+    others = [
+        release_to_dict(release(name, seed, Counter(), 0, monkeypatch)) for seed in range(12, 24)
+    ]
+    assert any(other != release_to_dict(first) for other in others)
 
 
 def test_experts_draw_through_the_door() -> None:
@@ -221,7 +223,7 @@ def test_what_is_drawn_is_published_in_whole_numbers(
 ) -> None:
     """The floats of a release are public parameters: the same for both neighbours in all runs."""
     seen = [
-        floats(release(name, seed, Counter(), side, monkeypatch).to_dict())
+        floats(release_to_dict(release(name, seed, Counter(), side, monkeypatch)))
         for seed in (1, 2)
         for side in (0, 1)
     ]
@@ -237,7 +239,7 @@ def test_files_are_a_function_of_the_whole_numbers(
     """Coordinates are floats, but made from the release's integers: they say no more than these."""
     made = release(name, 3, Counter(), 0, monkeypatch)
     frame = Frame(made.d, None)
-    again = Release.from_dict(json.loads(json.dumps(made.to_dict())))
+    again = release_from_dict(json.loads(json.dumps(release_to_dict(made))))
     assert learned_text(again, frame) == learned_text(made, frame)
 
 

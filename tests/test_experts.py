@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from learners.accounting import Neighbours, zcdp_delta
+from learners.codec import release_to_dict
 from learners.finite.experts import (
     MultiplicativeWeights,
     PrivateExperts,
@@ -229,7 +230,9 @@ def test_with_enough_budget_the_rate_is_hedges() -> None:
 def test_what_is_published() -> None:
     game = PrivateExperts(experts=2, rounds=3, seed=987987)
     release = game.run([[0, 1]] * 3)
-    assert set(release.to_dict()) == {"learner", "chosen", "parameters", "privacy"}
+    assert set(release_to_dict(release)) == {
+        "kind", "version", "learner", "chosen", "parameters", "privacy",
+    }  # fmt: skip
     assert "987987" not in str(release)
     assert not release.privacy.private
     assert len(release.chosen) == 3

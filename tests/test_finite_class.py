@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from learners.codec import release_to_dict
 from learners.finite import private_erm
 from learners.finite.finite_class import (
     ConceptClass,
@@ -161,8 +162,8 @@ def test_an_example_moves_the_noisy_vector_by_a_factor_of_epsilon_at_most(epsilo
 def test_what_is_published() -> None:
     X = np.arange(777) % 7
     model = PrivateFiniteClassLearner(concepts=PointClass(7), seed=998877).fit(X, X == 3)
-    assert set(model.release_.to_dict()) == {
-        "learner", "index", "noisy_sums", "parameters", "privacy",
+    assert set(release_to_dict(model.release_)) == {
+        "kind", "version", "learner", "index", "noisy_sums", "parameters", "privacy",
     }  # fmt: skip
     assert dict(model.release_.parameters) == {
         "concepts": 7, "domain": 7, "mechanism": "exponential",

@@ -10,8 +10,9 @@ from counted import counted
 from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners.arrangement_selection import halfplane_classes
 from learners.best_piece import BestPiece, best_piece, gain_less_loss
+from learners.codec import release_from_dict, release_to_dict
 from learners.greedy import GreedyConvexLearner, GreedyDiagnostics, GreedyUnionLearner
-from learners.records import Release, inside_piece, predict_pieces
+from learners.records import inside_piece, predict_pieces
 from learners.selection import Cancelled, SelectionProgress
 
 LATTICES = [
@@ -228,7 +229,7 @@ def test_the_release_claims_no_privacy_and_can_be_read_back(learner, k, target):
     assert (release.privacy, model.privacy_, release.thresholds) == (None, None, ())
     assert release.learner == learner.__name__
     assert dict(release.parameters) == {"k": k, "steps": 3 * k, "loss_weight": 4}
-    assert Release.from_dict(release.to_dict()) == release
+    assert release_from_dict(release_to_dict(release)) == release
     assert model.polygons_.is_valid
 
 

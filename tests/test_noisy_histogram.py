@@ -21,6 +21,7 @@ from geometry.geojson import read_geojson
 from geometry.polygons import contains_points
 from geometry.tiling import TileIndex, tile_square
 from learners import NoisyHistogramLearner, noisy_histogram
+from learners.codec import release_from_dict, release_to_dict
 from learners.noisy_histogram import (
     COUNT_SHARE,
     DEFAULT_MOST,
@@ -34,7 +35,7 @@ from learners.noisy_histogram import (
     smooth_cells,
 )
 from learners.randomness import RandomSource, SeededRandom
-from learners.records import MosaicRelease, Release
+from learners.releases import MosaicRelease
 from learners.selection import Cancelled, SelectionProgress
 
 
@@ -257,8 +258,8 @@ def test_a_release_survives_json_and_publishes_public_numbers_only() -> None:
     model = NoisyHistogramLearner(grid=12, seed=987654321, epsilon=2.0).fit(points, labels)
     release = model.release_
     assert isinstance(release, MosaicRelease)
-    text = json.dumps(release.to_dict())
-    again = Release.from_dict(json.loads(text))
+    text = json.dumps(release_to_dict(release))
+    again = release_from_dict(json.loads(text))
     assert again == release
     np.testing.assert_array_equal(again.predict(points), release.predict(points))
     assert {name for name, _ in release.parameters} == {"cells", "smooth", "noisy_count"}

@@ -24,6 +24,7 @@ from learners.boolean.parity import (
     plan_parity,
     private_parity,
 )
+from learners.codec import release_to_dict
 from learners.randomness import SeededRandom
 
 #: Vectors of GF(2)^2, as numbers, and all kinds of example.
@@ -267,7 +268,7 @@ def test_bottom_is_a_release_and_predicts_nothing() -> None:
     X, y = [[1, 0]] * 500, [0, 1] * 250
     model = PrivateParityLearner(epsilon=2.0, seed=1).fit(X, y)
     assert model.release_.parity is None
-    assert model.release_.to_dict()["parity"] is None
+    assert release_to_dict(model.release_)["parity"] is None
     with pytest.raises(ValueError, match="⊥"):
         model.predict(X)
 
@@ -275,7 +276,9 @@ def test_bottom_is_a_release_and_predicts_nothing() -> None:
 def test_what_is_published() -> None:
     X, y, _ = random_examples(3777, 8, 3)
     model = PrivateParityLearner(epsilon=2.0, seed=123456).fit(X, y)
-    assert set(model.release_.to_dict()) == {"learner", "d", "parity", "parameters", "privacy"}
+    assert set(release_to_dict(model.release_)) == {
+        "kind", "version", "learner", "d", "parity", "parameters", "privacy",
+    }  # fmt: skip
     assert "3777" not in str(model.release_)
     assert "123456" not in str(model.release_)
     spent = model.privacy_

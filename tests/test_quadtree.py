@@ -22,9 +22,10 @@ from geometry.geojson import read_geojson
 from geometry.polygons import contains_points
 from geometry.tiling import Tile, TileIndex
 from learners import QuadtreeLearner, quadtree
+from learners.codec import release_from_dict, release_to_dict
 from learners.quadtree import FAN_OUT, TREE_SHARE, QuadtreeBudget, grow, plan_quadtree
 from learners.randomness import RandomSource, SeededRandom
-from learners.records import MosaicRelease, Release
+from learners.releases import MosaicRelease
 from learners.selection import Cancelled, SelectionProgress
 
 #: A labelled point (x, y, label).
@@ -362,8 +363,8 @@ def test_shape_and_prediction_agree_on_the_whole_grid(seed: int) -> None:
 def test_a_release_survives_json_and_publishes_public_numbers_only() -> None:
     points, labels = sample(777, 40, 4)
     model = QuadtreeLearner(grid=40, seed=987654321, epsilon=2.0).fit(points, labels)
-    text = json.dumps(model.release_.to_dict())
-    again = Release.from_dict(json.loads(text))
+    text = json.dumps(release_to_dict(model.release_))
+    again = release_from_dict(json.loads(text))
     assert again == model.release_
     np.testing.assert_array_equal(again.predict(points), model.predict(points))
     assert model.release_.parameters == ()

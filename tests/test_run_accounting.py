@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -43,7 +44,7 @@ def test_the_last_step_is_charged_what_was_left_for_it(privacy: PrivacySpent) ->
     # the same eta and noise
     more = privacy.steps + 1
     noise = privacy.epsilon_noise * more / privacy.steps
-    longer = PrivacySpent(**(privacy.to_dict() | {"steps": more, "epsilon_noise": noise}))
+    longer = replace(privacy, steps=more, epsilon_noise=noise)
     formula, account = spent_after(longer, privacy.steps)
     if privacy.eta < MOST_RATE:
         assert formula == pytest.approx(privacy.epsilon, rel=1e-7)
@@ -74,7 +75,7 @@ def test_the_charge_of_each_other_account() -> None:
     def stored(steps: int) -> PrivacySpent:
         granted = selection_account(0.8, 1e-6, steps)
         changes = {"account": granted.name, "eta": granted.eta, "epsilon_selection": 0.8}
-        return PrivacySpent(**(spent(1.0, 1e-6, steps).to_dict() | changes))
+        return replace(spent(1.0, 1e-6, steps), **changes)
 
     privacy = stored(12)
     # zCDP grants eta; single steps are cheaper by basic
@@ -95,16 +96,8 @@ def test_the_charge_of_each_other_account() -> None:
 
 def test_a_replacement_costs_two_neighbouring_steps() -> None:
     one = spent(1.0, 1e-6, 12, "replace-one")
-    half = PrivacySpent(
-        **(
-            one.to_dict()
-            | {
-                "neighbours": "add-remove",
-                "epsilon": 0.5,
-                "delta": 1e-6 / (1 + math.exp(0.5)),
-            }
-        )
-    )
+    delta = 1e-6 / (1 + math.exp(0.5))
+    half = replace(one, neighbours="add-remove", epsilon=0.5, delta=delta)
     for j in range(13):
         assert spent_after(one, j)[0] == pytest.approx(2 * spent_after(half, j)[0], rel=1e-9)
 

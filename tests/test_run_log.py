@@ -20,15 +20,8 @@ from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.shading import shade
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.accounting import spent_after
-from learners.records import (
-    CoverRelease,
-    MosaicRelease,
-    Release,
-    StepDiagnostics,
-    StepRecord,
-    StepRelease,
-    predict_pieces,
-)
+from learners.records import StepDiagnostics, StepRecord, StepRelease, predict_pieces
+from learners.releases import CoverRelease, MosaicRelease, Release
 
 GRID, N = 64, 500
 ALL = ("union", "convex", "greedy-union", "greedy-convex")

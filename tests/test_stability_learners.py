@@ -12,8 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 from learners.accounting import spent_after
+from learners.codec import release_from_dict, release_to_dict
 from learners.randomness import SeededRandom
-from learners.records import CoverRelease, Release, StepRelease
+from learners.records import StepRelease
+from learners.releases import CoverRelease
 from learners.selection import Cancelled, SelectionProgress
 from learners.stability.label_private import random_rows
 from learners.stability.majority_cells import MajorityCells
@@ -108,7 +110,7 @@ def test_a_run_releases_polygons_that_can_be_read_back() -> None:
     release = model.release_
     assert isinstance(release, CoverRelease)
     assert release.learner == "StabilityLearner"
-    assert Release.from_dict(json.loads(json.dumps(release.to_dict()))) == release
+    assert release_from_dict(json.loads(json.dumps(release_to_dict(release)))) == release
     assert model.polygons_.is_valid
     spent = model.privacy_
     assert spent is not None

@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from dataclasses import asdict
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from learners.accounting import PrivacySpent, spent_after
+from learners.accounting import spent_after
+from learners.codec import privacy_from_dict
 from learners.randomness import SeededRandom
 from learners.stability.composition import (
     advanced_epsilon,
@@ -373,7 +375,7 @@ def test_all_is_spent_before_the_first_step() -> None:
     spent = stability_spent(1.0, 1e-6, "replace-one", 5, True)
     assert spent_after(spent, 1) == (1.0, "stability")
     assert spent_after(spent, 0)[0] == 0
-    assert PrivacySpent.from_dict(spent.to_dict()) == spent
+    assert privacy_from_dict(asdict(spent)) == spent
 
 
 # -- algorithm 2 ---------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import spent_after
-from learners.records import CoverRelease, Release
+from learners.codec import release_from_dict, release_to_dict
+from learners.releases import CoverRelease
 from learners.selection import Cancelled, SelectionProgress
 from learners.threshold_learner import (
     Direction,
@@ -130,9 +131,9 @@ def test_a_run_finds_the_side_and_publishes_one_halfplane(direction: Direction) 
     assert record.diagnostics.empirical_error == pytest.approx(1 - model.score(points, labels))
     assert record.diagnostics.score == -round(3333 * record.diagnostics.empirical_error)
     assert (record.step, record.steps) == (1, 1)
-    again = Release.from_dict(json.loads(json.dumps(release.to_dict())))
+    again = release_from_dict(json.loads(json.dumps(release_to_dict(release))))
     assert again == release
-    text = str(release.to_dict())
+    text = str(release_to_dict(release))
     assert "3333" not in text
     assert "424242" not in text
     assert release.parameters == (("direction", None),)

@@ -22,7 +22,7 @@ from geodp_app.runs.stored_run import StoredRun
 from geodp_app.views.main_window import MainWindow
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic
-from learners.conic.release import ConicRelease
+from learners.releases import ConicRelease
 
 
 def round_shape(x: int, y: int, w: int, h: int) -> Shape:

@@ -17,7 +17,7 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs.stored_run import StoredRun
 from geodp_app.views.main_window import MainWindow
 from geometry.halfplane import Sheet
-from learners.records import CoverRelease
+from learners.releases import CoverRelease
 
 #: The right part of the square.
 TARGET = Drawing(256, (Shape(((100, 0), (256, 0), (256, 256), (100, 256))),))

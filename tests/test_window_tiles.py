@@ -21,7 +21,7 @@ from geodp_app.learned_file import read_learned
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.main_window import MainWindow
 from geometry.halfplane import HalfplaneLattice, Sheet
-from learners.records import MosaicRelease
+from learners.releases import MosaicRelease
 
 #: A triangle: edges through some tiles, others of one label.
 TARGET = Drawing(256, (Shape(((30, 40), (220, 60), (100, 230))),))

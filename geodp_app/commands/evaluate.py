@@ -14,7 +14,7 @@ from geodp_app import arguments
 from geodp_app.examples_csv import read_examples
 
 if TYPE_CHECKING:
-    from learners.records import Release
+    from learners.releases import Release
 
 _DESCRIPTION = """Compare a learned shape with labelled examples.
 
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _decided_by(release: Release | None) -> str:
     """What decides the labels: halfplanes, discs, ellipses or, without a release, polygons."""
-    from learners.conic.release import ConicRelease
+    from learners.releases import ConicRelease
 
     if release is None:
         return "polygons"

@@ -17,7 +17,7 @@ from geodp_app.tables.source import TableSource, columns_of, table_source
 from geometry.files import atomic_write
 
 if TYPE_CHECKING:
-    from learners.records import Release
+    from learners.releases import Release
 
 _DESCRIPTION = """Learn a shape from labelled examples under differential privacy.
 

@@ -14,7 +14,8 @@ from geodp_app.reports import records_text
 from geodp_app.version import __version__
 from geometry.geojson import feature_collection, write_geojson
 from geometry.grid import GridMap
-from learners.records import Release, StepRecord
+from learners.records import StepRecord
+from learners.releases import Release
 
 
 def export_release(path: str | os.PathLike[str], release: Release, frame: Frame) -> None:

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from geodp_app.document.work import RunSettings
 from geometry.halfplane import Halfplane, HalfplaneLattice
-from learners.records import Piece, Release, StepDiagnostics, StepRecord
+from learners.records import Piece, StepDiagnostics, StepRecord
+from learners.releases import Release
 from learners.scores import Score
 from learners.stability.vote_view import VoteView
 

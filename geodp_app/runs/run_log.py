@@ -23,17 +23,11 @@ from geodp_app.runs.stored_run import StoredRun
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic, conic_union
 from geometry.polygons import intersection_shape, union_shape
+from geometry.region import Region
 from geometry.tiling import Tile, mosaic_shape
 from learners.accounting import AccountName, PrivacySpent, spent_after
-from learners.records import (
-    MosaicRelease,
-    Piece,
-    Region,
-    Release,
-    StepRecord,
-    TileStep,
-    halfplanes_of,
-)
+from learners.records import Piece, StepRecord, TileStep, halfplanes_of
+from learners.releases import MosaicRelease, Release
 from learners.scores import Role, Score, mistakes_score, set_cover_score
 from learners.set_cover import default_steps, plan_budget
 from learners.stability.vote_view import VoteView

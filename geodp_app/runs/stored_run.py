@@ -23,22 +23,19 @@ from geodp_app.document.strict_files import (
 )
 from geodp_app.document.work import RunSettings
 from geodp_app.errors import InputError
-from geodp_app.reports import step_members
 from geodp_app.runs.mosaics import widest
-from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from geometry.halfplane import Halfplane, HalfplaneLattice
 from geometry.lift import Conic, ConicLattice
-from geometry.tiling import Tile
-from learners.conic.release import ConicRelease
-from learners.records import (
-    CoverRelease,
-    MosaicRelease,
-    Piece,
-    Release,
-    StepDiagnostics,
-    StepRecord,
-    StepRelease,
-    TileStep,
+from learners.codec import (
+    difference,
+    release_from_dict,
+    release_to_dict,
+    step_from_dict,
+    step_to_dict,
+    tile_from_dict,
 )
+from learners.records import StepDiagnostics, StepRecord, StepRelease, TileStep
+from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release
 
 Lattice = HalfplaneLattice | ConicLattice
 
@@ -88,7 +85,7 @@ class StoredRun:
             head["side"] = lattice.d
         lines: list[dict[str, Any]] = [head, *map(_record_line, self.records)]
         if self.release is not None:
-            lines.append({"kind": "release", "release": self.release.to_dict()})
+            lines.append({"kind": "release", "release": release_to_dict(self.release)})
         return [json.dumps(line, allow_nan=False) for line in lines]
 
     @classmethod
@@ -157,7 +154,7 @@ def _record_line(record: StepRecord) -> dict[str, Any]:
         "kind": "step",
         "step": record.step,
         "steps": record.steps,
-        **step_members(record.release),
+        **step_to_dict(record.release),
         "diagnostics": diagnostics,
     }
 
@@ -173,6 +170,10 @@ def _plain(value: Any, kind: Any) -> Any:
 def _read_head(data: dict[str, Any]) -> tuple[StoredRun, Lattice]:
     if data.get("kind") != "run":
         raise ValueError("is not the beginning of a run")
+    names = {"kind", "warning", "settings", "grid", "bits"}
+    odd = sorted(names - set(data)) or sorted(set(data) - names - {"side"})
+    if odd:
+        raise KeyError(odd[0])
     settings = data["settings"]
     if isinstance(settings, dict):
         settings = {"tiles": None, **settings}  # runs of schema 1 had no tiles
@@ -196,45 +197,15 @@ def _read_record(data: dict[str, Any], run: StoredRun, lattice: Lattice, number:
         raise ValueError(f"is step {step} of {steps} in place of step {number}")
     release: StepRelease | TileStep
     if run.settings.by_tiles:
-        release = _read_tile(data, run.grid, lattice)
+        assert isinstance(lattice, HalfplaneLattice)  # of a run over halfplanes
+        release = tile_from_dict(data, run.grid, lattice)
     else:
-        release = _read_step(data, lattice)
-    return StepRecord(step, steps, release, _read_diagnostics(data["diagnostics"]))
-
-
-def _read_step(data: dict[str, Any], lattice: Lattice) -> StepRelease:
-    threshold = data["threshold"]
-    if threshold is not None:
-        threshold = _whole(threshold, "threshold")
-    if isinstance(lattice, ConicLattice):
-        (parameters,) = data["conics"]
-        conic = lattice.conic(*(_whole(value, "a parameter") for value in parameters))
-        return StepRelease((conic,), threshold)
-    piece = _read_piece(data["piece"], lattice)
-    if len(piece) not in (1, 3):
-        raise ValueError(f"a piece of {len(piece)} halfplanes; it has one or three")
-    return StepRelease(piece, threshold)
-
-
-def _read_tile(data: dict[str, Any], grid: int, lattice: Lattice) -> TileStep:
-    x0, y0, x1, y1 = (_whole(edge, "box") for edge in data["box"])
-    inside = _whole(data["inside"], "inside")
-    if inside not in (0, 1):
-        raise ValueError(f"inside: {inside} is neither 0 nor 1")
-    piece = _read_piece(data["piece"], lattice)
-    if len(piece) > 3:
-        raise ValueError(f"a piece of {len(piece)} halfplanes; it has at most three")
-    step = TileStep(Tile(grid, x0, y0, x1, y1), piece, bool(inside))
-    if widest([step]) > lattice.d:
-        raise ValueError(f"box: {short(data['box'])} is larger than side = {lattice.d}")
-    return step
-
-
-def _read_piece(data: Any, lattice: Lattice) -> Piece:
-    assert isinstance(lattice, HalfplaneLattice)  # of a run over halfplanes
-    return tuple(
-        lattice.halfplane(Sheet[sheet], _whole(u, "u"), _whole(v, "v")) for sheet, u, v in data
-    )
+        release = step_from_dict(data, lattice)
+    record = StepRecord(step, steps, release, _read_diagnostics(data["diagnostics"]))
+    odd = difference(_record_line(record), data)
+    if odd is not None:
+        raise ValueError(f"{odd}: is missing, unknown or not as geodp writes it")
+    return record
 
 
 def _read_diagnostics(data: Any) -> StepDiagnostics:
@@ -257,7 +228,9 @@ def _number(value: Any, field: Any) -> Any:
 def _read_release(
     data: dict[str, Any], run: StoredRun, lattice: Lattice, records: list[StepRecord]
 ) -> Release:
-    release = Release.from_dict(_object(data["release"], "release"))
+    release = release_from_dict(data["release"])
+    if not isinstance(release, Release) or set(data) != {"kind", "release"}:
+        raise ValueError("the release is of another kind than the run")
     if isinstance(release, MosaicRelease) != run.settings.by_tiles or release.d != run.grid:
         raise ValueError("the release is of another kind than the run")
     if release.lattice != lattice:

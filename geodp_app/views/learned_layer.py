@@ -13,8 +13,9 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.palette import Palette
 from geodp_app.views.paths import cosmetic, shape_path, tinted
 from geometry.halfplane import Halfplane
+from geometry.region import Region
 from geometry.tiling import Tile
-from learners.records import Region, piece_shape
+from learners.records import piece_shape
 
 #: The flash: opacity from strong to resting, in frames of 33 ms.
 _FLASH = 0.6

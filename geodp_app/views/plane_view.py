@@ -26,8 +26,8 @@ from geodp_app.views.paths import cosmetic
 from geodp_app.views.plane_axes import PlaneAxis, aspect_ratio
 from geodp_app.views.votes_layer import VotesLayer
 from geometry.halfplane import Halfplane
+from geometry.region import Region
 from geometry.tiling import Tile
-from learners.records import Region
 from learners.stability.vote_view import VoteView
 
 #: Pixels within which something is hit.

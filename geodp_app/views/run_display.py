@@ -21,8 +21,9 @@ from geodp_app.plane.examples_picture import ExampleKinds
 from geodp_app.runs.protocol import Progressed, Shaded
 from geodp_app.runs.run_log import RunLog, StepFigures
 from geometry.halfplane import HalfplaneLattice
-from learners.conic.release import ConicRelease
-from learners.records import CoverRelease, Piece, Region, Release, halfplanes_of
+from geometry.region import Region
+from learners.records import Piece, halfplanes_of
+from learners.releases import ConicRelease, CoverRelease, Release
 
 if TYPE_CHECKING:
     from geodp_app.views.main_window import MainWindow

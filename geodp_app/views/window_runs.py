@@ -19,7 +19,7 @@ from geodp_app.runs.protocol import Job, Progressed, Shaded, Stepped
 from geodp_app.runs.run_log import RunLog, test_sample
 from geodp_app.workers.run_controller import RunController
 from learners.accounting import PrivacySpent
-from learners.records import Release
+from learners.releases import Release
 
 #: Pauses between steps, in seconds, from slow to fast.
 SPEEDS = (2.0, 1.0, 0.5, 0.2, 0.0)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -93,6 +93,9 @@ class FormulaRelease:
         None for a learner that is not private.
     """
 
+    #: In files (:mod:`learners.codec`).
+    kind: ClassVar[str] = "formula"
+
     learner: str
     role: Role
     d: int
@@ -127,53 +130,3 @@ class FormulaRelease:
         if columns.d != self.d:
             raise ValueError(f"X has {columns.d} columns, but the formula is over {self.d}")
         return columns
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form; :meth:`from_dict` reads it back."""
-        return {
-            "learner": self.learner,
-            "role": self.role,
-            "variables": self.d,
-            "literals": [None if a is None else [a.variable, a.negated] for a in self.literals],
-            "thresholds": list(self.thresholds),
-            "parameters": dict(self.parameters),
-            "privacy": None if self.privacy is None else self.privacy.to_dict(),
-        }
-
-    @staticmethod
-    def from_dict(data: dict[str, Any]) -> FormulaRelease:
-        """Read what :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        ValueError
-            If a member is missing or of the wrong kind.
-        """
-        try:
-            return _read(data)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"not a learned formula: {error!r}") from error
-
-
-def _read(data: dict[str, Any]) -> FormulaRelease:
-    role, d = data["role"], int(data["variables"])
-    if role not in ("disjunction", "conjunction"):
-        raise ValueError(f"unknown role {role!r}")
-    literals = tuple(
-        None if a is None else Literal(int(a[0]), bool(a[1])) for a in data["literals"]
-    )
-    if any(a is not None and not 0 <= a.variable < d for a in literals):
-        raise ValueError(f"a literal's variable lies outside 0..{d - 1}")
-    thresholds = tuple(int(b) for b in data["thresholds"])
-    if len(thresholds) not in (0, len(literals)):
-        raise ValueError("thresholds and literals differ in number")
-    privacy = data["privacy"]
-    return FormulaRelease(
-        learner=str(data["learner"]),
-        role=role,
-        d=d,
-        literals=literals,
-        thresholds=thresholds,
-        parameters=tuple(data["parameters"].items()),
-        privacy=None if privacy is None else PrivacySpent.from_dict(privacy),
-    )

@@ -34,7 +34,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -190,6 +190,9 @@ class ParityRelease:
         None for the learner that is not private.
     """
 
+    #: In files (:mod:`learners.codec`).
+    kind: ClassVar[str] = "parity"
+
     learner: str
     d: int
     parity: tuple[int, ...] | None
@@ -210,16 +213,6 @@ class ParityRelease:
             raise ValueError(f"rows must have {self.d} bits, got {rows.d}")
         vector = PackedBits.of(np.array([self.parity], dtype=np.bool_)).words[0]
         return rows.products(vector).astype(np.int64)
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        return {
-            "learner": self.learner,
-            "d": self.d,
-            "parity": None if self.parity is None else list(self.parity),
-            "parameters": dict(self.parameters),
-            "privacy": None if self.privacy is None else self.privacy.to_dict(),
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from geometry.grid_counts import GridCounts
 from geometry.lift import Conic, ConicKind, ConicLattice
 from learners.accounting import Neighbours, PrivacySpent
-from learners.conic.release import ConicRelease
 from learners.conic.selection import ConicSelection
 from learners.cover_estimator import CoverEstimator
 from learners.records import StepRecord
+from learners.releases import ConicRelease
 from learners.scores import Role
 from learners.selection import Watch
 

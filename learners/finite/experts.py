@@ -33,7 +33,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -206,19 +206,13 @@ class ExpertsRelease:
         Of all rounds.
     """
 
+    #: In files (:mod:`learners.codec`).
+    kind: ClassVar[str] = "experts"
+
     learner: str
     chosen: tuple[int, ...]
     parameters: tuple[tuple[str, Any], ...]
     privacy: PrivacySpent
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        return {
-            "learner": self.learner,
-            "chosen": list(self.chosen),
-            "parameters": dict(self.parameters),
-            "privacy": self.privacy.to_dict(),
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -118,21 +118,14 @@ class ErmRelease:
         None for a learner that is not private.
     """
 
+    #: In files (:mod:`learners.codec`).
+    kind: ClassVar[str] = "choice"
+
     learner: str
     index: int
     noisy_sums: tuple[int, ...] | None
     parameters: tuple[tuple[str, Any], ...]
     privacy: PrivacySpent | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        return {
-            "learner": self.learner,
-            "index": self.index,
-            "noisy_sums": None if self.noisy_sums is None else list(self.noisy_sums),
-            "parameters": dict(self.parameters),
-            "privacy": None if self.privacy is None else self.privacy.to_dict(),
-        }
 
 
 @dataclass(frozen=True, slots=True)

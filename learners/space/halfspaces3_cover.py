@@ -10,107 +10,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-from shapely.geometry.base import BaseGeometry
 
 from geometry.grid_counts import GridCounts
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from learners.accounting import Neighbours, PrivacySpent
 from learners.cover_estimator import CoverEstimator
 from learners.estimator import check_count
-from learners.records import (
-    Release,
-    StepRecord,
-    predict_pieces,
-    read_common,
-)
+from learners.records import StepRecord
+from learners.releases import SpaceRelease
 from learners.scores import Role
 from learners.selection import Sampler, Watch
 from learners.space.halfspaces3 import HalfspaceSelection3, SimplexSelection3
 
 Piece3 = tuple[Halfspace3, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SpaceRelease(Release):
-    """A union or an intersection of pieces in three dimensions.
-
-    Attributes
-    ----------
-    lattice : HalfspaceLattice3
-    role : {"disjunction", "conjunction"}
-    pieces : tuple of tuple of Halfspace3
-        One halfspace each, or four whose intersection is a simplex.
-    thresholds : tuple of int
-        The noisy counts, one a step.
-    """
-
-    lattice: HalfspaceLattice3
-    role: Role
-    pieces: tuple[Piece3, ...]
-    thresholds: tuple[int, ...]
-
-    @property
-    def d(self) -> int:
-        """Grid size."""
-        return self.lattice.d
-
-    def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Labels 0/1, shape (n,), of grid points, shape (n, 3), by exact side tests."""
-        return predict_pieces(self.role, self.pieces, points).astype(np.int64)
-
-    def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """Labels after the first piece, the second, and so on."""
-        for count in range(1, len(self.pieces) + 1):
-            yield predict_pieces(self.role, self.pieces[:count], points).astype(np.int64)
-
-    def shape(self) -> BaseGeometry:
-        """A body in space has no shape in the plane.
-
-        Raises
-        ------
-        ValueError
-            Always.
-        """
-        raise ValueError("a hypothesis in three dimensions has no shape in the plane")
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        return {
-            "learner": self.learner,
-            "role": self.role,
-            "grid": self.lattice.d,
-            "reach": self.lattice.reach,
-            "levels": self.lattice.levels,
-            "halfspaces": [[[*h.normal, h.level] for h in piece] for piece in self.pieces],
-            "thresholds": list(self.thresholds),
-        } | self.common_members()
-
-    @classmethod
-    def read(cls, data: dict[str, Any]) -> SpaceRelease:
-        """Read what :meth:`to_dict` wrote."""
-        lattice = HalfspaceLattice3(int(data["grid"]), int(data["reach"]), int(data["levels"]))
-        pieces = tuple(
-            tuple(Halfspace3((int(a), int(b), int(c)), int(t)) for a, b, c, t in piece)
-            for piece in data["halfspaces"]
-        )
-        if data["role"] not in ("disjunction", "conjunction"):
-            raise ValueError(f"unknown role {data['role']!r}")
-        if not all(lattice.holds(h) for piece in pieces for h in piece):
-            raise ValueError("a halfspace is not of the stated class")
-        if len(data["thresholds"]) != len(pieces):
-            raise ValueError("thresholds and pieces differ in number")
-        return cls(
-            **read_common(data),
-            lattice=lattice,
-            role=data["role"],
-            pieces=pieces,
-            thresholds=tuple(int(b) for b in data["thresholds"]),
-        )
 
 
 class SpaceCover(CoverEstimator):

@@ -37,7 +37,8 @@ from learners.accounting import Relation
 from learners.estimator import Estimator, check_count
 from learners.greedy import GreedyUnionLearner
 from learners.randomness import RandomSource, below, open_source
-from learners.records import CoverRelease, StepRecord, StepRelease
+from learners.records import StepRecord, StepRelease
+from learners.releases import CoverRelease
 from learners.scores import Role, mistakes_score
 from learners.selection import Selected, SelectionProgress, Watch
 from learners.set_cover import Cover

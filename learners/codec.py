@@ -1,0 +1,514 @@
+"""Releases as JSON: the one place where they are written and read.
+
+Every release says its ``kind`` and the ``version`` of its form, then what a release of that kind
+holds, and nothing else (docs/privacy.md, lemma 6).  Reading is strict: what the writer would not have written, a member too
+many or too few, a 4.9 or a true where a whole number stands, a halfplane off its lattice, is a
+ValueError and never another hypothesis.  Each reader checks what it takes; then the release is
+written again and must be what was read, so that no member can be overlooked.
+
+Version 1, written by geodp 0.1.0, had neither ``kind`` nor ``version``; it is brought into the
+present form first.
+
+The steps of a run have the same form in records and sessions (:func:`step_to_dict`).
+"""
+
+from __future__ import annotations
+
+import reprlib
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, get_args
+
+from geometry.halfplane import HalfplaneLattice, Sheet
+from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
+from geometry.lift import Conic, ConicLattice
+from geometry.tiling import Tile
+from learners.accounting import AccountName, PrivacySpent, Relation
+from learners.records import Piece, StepRelease, TileStep
+from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release, SpaceRelease
+from learners.scores import Role
+
+if TYPE_CHECKING:
+    from learners.boolean.conjunction_records import FormulaRelease
+    from learners.boolean.parity import ParityRelease
+    from learners.finite.experts import ExpertsRelease
+    from learners.finite.private_erm import ErmRelease
+
+    AnyRelease: TypeAlias = Release | FormulaRelease | ParityRelease | ErmRelease | ExpertsRelease
+
+#: Of the form that is written.
+VERSION = 2
+
+Lattice = HalfplaneLattice | ConicLattice
+
+#: What every release writes besides the members of its kind.
+_COMMON = ("kind", "version", "learner", "parameters", "privacy")
+
+_FAULTS = (KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
+
+
+class _Form(NamedTuple):
+    """How releases of one kind are written and read, without the members that all have."""
+
+    write: Callable[[Any], dict[str, Any]]
+    read: Callable[[dict[str, Any], dict[str, Any]], Any]
+
+
+def release_to_dict(release: AnyRelease) -> dict[str, Any]:
+    """A release as a JSON-ready object; :func:`release_from_dict` reads it back.
+
+    Examples
+    --------
+    >>> from learners import ThresholdLearner
+    >>> model = ThresholdLearner(grid=4, seed=0).fit([[0, 1], [3, 1]] * 20, [0, 1] * 20)
+    >>> data = release_to_dict(model.release_)
+    >>> data["kind"], data["version"], len(data["pieces"])
+    ('cover', 2, 1)
+    >>> release_from_dict(data) == model.release_
+    True
+    """
+    return {
+        "kind": release.kind,
+        "version": VERSION,
+        "learner": release.learner,
+        **_FORMS[release.kind].write(release),
+        "parameters": dict(release.parameters),
+        "privacy": None if release.privacy is None else asdict(release.privacy),
+    }
+
+
+def release_from_dict(data: Any) -> AnyRelease:
+    """Read what :func:`release_to_dict` wrote, or geodp 0.1.0.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else; the message names the member.
+    """
+    if not isinstance(data, dict):
+        raise ValueError(f"a release must be an object, not {_short(data)}")
+    try:
+        data = _upgraded(data)
+        kind, version = data["kind"], _whole(data["version"], "version")
+        if version > VERSION:
+            raise ValueError(
+                f"its form is of version {version}, written by a newer geodp; this one reads up to "
+                f"version {VERSION}: update geodp to open it"
+            )
+        if version != VERSION or not isinstance(kind, str) or kind not in _FORMS:
+            raise ValueError(f"kind {_short(kind)}, version {version} is not known")
+        privacy = data["privacy"]
+        common = {
+            "learner": _text(data["learner"], "learner"),
+            "parameters": tuple(_read_parameters(data["parameters"]).items()),
+            "privacy": None if privacy is None else privacy_from_dict(privacy),
+        }
+        release: AnyRelease = _FORMS[kind].read(data, common)
+        odd = difference(release_to_dict(release), data)
+    except _FAULTS as error:
+        if isinstance(error, KeyError):
+            raise ValueError(
+                f"not a learned hypothesis: {_short(error.args[0])} is missing"
+            ) from None
+        raise ValueError(f"not a learned hypothesis: {error!r}") from error
+    if odd is not None:
+        raise ValueError(f"{odd}: is missing, unknown or not as geodp writes it")
+    return release
+
+
+def privacy_from_dict(data: Any) -> PrivacySpent:
+    """Read a privacy statement, the fields of :class:`PrivacySpent` by their names.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else.
+    """
+    names = [field.name for field in fields(PrivacySpent)]
+    if not isinstance(data, dict) or set(data) != set(names):
+        # without names of others: a hostile file's may hold anything
+        raise ValueError(f"not a privacy statement: its members must be {', '.join(names)}")
+    numbers = [data[n] for n in names if n not in ("neighbours", "account", "private", "steps")]
+    if not (
+        data["neighbours"] in get_args(Relation)
+        and data["account"] in get_args(AccountName)
+        and type(data["private"]) is bool
+        and type(data["steps"]) is int
+        and data["steps"] >= 0
+        and all(type(n) in (int, float) and 0 <= n <= sys.float_info.max for n in numbers)
+        and data["delta"] < 1
+    ):
+        raise ValueError("not a privacy statement: a member has a value that it cannot have")
+    return PrivacySpent(**data)
+
+
+def step_to_dict(step: StepRelease | TileStep) -> dict[str, Any]:
+    """What one step publishes, JSON-ready."""
+    if isinstance(step, TileStep):
+        return _write_tile(step)
+    conics = [list(one.parameters) for one in step.piece if isinstance(one, Conic)]
+    if conics:
+        return {"conics": conics, "threshold": step.threshold}
+    return {"piece": _write_piece(step.halfplanes), "threshold": step.threshold}
+
+
+def step_from_dict(data: dict[str, Any], lattice: Lattice) -> StepRelease:
+    """Read what :func:`step_to_dict` wrote of a cover's step; other members are not looked at.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError
+        If it is anything else.
+    """
+    threshold = data["threshold"]
+    if threshold is not None:
+        threshold = _whole(threshold, "threshold")
+    if isinstance(lattice, ConicLattice):
+        (parameters,) = data["conics"]
+        return StepRelease((_read_conic(parameters, lattice),), threshold)
+    piece = _read_piece(data["piece"], lattice)
+    if len(piece) not in (1, 3):
+        raise ValueError(f"a piece of {len(piece)} halfplanes; it has one or three")
+    return StepRelease(piece, threshold)
+
+
+def tile_from_dict(data: dict[str, Any], d: int, lattice: HalfplaneLattice) -> TileStep:
+    """Read what :func:`step_to_dict` wrote of a tile; other members are not looked at.
+
+    Parameters
+    ----------
+    data : dict
+    d : int
+        Grid size.
+    lattice : HalfplaneLattice
+        Of the tiles' own frames.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError
+        If it is anything else.
+    """
+    x0, y0, x1, y1 = (_whole(edge, "box") for edge in data["box"])
+    inside = _whole(data["inside"], "inside")
+    piece = _read_piece(data["piece"], lattice)
+    if inside not in (0, 1):
+        raise ValueError(f"inside: {inside} is neither 0 nor 1")
+    if len(piece) > 3:
+        raise ValueError(f"a piece of {len(piece)} halfplanes; it has at most three")
+    tile = Tile(d, x0, y0, x1, y1)
+    if max(x1 - x0, y1 - y0) > lattice.d:
+        raise ValueError(f"box: {_short(data['box'])} is larger than side = {lattice.d}")
+    return TileStep(tile, piece, bool(inside))
+
+
+# -- kinds ---------------------------------------------------------------------------------
+
+
+def _write_cover(release: CoverRelease) -> dict[str, Any]:
+    return {
+        "role": release.role,
+        "grid": release.lattice.d,
+        "measure": release.lattice.measure,
+        "bits": release.lattice.bits,
+        "pieces": [_write_piece(piece) for piece in release.pieces],
+        "thresholds": list(release.thresholds),
+    }
+
+
+def _read_cover(data: dict[str, Any], common: dict[str, Any]) -> CoverRelease:
+    lattice = _read_lattice(data, "grid")
+    pieces = tuple(_read_piece(piece, lattice) for piece in data["pieces"])
+    if {len(piece) for piece in pieces} not in (set(), {1}, {3}):
+        raise ValueError("pieces: each has one halfplane or three, and all have as many")
+    thresholds = _read_thresholds(data, len(pieces))
+    return CoverRelease(
+        **common, lattice=lattice, role=_read_role(data), pieces=pieces, thresholds=thresholds
+    )
+
+
+def _write_mosaic(release: MosaicRelease) -> dict[str, Any]:
+    return {
+        "grid": release.d,
+        "measure": release.lattice.measure,
+        "bits": release.lattice.bits,
+        "side": release.lattice.d,
+        "tiles": [_write_tile(step) for step in release.tiles],
+    }
+
+
+def _read_mosaic(data: dict[str, Any], common: dict[str, Any]) -> MosaicRelease:
+    d, lattice = _whole(data["grid"], "grid"), _read_lattice(data, "side")
+    tiles = tuple(tile_from_dict(part, d, lattice) for part in data["tiles"])
+    release = MosaicRelease(**common, lattice=lattice, tiles=tiles)
+    release.index()  # refuses tiles that overlap or leave a gap
+    return release
+
+
+def _write_conics(release: ConicRelease) -> dict[str, Any]:
+    return {
+        "shape": release.lattice.kind,
+        "grid": release.lattice.d,
+        "bits": release.lattice.bits,
+        "conics": [list(conic.parameters) for conic in release.conics],
+        "thresholds": list(release.thresholds),
+    }
+
+
+def _read_conics(data: dict[str, Any], common: dict[str, Any]) -> ConicRelease:
+    shape = data["shape"]
+    if shape not in ("disc", "ellipse"):
+        raise ValueError(f"shape: {_short(shape)} is neither 'disc' nor 'ellipse'")
+    lattice = ConicLattice(_whole(data["grid"], "grid"), shape, _bits(data))
+    conics = tuple(_read_conic(parameters, lattice) for parameters in data["conics"])
+    thresholds = _read_thresholds(data, len(conics))
+    return ConicRelease(**common, lattice=lattice, conics=conics, thresholds=thresholds)
+
+
+def _write_space(release: SpaceRelease) -> dict[str, Any]:
+    return {
+        "role": release.role,
+        "grid": release.lattice.d,
+        "reach": release.lattice.reach,
+        "levels": release.lattice.levels,
+        "halfspaces": [[[*h.normal, h.level] for h in piece] for piece in release.pieces],
+        "thresholds": list(release.thresholds),
+    }
+
+
+def _read_space(data: dict[str, Any], common: dict[str, Any]) -> SpaceRelease:
+    lattice = HalfspaceLattice3(
+        _whole(data["grid"], "grid"),
+        _whole(data["reach"], "reach"),
+        _whole(data["levels"], "levels"),
+    )
+    pieces = tuple(
+        tuple(_read_halfspace(entries, lattice) for entries in piece)
+        for piece in data["halfspaces"]
+    )
+    if {len(piece) for piece in pieces} not in (set(), {1}, {4}):
+        raise ValueError("halfspaces: each piece has one or four, and all have as many")
+    thresholds = _read_thresholds(data, len(pieces))
+    return SpaceRelease(
+        **common, lattice=lattice, role=_read_role(data), pieces=pieces, thresholds=thresholds
+    )
+
+
+def _write_formula(release: FormulaRelease) -> dict[str, Any]:
+    return {
+        "role": release.role,
+        "variables": release.d,
+        "literals": [None if a is None else [a.variable, a.negated] for a in release.literals],
+        "thresholds": list(release.thresholds),
+    }
+
+
+def _read_formula(data: dict[str, Any], common: dict[str, Any]) -> FormulaRelease:
+    from learners.boolean.conjunction_records import FormulaRelease
+    from learners.boolean.literals import Literal as BooleanLiteral
+
+    d = _whole(data["variables"], "variables")
+
+    def literal(entry: Any) -> BooleanLiteral | None:
+        if entry is None:
+            return None
+        variable, negated = entry
+        if not 0 <= _whole(variable, "literals") < d or type(negated) is not bool:
+            raise ValueError(f"literals: {_short(entry)} is no literal of {d} variables")
+        return BooleanLiteral(variable, negated)
+
+    literals = tuple(literal(entry) for entry in data["literals"])
+    thresholds = _read_thresholds(data, len(literals))
+    return FormulaRelease(
+        **common, role=_read_role(data), d=d, literals=literals, thresholds=thresholds
+    )
+
+
+def _write_parity(release: ParityRelease) -> dict[str, Any]:
+    return {"d": release.d, "parity": None if release.parity is None else list(release.parity)}
+
+
+def _read_parity(data: dict[str, Any], common: dict[str, Any]) -> ParityRelease:
+    from learners.boolean.parity import ParityRelease
+
+    d, bits = _whole(data["d"], "d"), data["parity"]
+    if bits is not None:
+        bits = tuple(_whole(bit, "parity") for bit in bits)
+        if len(bits) != d or not set(bits) <= {0, 1}:
+            raise ValueError(f"parity: must have {d} bits, each 0 or 1")
+    return ParityRelease(**common, d=d, parity=bits)
+
+
+def _write_choice(release: ErmRelease) -> dict[str, Any]:
+    sums = release.noisy_sums
+    return {"index": release.index, "noisy_sums": None if sums is None else list(sums)}
+
+
+def _read_choice(data: dict[str, Any], common: dict[str, Any]) -> ErmRelease:
+    from learners.finite.private_erm import ErmRelease
+
+    index, sums = _whole(data["index"], "index"), data["noisy_sums"]
+    if sums is not None:
+        sums = tuple(_whole(total, "noisy_sums") for total in sums)
+    if index < 0 or (sums is not None and index >= len(sums)):
+        raise ValueError(f"index: {index} is not in the list of hypotheses")
+    return ErmRelease(**common, index=index, noisy_sums=sums)
+
+
+def _write_experts(release: ExpertsRelease) -> dict[str, Any]:
+    return {"chosen": list(release.chosen)}
+
+
+def _read_experts(data: dict[str, Any], common: dict[str, Any]) -> ExpertsRelease:
+    from learners.finite.experts import ExpertsRelease
+
+    if common["privacy"] is None:
+        raise ValueError("privacy: experts have a statement")
+    chosen = tuple(_whole(expert, "chosen") for expert in data["chosen"])
+    if any(expert < 0 for expert in chosen):
+        raise ValueError("chosen: an expert's number is negative")
+    return ExpertsRelease(**common, chosen=chosen)
+
+
+_FORMS: dict[str, _Form] = {
+    "cover": _Form(_write_cover, _read_cover),
+    "tiles": _Form(_write_mosaic, _read_mosaic),
+    "conics": _Form(_write_conics, _read_conics),
+    "space": _Form(_write_space, _read_space),
+    "formula": _Form(_write_formula, _read_formula),
+    "parity": _Form(_write_parity, _read_parity),
+    "choice": _Form(_write_choice, _read_choice),
+    "experts": _Form(_write_experts, _read_experts),
+}
+
+
+# -- version 1 -----------------------------------------------------------------------------
+
+#: Of version 1, a member that only releases of one kind have.
+_MARKS = {
+    "conics": "conics", "halfspaces": "space", "tiles": "tiles", "pieces": "cover",
+    "literals": "formula", "parity": "parity", "chosen": "experts", "index": "choice",
+}  # fmt: skip
+
+
+def _upgraded(data: dict[str, Any]) -> dict[str, Any]:
+    """The same in the present form, if it is of version 1."""
+    if "version" in data:
+        return data
+    kind = next((kind for mark, kind in _MARKS.items() if mark in data), None)
+    if kind is None:
+        raise ValueError("not a learned hypothesis: no kind is stated")
+    members = dict(data)
+    # version 1 called the shape of conics their kind
+    if kind == "conics" and members.get("kind") != kind:
+        members["shape"] = members.pop("kind")
+    elif "kind" in members:
+        raise ValueError("not a learned hypothesis: 'version' is missing")
+    return {"kind": kind, "version": VERSION, **members}
+
+
+# -- parts ---------------------------------------------------------------------------------
+
+
+def _write_piece(piece: Piece) -> list[list[Any]]:
+    return [[h.sheet.name, h.u, h.v] for h in piece]
+
+
+def _read_piece(data: Any, lattice: HalfplaneLattice) -> Piece:
+    if not isinstance(data, list):
+        raise ValueError(f"piece: must be a list of halfplanes, not {_short(data)}")
+    return tuple(
+        lattice.halfplane(Sheet[_text(sheet, "sheet")], _whole(u, "u"), _whole(v, "v"))
+        for sheet, u, v in data
+    )
+
+
+def _write_tile(step: TileStep) -> dict[str, Any]:
+    tile = step.tile
+    return {
+        "box": [tile.x0, tile.y0, tile.x1, tile.y1],
+        "inside": int(step.inside),
+        "piece": _write_piece(step.piece),
+    }
+
+
+def _read_conic(parameters: Any, lattice: ConicLattice) -> Conic:
+    return lattice.conic(*(_whole(value, "conics") for value in parameters))
+
+
+def _read_halfspace(entries: Any, lattice: HalfspaceLattice3) -> Halfspace3:
+    a, b, c, level = (_whole(value, "halfspaces") for value in entries)
+    halfspace = Halfspace3((a, b, c), level)
+    if not lattice.holds(halfspace):
+        raise ValueError(f"halfspaces: {_short(entries)} is not of the stated class")
+    return halfspace
+
+
+def _read_lattice(data: dict[str, Any], size: str) -> HalfplaneLattice:
+    return HalfplaneLattice(_whole(data[size], size), data["measure"], _bits(data))
+
+
+def _bits(data: dict[str, Any]) -> int:
+    bits = _whole(data["bits"], "bits")
+    if bits < 0:  # which would mean the finest
+        raise ValueError(f"bits: {bits} is negative")
+    return bits
+
+
+def _read_role(data: dict[str, Any]) -> Role:
+    role: Role | Any = data["role"]
+    if role not in get_args(Role):
+        raise ValueError(f"role: {_short(role)} is not known")
+    return role
+
+
+def _read_thresholds(data: dict[str, Any], pieces: int) -> tuple[int, ...]:
+    thresholds = tuple(_whole(b, "thresholds") for b in data["thresholds"])
+    if len(thresholds) not in (0, pieces):
+        raise ValueError("thresholds and pieces differ in number")
+    return thresholds
+
+
+def _read_parameters(data: Any) -> dict[str, Any]:
+    plain = (type(None), bool, int, float, str)
+    if not isinstance(data, dict) or not all(isinstance(v, plain) for v in data.values()):
+        raise ValueError("parameters: must be an object of plain values")
+    return data
+
+
+def _whole(value: Any, what: str) -> int:
+    if type(value) is not int:
+        raise ValueError(f"{what}: {_short(value)} is not a whole number")
+    return value
+
+
+def _text(value: Any, what: str) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{what}: {_short(value)} is not a text")
+    return value
+
+
+def difference(written: Any, read: Any, path: str = "") -> str | None:
+    """Where two JSON values differ, 1 and 1.0 being different, as a path; None if nowhere."""
+    if type(written) is not type(read):
+        return path
+    if isinstance(written, dict):
+        for name in sorted(set(written) | set(read)):
+            if name not in written or name not in read:
+                # a hostile file's name may hold anything
+                return ".".join(filter(None, (path, _short(name))))
+            below = difference(written[name], read[name], f"{path}.{name}".lstrip("."))
+            if below is not None:
+                return below
+        return None
+    if isinstance(written, list):
+        if len(written) != len(read):
+            return path
+        pairs = zip(written, read, strict=True)
+        return next((p for a, b in pairs if (p := difference(a, b, path)) is not None), None)
+    return None if written == read else path
+
+
+def _short(value: Any) -> str:
+    """A value for a message: one short line, however large it is."""
+    return reprlib.repr(value)

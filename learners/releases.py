@@ -1,0 +1,252 @@
+"""What may be published of a run: a hypothesis in the plane or in space, and what it has spent.
+
+A :class:`Release` holds what is differentially private under the stated account, and nothing
+else: no number of examples, no seed, no error.  Why it may be published: docs/privacy.md, lemma 6.
+Its form in files: :mod:`learners.codec`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from shapely.geometry.base import BaseGeometry
+
+from geometry.halfplane import HalfplaneLattice
+from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
+from geometry.lift import Conic, ConicLattice, conic_union
+from geometry.polygons import intersection_shape, union_shape
+from geometry.tiling import TileIndex, mosaic_shape
+from learners.accounting import PrivacySpent
+from learners.records import Piece, TileStep, predict_pieces
+from learners.scores import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Release(ABC):
+    """A finished hypothesis with its privacy statement: all that may be published.
+
+    Attributes
+    ----------
+    learner : str
+        Name of the learner.
+    lattice : HalfplaneLattice, ConicLattice or HalfspaceLattice3
+        The class of the halfplanes, discs, ellipses or halfspaces; in a mosaic, of every tile's
+        own frame.
+    parameters : tuple of (str, value)
+        Public parameters of the run, in order.
+    privacy : PrivacySpent or None
+        None for a learner that is not private.
+    """
+
+    #: Its kind in files.
+    kind: ClassVar[str]
+
+    learner: str
+    lattice: HalfplaneLattice | ConicLattice | HalfspaceLattice3
+    parameters: tuple[tuple[str, Any], ...]
+    privacy: PrivacySpent | None
+
+    @property
+    @abstractmethod
+    def d(self) -> int:
+        """Grid size: points have integer coordinates in 0..d."""
+
+    @abstractmethod
+    def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
+
+    @abstractmethod
+    def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Labels as :meth:`predict` after the first step, the second, and so on."""
+
+    @abstractmethod
+    def shape(self) -> BaseGeometry:
+        """The hypothesis as a valid polygonal shapely geometry in grid units."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoverRelease(Release):
+    """A union of pieces, or their intersection.
+
+    Attributes
+    ----------
+    role : {"disjunction", "conjunction"}
+        Union of the pieces, or their intersection.
+    pieces : tuple of tuple of Halfplane
+    thresholds : tuple of int
+        The noisy counts, one a step.
+    """
+
+    kind: ClassVar[str] = "cover"
+
+    lattice: HalfplaneLattice
+    role: Role
+    pieces: tuple[Piece, ...]
+    thresholds: tuple[int, ...]
+
+    @property
+    def d(self) -> int:
+        """Grid size."""
+        return self.lattice.d
+
+    def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
+        return predict_pieces(self.role, self.pieces, points).astype(np.int64)
+
+    def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Labels after the first piece, the second, and so on."""
+        for count in range(1, len(self.pieces) + 1):
+            yield predict_pieces(self.role, self.pieces[:count], points).astype(np.int64)
+
+    def shape(self) -> BaseGeometry:
+        """The hypothesis as a valid polygonal shapely geometry in grid units."""
+        if self.role == "disjunction":
+            return union_shape(self.pieces, self.d)
+        return intersection_shape(tuple(h for piece in self.pieces for h in piece), self.d)
+
+
+@dataclass(frozen=True, slots=True)
+class MosaicRelease(Release):
+    """Tiles that divide the square, each labelled by a piece of its own.
+
+    Attributes
+    ----------
+    tiles : tuple of TileStep
+        In the order in which they were learned; together they hold every grid point once.
+    """
+
+    kind: ClassVar[str] = "tiles"
+
+    lattice: HalfplaneLattice
+    tiles: tuple[TileStep, ...]
+
+    @property
+    def d(self) -> int:
+        """Grid size."""
+        return self.tiles[0].tile.d
+
+    def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
+        labels = np.zeros(len(points), dtype=np.int64)
+        for step, rows in zip(self.tiles, self.index().groups(points), strict=True):
+            if len(rows):
+                labels[rows] = step.predict(points[rows])
+        return labels
+
+    def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Labels after the first tile, the second, and so on; 0 in tiles still to come."""
+        labels = np.zeros(len(points), dtype=np.int64)
+        for step, rows in zip(self.tiles, self.index().groups(points), strict=True):
+            labels[rows] = step.predict(points[rows])
+            yield labels.copy()
+
+    def index(self) -> TileIndex:
+        """Which tile holds a grid point.
+
+        Raises
+        ------
+        ValueError
+            If the tiles do not hold every grid point exactly once.
+        """
+        return TileIndex.of([step.tile for step in self.tiles])
+
+    def shape(self) -> BaseGeometry:
+        """The hypothesis as a valid polygonal shapely geometry in grid units."""
+        return mosaic_shape(step.shape() for step in self.tiles)
+
+
+@dataclass(frozen=True, slots=True)
+class ConicRelease(Release):
+    """A union of discs or of ellipses.
+
+    Attributes
+    ----------
+    lattice : ConicLattice
+    conics : tuple of Conic
+        One a step.
+    thresholds : tuple of int
+        The noisy counts, one a step.
+    """
+
+    kind: ClassVar[str] = "conics"
+
+    lattice: ConicLattice
+    conics: tuple[Conic, ...]
+    thresholds: tuple[int, ...]
+
+    @property
+    def d(self) -> int:
+        """Grid size."""
+        return self.lattice.d
+
+    def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact tests."""
+        return self._predict(len(self.conics), points)
+
+    def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Labels after the first piece, the second, and so on."""
+        for count in range(1, len(self.conics) + 1):
+            yield self._predict(count, points)
+
+    def _predict(self, count: int, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        pieces = tuple((conic,) for conic in self.conics[:count])
+        return predict_pieces("disjunction", pieces, points).astype(np.int64)
+
+    def shape(self) -> BaseGeometry:
+        """The hypothesis as a valid polygonal shapely geometry in grid units.
+
+        Arcs are drawn as chords, none farther than 1/64 of a grid unit from its arc
+        (:data:`geometry.lift.CHORD_ERROR`).
+        """
+        return conic_union(self.conics)
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceRelease(Release):
+    """A union or an intersection of pieces in three dimensions.
+
+    Attributes
+    ----------
+    lattice : HalfspaceLattice3
+    role : {"disjunction", "conjunction"}
+    pieces : tuple of tuple of Halfspace3
+        One halfspace each, or four whose intersection is a simplex.
+    thresholds : tuple of int
+        The noisy counts, one a step.
+    """
+
+    kind: ClassVar[str] = "space"
+
+    lattice: HalfspaceLattice3
+    role: Role
+    pieces: tuple[tuple[Halfspace3, ...], ...]
+    thresholds: tuple[int, ...]
+
+    @property
+    def d(self) -> int:
+        """Grid size."""
+        return self.lattice.d
+
+    def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Labels 0/1, shape (n,), of grid points, shape (n, 3), by exact side tests."""
+        return predict_pieces(self.role, self.pieces, points).astype(np.int64)
+
+    def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Labels after the first piece, the second, and so on."""
+        for count in range(1, len(self.pieces) + 1):
+            yield predict_pieces(self.role, self.pieces[:count], points).astype(np.int64)
+
+    def shape(self) -> BaseGeometry:
+        """A body in space has no shape in the plane.
+
+        Raises
+        ------
+        ValueError
+            Always.
+        """
+        raise ValueError("a hypothesis in three dimensions has no shape in the plane")
