@@ -1,10 +1,11 @@
 """Releases as JSON: the one place where they are written and read.
 
 Every release says its ``kind`` and the ``version`` of its form, then what a release of that kind
-holds, and nothing else (docs/privacy.md, lemma 6).  Reading is strict: what the writer would not have written, a member too
-many or too few, a 4.9 or a true where a whole number stands, a halfplane off its lattice, is a
-ValueError and never another hypothesis.  Each reader checks what it takes; then the release is
-written again and must be what was read, so that no member can be overlooked.
+holds, and nothing else (docs/privacy.md, lemma 6).  Reading is strict: what the writer would not
+have written, a member too many or too few, a 4.9 or a true where a whole number stands, a
+halfplane off its lattice, is a ValueError and never another hypothesis.  Each reader checks what
+it takes; then the release is written again and must be what was read, so that no member can be
+overlooked.
 
 Version 1, written by geodp 0.1.0, had neither ``kind`` nor ``version``; it is brought into the
 present form first.
