@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from geodp_app.document.charges import Charge
 from geodp_app.document.strict_files import short
 from geodp_app.document.work import LEARNERS, RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -121,6 +122,17 @@ def check_examples(examples: Examples) -> None:
         raise InputError("a label is neither 0 nor 1")
 
 
+def check_charges(charges: tuple[Charge, ...]) -> None:
+    """Refuse charges that no run can have made."""
+    for charge in charges:
+        for name, value, most in (("epsilon", charge.epsilon, 1e300), ("delta", charge.delta, 1.0)):
+            if not (_number(value) and 0 <= value <= most):
+                raise InputError(f"{name} {short(value)} of a run is no privacy parameter")
+        _check_choice("neighbours", charge.neighbours, get_args(Neighbours))
+        if not isinstance(charge.finished, bool):
+            raise InputError(f"finished: {short(charge.finished)} is neither true nor false")
+
+
 def check_change(before: Work, after: Work) -> None:
     """Check what differs between two states, of which the first is known to be right."""
     if after.name != before.name:
@@ -136,6 +148,8 @@ def check_change(before: Work, after: Work) -> None:
         if after.examples.frame != after.frame:
             raise ValueError(f"examples in {after.examples.frame}, drawing in {after.frame}")
         check_examples(after.examples)
+    if after.spent is not before.spent:
+        check_charges(after.spent)
 
 
 def _check_shape(shape: Shape, grid: int) -> None:
