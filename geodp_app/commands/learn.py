@@ -208,7 +208,7 @@ def _read(options: argparse.Namespace) -> Examples | TableCounts:
     source: TableSource = options.table
     person, quiet = options.id, options.quiet
     found = read_counts(source, columns=options.columns, person=person, **frame, quiet=quiet)
-    if not (found.counts.positives and found.counts.negatives):
+    if (found.counts.positives > 0) != (found.counts.negatives > 0):
         _warn_of_label(source.name, int(found.counts.positives > 0))
     return found
 
