@@ -111,11 +111,13 @@ def check_crossings(drawing: Drawing) -> None:
 
 
 def check_examples(examples: Examples) -> None:
-    """Refuse examples that are no labelled grid points, or none at all."""
+    """Refuse examples that are no labelled grid points; there may be none of them."""
     points, labels, d = examples.points, examples.labels, examples.frame.d
     n = len(labels)
-    if n == 0 or points.shape != (n, 2) or labels.shape != (n,):
+    if points.shape != (n, 2) or labels.shape != (n,):
         raise InputError(f"shapes {points.shape} and {labels.shape} are no labelled points")
+    if not n:
+        return
     if int(points.min()) < 0 or int(points.max()) > d:
         raise InputError(f"an example is off the grid 0..{d}")
     if not np.isin(labels, (0, 1)).all():
