@@ -82,10 +82,10 @@ def split_text(name: str, text: str) -> Table:
     Raises
     ------
     InputError
-        If there is no usable header, or there are no rows.
+        If there is no usable header.
     """
     if not text.strip():
-        raise InputError(f"{name}: the file is empty; it needs a header x,y,label and rows")
+        raise InputError(f"{name}: the file is empty; it needs a header x,y,label")
     member: dict[str, Any] = {}
     line, start = 0, 0
     while start < len(text):
@@ -98,10 +98,7 @@ def split_text(name: str, text: str) -> Table:
         elif content.strip() and not content.startswith("#"):
             header = _read_header(name, line, content)
             columns = _choose_columns(name, header)
-            body = text[start:].rstrip()
-            if not body:
-                raise InputError(f"{name}: has a header but no rows")
-            return Table(member, header, columns, body, line)
+            return Table(member, header, columns, text[start:].rstrip(), line)
     raise InputError(f"{name}: has no header; the first line must name x,y,label")
 
 

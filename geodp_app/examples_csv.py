@@ -76,6 +76,10 @@ class Examples:
     frame: Frame
 
 
+class BoundsNeededError(InputError):
+    """Examples are in degrees, and nothing says on which public bounds: ask for them."""
+
+
 def format_examples(examples: Examples) -> str:
     """The CSV text of examples, with its frame in the first line."""
     member: dict[str, Any] = {"grid": examples.frame.d}
@@ -113,8 +117,9 @@ def read_examples(
     Raises
     ------
     InputError
-        If the file cannot be read, has no rows, or a row is wrong; the message names the file,
-        the row (from 1, and its line in the file) and the column.
+        If the file cannot be read, has no header, or a row is wrong; the message names the file,
+        the row (from 1, and its line in the file) and the column.  A header without rows is a
+        sample of no examples: it is the neighbour of every sample of one.
     """
     name = os.fspath(path)
     table = split_text(name, load_text(name))
@@ -158,7 +163,7 @@ def settle_frame(
     spare = fallback or Frame(DEFAULT_GRID)
     frame = Frame(grid or own_grid or spare.d, bounds or own_bounds or spare.bounds)
     if not on_grid and frame.bounds is None:
-        raise InputError(
+        raise BoundsNeededError(
             f"{name}: columns lon,lat need public bounds: give --bounds W,S,E,N "
             "(they are never taken from the data)"
         )
@@ -184,6 +189,8 @@ def _member_frame(name: str, member: dict[str, Any]) -> tuple[int | None, Bounds
 
 def _parse(table: Table) -> NDArray[np.float64] | None:
     """The wanted columns, shape (n, 3), or None if some row cannot be read."""
+    if not table.body:  # loadtxt warns of it
+        return np.empty((0, 3))
     lines: Iterator[str] = io.StringIO(table.body)
     places = list(table.places)
     try:
@@ -211,6 +218,8 @@ def _pick(table: Table) -> Iterator[str]:
 
 def _valid(numbers: NDArray[np.float64], limits: Limits, *, whole: bool) -> bool:
     """Whether all rows are right, decided column by column to spare memory."""
+    if not len(numbers):
+        return True
     for column, (low, high) in zip(numbers.T[:2], limits, strict=True):
         if not (column.min() >= low and column.max() <= high):  # also False for NaN
             return False

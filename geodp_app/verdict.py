@@ -37,6 +37,11 @@ def verdict(work: Work) -> Verdict:
             "It looks for the best piece in every step and adds no noise.",
         )
     n = work.sampling.n if work.examples is None else len(work.examples.points)
+    if n == 0:
+        return Verdict(
+            "Proved: nothing about the error; privacy holds in any case." + _seeded(run),
+            "There are no examples: what is learned is left to chance.",
+        )
     if run.by_tiles:
         return _by_tiles(run, n)
     if run.learner == "stability":

@@ -205,6 +205,15 @@ def test_evaluate_prints_a_table_and_says_that_it_is_private(halves, capsys):
     assert "private" in out
 
 
+def test_evaluate_and_compare_refuse_no_examples(halves, write, capsys):
+    learned, points = halves
+    empty = write("none.csv", '# geodp {"grid": 1024}\nx,y,label\n')
+    refused = f"geodp: {empty}: has no examples to compare"
+    assert fails(capsys, "evaluate", learned, empty) == f"{refused} with\n"
+    assert fails(capsys, "compare", empty) == f"{refused} on\n"
+    assert fails(capsys, "compare", points, "--test", empty) == f"{refused} on\n"
+
+
 def test_evaluate_any_polygons(write, capsys):
     target = write("t.geojson", square_geojson(0, 512, frame="grid", grid=1024))
     points = write("p.csv", "x,y,label\n0,0,1\n512,512,1\n513,5,1\n5,5,0\n")

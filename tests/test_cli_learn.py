@@ -301,6 +301,44 @@ def test_a_convex_polygon_is_fitted_to_tiles_unless_k_is_given(run, tmp_path):
         assert release.role == "conjunction"
 
 
+# -- no examples ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--edges", 1],
+        ["--tiles", 2],
+        ["--k", 2],
+        ["--learner", "convex"],
+        ["--learner", "convex", "--k", 3],
+        ["--learner", "threshold"],
+        ["--learner", "discs"],
+        ["--learner", "ellipses", "--k", 2],
+        ["--learner", "stability"],
+    ],
+)
+@pytest.mark.parametrize("head", ["", '# geodp {"grid": 16, "bounds": [9, 9, 21, 21]}\n'])
+def test_no_examples_and_one_end_alike(write, tmp_path, capsys, options, head):
+    """They are neighbours: a refusal of one of them would tell them apart for sure."""
+    frame = [] if head else ["--grid", 16]
+    for name, rows in (("none", ""), ("one", "3,4,1\n")):
+        points, out = write(f"{name}.csv", f"{head}x,y,label\n{rows}"), tmp_path / f"{name}.geojson"
+        argv = ["learn", points, *frame, *options, "--report", tmp_path / "r.json", "-o", out]
+        argv += ["--records", tmp_path / "s.jsonl"]
+        assert main([str(a) for a in argv]) == 0
+        assert read_learned(out).release.privacy.private
+        assert capsys.readouterr().out == ""
+
+
+def test_a_picture_of_no_examples_is_drawn(write, tmp_path):
+    points, picture = write("p.csv", "x,y,label\n"), tmp_path / "p.png"
+    argv = ["learn", points, "--grid", 16, "--picture", picture, "-o", tmp_path / "l.geojson"]
+    assert main([str(a) for a in argv]) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG\r\n")
+
+
 # -- cancelling --------------------------------------------------------------------------------
 
 

@@ -85,6 +85,28 @@ def test_arguments_come_before_the_file_before_the_fallback(write):
     assert read_examples(marked, grid=1024, bounds=BOX).frame == Frame(1024, BOX)
 
 
+@pytest.mark.parametrize(
+    ("text", "frame"),
+    [
+        ("x,y,label\n", Frame(1024)),
+        ("x,y,label", Frame(1024)),
+        ("id,label,y,x\n\n \t\n", Frame(1024)),
+        (MARK + "x,y,label\n", Frame(1024, BOX)),
+        (MARK + "lon,lat,label\n\n", Frame(1024, BOX)),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_a_header_without_rows_is_a_sample_of_no_examples(write, text, frame):
+    examples = read_examples(write("p.csv", text))
+    assert examples.points.shape == (0, 2)
+    assert examples.labels.shape == (0,)
+    assert examples.points.dtype == examples.labels.dtype == np.int64
+    assert examples.frame == frame
+    again = read_examples(write("q.csv", format_examples(examples)))
+    assert len(again.labels) == 0
+    assert again.frame == frame
+
+
 BAD_ROWS = [
     ("3,4,2", "column label: 2 is not 0 or 1"),
     ("3,4,0.5", "column label: 0.5 is not 0 or 1"),
@@ -143,7 +165,6 @@ def test_degrees_outside_the_public_bounds_are_refused(write, row, reason):
     [
         ("", "the file is empty"),
         (" \n\n", "the file is empty"),
-        ("x,y,label\n", "has a header but no rows"),
         ("# only a comment\n", "has no header"),
         ("x,y\n3,4\n", "missing column label"),
         ("a,b,c\n3,4,1\n", "missing column x, y, label"),

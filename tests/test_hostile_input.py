@@ -101,7 +101,8 @@ def test_any_text_is_a_table_or_refused(text: str, head: str) -> None:
     path.write_bytes((head + text).encode("utf-8", "replace"))
     said = ""
     try:
-        assert len(read_examples(path).labels)
+        examples = read_examples(path)
+        assert examples.points.shape == (len(examples.labels), 2)
     except InputError as error:
         said = str(error)
     finally:

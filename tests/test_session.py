@@ -63,7 +63,15 @@ def assert_same(one: Work, other: Work) -> None:
         assert other.examples.points.dtype == other.examples.labels.dtype == np.int64
 
 
-@pytest.mark.parametrize("work", [Work(), full_work(), replace(full_work(), simulated=True)])
+@pytest.mark.parametrize(
+    "work",
+    [
+        Work(),
+        full_work(),
+        replace(full_work(), simulated=True),
+        replace(full_work(), examples=examples(0)),
+    ],
+)
 @pytest.mark.parametrize("run", [None, stored(), stored(False)])
 def test_a_session_comes_back_as_it_was(tmp_path, work, run):
     path = tmp_path / "a.geodp"

@@ -95,6 +95,21 @@ def test_one_class_is_told(tmp_path, capsys):
     assert capsys.readouterr().err == f"geodp: warning: {tmp_path}/p.db::r: all labels are 1\n"
 
 
+@pytest.mark.parametrize(
+    "options", [[], ["--k", 2], ["--learner", "convex"], ["--learner", "threshold"], ["--id", "y"]]
+)
+def test_a_table_without_rows_is_learned_from_like_any_other(folder, write, tmp_path, options):
+    frame = ["--grid", 64, "--seed", SEED, "--quiet"]
+    table, points = tmp_path / "t.geojson", tmp_path / "p.geojson"
+    argv = ["--table", f"duckdb:{folder}/p.db::nothing", *options, *frame]
+    assert run("learn", *argv, "-o", table, "--report", tmp_path / "r.json") == 0
+    if "--id" in options:
+        assert read_learned(table).release.shape().is_valid
+        return
+    assert run("learn", write("p.csv", "x,y,label\n"), *options, *frame, "-o", points) == 0
+    assert table.read_text() == points.read_text()
+
+
 REFUSED = [
     ([], "give either POINTS, a CSV file, or --table WHERE"),
     (["p.csv", "--table", "csv:p.csv"], "give either POINTS, a CSV file, or --table WHERE"),
@@ -108,7 +123,6 @@ REFUSED = [
     (["--table", "parquet:"], "name the files after the colon"),
     (["--table", "duckdb:::reports"], "name the DuckDB file before ::reports"),
     (["--table", "duckdb:///p.db::reports"], "/p.db: there is no such file; for the one in this"),
-    (["--table", "duckdb:p.db::nothing", "--grid", "64"], "p.db::nothing: has no rows"),
     (["--table", "duckdb:p.db::reports", "--grid", "8"], "column x: is off the grid 0..8"),
     (["--table", "duckdb:p.db::reports", "--grid", "64", "--id", "me"], "missing column me"),
     (["--table", "csv:p.csv", "--columns", "a=b"], "'a=b' must be ROLE=NAME, with a role of x"),

@@ -238,7 +238,11 @@ SECRET = 987654.25
         ("label", 0.5, "column label: is not 0 or 1"),
         ("label", float("nan"), "column label: is not 0 or 1"),
         ("label", None, "column label: is empty"),
-        ("who", None, "column who: is empty in some row; every row must say whose it is"),
+        (
+            "who",
+            None,
+            "column who: is empty, blank or NaN in some row; every row must say whose it is",
+        ),
     ],
 )
 def test_a_wrong_row_is_refused_and_not_shown(tmp_path, column, value, reason):
@@ -257,6 +261,7 @@ def test_a_wrong_row_is_refused_and_not_shown(tmp_path, column, value, reason):
     ("text", "reason"),
     [
         ("lon,lat,label\n13.2,42.1,1\n19.8,46.9,0\n", None),
+        ("lon,lat,label\n", None),
         ("lon,lat,label\n13.199999999999998,42.1,1\n", "column lon: is outside the bounds"),
         ("lon,lat,label\n13.2,46.900000000000006,1\n", "column lat: is outside the bounds 42.1"),
         ("lon,lat,label\n1e999,43,1\n", "column lon: is outside"),
@@ -264,7 +269,6 @@ def test_a_wrong_row_is_refused_and_not_shown(tmp_path, column, value, reason):
         ("lon,lat,label\n14,43,true\n", "column label: is empty or not a number"),
         ("lon,lat,label\n1_4,43,1\n", "column lon: is empty or not a number"),
         ("lon,lat,label\n14,43,1\n14,43\n", "every row"),
-        ("lon,lat,label\n", "has no rows"),
         ("", "missing column"),
         ("lon,lat\n14,43\n", "missing column label: the table has 'lon,lat'"),
     ],
@@ -440,6 +444,113 @@ def test_the_choice_does_not_depend_on_order_files_or_threads(tmp_path):
     again = count(f"parquet:{tmp_path}/part*.parquet", grid=64, person="who").counts
     assert same(once, again)
     assert once.n == len(np.unique(columns["who"]))
+
+
+NOBODIES = [
+    "NULL::DOUBLE", "'nan'::DOUBLE", "'-nan'::DOUBLE", "'nan'::FLOAT", "NULL::VARCHAR", "''",
+    "' '", "'  '", "chr(9)", "chr(10) || ' ' || chr(13)", "chr(160)", "chr(8199)", "chr(12288)",
+    "chr(8203)", "chr(65279)", "NULL::BLOB", "''::BLOB", "NULL::UUID", "NULL::DATE",
+    "'00000000-0000-0000-0000-000000000000'::UUID", "NULL::INTEGER", "NULL::DECIMAL(9, 2)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", NOBODIES)
+def test_a_row_of_nobody_is_refused(tmp_path, value):
+    """Two of them would be one person, and one person less would replace an example."""
+    rows = f"SELECT range x, range y, 1 AS label, {value} AS who FROM range(2)"
+    file = database(tmp_path / "r.db", f"CREATE TABLE r AS {rows}")
+    parquet_file = tmp_path / "r.parquet"
+    database(file, f"COPY r TO '{parquet_file}'")
+    for where in (f"duckdb:{file}::r", f"parquet:{parquet_file}"):
+        told = refusal(where, grid=8, person="who")
+        assert "column who: is empty, blank or NaN in some row; every row must say whose" in told
+        assert cells(count(where, grid=8)) == {(0, 0, 1): 1, (1, 1, 1): 1}
+
+
+@pytest.mark.parametrize(
+    ("value", "several"),
+    [
+        ("9007199254740992::DOUBLE", True),  # 2^53, and 2^53 + 1 as well
+        ("-9007199254740992::DOUBLE", True),
+        ("9007199254740991::DOUBLE", False),
+        ("16777216::FLOAT", True),
+        ("16777215::FLOAT", False),
+        ("'inf'::DOUBLE", True),
+        ("9007199254740993::BIGINT", False),
+        ("9007199254740993::DECIMAL(18, 0)", False),
+    ],
+)
+def test_a_number_that_stands_for_several_whole_ones_names_nobody(tmp_path, value, several):
+    rows = f"SELECT 1 x, 2 y, 1 AS label, {value} AS who"
+    where = f"duckdb:{database(tmp_path / 'r.db', f'CREATE TABLE r AS {rows}')}::r"
+    if several:
+        assert "column who: is a floating-point number too large" in refusal(where, person="who")
+    else:
+        assert cells(count(where, person="who")) == {(1, 2, 1): 1}
+
+
+def test_ids_that_files_would_merge_are_refused(tmp_path):
+    """Read by name, integers of one file become the doubles of another."""
+    row = {"x": [1, 2], "y": [2, 2], "label": [1, 1]}
+    parquet(tmp_path / "a.parquet", {**row, "who": [2**53, 2**53 + 1]})
+    assert count(f"parquet:{tmp_path}/a.parquet", person="who").counts.n == 2
+    parquet(tmp_path / "b.parquet", {**row, "who": [1.0, 2.0]})
+    assert "too large to tell" in refusal(f"parquet:{tmp_path}/*.parquet", person="who")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["' a'", "'a'", "'a '"],
+        ["'0'", "'00'", "'nan'"],
+        ["chr(160) || 'ß'", "'ß'"],
+        ["0", "-1", "1"],
+        ["'a'::BLOB", "' '::BLOB", "'\\x00'::BLOB"],
+        ["false", "true"],
+        ["DATE '2020-01-01'", "DATE '2020-01-02'"],
+        ["'00000000-0000-0000-0000-000000000001'::UUID", "uuid()"],
+        ["'u'::ENUM ('u', 'v')", "'v'::ENUM ('u', 'v')"],
+    ],
+)
+def test_different_names_are_different_persons(tmp_path, values):
+    rows = " UNION ALL ".join(f"SELECT 1 x, 2 y, 1 AS label, {value} AS who" for value in values)
+    file = database(tmp_path / "r.db", f"CREATE TABLE r AS {rows}")
+    assert cells(count(f"duckdb:{file}::r", person="who")) == {(1, 2, 1): len(values)}
+
+
+def test_both_zeros_name_one_person(tmp_path):
+    columns = {"x": [1, 2], "y": [2, 2], "label": [1, 1], "who": [0.0, -0.0]}
+    where = f"parquet:{parquet(tmp_path / 'r.parquet', columns)}"
+    assert count(where, person="who").counts.n == 1
+
+
+@pytest.mark.parametrize("value", ["[1]", "{'a': 1}", "MAP {'a': 1}", "'null'::JSON"])
+def test_what_is_no_single_value_does_not_name_a_person(tmp_path, value):
+    rows = f"SELECT 1 x, 2 y, 1 AS label, {value} AS who"
+    file = database(tmp_path / "r.db", f"CREATE TABLE r AS {rows}")
+    assert "which does not name a person" in refusal(f"duckdb:{file}::r", person="who")
+
+
+def test_blank_fields_of_csv_name_nobody(write):
+    for field in ("", '""', '"  "', " ", "\t"):
+        path = write("r.csv", f"x,y,label,who\n1,2,1,a\n1,2,1,{field}\n")
+        assert "column who: is empty, blank or NaN" in refusal(f"csv:{path}", person="who")
+
+
+def test_a_table_without_rows_is_a_sample_of_no_examples(tmp_path):
+    columns = {"x": pa.array([], "i8"), "y": pa.array([], "f8"), "label": pa.array([], "i4")}
+    parquet(tmp_path / "a.parquet", {**columns, "who": pa.array([], "str")})
+    parquet(tmp_path / "b.parquet", {**columns, "who": pa.array([], "str")})
+    database(tmp_path / "r.db", f"CREATE TABLE r AS FROM '{tmp_path}/a.parquet'")
+    (tmp_path / "r.csv").write_text('# geodp {"grid": 8}\nx,y,label,who\n')
+    (tmp_path / "s.csv").write_text("x,y,label,who\n")
+    for where in ("parquet:{}/a.parquet", "parquet:{}/*.parquet", "duckdb:{}/r.db::r",
+                  "csv:{}/r.csv", "csv:{}/s.csv"):  # fmt: skip
+        for person in (None, "who"):
+            if person and "r.csv" in where:
+                continue  # its comment line does not go with --id
+            found = count(where.format(tmp_path), grid=8, person=person)
+            assert (found.counts.n, len(found.counts), found.frame.d) == (0, 0, 8)
 
 
 def test_persons_do_not_go_with_comment_lines(write):

@@ -150,6 +150,7 @@ def _contenders(options: argparse.Namespace) -> tuple[Contender, ...]:
 def _read(options: argparse.Namespace) -> tuple[Examples, Examples]:
     """Examples to learn from and to test on."""
     examples = read_examples(options.points, grid=options.grid, bounds=options.bounds)
+    _refuse_none(options.points, examples)
     if options.test is None:
         parts = hold_out(examples, options.holdout, options.seed)
         if not all(len(part.labels) for part in parts):
@@ -166,7 +167,13 @@ def _read(options: argparse.Namespace) -> tuple[Examples, Examples]:
             f"{options.test}: lies on another grid or in another box than {options.points}; give "
             "both the same --grid and --bounds when they are made"
         )
+    _refuse_none(options.test, test)
     return examples, test
+
+
+def _refuse_none(path: Path, examples: Examples) -> None:
+    if not len(examples.labels):
+        raise InputError(f"{path}: has no examples to compare on")
 
 
 # --- what is printed ---------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app import arguments
+from geodp_app.errors import InputError
 from geodp_app.examples_csv import read_examples
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ def run(options: argparse.Namespace) -> None:
     examples = read_examples(
         options.points, grid=options.grid, bounds=options.bounds, fallback=learned.frame
     )
+    if not len(examples.labels):
+        raise InputError(f"{options.points}: has no examples to compare with")
     figures = compare(learned.predict(examples), examples.labels)
     if options.json:
         decided = _decided_by(learned.release)

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from geodp_app import arguments
 from geodp_app.errors import InputError, PictureError
 from geodp_app.examples_csv import Examples, read_examples
@@ -206,7 +208,7 @@ def _read(options: argparse.Namespace) -> Examples | TableCounts:
     source: TableSource = options.table
     person, quiet = options.id, options.quiet
     found = read_counts(source, columns=options.columns, person=person, **frame, quiet=quiet)
-    if not (found.counts.positives and found.counts.negatives):
+    if (found.counts.positives > 0) != (found.counts.negatives > 0):
         _warn_of_label(source.name, int(found.counts.positives > 0))
     return found
 
@@ -284,8 +286,10 @@ def _draw(options: argparse.Namespace, examples: Examples, release: Release) -> 
     from geodp_app.commands.evaluate import compare
     from geodp_app.pictures import Picture, release_figures, write_picture
 
-    error = compare(release.predict(examples.points), examples.labels)["error"]
-    figures = (*release_figures(release), ("training error", f"{error:.2%}"))
+    error = "–"  # of no examples
+    if len(examples.labels):
+        error = f"{compare(release.predict(examples.points), examples.labels)['error']:.2%}"
+    figures = (*release_figures(release), ("training error", error))
     title = f"Learned from {options.points.name}"
     picture = Picture(examples.frame, title, figures, release.shape(), examples=examples)
     try:
@@ -297,9 +301,9 @@ def _draw(options: argparse.Namespace, examples: Examples, release: Release) -> 
 
 def warn_of_one_class(path: Path, examples: Examples) -> None:
     """Say so when all labels are the same; the learner copes."""
-    label = int(examples.labels[0])
-    if (examples.labels == label).all():
-        _warn_of_label(str(path), label)
+    found = np.unique(examples.labels)
+    if len(found) == 1:
+        _warn_of_label(str(path), int(found[0]))
 
 
 def _warn_of_label(name: str, label: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from geodp_app.document.charges import Charge
 from geodp_app.document.strict_files import short
 from geodp_app.document.work import LEARNERS, RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -110,15 +111,28 @@ def check_crossings(drawing: Drawing) -> None:
 
 
 def check_examples(examples: Examples) -> None:
-    """Refuse examples that are no labelled grid points, or none at all."""
+    """Refuse examples that are no labelled grid points; there may be none of them."""
     points, labels, d = examples.points, examples.labels, examples.frame.d
     n = len(labels)
-    if n == 0 or points.shape != (n, 2) or labels.shape != (n,):
+    if points.shape != (n, 2) or labels.shape != (n,):
         raise InputError(f"shapes {points.shape} and {labels.shape} are no labelled points")
+    if not n:
+        return
     if int(points.min()) < 0 or int(points.max()) > d:
         raise InputError(f"an example is off the grid 0..{d}")
     if not np.isin(labels, (0, 1)).all():
         raise InputError("a label is neither 0 nor 1")
+
+
+def check_charges(charges: tuple[Charge, ...]) -> None:
+    """Refuse charges that no run can have made."""
+    for charge in charges:
+        for name, value, most in (("epsilon", charge.epsilon, 1e300), ("delta", charge.delta, 1.0)):
+            if not (_number(value) and 0 <= value <= most):
+                raise InputError(f"{name} {short(value)} of a run is no privacy parameter")
+        _check_choice("neighbours", charge.neighbours, get_args(Neighbours))
+        if not isinstance(charge.finished, bool):
+            raise InputError(f"finished: {short(charge.finished)} is neither true nor false")
 
 
 def check_change(before: Work, after: Work) -> None:
@@ -136,6 +150,8 @@ def check_change(before: Work, after: Work) -> None:
         if after.examples.frame != after.frame:
             raise ValueError(f"examples in {after.examples.frame}, drawing in {after.frame}")
         check_examples(after.examples)
+    if after.spent is not before.spent:
+        check_charges(after.spent)
 
 
 def _check_shape(shape: Shape, grid: int) -> None:

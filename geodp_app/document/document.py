@@ -15,13 +15,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from geodp_app.document.charges import Charge
 from geodp_app.document.checks import check_change, check_grid
 from geodp_app.document.history import History
 from geodp_app.document.simulating import simulate
 from geodp_app.document.targets import GridChange, example_work
 from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.examples_csv import Frame
+from geodp_app.examples_csv import Examples, Frame
 from geodp_app.sampling import Dab
 from geometry.grid import Bounds
 
@@ -124,8 +125,8 @@ class Document:
         """Replace fields of the work in one undoable step.
 
         Simulated examples go when the drawing, the grid or the bounds change; imported ones when
-        the grid changes or moves on the globe.  Examples among `fields` stay.  Nothing happens
-        if nothing differs.
+        the grid changes or moves on the globe.  Examples among `fields` stay.  What runs have spent
+        goes with the examples.  Nothing happens if nothing differs.
 
         Parameters
         ----------
@@ -151,6 +152,8 @@ class Document:
             after = replace(after, sampling=replace(before.sampling, dabs=dabs))
         if "examples" not in fields:
             after = _keep_examples(before, after)
+        if not _same_sample(before.examples, after.examples):
+            after = replace(after, spent=())
         check_change(before, after)
         self._history.push(label, after, merge)
         self._notify()
@@ -245,6 +248,30 @@ class Document:
             simulated=True,
         )
 
+    def charge(self, examples: Examples, charge: Charge, before: Charge | None = None) -> None:
+        """Note with a sample what a run on it spends: no undo takes that back.
+
+        Parameters
+        ----------
+        examples : Examples
+            The run's; they may have gone since, and undo brings them back with the note.
+        charge : Charge
+        before : Charge, optional
+            What was noted of the same run so far.
+        """
+
+        def noted(work: Work) -> Work:
+            if not _same_sample(work.examples, examples):
+                return work
+            others = tuple(each for each in work.spent if each is not before)
+            return replace(work, spent=(*others, charge))
+
+        self._history.amend(noted)
+        # playing with simulated examples that are in no file is nothing to ask about
+        if self._path is not None or not self.work.simulated:
+            self._history.mark_unsaved()
+        self._notify()
+
     # history and file
 
     def undo(self) -> str | None:
@@ -269,6 +296,12 @@ class Document:
         """Begin again, without history; the work is taken to be what `path` holds."""
         self._history = _history(work or Work())
         self._path = path
+        self._notify()
+
+    def mark_opened(self) -> None:
+        """What is there was opened from elsewhere: it belongs to no session file, and is safe."""
+        self._path = None
+        self._history.mark_saved()
         self._notify()
 
     def mark_saved(self, path: Path) -> None:
@@ -316,6 +349,13 @@ def _differs(work: Work, name: str, value: Any) -> bool:
     if name == "examples":  # arrays have no truth value
         return value is not old
     return value is not old and value != old
+
+
+def _same_sample(one: Examples | None, other: Examples | None) -> bool:
+    """Whether two are the same examples, wherever on the globe they are said to lie."""
+    if one is None or other is None:
+        return one is other
+    return one.points is other.points
 
 
 def _keep_examples(before: Work, after: Work) -> Work:

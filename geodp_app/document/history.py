@@ -8,7 +8,7 @@ the oldest steps are forgotten.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Generic, TypeVar
 
@@ -112,6 +112,12 @@ class History(Generic[State]):
     def settle(self) -> None:
         """Let the next edit begin a step of its own, whatever its key."""
         self._merge = None
+
+    def amend(self, change: Callable[[State], State]) -> None:
+        """Change every state, those to go back or forward to as well: no step undoes this."""
+        self._state = change(self._state)
+        for steps in (self._undo, self._redo):
+            steps[:] = [replace(step, state=change(step.state)) for step in steps]
 
     def mark_saved(self) -> None:
         """The current state is what the file holds."""

@@ -2,7 +2,7 @@
 
 A session is a zip archive with three members:
 
-``session.json``   schema version, settings, drawing, bounds, name
+``session.json``   schema version, settings, drawing, bounds, name, what runs on the examples spent
 ``points.npz``     the examples, if there are any: ``points`` (n, 2) uint16 (uint32 on grids from
                    65536 up), ``labels`` (n,) uint8
 ``steps.jsonl``    the run, if there is one (:mod:`geodp_app.runs.stored_run`)
@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
+from geodp_app.document.charges import Charge
 from geodp_app.document.checks import check_change, check_crossings, check_examples
 from geodp_app.document.points_file import points_bytes, read_points
 from geodp_app.document.strict_files import (
@@ -43,7 +44,7 @@ from geodp_app.version import __version__
 from geometry.geojson_rings import is_number
 from geometry.grid import Bounds
 
-SCHEMA = 2
+SCHEMA = 3
 _FORMAT = "geodp session"
 _WARNING = (
     "Private data: this file holds the examples, and true counts of the run if there is one. "
@@ -59,8 +60,16 @@ def _without_tiles(state: dict[str, Any]) -> dict[str, Any]:
     return {**state, "run": {"tiles": None, **state["run"]}}
 
 
+def _without_charges(state: dict[str, Any]) -> dict[str, Any]:
+    """Schema 2 did not say what runs had spent; None where it is not known."""
+    return {"spent": None, **state}
+
+
 #: From each older schema, a function that turns its ``session.json`` into the next one's.
-_MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _without_tiles}
+_MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    1: _without_tiles,
+    2: _without_charges,
+}
 
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)
 
@@ -130,6 +139,7 @@ def _state_bytes(work: Work, run: StoredRun | None) -> bytes:
         "sampling": asdict(work.sampling),
         "run": asdict(work.run),
         "examples": examples,
+        "spent": [asdict(charge) for charge in work.spent],
         "has_steps": run is not None,
         "drawing": work.drawing.to_dict(),
     }
@@ -151,6 +161,8 @@ def _read_archive(archive: Archive) -> Session:
         state = _migrated(read_json(archive.read(_STATE)))
         work = _read_work(state)
         examples = state["examples"]
+        if examples is None and work.spent:
+            raise ValueError("spent: runs on examples, and there are none")
         has_steps = _flag(state["has_steps"], "has_steps")
     archive.refuse_others()
     for name, expected in ((_POINTS, examples is not None), (_STEPS, has_steps)):
@@ -162,7 +174,10 @@ def _read_archive(archive: Archive) -> Session:
     if not has_steps:
         return Session(work)
     with _damage_in(_STEPS):
-        return Session(work, StoredRun.from_lines(archive.read(_STEPS).split(b"\n")))
+        run = StoredRun.from_lines(archive.read(_STEPS).split(b"\n"))
+    if state["spent"] is None and work.examples is not None:
+        work = replace(work, spent=_charges_of(run))
+    return Session(work, run)
 
 
 @contextlib.contextmanager
@@ -204,6 +219,7 @@ def _read_work(state: dict[str, Any]) -> Work:
         bounds=_read_bounds(state["bounds"]),
         sampling=replace(sampling, dabs=dabs),
         run=read_fields(RunSettings, state["run"], "run"),
+        spent=_read_charges(state),
     )
     check_change(Work(), work)
     check_crossings(work.drawing)
@@ -216,6 +232,26 @@ def _read_bounds(data: Any) -> Bounds | None:
     if not isinstance(data, list) or len(data) != 4 or not all(map(is_number, data)):
         raise ValueError(f"bounds must be four numbers, not {short(data)}")
     return Bounds(*(float(value) for value in data))
+
+
+def _read_charges(state: dict[str, Any]) -> tuple[Charge, ...]:
+    data = state["spent"]
+    if data is None and state["schema"] < 3:  # it is the run's, if there is one
+        return ()
+    if not isinstance(data, list):
+        raise ValueError(f"spent must be a list, not {short(data)}")
+    return tuple(read_fields(Charge, each, "spent") for each in data)
+
+
+def _charges_of(run: StoredRun) -> tuple[Charge, ...]:
+    """What the one run that an older session knows of has spent."""
+    s, release = run.settings, run.release
+    if not s.private or not run.records:
+        return ()
+    if release is not None and release.privacy is not None:
+        stated = release.privacy
+        return (Charge(stated.epsilon, stated.delta, s.neighbours, finished=True),)
+    return (Charge(s.epsilon, s.delta, s.neighbours, finished=False),)
 
 
 def _with_examples(work: Work, said: Any, data: bytes) -> Work:

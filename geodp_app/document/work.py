@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from geodp_app.document.charges import Charge
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.examples_csv import Examples, Frame
 from geodp_app.sampling import Distribution
@@ -136,6 +137,8 @@ class Work:
         Private.  Simulated, or imported (`simulated` is False: then the drawing does not label
         them).
     simulated : bool
+    spent : tuple of Charge
+        Of the private runs on these examples, in order; they go where the examples go.
     """
 
     name: str = "untitled"
@@ -145,6 +148,7 @@ class Work:
     run: RunSettings = field(default_factory=RunSettings)
     examples: Examples | None = None
     simulated: bool = True
+    spent: tuple[Charge, ...] = ()
 
     @property
     def frame(self) -> Frame:

@@ -50,11 +50,14 @@ class Editor:
 
     def __init__(self, host: Host) -> None:
         self._desk = Desk(host)
+        self._take_up_tools()
+        self._reach = host.drawing.grid / 100
+
+    def _take_up_tools(self) -> None:
         self._tools: dict[ToolName, Tool] = {each.name: each(self._desk) for each in _MAKERS}
         self._tool = self._tools["polygon"]
         self._dropped: Tool | None = None  # whose draft undo takes up again
         self._pointed: tuple[float, float] | None = None
-        self._reach = host.drawing.grid / 100
 
     # what to show
 
@@ -133,6 +136,11 @@ class Editor:
         if not tool.leave():
             self._dropped = tool
         self._tool = self._tools[name]
+
+    def start_over(self) -> None:
+        """Take the polygon tool, with nothing begun or selected, as at first."""
+        self._take_up_tools()
+        self._desk.cursor = self._desk.message = None
 
     def press(
         self,

@@ -27,6 +27,7 @@ class Fault(IntEnum):
     OFF = 2
     BROKEN = 3
     NOBODY = 10
+    SEVERAL = 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ def find_columns(
     Raises
     ------
     InputError
-        If one is missing or does not hold numbers.
+        If one is missing, does not hold numbers, or holds nothing that can name a person.
     """
     names = list(kinds)
     choices = [roles for roles in (GRID_COLUMNS, DEGREE_COLUMNS) if set(wanted) <= set(roles)]
@@ -87,6 +88,8 @@ def find_columns(
             raise InputError(f"{source.name}: {_missing(person, names)}")
         first, second, label = map(str, found)
         _check_kinds(source, kinds, (first, second, label))
+        if own is not None:
+            _check_person_kind(source, own, kinds[own])
         return TableColumns(first, second, label, own, roles == GRID_COLUMNS)
     lowered = {name.strip().lower() for name in names}
     roles = choices[-1] if {"lon", "lat"} & (set(wanted) or lowered) else choices[0]
@@ -121,6 +124,16 @@ def _check_kinds(
         raise InputError(f"{source.name}: column {name}: holds {kinds[name]}, not numbers")
 
 
+def _check_person_kind(source: TableSource, name: str, kind: Any) -> None:
+    """Refuse what may be empty in more ways than are looked for: lists, records, JSON, maps."""
+    plain = kind.is_numeric() or kind.is_boolean() or kind.is_string() or kind.is_binary()
+    if not (plain or kind.is_uuid() or kind.is_temporal()):
+        raise InputError(
+            f"{source.name}: column {name}: holds {kind}, which does not name a person: it must "
+            "hold numbers, text, bytes, UUIDs or times"
+        )
+
+
 def refuse_faults(
     source: TableSource, columns: TableColumns, frame: Frame, keys: NDArray[np.int64]
 ) -> None:
@@ -144,7 +157,18 @@ def refuse_faults(
         return
     number = -int(faulty.max())
     if number == Fault.NOBODY:
-        column, reason = columns.person, "is empty in some row; every row must say whose it is"
+        column, reason = (
+            columns.person,
+            ("is empty, blank or NaN in some row; every row must say whose it is"),
+        )
+    elif number == Fault.SEVERAL:
+        column, reason = (
+            columns.person,
+            (
+                "is a floating-point number too large to tell whole numbers apart in some row; "
+                "persons must be named by integers or text"
+            ),
+        )
     else:
         place, fault = divmod(number - 1, 3)
         column, reason = columns.examples[place], _reason(place, Fault(fault + 1), columns, frame)

@@ -87,8 +87,8 @@ def read_counts(
     Raises
     ------
     InputError
-        If Ibis is missing, the table cannot be read, is empty, or a row is wrong.  No message
-        holds a value of a row.
+        If Ibis is missing, the table cannot be read, or a row is wrong.  No message holds a value
+        of a row.  A table without rows is a sample of no examples.
     """
     load_ibis()
     source.files()
@@ -110,8 +110,6 @@ def read_counts(
 
     found, frame, keys, amounts = _watched(work, quiet=quiet)
     refuse_faults(source, found, frame, keys)
-    if not len(keys):
-        raise InputError(f"{source.name}: has no rows")
     places, labels = keys >> 1, keys & 1
     entries = np.column_stack([*np.divmod(places, frame.d + 1), labels, amounts])
     return TableCounts(GridCounts.of_entries(entries, frame.d), frame)

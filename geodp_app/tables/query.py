@@ -15,10 +15,16 @@ from __future__ import annotations
 
 import functools
 from typing import Any
+from uuid import UUID
 
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Frame
 from geodp_app.tables.columns import Fault, TableColumns
+
+#: Unicode's white space, and characters without width, for a text that shows nothing.
+_BLANKS = (
+    "\t\n\v\f\r\x1c-\x20\x85\xa0\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff"
+)
 
 
 def load_ibis() -> Any:
@@ -70,7 +76,7 @@ def count_expression(
         keys = table.select(key=key)
     else:
         person = table[columns.person]
-        key = ibis.cases((person.isnull(), -Fault.NOBODY), else_=key)
+        key = ibis.cases(*_person_faults(person, knows_nan=knows_nan), else_=key)
         bits = (2 * (frame.d + 1) ** 2).bit_length()
         # the low bits are the key, those above a hash of the row: least hash, then least key
         lot = _row_hash([person, *values]) % 2 ** min(31, 62 - bits) * 2**bits + key
@@ -81,6 +87,32 @@ def count_expression(
             key=ibis.cases((chosen.lot < 0, chosen.lot), else_=chosen.lot % 2**bits)
         )
     return keys.group_by("key").agg(amount=keys.count())
+
+
+def _person_faults(person: Any, *, knows_nan: bool) -> list[tuple[Any, int]]:
+    """What names nobody, or several: rows of different persons under one name.
+
+    NULL, NaN, text of blanks alone, no bytes, the UUID of zeros; and floating-point numbers from
+    where neighbouring whole numbers become one.
+    """
+    ibis = load_ibis()
+    kind = person.type()
+    faults = [(person.isnull(), -Fault.NOBODY)]
+    if kind.is_floating() or kind.is_decimal():  # some engines' decimals know NaN
+        number = person.cast("float64")
+        if knows_nan:
+            faults.append((number.isnan(), -Fault.NOBODY))
+        if kind.is_floating():
+            apart = 2.0**24 if kind.is_float32() or kind.is_float16() else 2.0**53
+            faults.append((~(number.abs() < _exact(apart)), -Fault.SEVERAL))
+    elif kind.is_string():
+        # spelled out: engines' classes of characters differ
+        faults.append((~person.re_search(f"[^{_BLANKS}]"), -Fault.NOBODY))
+    elif kind.is_binary():
+        faults.append((person == ibis.literal(b"", type="binary"), -Fault.NOBODY))
+    elif kind.is_uuid():
+        faults.append((person == ibis.uuid(str(UUID(int=0))), -Fault.NOBODY))
+    return faults
 
 
 def _number(column: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, Qt, QTimer, Signal
+from PySide6.QtCore import QPointF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QImage, QResizeEvent
 from PySide6.QtWidgets import QGraphicsPathItem, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
@@ -125,6 +125,10 @@ class SheetView(QWidget):
             self.boxes,
             self.note,
         )
+
+    def sizeHint(self) -> QSize:
+        """The same for all sheets, whatever they have shown: side by side they are as large."""
+        return QSize(240, 180)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """A small sheet keeps its name and its plot; words are in the tool tip."""

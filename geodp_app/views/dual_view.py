@@ -297,6 +297,12 @@ class DualView(QWidget):
         for sheet in self.shown_sheets:
             self.sheets[sheet].fit()
 
+    def start_over(self) -> None:
+        """Show all sheets whole, as at first."""
+        self.show_sheet(None)
+        for view in self.sheets.values():
+            view.fit()
+
     def zoom_to_chosen(self) -> None:
         """Show the neighbourhood of the newest chosen point on each sheet of the current tab.
 

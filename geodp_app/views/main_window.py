@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QEvent, QSettings, Qt
+from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QStatusTipEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -41,6 +41,7 @@ from geodp_app.views.plane_view import PlaneView
 from geodp_app.views.run_display import RunDisplay
 from geodp_app.views.settings_panel import SettingsPanel
 from geodp_app.views.shortcut_sheet import ShortcutSheet
+from geodp_app.views.spent_card import SpentCard
 from geodp_app.views.status_line import StatusLine
 from geodp_app.views.theme import apply_theme
 from geodp_app.views.timeline import Timeline
@@ -49,11 +50,15 @@ from geodp_app.views.window_actions import WindowActions
 from geodp_app.views.window_files import WindowFiles
 from geodp_app.views.window_pictures import write_widget
 from geodp_app.views.window_recovery import WindowRecovery
-from geodp_app.views.window_runs import WindowRuns, spent_text
+from geodp_app.views.window_runs import WindowRuns
 
 #: Opened first: its shape needs more than one triangle, and with so many examples a step takes
 #: moments and the whole run gets the shape about right.
 FIRST_EXAMPLE, FIRST_SIZE = "star", 30_000
+
+#: Of a window that was never opened before, where the screen has room for it; and what its title
+#: bar and edges take of the screen besides, in device-independent pixels.
+_FIRST_SIZE, _DECORATION = QSize(1440, 900), QSize(4, 40)
 
 _STATES = {
     "preparing": "Preparing the learner…",
@@ -125,6 +130,7 @@ class MainWindow(QMainWindow):
         self.plane.set_editor(self.editor)
         self.chart, self.figures = ErrorChart(), FiguresPanel()
         self.timeline, self.settings = Timeline(), SettingsPanel()
+        self.spent = SpentCard()
         self.plane_pane = Pane("Plane", self.plane)
         self.dual_pane = Pane("Dual plane", self.dual)
         self.planes = _splitter(Qt.Orientation.Horizontal, self.plane_pane, self.dual_pane)
@@ -144,6 +150,7 @@ class MainWindow(QMainWindow):
         right.setContentsMargins(0, 0, 6, 6)
         right.setSpacing(6)
         right.addWidget(self.settings, 1)
+        right.addWidget(self.spent)
         right.addWidget(self.figures.budget)
         self._sides = _splitter(Qt.Orientation.Horizontal, self._stack, side)
         self.planes.setSizes([600, 600])
@@ -189,10 +196,17 @@ class MainWindow(QMainWindow):
         self.settings.sample_asked.connect(self.sample)
 
     def _restore_layout(self) -> None:
-        self.resize(1440, 900)
+        self.resize(_FIRST_SIZE)
         kept = self._settings.value("geometry") if self._settings else None
         if isinstance(kept, QByteArray):
             self.restoreGeometry(kept)
+        self._fit_on_screen()
+
+    def _fit_on_screen(self) -> None:
+        """A window larger than the screen has buttons that nobody can reach."""
+        room = self.screen().availableGeometry().size() - _DECORATION
+        if not self.isMaximized() and not self.isFullScreen():
+            self.resize(self.size().boundedTo(room))
 
     def set_palette(self, palette: Palette) -> None:
         """Light or dark."""
@@ -238,6 +252,8 @@ class MainWindow(QMainWindow):
     def show_learner_state(self) -> None:
         """What the learner is doing, at the right of the status bar."""
         state = self.runs.controller.state
+        if self.runs.current is None and state in ("paused", "finished"):
+            state = "ready"  # what was run is not there any more
         pending = " Your run starts then." if self.runs.controller.pending else ""
         self._learner.setText(_STATES[state] + (pending if state == "preparing" else ""))
 
@@ -247,11 +263,19 @@ class MainWindow(QMainWindow):
         """An empty document."""
         self.document.new(Work())
         self.runs.adopt(None)
+        self.show_from_the_start()
 
     def show_session(self, work: Work, run: StoredRun | None, path: Path | None) -> None:
         """A document that was read from a file."""
         self.document.new(work, path)
         self.runs.adopt(None if run is None else RunLog.restored(work, run))
+
+    def show_from_the_start(self) -> None:
+        """Something else is there: forget what was looked at, begun or selected."""
+        self.editor.start_over()
+        self.plane.fit()
+        self.dual.start_over()
+        self._editor_changed()
 
     def stored_run(self) -> StoredRun | None:
         """The run to keep with the session."""
@@ -299,7 +323,7 @@ class MainWindow(QMainWindow):
     def set_release_view(self, release: bool) -> None:
         """Show only what may be published, or everything."""
         self.display.set_release_view(release)
-        for view in (self.chart, self.figures, self.timeline, self.settings):
+        for view in (self.chart, self.figures, self.timeline, self.settings, self.spent):
             view.set_release_view(release)
         for pane in (self.plane_pane, self.dual_pane):
             pane.set_private(not release)
@@ -356,6 +380,7 @@ class MainWindow(QMainWindow):
         self.settings.show_work(work)
         self.settings.show_verdict(verdict(work))
         self.runs.follow_document()
+        self.spent.set_words(self.runs.spent_words)
         self._editor_changed()
         self.display.refresh()
         name = self.document.path.name if self.document.path else work.name
@@ -368,7 +393,7 @@ class MainWindow(QMainWindow):
             self.display.refresh_soon()
         else:
             self.display.refresh(flash=stepped)
-        self.plane_pane.note.set_words(spent_text(self.runs.spent))
+        self.spent.set_words(self.runs.spent_words)
         self.commands.refresh()
         if stepped:
             self.recovery.later()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QActionGroup, QIcon, QKeySequence
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
     from geodp_app.views.main_window import MainWindow
 
 _SPEED_NAMES = ("2 s a step", "1 s a step", "½ s a step", "⅕ s a step", "Full speed")
+#: What the one key and button do, and its sentence.
+_RUN_OR_PAUSE = {
+    "run": ("Run", "Run the learner, or go on with a run that is paused."),
+    "pause": ("Pause", "Pause the run after the step under way."),
+}
 _TOOLS: tuple[ToolName, ...] = get_args(ToolName)
 
 
@@ -77,9 +83,18 @@ class WindowActions:
         by_id["dark_theme"].setChecked(window.palette_now.name == "dark")
         by_id["undo"].setText(_with("Undo", document.undo_label))
         by_id["redo"].setText(_with("Redo", document.redo_label))
-        by_id["run"].setText("Pause" if runs.busy else "Run")
-        name, ink = "pause" if runs.busy else "run", window.palette_now.on_accent
-        by_id["run"].setIcon(QIcon(icon_pixmap(name, ink, ratio=window.devicePixelRatioF())))
+        self._name_run("pause" if runs.busy else "run")
+
+    def _name_run(self, what: Literal["run", "pause"]) -> None:
+        """Say everywhere what the action would do now."""
+        made, ink = self.by_id["run"], self._window.palette_now.on_accent
+        text, tip = _RUN_OR_PAUSE[what]
+        made.setText(text)
+        made.setIconText(text)
+        made.setToolTip(tool_tip(replace(self._table["run"], text=text, tip=tip)))
+        made.setStatusTip(tip)
+        made.setIcon(QIcon(icon_pixmap(what, ink, ratio=self._window.devicePixelRatioF())))
+        self._run_button.setAccessibleName(text)
 
     # making
 
@@ -204,6 +219,7 @@ class WindowActions:
             self.by_id[name].setIconText(text)
             if name == "run":
                 button.setProperty("kind", "primary")
+                self._run_button = button
         self.speed = QComboBox()
         self.speed.addItems(_SPEED_NAMES)
         self.speed.setCurrentIndex(len(SPEEDS) - 1)

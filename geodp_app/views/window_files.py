@@ -14,10 +14,13 @@ from PySide6.QtCore import QObject, QStandardPaths
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from geodp_app.document import exporting, importing, session
+from geodp_app.document.importing import Opened
 from geodp_app.document.recent import RecentFiles
 from geodp_app.errors import InputError, PictureError
+from geodp_app.examples_csv import BoundsNeededError
+from geodp_app.views.bounds_dialog import BoundsDialog
 from geometry.geojson import GeoJSONError
-from geometry.grid import BoundsError
+from geometry.grid import Bounds, BoundsError
 
 if TYPE_CHECKING:
     from geodp_app.views.main_window import MainWindow
@@ -46,26 +49,33 @@ class WindowFiles(QObject):
 
     def open_dialog(self) -> None:
         """Ask for any file that can be opened."""
-        self._ask_open("Open", f"All that geodp reads (*.geodp *.geojson *.json *.csv);;{_SESSION}")
+        kinds = f"All that geodp reads (*.geodp *.geojson *.json *.csv);;{_SESSION}"
+        path = self._ask_file("Open", kinds)
+        if path is not None:
+            self.open(path)
 
     def import_target_dialog(self) -> None:
-        """Ask for a shape."""
-        self._ask_open("Import target", _SHAPES)
+        """Ask for a shape to take the drawing's place."""
+        path = self._ask_file("Import target", _SHAPES)
+        if path is not None:
+            self._take(path, importing.import_target)
 
     def import_examples_dialog(self) -> None:
-        """Ask for examples."""
-        self._ask_open("Import examples", _TABLE)
+        """Ask for examples to put on the drawing."""
+        path = self._ask_file("Import examples", _TABLE)
+        if path is not None:
+            self._take(path, importing.import_examples)
 
     def open(self, path: Path) -> bool:
         """Open a session, a target or examples; says whether it worked."""
-        if path.suffix == ".geodp" and not self.may_discard():
-            return False
-        return self.attempt(f"open {path.name}", lambda: self._open(path))
+        return self.may_discard() and self._take(path, importing.open_any)
 
     def open_example(self, name: str) -> None:
-        """A bundled target; it can be undone."""
-        self.attempt(f"open {name}", lambda: self._window.document.open_example(name))
-        self._window.document.path = None
+        """A bundled target, as the beginning of an untitled session; it can be undone."""
+        document = self._window.document
+        if self.may_discard() and self.attempt(f"open {name}", lambda: document.open_example(name)):
+            document.mark_opened()
+            self._window.show_from_the_start()
 
     def new(self) -> None:
         """An empty drawing."""
@@ -89,9 +99,11 @@ class WindowFiles(QObject):
         window = self._window
         if not window.document.dirty:
             return True
+        path = window.document.path
+        name = "this session" if path is None else path.name
         box = QMessageBox(window)
         box.setIcon(QMessageBox.Icon.Question)
-        box.setText("Save the changes to this session?")
+        box.setText(f"Save the changes to {name}?")
         box.setInformativeText("Otherwise the drawing, the sample and the run are lost.")
         buttons = QMessageBox.StandardButton
         box.setStandardButtons(buttons.Save | buttons.Discard | buttons.Cancel)
@@ -156,13 +168,28 @@ class WindowFiles(QObject):
 
     # pieces
 
-    def _open(self, path: Path) -> None:
-        window = self._window
-        opened = importing.open_any(path, window.document)
-        if opened.kind == "session":
-            window.show_session(window.document.work, opened.run, path)
-        self.recent.add(path)
-        window.tell(opened.note)
+    def _take(self, path: Path, read: Callable[..., Opened]) -> bool:
+        """Open or import a file, asking for the bounds of its points if need be."""
+
+        def take(bounds: Bounds | None = None) -> None:
+            window = self._window
+            chosen = {} if bounds is None else {"bounds": bounds}
+            opened = read(path, window.document, **chosen)
+            if opened.kind == "session":
+                window.show_session(window.document.work, opened.run, path)
+            if read is importing.open_any:
+                window.show_from_the_start()
+            self.recent.add(path)
+            window.tell(opened.note)
+
+        try:
+            return self.attempt(f"open {path.name}", take, but=BoundsNeededError)
+        except BoundsNeededError:
+            first = self._window.document.work.bounds
+            dialog = BoundsDialog(path.name, take, first, self._window)
+            accepted = dialog.exec() == BoundsDialog.DialogCode.Accepted
+            dialog.deleteLater()
+            return accepted
 
     def _save(self, path: Path) -> bool:
         window = self._window
@@ -183,10 +210,9 @@ class WindowFiles(QObject):
         if path is not None and self.attempt(f"write {path.name}", lambda: write(path)):
             self._window.tell(f"Wrote {path.name}")
 
-    def _ask_open(self, title: str, kinds: str) -> None:
+    def _ask_file(self, title: str, kinds: str) -> Path | None:
         name, _ = QFileDialog.getOpenFileName(self._window, title, "", kinds)
-        if name:
-            self.open(Path(name))
+        return Path(name) if name else None
 
     def _ask_save(self, title: str, suffix: str, kinds: str, stem: str = "") -> Path | None:
         start = "-".join(part for part in (self._window.document.work.name, stem) if part)
@@ -196,10 +222,17 @@ class WindowFiles(QObject):
         path = Path(name)
         return path if path.suffix else path.with_suffix(suffix)
 
-    def attempt(self, what: str, do: Callable[[], object]) -> bool:
-        """Do something that may fail for a reason a person can mend; says whether it worked."""
+    def attempt(
+        self, what: str, do: Callable[[], object], but: type[Exception] | tuple[()] = ()
+    ) -> bool:
+        """Do something that may fail for a reason a person can mend; says whether it worked.
+
+        Exceptions of the kind `but` are the caller's.
+        """
         try:
             do()
+        except but:
+            raise
         except _PROBLEMS as error:
             text = getattr(error, "strerror", None) or str(error) or "not enough memory"
             self._window.complain(f"Could not {what}", " ".join(str(text).split()))

@@ -1,28 +1,35 @@
 """The run behind the window: what the buttons ask of the controller, and the log of its answers.
 
 A log belongs to one sample and one set of settings.  Pressing Run after a finished run, or after
-the settings changed, begins another run, which spends its epsilon again: the count of finished
-runs on the sample is kept and shown.
+the settings changed, begins another run, which spends its epsilon again.  What every run spends is
+noted with the sample when its first step begins: one that is cancelled counts in full, as a new
+run in its place is chosen by what was seen of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
+from geodp_app.document.charges import Charge, spent_words
 from geodp_app.document.document import Document
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples
 from geodp_app.runs.protocol import Job, Progressed, Shaded, Stepped
 from geodp_app.runs.run_log import RunLog, test_sample
 from geodp_app.workers.run_controller import RunController
-from learners.accounting import PrivacySpent
 from learners.releases import Release
 
 #: Pauses between steps, in seconds, from slow to fast.
 SPEEDS = (2.0, 1.0, 0.5, 0.2, 0.0)
+
+_CANCELLED = (
+    "Cancelled: nothing is released, and the run counts in full. "
+    "A new run is not covered by its own statement alone."
+)
+_STOPPED = "Stopped: nothing is released."
 
 
 class WindowRuns(QObject):
@@ -42,10 +49,11 @@ class WindowRuns(QObject):
         self.document = document
         self.controller = RunController(self)
         self.log: RunLog | None = None
-        self.spent: list[PrivacySpent] = []
         self._sample: Examples | None = None
+        #: Of the run in the log, from its first step to its end.
+        self._charge: Charge | None = None
         c = self.controller
-        c.state_changed.connect(lambda _: self.changed.emit(False))
+        c.state_changed.connect(self._state_changed)
         c.preparing.connect(self._preparing)
         c.progressed.connect(self._progressed)
         c.stepped.connect(self._stepped)
@@ -66,6 +74,12 @@ class WindowRuns(QObject):
         fits = self.log is not None and self._sample is self.document.work.examples
         return self.log if fits else None
 
+    @property
+    def spent_words(self) -> str:
+        """What the runs on the examples cost together; empty if that is one run's own statement."""
+        under_way = self._charge is not None and self.current is not None
+        return spent_words(self.document.work.spent, under_way=under_way)
+
     def run_or_pause(self) -> None:
         """Run to the end, or pause after the step under way."""
         if self.busy:
@@ -85,6 +99,7 @@ class WindowRuns(QObject):
     def reset(self) -> None:
         """Forget the run."""
         self.controller.reset()
+        self._give_up()
         self.log = None
         self.changed.emit(False)
 
@@ -102,8 +117,12 @@ class WindowRuns(QObject):
 
     def follow_document(self) -> None:
         """End a run whose examples are gone; an undo brings its steps back."""
-        if self.log is not None and self.current is None and self.busy:
+        if self.log is None or self.current is not None:
+            return
+        if self.busy:
             self.controller.cancel()
+        elif self.controller.state == "failed":
+            self.controller.reset()  # nothing is left of what failed
 
     def set_speed(self, index: int) -> None:
         """Pause between steps by place in SPEEDS."""
@@ -112,8 +131,8 @@ class WindowRuns(QObject):
     def adopt(self, log: RunLog | None) -> None:
         """Show a log that was read from a file."""
         self.controller.reset()
+        self._give_up()
         self.log, self._sample = log, self.document.work.examples
-        self.spent = []
         self.changed.emit(False)
 
     def close(self) -> None:
@@ -141,8 +160,7 @@ class WindowRuns(QObject):
         work = self.document.work
         examples = work.examples
         assert examples is not None  # sampled just now, or imported
-        if examples is not self._sample:
-            self.spent = []
+        self._give_up()
         self._sample = examples
         self.document.settle()
         labels = examples.labels.astype(np.bool_)
@@ -150,6 +168,22 @@ class WindowRuns(QObject):
         self.log = RunLog(examples.points, labels, work.drawing.grid, work.run, test)
         self.controller.start(Job(examples.points, labels, work.drawing.grid, work.run))
         self.changed.emit(False)
+
+    def _state_changed(self, state: str) -> None:
+        if state == "selecting":
+            self._charge_run()
+        self.changed.emit(False)
+
+    def _charge_run(self) -> None:
+        """Note what the run spends: its first step begins."""
+        log, sample = self.log, self._sample
+        if log is None or sample is None or log.records or self._charge is not None:
+            return
+        stated = log.privacy if log.settings.private else None
+        if stated is not None:
+            s = log.settings
+            self._charge = Charge(stated.epsilon, stated.delta, s.neighbours, finished=False)
+            self.document.charge(sample, self._charge)
 
     def _preparing(self) -> None:
         self.told.emit("Preparing the learner: its loops are compiled once, about a minute.")
@@ -171,25 +205,28 @@ class WindowRuns(QObject):
         if self.log is None:
             return
         self.log.finish(release)
-        if release.privacy is not None and release.privacy.private:
-            self.spent.append(release.privacy)
+        begun, self._charge = self._charge, None
+        if begun is not None and self._sample is not None:
+            self.document.charge(self._sample, replace(begun, finished=True), begun)
         self.changed.emit(False)
 
     def _stopped(self) -> None:
-        self.told.emit("Stopped: the selection under way released nothing.")
+        if self._charge is None:
+            self.told.emit(_STOPPED)
+        self._give_up()
         self.changed.emit(False)
 
+    def _give_up(self) -> None:
+        """The run under way, if there is one, will not come to its end: say what that means."""
+        if self._charge is not None:
+            self._charge = None
+            self.told.emit(_CANCELLED)
+
     def _failed(self, message: str) -> None:
+        if self.controller.state not in ("paused", "waiting", "selecting"):
+            self._charge = None  # the run has ended; it was begun, and counts
         self.told.emit(message)
         self.changed.emit(False)
 
     def _shaded(self, reply: Shaded) -> None:
         self.shaded.emit(reply)
-
-
-def spent_text(runs: Sequence[PrivacySpent]) -> str:
-    """What the finished runs on one sample cost together, if more than one is published."""
-    if len(runs) < 2:
-        return ""
-    epsilon, delta = sum(run.epsilon for run in runs), sum(run.delta for run in runs)
-    return f"{len(runs)} runs on this sample: ε = {epsilon:g}, δ = {delta:g} if all are published"

@@ -1,0 +1,77 @@
+"""What the runs on a sample have been charged, whether they came to their end or not.
+
+A run counts in full from its first step on: what is done after it was cancelled, and why it was,
+may depend on the examples.  Charges add up by basic composition.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from geodp_app.formatting import amount
+from learners.accounting import Neighbours
+
+#: Beyond, exp would overflow; such a run promises nothing anyway.
+_LARGEST_POWER = 700.0
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What one private run on the examples spends.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        Of the whole run, as its privacy statement says or would have said.
+    neighbours : {"add-remove", "replace-one"}
+        What the statement is about.
+    finished : bool
+        Whether it came to its end; one that was cancelled, failed or is under way did not.
+    """
+
+    epsilon: float
+    delta: float
+    neighbours: Neighbours
+    finished: bool
+
+
+def total(charges: Sequence[Charge]) -> tuple[float, float]:
+    """Epsilon and delta of all the runs together.
+
+    Where some add or remove an example and others replace one, the total is for replacing one:
+    that is two neighbouring steps of the former, (2·epsilon, (1 + e^epsilon)·delta).
+    """
+    epsilon = delta = 0.0
+    for charge in charges:
+        twice = _mixed(charges) and charge.neighbours == "add-remove"
+        power = math.exp(min(charge.epsilon, _LARGEST_POWER))
+        epsilon += 2 * charge.epsilon if twice else charge.epsilon
+        delta += (1 + power) * charge.delta if twice else charge.delta
+    return epsilon, min(delta, 1.0)
+
+
+def spent_words(charges: Sequence[Charge], *, under_way: bool = False) -> str:
+    """What the runs on one sample cost together; empty if there is but one and it was not given up.
+
+    Parameters
+    ----------
+    charges : sequence of Charge
+    under_way : bool
+        Whether the last of them can still come to its end.
+    """
+    given_up = sum(not charge.finished for charge in charges) - under_way
+    if not charges or (len(charges) < 2 and not given_up):
+        return ""
+    epsilon, delta = total(charges)
+    about = " for replacing one example" if _mixed(charges) else ""
+    cost = f"ε = {amount(epsilon, 4)}, δ = {amount(delta)}{about}"
+    if len(charges) == 1:
+        return f"1 run, not finished: {cost}"
+    ended = f", {given_up} not finished" if given_up else ""
+    return f"{len(charges)} runs{ended}: together {cost}"
+
+
+def _mixed(charges: Sequence[Charge]) -> bool:
+    return len({charge.neighbours for charge in charges}) > 1
