@@ -14,8 +14,9 @@ zcdp       m * eta^2 / 8 = rho, with rho -> (epsilon_s, delta) by the optimal
 set-cover  eta = ln(1 + epsilon_s / ln(e / delta)), whatever m (KMMS claim 3.4 in
            its tight form: an example stops mattering once it is covered)
 
-The samplers' floating-point arithmetic is charged too: every selection is within
-a factor exp(+-ARITHMETIC) of its stated law (learners/envelope/envelope_selection.py).
+The samplers' floating-point arithmetic is charged too: but for events of probability below
+NEGLECTED, every selection is within a factor exp(+-ARITHMETIC) of its stated law
+(learners/envelope/envelope_selection.py).
 """
 
 from __future__ import annotations
@@ -43,8 +44,15 @@ MOST_RATE = 16.0
 #: Bound on |ln(actual law / stated law)| of one selection's draw.
 ARITHMETIC = 2.0**-38
 
-#: Below this the probability of events that the arithmetic neglects (2**-180 a draw) would count.
+#: Bound on the probability of the events that the arithmetic of one selection's draw neglects.
+NEGLECTED = 2.0**-180
+
+#: The least delta that can be asked for.  It pays for all that a run by tiles neglects, at any
+#: epsilon: :func:`neglected_delta` of one draw at MOST_RATE, or of two, is below it.
 LEAST_DELTA = 1e-40
+
+#: From this epsilon / 2 on, delta / (1 + exp(epsilon / 2)) may be no normal double: 0 is less.
+_VANISHING = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +186,7 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
     So docs/privacy.md applies to them:
 
     * by the optimal account, j counts and selections cost what it charges for them together, at
-      the delta d that lemma 5 leaves of the run's;
+      the delta d that lemma 5 leaves of the run's, the whole run's neglected events taken off;
     * by the others, j counts cost j / s <= j * epsilon_noise / m (lemma 3), and j selections of
       range eta the least that one of these accounts charges (lemma A1) at d: j * eta by basic
       composition, the conversion of j * eta^2 / 8 by zCDP, and (e^eta - 1) * ln(e / d) by set
@@ -219,8 +227,11 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
     if steps in (0, privacy.steps) or privacy.account in ("parallel", "stability"):
         return (privacy.epsilon if steps else 0.0), privacy.account
     delta, factor = privacy.delta, 1
-    if privacy.neighbours == "replace-one":
-        delta, factor = halve_for_replacement(privacy.epsilon, privacy.delta)[1], 2
+    neighbours: Neighbours = "replace-one" if privacy.neighbours == "replace-one" else "add-remove"
+    if privacy.account == "optimal":
+        delta = max(0.0, delta - neglected_delta(privacy.eta, privacy.steps, neighbours))
+    if neighbours == "replace-one":
+        delta, factor = halve_for_replacement(privacy.epsilon, delta)[1], 2
     delta *= math.exp(-privacy.steps * ARITHMETIC)
     arithmetic = 2 * steps * ARITHMETIC
     if privacy.account == "optimal":
@@ -252,12 +263,30 @@ def after_arithmetic(epsilon: float, delta: float, steps: int) -> tuple[float, f
     return left, delta * math.exp(-slack)
 
 
+def neglected_delta(eta: float, draws: int, neighbours: Neighbours) -> float:
+    """What events that the samplers' arithmetic neglects add to delta (docs/privacy.md, lemma 5).
+
+    Parameters
+    ----------
+    eta : float
+        Nats per example in every selection.
+    draws : int
+        Selections whose law an example may change.
+    neighbours : {"add-remove", "replace-one"}
+    """
+    moved = (2 if neighbours == "replace-one" else 1) * eta + 2 * ARITHMETIC
+    # rates are at most MOST_RATE; one that is read from a file may be anything
+    return draws * (1 + math.exp(min(moved, _VANISHING))) * NEGLECTED
+
+
 def halve_for_replacement(epsilon: float, delta: float) -> tuple[float, float]:
     """Add-remove parameters whose run is (epsilon, delta)-DP when one example is replaced.
 
-    A replacement is one removal and one addition: group privacy of size two.
+    A replacement is one removal and one addition: group privacy of size two.  Where next to nothing
+    is left of delta, it is 0.
     """
-    return epsilon / 2, delta / (1 + math.exp(epsilon / 2))
+    half = epsilon / 2
+    return half, delta / (1 + math.exp(half)) if half < _VANISHING else 0.0
 
 
 def inner_budget(epsilon: float, delta: float, neighbours: Neighbours) -> tuple[float, float]:

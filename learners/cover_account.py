@@ -27,8 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from learners.randomized_response import right_answers
 
-#: Part of eta that pays for the rounding of an account's own lines, and for events of probability
-#: below 2**-180 a draw that the samplers' arithmetic neglects.
+#: Part of eta that pays for the rounding of an account's own lines.
 GIVEN_UP = 1e-9
 
 #: Room for the rounding of U_m, in parts of (m + 1)^2.
@@ -86,6 +85,9 @@ def run_rate(epsilon: float, delta: float, steps: int, noise: float = 0.0) -> fl
     low = (epsilon - steps * noise) / steps
     if not low > 0:
         raise ValueError(f"epsilon = {epsilon} does not pay for {steps} counts of {noise} each")
+    if delta == 0:
+        # a larger rate may seem to keep it, where its own delta is below all doubles
+        return low * (1 - GIVEN_UP)
     high = 2 * low
     while run_delta(high, steps, epsilon, noise) <= delta:
         low, high = high, 2 * high
@@ -97,6 +99,8 @@ def run_epsilon(eta: float, delta: float, steps: int, noise: float = 0.0) -> flo
     """The least epsilon for which a run that uses eta is (epsilon, delta)-DP, GIVEN_UP charged."""
     eta /= 1 - GIVEN_UP
     by_basic = steps * (eta + noise)
+    if delta == 0:
+        return by_basic
     return _edge(by_basic, 0.0, lambda epsilon: run_delta(eta, steps, epsilon, noise) <= delta)
 
 

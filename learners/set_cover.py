@@ -13,8 +13,8 @@ so that #gain - 2 Delta <= b <= #gain in all steps with probability 1 - beta.
 
 The number of steps is public and never cut short.  Privacy of the whole run, for neighbours
 that add or remove one labelled example: counts and selections are charged together, by the optimal
-account (:mod:`learners.cover_account`, proof in docs/privacy.md).  KMMS spend epsilon on each and
-so twice epsilon in all.
+account (:mod:`learners.cover_account`; docs/privacy.md, lemma 4), once the samplers' arithmetic has
+been paid for (lemma 5).  KMMS spend epsilon on each and so twice epsilon in all.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from learners.accounting import (
     after_arithmetic,
     check_budget,
     inner_budget,
+    neglected_delta,
     noise_scale,
 )
 from learners.cover_account import run_epsilon, run_rate
@@ -106,15 +107,28 @@ def plan_budget(
     Raises
     ------
     ValueError
-        If a parameter states no guarantee.
+        If a parameter states no guarantee, or delta does not pay for the events that the samplers'
+        arithmetic neglects.
     """
     check_budget(epsilon, delta)
     inner_epsilon, inner_delta = inner_budget(epsilon, delta, neighbours)
     epsilon_noise = noise_share * inner_epsilon
     scale = noise_scale(epsilon_noise, steps)
-    left, left_delta = after_arithmetic(inner_epsilon, inner_delta, steps)
-    granted = run_rate(left, left_delta, steps, epsilon_noise / steps)
-    eta = min(granted, MOST_RATE)
+
+    def granted(delta: float) -> float:
+        inner = inner_budget(epsilon, delta, neighbours)
+        left = after_arithmetic(*inner, steps)
+        return min(run_rate(*left, steps, epsilon_noise / steps), MOST_RATE)
+
+    # charged at the rate that all of delta would grant: the lower one that is used neglects less
+    neglected = neglected_delta(granted(delta), steps, neighbours)
+    if neglected >= delta:
+        raise ValueError(
+            f"delta = {delta:g} does not pay for what the arithmetic of {steps} selections "
+            f"neglects at epsilon = {epsilon:g}: use a delta above {neglected:.1e}, or a smaller "
+            "epsilon"
+        )
+    eta = granted(delta - neglected)
     spent = PrivacySpent(
         epsilon=epsilon,
         delta=delta,

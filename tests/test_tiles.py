@@ -19,6 +19,7 @@ from learners.accounting import (
     LEAST_DELTA,
     MOST_RATE,
     halve_for_replacement,
+    neglected_delta,
     spent_after,
 )
 from learners.codec import release_from_dict, release_to_dict
@@ -63,6 +64,18 @@ def test_count_and_one_tile_spend_no_more_than_epsilon(
 
 def test_delta_pays_for_neglected_events_only() -> None:
     assert fitted(tiles=2).privacy_.delta == LEAST_DELTA
+    # an example replaced is in one tile, twice, or in two; no rate is larger
+    assert neglected_delta(MOST_RATE, 1, "replace-one") < LEAST_DELTA
+    assert neglected_delta(MOST_RATE, 2, "add-remove") < LEAST_DELTA
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_the_largest_epsilon_states_what_any_other_does(neighbours: Any) -> None:
+    for counted in (True, False):
+        budget = plan_tiles(1e300, 1e-6, neighbours, True, counted)
+        assert budget.eta == MOST_RATE
+        statement = budget.spent(9)
+        assert (statement.epsilon, statement.delta) == (1e300, LEAST_DELTA)
 
 
 def test_no_rate_is_above_the_greatest_that_is_used() -> None:
