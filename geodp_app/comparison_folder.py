@@ -12,6 +12,7 @@ from pathlib import Path
 
 from geodp_app.comparison import Row
 from geodp_app.errors import InputError
+from geometry.files import atomic_write
 
 #: The table's file; its test errors are private, unlike the shapes of private learners.
 TABLE = "private-table.csv"
@@ -42,6 +43,8 @@ def check_folder(folder: Path) -> None:
 def write_shapes(folder: Path, rows: Sequence[Row], *, table: bool = False) -> None:
     """Write every shape as GeoJSON: the folder appears with all of them, or not at all.
 
+    The table, and shapes of learners that are not private, are the owner's alone (mode 0600).
+
     Parameters
     ----------
     folder : path
@@ -60,9 +63,9 @@ def write_shapes(folder: Path, rows: Sequence[Row], *, table: bool = False) -> N
     temporary.mkdir()
     try:
         for row in rows:
-            (temporary / file_name(row)).write_text(row.geojson, encoding="utf-8", newline="")
+            atomic_write(temporary / file_name(row), row.geojson, private=not row.private)
         if table:
-            (temporary / TABLE).write_text(table_text(rows), encoding="utf-8", newline="")
+            atomic_write(temporary / TABLE, table_text(rows), private=True)
         if target.is_dir():
             target.rmdir()  # it is empty; not all systems replace an empty folder
         os.replace(temporary, target)

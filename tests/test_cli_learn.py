@@ -147,14 +147,14 @@ def test_the_paper_measure_runs(run, tmp_path):
 
 
 @pytest.mark.parametrize("label", [0, 1])
-def test_one_class_is_learned_with_a_warning(write, tmp_path, capsys, label):
+def test_one_class_is_learned_and_not_told_in_a_pipe(write, tmp_path, capsys, label):
     rng = np.random.default_rng(0)
     rows = "".join(f"{x},{y},{label}\n" for x, y in rng.integers(0, 65, (3000, 2)))
     points = write("p.csv", "x,y,label\n" + rows)
     out = tmp_path / "l.geojson"
-    argv = ["learn", points, "--grid", 64, "--k", 1, "-o", out, "--seed", 5, "--quiet"]
+    argv = ["learn", points, "--grid", 64, "--k", 1, "-o", out, "--seed", 5]
     assert main([str(a) for a in argv]) == 0
-    assert capsys.readouterr().err == f"geodp: warning: {points}: all labels are {label}\n"
+    assert "all labels" not in capsys.readouterr().err  # it is a fact about the examples
     assert evaluate(out, points, capsys)["error"] < 0.02
 
 
@@ -299,6 +299,21 @@ def test_a_convex_polygon_is_fitted_to_tiles_unless_k_is_given(run, tmp_path):
         release = read_learned(out).release
         assert set(dict(release.parameters)) == given
         assert release.role == "conjunction"
+
+
+def test_what_is_private_is_its_owners_alone(run, tmp_path):
+    names = {"-o": "l.geojson", "--report": "r.json", "--records": "s.jsonl", "--picture": "p.png"}
+    outputs = {option: tmp_path / name for option, name in names.items()}
+    before = os.umask(0o022)
+    try:
+        for path in outputs.values():  # files that all may read are there
+            path.touch(0o644)
+        argv = ["learn", run / "p.csv", "--learner", "threshold", "--quiet"]
+        assert main([*map(str, argv), *(str(a) for pair in outputs.items() for a in pair)]) == 0
+    finally:
+        os.umask(before)
+    modes = {option: path.stat().st_mode & 0o777 for option, path in outputs.items()}
+    assert modes == {"-o": 0o644, "--report": 0o644, "--records": 0o600, "--picture": 0o600}
 
 
 # -- no examples ------------------------------------------------------------------------------

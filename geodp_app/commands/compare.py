@@ -116,7 +116,9 @@ def run(options: argparse.Namespace) -> None:
     from geodp_app.commands.learn import warn_of_one_class
     from geodp_app.progress import ProgressBar
 
-    warn_of_one_class(options.points, examples)
+    positives = int(examples.labels.sum())
+    counts = (len(examples.labels) - positives, positives)
+    warn_of_one_class(str(options.points), counts, quiet=options.quiet)
     bar = ProgressBar(quiet=options.quiet)
 
     def show(progress: Progress) -> None:

@@ -53,10 +53,10 @@ def export_target(path: str | os.PathLike[str], work: Work) -> None:
 
 
 def export_examples(path: str | os.PathLike[str], examples: Examples) -> None:
-    """The examples as CSV with their frame: private."""
-    write_whole(path, format_examples(examples))
+    """The examples as CSV with their frame: private, mode 0600."""
+    write_whole(path, format_examples(examples), private=True)
 
 
 def export_steps(path: str | os.PathLike[str], records: Iterable[StepRecord]) -> None:
-    """The steps of a run as JSON lines, with the curator's diagnostics: private."""
-    write_whole(path, records_text(records))
+    """The steps of a run as JSON lines, with the curator's diagnostics: private, mode 0600."""
+    write_whole(path, records_text(records), private=True)

@@ -21,8 +21,8 @@ def named_failures(path: str | os.PathLike[str]) -> Iterator[None]:
         raise InputError(f"{os.fspath(path)}: cannot be written: {reason}{kept}") from None
 
 
-def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
-    """Write a file whole or not at all.
+def write_whole(path: str | os.PathLike[str], data: bytes | str, *, private: bool = False) -> None:
+    """Write a file whole or not at all; a private one for its owner alone, mode 0600.
 
     Raises
     ------
@@ -31,4 +31,4 @@ def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
         that was there is then unchanged.
     """
     with named_failures(path):
-        atomic_write(path, data)
+        atomic_write(path, data, private=private)

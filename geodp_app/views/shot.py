@@ -52,7 +52,8 @@ def shoot(options: argparse.Namespace) -> str:
             window.set_release_view(options.view == "release")
             _wait(lambda: window.display.settled, window)
             _pause(700)  # the flash of the newest piece fades
-            atomic_write(options.output, png_bytes(window, options.scale))
+            real = options.file is not None and options.view != "release"
+            atomic_write(options.output, png_bytes(window, options.scale), private=real)
             _export(window, options)
         finally:
             window.abandon()
