@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from geodp_app.comparison import Row
+from geodp_app.document.writing import check_folder_ending
 from geodp_app.errors import InputError
 from geometry.files import atomic_write
 
@@ -24,12 +25,14 @@ def check_folder(folder: Path) -> None:
     Raises
     ------
     InputError
-        If it is a file, is not empty, or its own folder is missing or cannot be written to.
+        If it is a file or is named like one, is not empty, or its own folder is missing or cannot
+        be written to.
     """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is a file; name a new folder")
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder}: is not empty; name a new folder")
+    check_folder_ending(folder)
     home = Path(os.path.realpath(folder)).parent
     if not home.is_dir():
         raise InputError(f"{folder}: there is no folder {home}")

@@ -301,6 +301,58 @@ def test_a_convex_polygon_is_fitted_to_tiles_unless_k_is_given(run, tmp_path):
         assert release.role == "conjunction"
 
 
+WRONG_ENDINGS = [
+    ("learn", ["p.csv", "-o", "l.gpkg"], "l.gpkg: GeoJSON is what is written", ".geojson or .json"),
+    ("learn", ["p.csv", "-o", "l.shp"], "l.shp: GeoJSON", ".geojson or .json"),
+    ("learn", ["p.csv", "-o", "l.json", "--picture", "p.jpg"], "p.jpg: PNG", ".png"),
+    ("learn", ["p.csv", "-o", "l.json", "--report", "r.txt"], "r.txt: JSON is", ".json"),
+    ("learn", ["p.csv", "-o", "l.json", "--records", "s.json"], "s.json: JSON lines", ".jsonl or"),
+    ("learn", ["--table", "csv:p.csv", "-o", "l.parquet"], "l.parquet: GeoJSON", ".geojson or"),
+    ("sample", ["--target", "t.geojson", "--n", "5", "-o", "q.parquet"], "q.parquet: CSV", ".csv"),
+    ("sample", ["--target", "t.geojson", "--n", "5", "-o", "q.csv.gz"], "q.csv.gz: CSV", ".csv"),
+    ("shot", ["-o", "w.svg"], "w.svg: PNG", ".png"),
+    ("shot", ["-o", "w.png", "--learned", "l.kml"], "l.kml: GeoJSON", ".geojson or .json"),
+    ("audit", ["--learner", "threshold", "--plot", "a.png"], "a.png: SVG", ".svg"),
+    ("compare", ["p.csv", "-o", "s.geojson"], "s.geojson: would be a folder", "leave it out"),
+]
+
+
+@pytest.mark.parametrize(("verb", "argv", "reason", "goes"), WRONG_ENDINGS)
+def test_a_name_that_says_something_else_than_the_file_is_refused(
+    run, capsys, monkeypatch, verb, argv, reason, goes
+):
+    monkeypatch.chdir(run)
+    before = sorted(os.listdir(run))
+    assert main([verb, *argv]) == 2
+    line = capsys.readouterr().err
+    assert reason in line
+    assert goes in line
+    assert line.count("\n") == 1
+    assert sorted(os.listdir(run)) == before
+
+
+def test_endings_in_any_case_and_names_without_one_go(run, tmp_path):
+    argv = ["learn", run / "p.csv", "--learner", "threshold", "--quiet", "-o"]
+    for name in ("a.GeoJSON", "b.json", "c"):
+        assert main([str(a) for a in [*argv, tmp_path / name]]) == 0
+        assert read_learned(tmp_path / name).release is not None
+
+
+def test_a_shape_without_bounds_is_said_to_lie_nowhere(write, run, tmp_path, capsys):
+    points, out = write("p.csv", "x,y,label\n3,4,1\n60,6,0\n"), tmp_path / "l.geojson"
+    argv = ["learn", points, "--grid", 64, "--learner", "threshold", "-o", out]
+    note = (
+        f"{out}: lies at 0..1 degrees, in the Gulf of Guinea, because the examples have no bounds"
+    )
+    for more, told in (([], True), (["--raw-grid"], False), (["--bounds", "9,9,21,21"], False)):
+        assert main([str(a) for a in [*argv, *more]]) == 0
+        assert (note in capsys.readouterr().err) == told
+    folder = tmp_path / "s"
+    assert main(["compare", str(write("q.csv", "x,y,label\n" + "3,4,1\n6,6,0\n" * 200)),
+                 "--grid", "64", "--learners", "tiles", "-o", str(folder)]) == 0  # fmt: skip
+    assert f"{folder}: lies at 0..1 degrees" in capsys.readouterr().err
+
+
 def test_what_is_private_is_its_owners_alone(run, tmp_path):
     names = {"-o": "l.geojson", "--report": "r.json", "--records": "s.jsonl", "--picture": "p.png"}
     outputs = {option: tmp_path / name for option, name in names.items()}

@@ -114,6 +114,7 @@ def run(options: argparse.Namespace) -> None:
     examples, test = _read(options)
 
     from geodp_app.commands.learn import warn_of_one_class
+    from geodp_app.learned_file import place_note
     from geodp_app.progress import ProgressBar
 
     positives = int(examples.labels.sum())
@@ -136,7 +137,8 @@ def run(options: argparse.Namespace) -> None:
     else:
         print("\n".join([*table(rows), "", *_remarks(options, examples, rows)]))
     if options.output and not options.quiet:
-        print(f"{options.output}: {len(rows)} learned shapes", file=sys.stderr)
+        told = [f"{options.output}: {len(rows)} learned shapes"]
+        print("\n".join([*told, *place_note(options.output, examples.frame)]), file=sys.stderr)
 
 
 def _contenders(options: argparse.Namespace) -> tuple[Contender, ...]:

@@ -140,13 +140,20 @@ def run(options: argparse.Namespace) -> None:
     """Check, read, learn, write."""
     _check_source(options)
     parameters = _parameters(options)
-    outputs = [options.output, options.report, options.records, options.picture]
     inputs = options.table.files() if options.table else [options.points]
-    arguments.check_outputs(outputs, inputs)
+    arguments.check_outputs(
+        [
+            (options.output, "GeoJSON"),
+            (options.report, "JSON"),
+            (options.records, "JSON lines"),
+            (options.picture, "PNG"),
+        ],
+        inputs,
+    )
     sample = _read(options)
 
     # the learners compile their loops: not worth waiting for on a mistyped option
-    from geodp_app.learned_file import write_learned
+    from geodp_app.learned_file import place_note, write_learned
     from geodp_app.reports import parts_text, privacy_statement, records_text, report
     from geodp_app.running import run_learner
 
@@ -159,6 +166,8 @@ def run(options: argparse.Namespace) -> None:
         atomic_write(options.report, json.dumps(report(release), indent=1) + "\n")
     write_learned(options.output, release, sample.frame, raw_grid=options.raw_grid)
     told = [f"{options.output}: {parts_text(release)}, {privacy_statement(release.privacy)}"]
+    if not options.raw_grid:
+        told += place_note(options.output, sample.frame)
     if options.table:
         told.append(_told_of_persons(options))
     if options.picture:
