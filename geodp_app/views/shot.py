@@ -26,7 +26,7 @@ from geodp_app.views.main_window import MainWindow
 from geodp_app.views.theme import apply_theme
 from geodp_app.views.window_pictures import png_bytes
 from geometry.files import atomic_write
-from learners.records import Release
+from learners.releases import Release
 
 
 def shoot(options: argparse.Namespace) -> str:
