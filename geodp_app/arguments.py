@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from geodp_app.document.writing import Holds, check_ending
 from geodp_app.errors import InputError
 from geometry.grid import Bounds, BoundsError
 from geometry.halfplane import MAX_D
@@ -246,26 +247,33 @@ def join_negative_values(argv: Sequence[str]) -> list[str]:
     return joined
 
 
-def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path]) -> None:
-    """Find out before long work whether every output can be written.
+def check_outputs(outputs: Sequence[tuple[Path | None, Holds]], inputs: Sequence[Path]) -> None:
+    """Find out before long work whether every output can be written, and is what its name says.
+
+    Parameters
+    ----------
+    outputs : sequence of (path or None, str)
+        Files to write, and what they will hold; None for one that is not wanted.
+    inputs : sequence of path
 
     Raises
     ------
     InputError
-        If an output is a folder, its folder is missing or cannot be written to, or it is the
-        same file as an input or another output.
+        If an output is a folder, its name has the ending of another format, its folder is missing
+        or cannot be written to, or it is the same file as an input or another output.
     """
     taken = {os.path.realpath(path): "an input" for path in inputs}
-    for output in outputs:
+    for output, holds in outputs:
         if output is None:
             continue
         _check_output(output)
         if output.exists() and not output.is_file():
-            continue  # /dev/stdout and its like may be named twice
+            continue  # /dev/stdout and its like may be named twice, and have any name
         real = os.path.realpath(output)
         if real in taken:
             raise InputError(f"{output}: is {taken[real]} too; choose another name")
         taken[real] = "another output"
+        check_ending(output, holds)
 
 
 def _check_output(output: Path) -> None:

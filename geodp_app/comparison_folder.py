@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from geodp_app.comparison import Row
+from geodp_app.document.writing import check_folder_ending
 from geodp_app.errors import InputError
+from geometry.files import atomic_write
 
 #: The table's file; its test errors are private, unlike the shapes of private learners.
 TABLE = "private-table.csv"
@@ -23,12 +25,14 @@ def check_folder(folder: Path) -> None:
     Raises
     ------
     InputError
-        If it is a file, is not empty, or its own folder is missing or cannot be written to.
+        If it is a file or is named like one, is not empty, or its own folder is missing or cannot
+        be written to.
     """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is a file; name a new folder")
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder}: is not empty; name a new folder")
+    check_folder_ending(folder)
     home = Path(os.path.realpath(folder)).parent
     if not home.is_dir():
         raise InputError(f"{folder}: there is no folder {home}")
@@ -41,6 +45,8 @@ def check_folder(folder: Path) -> None:
 
 def write_shapes(folder: Path, rows: Sequence[Row], *, table: bool = False) -> None:
     """Write every shape as GeoJSON: the folder appears with all of them, or not at all.
+
+    The table, and shapes of learners that are not private, are the owner's alone (mode 0600).
 
     Parameters
     ----------
@@ -60,9 +66,9 @@ def write_shapes(folder: Path, rows: Sequence[Row], *, table: bool = False) -> N
     temporary.mkdir()
     try:
         for row in rows:
-            (temporary / file_name(row)).write_text(row.geojson, encoding="utf-8", newline="")
+            atomic_write(temporary / file_name(row), row.geojson, private=not row.private)
         if table:
-            (temporary / TABLE).write_text(table_text(rows), encoding="utf-8", newline="")
+            atomic_write(temporary / TABLE, table_text(rows), private=True)
         if target.is_dir():
             target.rmdir()  # it is empty; not all systems replace an empty folder
         os.replace(temporary, target)

@@ -119,6 +119,19 @@ def write_learned(
     atomic_write(path, learned_text(release, frame, raw_grid=raw_grid))
 
 
+def place_note(name: object, frame: Frame) -> list[str]:
+    """What to say of a file in degrees whose examples lie nowhere: one line, or none.
+
+    Its place is a convention, within what RFC 7946 allows; no place is guessed.
+    """
+    if frame.bounds is not None:
+        return []
+    return [
+        f"{name}: lies at 0..1 degrees, in the Gulf of Guinea, because the examples have no "
+        "bounds: to place it, give --bounds W,S,E,N"
+    ]
+
+
 def read_learned(path: Path) -> LearnedFile:
     """Read a learned file, or any other polygons in GeoJSON.
 

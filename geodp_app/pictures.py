@@ -40,8 +40,8 @@ class Picture:
     examples: Examples | None = None
 
 
-def write_picture(path: str | os.PathLike[str], picture: Picture) -> None:
-    """Draw a picture as PNG, whole or not at all.
+def write_picture(path: str | os.PathLike[str], picture: Picture, *, private: bool = False) -> None:
+    """Draw a picture as PNG, whole or not at all; a private one for its owner alone, mode 0600.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def write_picture(path: str | os.PathLike[str], picture: Picture) -> None:
     application = start_qt()
     from geodp_app.views.picture import render_png
 
-    atomic_write(path, render_png(picture))
+    atomic_write(path, render_png(picture), private=private)
     del application  # it had to live until here
 
 

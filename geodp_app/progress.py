@@ -1,4 +1,4 @@
-"""A progress bar of one line on a terminal; nothing in a pipe."""
+"""What a run tells the person at a terminal: a progress bar, private facts; nothing in a pipe."""
 
 from __future__ import annotations
 
@@ -7,6 +7,21 @@ import sys
 import time
 from types import TracebackType
 from typing import TextIO
+
+
+def tell_curator(line: str, *, quiet: bool) -> None:
+    """Say something private on standard error: only to a terminal, where it is read and gone.
+
+    A pipe may end in a log that others read.
+
+    Parameters
+    ----------
+    line : str
+    quiet : bool
+        Say nothing.
+    """
+    if not quiet and sys.stderr.isatty():
+        sys.stderr.write(f"{line}\n")
 
 
 class ProgressBar:

@@ -18,8 +18,11 @@ import stat
 from io import BufferedWriter
 from pathlib import Path
 
+#: Read and written by their owner alone.
+_OWNERS = stat.S_IRUSR | stat.S_IWUSR
 
-def atomic_write(path: str | os.PathLike[str], data: bytes | str) -> None:
+
+def atomic_write(path: str | os.PathLike[str], data: bytes | str, *, private: bool = False) -> None:
     """Write a file whole: on any failure the old file stays and no temporary file is left.
 
     Parameters
@@ -30,6 +33,9 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | str) -> None:
         device such as /dev/stdout) is written straight through, never replaced.
     data : bytes or str
         Text is written as UTF-8, line ends as they are.
+    private : bool
+        The file's owner alone may read and write it (mode 0600), also where an existing file
+        allowed others to; it is so before it has a name or a byte.
 
     Raises
     ------
@@ -44,11 +50,13 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | str) -> None:
     if mode is not None and not stat.S_ISREG(mode):
         Path(path).write_bytes(payload)
         return
+    if private:
+        mode = _OWNERS
     target = os.path.realpath(path)
     temporary = os.path.join(os.path.dirname(target), f".geodp-{secrets.token_hex(8)}.tmp")
     try:
         if not _write_unnamed(temporary, payload, mode):
-            with open(temporary, "xb") as file:
+            with open(temporary, "xb", opener=_for_owner if mode is not None else None) as file:
                 _write_through(file, payload, mode)
         os.replace(temporary, target)
     except BaseException as error:  # KeyboardInterrupt too: nothing half-written may stay
@@ -84,6 +92,11 @@ def _write_unnamed(path: str, payload: bytes, mode: int | None) -> bool:
         # a folder's descriptor, though unused, makes the call follow the link
         os.link(f"/proc/self/fd/{handle}", path, src_dir_fd=handle, follow_symlinks=True)
     return True
+
+
+def _for_owner(path: str, flags: int) -> int:
+    """Open a new file that is closed to others until its mode is settled."""
+    return os.open(path, flags, _OWNERS)
 
 
 def _write_through(file: BufferedWriter, payload: bytes, mode: int | None) -> None:

@@ -147,14 +147,14 @@ def test_the_paper_measure_runs(run, tmp_path):
 
 
 @pytest.mark.parametrize("label", [0, 1])
-def test_one_class_is_learned_with_a_warning(write, tmp_path, capsys, label):
+def test_one_class_is_learned_and_not_told_in_a_pipe(write, tmp_path, capsys, label):
     rng = np.random.default_rng(0)
     rows = "".join(f"{x},{y},{label}\n" for x, y in rng.integers(0, 65, (3000, 2)))
     points = write("p.csv", "x,y,label\n" + rows)
     out = tmp_path / "l.geojson"
-    argv = ["learn", points, "--grid", 64, "--k", 1, "-o", out, "--seed", 5, "--quiet"]
+    argv = ["learn", points, "--grid", 64, "--k", 1, "-o", out, "--seed", 5]
     assert main([str(a) for a in argv]) == 0
-    assert capsys.readouterr().err == f"geodp: warning: {points}: all labels are {label}\n"
+    assert "all labels" not in capsys.readouterr().err  # it is a fact about the examples
     assert evaluate(out, points, capsys)["error"] < 0.02
 
 
@@ -299,6 +299,73 @@ def test_a_convex_polygon_is_fitted_to_tiles_unless_k_is_given(run, tmp_path):
         release = read_learned(out).release
         assert set(dict(release.parameters)) == given
         assert release.role == "conjunction"
+
+
+WRONG_ENDINGS = [
+    ("learn", ["p.csv", "-o", "l.gpkg"], "l.gpkg: GeoJSON is what is written", ".geojson or .json"),
+    ("learn", ["p.csv", "-o", "l.shp"], "l.shp: GeoJSON", ".geojson or .json"),
+    ("learn", ["p.csv", "-o", "l.json", "--picture", "p.jpg"], "p.jpg: PNG", ".png"),
+    ("learn", ["p.csv", "-o", "l.json", "--report", "r.txt"], "r.txt: JSON is", ".json"),
+    ("learn", ["p.csv", "-o", "l.json", "--records", "s.json"], "s.json: JSON lines", ".jsonl or"),
+    ("learn", ["--table", "csv:p.csv", "-o", "l.parquet"], "l.parquet: GeoJSON", ".geojson or"),
+    ("sample", ["--target", "t.geojson", "--n", "5", "-o", "q.parquet"], "q.parquet: CSV", ".csv"),
+    ("sample", ["--target", "t.geojson", "--n", "5", "-o", "q.csv.gz"], "q.csv.gz: CSV", ".csv"),
+    ("shot", ["-o", "w.svg"], "w.svg: PNG", ".png"),
+    ("shot", ["-o", "w.png", "--learned", "l.kml"], "l.kml: GeoJSON", ".geojson or .json"),
+    ("audit", ["--learner", "threshold", "--plot", "a.png"], "a.png: SVG", ".svg"),
+    ("compare", ["p.csv", "-o", "s.geojson"], "s.geojson: would be a folder", "leave it out"),
+]
+
+
+@pytest.mark.parametrize(("verb", "argv", "reason", "goes"), WRONG_ENDINGS)
+def test_a_name_that_says_something_else_than_the_file_is_refused(
+    run, capsys, monkeypatch, verb, argv, reason, goes
+):
+    monkeypatch.chdir(run)
+    before = sorted(os.listdir(run))
+    assert main([verb, *argv]) == 2
+    line = capsys.readouterr().err
+    assert reason in line
+    assert goes in line
+    assert line.count("\n") == 1
+    assert sorted(os.listdir(run)) == before
+
+
+def test_endings_in_any_case_and_names_without_one_go(run, tmp_path):
+    argv = ["learn", run / "p.csv", "--learner", "threshold", "--quiet", "-o"]
+    for name in ("a.GeoJSON", "b.json", "c"):
+        assert main([str(a) for a in [*argv, tmp_path / name]]) == 0
+        assert read_learned(tmp_path / name).release is not None
+
+
+def test_a_shape_without_bounds_is_said_to_lie_nowhere(write, run, tmp_path, capsys):
+    points, out = write("p.csv", "x,y,label\n3,4,1\n60,6,0\n"), tmp_path / "l.geojson"
+    argv = ["learn", points, "--grid", 64, "--learner", "threshold", "-o", out]
+    note = (
+        f"{out}: lies at 0..1 degrees, in the Gulf of Guinea, because the examples have no bounds"
+    )
+    for more, told in (([], True), (["--raw-grid"], False), (["--bounds", "9,9,21,21"], False)):
+        assert main([str(a) for a in [*argv, *more]]) == 0
+        assert (note in capsys.readouterr().err) == told
+    folder = tmp_path / "s"
+    assert main(["compare", str(write("q.csv", "x,y,label\n" + "3,4,1\n6,6,0\n" * 200)),
+                 "--grid", "64", "--learners", "tiles", "-o", str(folder)]) == 0  # fmt: skip
+    assert f"{folder}: lies at 0..1 degrees" in capsys.readouterr().err
+
+
+def test_what_is_private_is_its_owners_alone(run, tmp_path):
+    names = {"-o": "l.geojson", "--report": "r.json", "--records": "s.jsonl", "--picture": "p.png"}
+    outputs = {option: tmp_path / name for option, name in names.items()}
+    before = os.umask(0o022)
+    try:
+        for path in outputs.values():  # files that all may read are there
+            path.touch(0o644)
+        argv = ["learn", run / "p.csv", "--learner", "threshold", "--quiet"]
+        assert main([*map(str, argv), *(str(a) for pair in outputs.items() for a in pair)]) == 0
+    finally:
+        os.umask(before)
+    modes = {option: path.stat().st_mode & 0o777 for option, path in outputs.items()}
+    assert modes == {"-o": 0o644, "--report": 0o644, "--records": 0o600, "--picture": 0o600}
 
 
 # -- no examples ------------------------------------------------------------------------------

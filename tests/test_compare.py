@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -195,11 +196,17 @@ def test_wrong_examples_are_named(points, write, tmp_path, capsys):
     assert "lies on another grid or in another box" in fails(capsys, points, "--test", other)
 
 
-def test_one_class_brings_a_warning(write, capsys):
+def test_one_class_brings_a_warning_on_a_terminal_alone(write, capsys, monkeypatch):
     rows = "".join(f"{x},{y},1\n" for x in range(30) for y in range(30))
     path = write("p.csv", f'# geodp {{"grid": {D}}}\nx,y,label\n{rows}')
-    assert main(["compare", str(path), "--learners", "tiles", "--quiet"]) == 0
-    assert capsys.readouterr().err == f"geodp: warning: {path}: all labels are 1\n"
+    argv = ["compare", str(path), "--learners", "tiles"]
+    assert main(argv) == 0
+    assert "all labels" not in capsys.readouterr().err
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main(argv) == 0
+    assert f"geodp: warning: {path}: all labels are 1\n" in capsys.readouterr().err
+    assert main([*argv, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 # -- the folder --------------------------------------------------------------------------------
@@ -220,6 +227,17 @@ def test_an_empty_folder_is_filled(points, tmp_path, capsys):
     assert os.listdir(folder) == ["tiles.geojson"]
 
 
+def test_shapes_that_are_not_private_are_their_owners_alone(points, tmp_path, capsys):
+    folder = tmp_path / "s"
+    before = os.umask(0o022)
+    try:
+        run(capsys, points, "--learners", "tiles,greedy", "--k", 1, "-o", folder)
+    finally:
+        os.umask(before)
+    modes = {path.stem: path.stat().st_mode & 0o777 for path in folder.iterdir()}
+    assert modes == {"tiles": 0o644, "greedy": 0o600}
+
+
 def test_ctrl_c_leaves_nothing(points, tmp_path, capsys, monkeypatch):
     def interrupted(*args: object) -> None:
         raise KeyboardInterrupt
@@ -234,10 +252,10 @@ def test_ctrl_c_leaves_nothing(points, tmp_path, capsys, monkeypatch):
 
 
 def test_a_full_disk_leaves_nothing(points, tmp_path, capsys, monkeypatch):
-    def full(self: Path, *args: object, **kwargs: object) -> int:
-        raise OSError(28, "No space left on device", str(self))
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(os, "fsync", full)
     argv = ["compare", points, "--learners", "tiles", "-o", tmp_path / "s"]
     assert main([str(a) for a in argv]) == 2
     assert "No space left on device" in capsys.readouterr().err

@@ -123,6 +123,7 @@ def test_three_learners_on_a_drawing(
         ["greedy.geojson", "histogram.geojson", "tiles.geojson", TABLE]
     )
     assert read_learned(folder / "tiles.geojson").release == compare.rows[0].release
+    assert (folder / TABLE).stat().st_mode & 0o777 == 0o600
     with (folder / TABLE).open(newline="") as text:
         lines = list(csv.DictReader(text))
     assert [line["learner"] for line in lines] == ["tiles", "histogram", "greedy"]

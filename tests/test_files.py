@@ -102,6 +102,38 @@ def test_a_new_file_follows_the_umask_and_an_old_one_keeps_its_mode(tmp_path: Pa
 
 
 @posix
+@pytest.mark.parametrize("unnamed", [linux, False])
+@pytest.mark.parametrize("before", [None, 0o644, 0o666, 0o600, 0o400])
+def test_a_private_file_is_its_owners_alone_before_it_has_a_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: int | None, unnamed: bool
+) -> None:
+    path = tmp_path / "a"
+    if before is not None:
+        path.write_text("old")
+        path.chmod(before)
+    opened = []
+    system_open = os.open
+
+    def watched(name: Any, flags: int, mode: int = 0o777, **more: Any) -> int:
+        handle = system_open(name, flags, mode, **more)
+        if flags & os.O_CREAT:
+            opened.append(stat.S_IMODE(os.fstat(handle).st_mode))
+        return handle
+
+    if not unnamed:
+        monkeypatch.setattr(files, "_write_unnamed", lambda *_: False)
+    monkeypatch.setattr(os, "open", watched)
+    old = os.umask(0)
+    try:
+        atomic_write(path, "x", private=True)
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert path.read_text() == "x"
+    assert unnamed or opened == [0o600]
+
+
+@posix
 def test_a_symbolic_link_stays_and_its_target_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "there" / "file")

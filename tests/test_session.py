@@ -81,6 +81,15 @@ def test_a_session_comes_back_as_it_was(tmp_path, work, run):
     assert back_run == run
 
 
+def test_a_session_is_its_owners_alone_also_in_place_of_an_open_file(tmp_path):
+    path = tmp_path / "a.geodp"
+    save_session(path, full_work())
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o644)
+    save_session(path, full_work())
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_the_same_session_gives_the_same_bytes(tmp_path):
     for name in ("a", "b"):
         save_session(tmp_path / name, full_work(), stored())

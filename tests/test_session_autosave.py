@@ -219,3 +219,4 @@ def test_a_read_only_folder_is_named(tmp_path):
 def test_recovery_files_are_for_their_user_alone(tmp_path):
     path = Autosave(tmp_path).save(document())
     assert path.parent.stat().st_mode & 0o077 == 0
+    assert path.stat().st_mode & 0o777 == 0o600

@@ -82,6 +82,25 @@ def test_wrong_arguments_are_one_line_and_write_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_run_that_has_no_shape_yet_leaves_no_picture_either(tmp_path: Path) -> None:
+    done = shot(tmp_path, "-o", "w.png", "--example", "tri", "--n", "500", "--steps", "0",
+                "--learned", "l.geojson", "--size", "1280x800")  # fmt: skip
+    assert done.returncode == 2
+    assert "--learned needs a finished run" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_picture_of_a_file_is_its_owners_alone_but_in_the_release_view(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("x,y,label\n3,4,1\n500,600,0\n")
+    argv = ["--file", "p.csv", "--size", "1280x800", "--quiet"]
+    for view, mode in (("curator", 0o600), ("release", 0o644)):
+        (tmp_path / "w.png").touch()
+        (tmp_path / "w.png").chmod(0o644)
+        done = shot(tmp_path, "-o", "w.png", *argv, "--view", view)
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / "w.png").stat().st_mode & 0o777 == mode
+
+
 def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.geojson").write_text("{")
     done = shot(tmp_path, "-o", "w.png", "--file", "x.geojson")

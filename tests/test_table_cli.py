@@ -87,12 +87,18 @@ def test_a_convex_polygon_is_learned_from_a_table(folder, tmp_path):
     assert read_learned(tmp_path / "l.geojson").release.role == "conjunction"
 
 
-def test_one_class_is_told(tmp_path, capsys):
+def test_one_class_is_told_on_a_terminal_alone(tmp_path, capsys, monkeypatch):
     with duckdb.connect(str(tmp_path / "p.db")) as connection:
         connection.execute("CREATE TABLE r AS SELECT range x, range y, 1 AS label FROM range(9)")
-    argv = ["--table", f"duckdb:{tmp_path}/p.db::r", "--grid", 8, "--k", 1, "--quiet"]
-    assert run("learn", *argv, "-o", tmp_path / "l.geojson") == 0
-    assert capsys.readouterr().err == f"geodp: warning: {tmp_path}/p.db::r: all labels are 1\n"
+    argv = ["--table", f"duckdb:{tmp_path}/p.db::r", "--grid", 8, "--k", 1, "-o", tmp_path / "l"]
+    told = f"geodp: warning: {tmp_path}/p.db::r: all labels are 1\n"
+    assert run("learn", *argv) == 0
+    assert "all labels" not in capsys.readouterr().err
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert run("learn", *argv) == 0
+    assert told in capsys.readouterr().err
+    assert run("learn", *argv, "--quiet") == 0
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(

@@ -433,6 +433,11 @@ def test_pictures_are_written_whole(
     start = path.read_bytes()[:200]
     assert start.startswith(b"\x89PNG") or b"<svg" in start or b"<?xml" in start
     assert [each.name for each in tmp_path.glob("picture*")] == [path.name]
+    assert path.stat().st_mode & 0o777 == 0o600  # the curator's view
+    path.unlink()
+    window.set_release_view(True)
+    action(window, "export_picture")
+    assert path.stat().st_mode & 0o044
 
 
 def test_nudges_are_one_step_to_undo(window: MainWindow) -> None:

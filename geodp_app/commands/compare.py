@@ -114,9 +114,12 @@ def run(options: argparse.Namespace) -> None:
     examples, test = _read(options)
 
     from geodp_app.commands.learn import warn_of_one_class
+    from geodp_app.learned_file import place_note
     from geodp_app.progress import ProgressBar
 
-    warn_of_one_class(options.points, examples)
+    positives = int(examples.labels.sum())
+    counts = (len(examples.labels) - positives, positives)
+    warn_of_one_class(str(options.points), counts, quiet=options.quiet)
     bar = ProgressBar(quiet=options.quiet)
 
     def show(progress: Progress) -> None:
@@ -134,7 +137,8 @@ def run(options: argparse.Namespace) -> None:
     else:
         print("\n".join([*table(rows), "", *_remarks(options, examples, rows)]))
     if options.output and not options.quiet:
-        print(f"{options.output}: {len(rows)} learned shapes", file=sys.stderr)
+        told = [f"{options.output}: {len(rows)} learned shapes"]
+        print("\n".join([*told, *place_note(options.output, examples.frame)]), file=sys.stderr)
 
 
 def _contenders(options: argparse.Namespace) -> tuple[Contender, ...]:

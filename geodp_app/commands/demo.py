@@ -51,7 +51,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 def run(options: argparse.Namespace) -> None:
     """Sample, learn, write, draw, tell."""
     shape_file, picture_file = options.folder / "learned.geojson", options.folder / "learned.png"
-    arguments.check_outputs([shape_file, picture_file], [])
+    arguments.check_outputs([(shape_file, "GeoJSON"), (picture_file, "PNG")], [])
 
     from geodp_app.commands.evaluate import compare
     from geodp_app.learned_file import write_learned

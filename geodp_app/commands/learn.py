@@ -9,11 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from geodp_app import arguments
 from geodp_app.errors import InputError, PictureError
 from geodp_app.examples_csv import Examples, read_examples
+from geodp_app.progress import tell_curator
 from geodp_app.tables.counts import TableCounts, read_counts
 from geodp_app.tables.source import TableSource, columns_of, table_source
 from geometry.files import atomic_write
@@ -141,13 +140,20 @@ def run(options: argparse.Namespace) -> None:
     """Check, read, learn, write."""
     _check_source(options)
     parameters = _parameters(options)
-    outputs = [options.output, options.report, options.records, options.picture]
     inputs = options.table.files() if options.table else [options.points]
-    arguments.check_outputs(outputs, inputs)
+    arguments.check_outputs(
+        [
+            (options.output, "GeoJSON"),
+            (options.report, "JSON"),
+            (options.records, "JSON lines"),
+            (options.picture, "PNG"),
+        ],
+        inputs,
+    )
     sample = _read(options)
 
     # the learners compile their loops: not worth waiting for on a mistyped option
-    from geodp_app.learned_file import write_learned
+    from geodp_app.learned_file import place_note, write_learned
     from geodp_app.reports import parts_text, privacy_statement, records_text, report
     from geodp_app.running import run_learner
 
@@ -155,11 +161,13 @@ def run(options: argparse.Namespace) -> None:
     if options.id is not None:
         release = replace(release, parameters=(*release.parameters, ("unit", options.id)))
     if options.records:
-        atomic_write(options.records, records_text(records))
+        atomic_write(options.records, records_text(records), private=True)
     if options.report:
         atomic_write(options.report, json.dumps(report(release), indent=1) + "\n")
     write_learned(options.output, release, sample.frame, raw_grid=options.raw_grid)
     told = [f"{options.output}: {parts_text(release)}, {privacy_statement(release.privacy)}"]
+    if not options.raw_grid:
+        told += place_note(options.output, sample.frame)
     if options.table:
         told.append(_told_of_persons(options))
     if options.picture:
@@ -192,11 +200,13 @@ def _check_source(options: argparse.Namespace) -> None:
 
 
 def _read(options: argparse.Namespace) -> Examples | TableCounts:
-    """The examples, or their counts; says so when all labels are the same."""
+    """The examples, or their counts; tells the curator when all labels are the same."""
     frame = {"grid": options.grid, "bounds": options.bounds}
     if options.table is None:
         examples = read_examples(options.points, **frame)
-        warn_of_one_class(options.points, examples)
+        positives = int(examples.labels.sum())
+        counts = (len(examples.labels) - positives, positives)
+        warn_of_one_class(str(options.points), counts, quiet=options.quiet)
         return examples
     from geodp_app.running import takes_counts
 
@@ -208,8 +218,8 @@ def _read(options: argparse.Namespace) -> Examples | TableCounts:
     source: TableSource = options.table
     person, quiet = options.id, options.quiet
     found = read_counts(source, columns=options.columns, person=person, **frame, quiet=quiet)
-    if (found.counts.positives > 0) != (found.counts.negatives > 0):
-        _warn_of_label(source.name, int(found.counts.positives > 0))
+    counts = (found.counts.negatives, found.counts.positives)
+    warn_of_one_class(source.name, counts, quiet=quiet)
     return found
 
 
@@ -293,18 +303,24 @@ def _draw(options: argparse.Namespace, examples: Examples, release: Release) -> 
     title = f"Learned from {options.points.name}"
     picture = Picture(examples.frame, title, figures, release.shape(), examples=examples)
     try:
-        write_picture(options.picture, picture)
+        write_picture(options.picture, picture, private=True)
     except PictureError as problem:
         return f"No picture: {problem}"
     return f"{options.picture}: private, do not publish"
 
 
-def warn_of_one_class(path: Path, examples: Examples) -> None:
-    """Say so when all labels are the same; the learner copes."""
-    found = np.unique(examples.labels)
-    if len(found) == 1:
-        _warn_of_label(str(path), int(found[0]))
+def warn_of_one_class(name: str, counts: tuple[int, int], *, quiet: bool) -> None:
+    """Tell the curator when all labels are the same; the learner copes.
 
+    A fact about the examples and hence private: for a terminal alone, never for a pipe or a log.
 
-def _warn_of_label(name: str, label: int) -> None:
-    sys.stderr.write(f"geodp: warning: {name}: all labels are {label}\n")
+    Parameters
+    ----------
+    name : str
+        Of the examples.
+    counts : (int, int)
+        Examples with label 0 and with label 1.
+    quiet : bool
+    """
+    if (counts[0] > 0) != (counts[1] > 0):
+        tell_curator(f"geodp: warning: {name}: all labels are {int(counts[1] > 0)}", quiet=quiet)

@@ -57,7 +57,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 def run(options: argparse.Namespace) -> None:
     """Read the target, draw, write the CSV."""
     target = read_geojson(options.target)
-    arguments.check_outputs([options.output], [options.target])
+    arguments.check_outputs([(options.output, "CSV")], [options.target])
     shape, frame = place_target(target, options.grid, options.bounds)
     if shape.is_empty:
         raise InputError(f"{options.target}: the shape vanishes on a grid of size {options.grid}")

@@ -52,7 +52,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 def run(options: argparse.Namespace) -> None:
     """Check, open, run, save."""
     inputs = [] if options.file is None else [options.file]
-    arguments.check_outputs([options.output, options.learned], inputs)
+    arguments.check_outputs([(options.output, "PNG"), (options.learned, "GeoJSON")], inputs)
     from geodp_app.views.offscreen import check_window
 
     check_window(offscreen=True)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 
 from geodp_app.document.work import Work
-from geodp_app.document.writing import named_failures, write_whole
+from geodp_app.document.writing import check_ending, named_failures, write_whole
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples, Frame, format_examples
 from geodp_app.learned_file import write_learned
@@ -23,8 +23,10 @@ def export_release(path: str | os.PathLike[str], release: Release, frame: Frame)
     Raises
     ------
     InputError
-        If the file cannot be written; so do the other exports.
+        If the name has another format's ending, or the file cannot be written; so do the other
+        exports.
     """
+    check_ending(path, "GeoJSON")
     with named_failures(path):
         write_learned(path, release, frame)
 
@@ -35,8 +37,9 @@ def export_target(path: str | os.PathLike[str], work: Work) -> None:
     Raises
     ------
     InputError
-        If nothing is drawn, or the file cannot be written.
+        If nothing is drawn, or as :func:`export_release`.
     """
+    check_ending(path, "GeoJSON")
     region = work.drawing.region()
     if region.is_empty:
         raise InputError("nothing is drawn: draw a shape first")
@@ -53,10 +56,12 @@ def export_target(path: str | os.PathLike[str], work: Work) -> None:
 
 
 def export_examples(path: str | os.PathLike[str], examples: Examples) -> None:
-    """The examples as CSV with their frame: private."""
-    write_whole(path, format_examples(examples))
+    """The examples as CSV with their frame: private, mode 0600."""
+    check_ending(path, "CSV")
+    write_whole(path, format_examples(examples), private=True)
 
 
 def export_steps(path: str | os.PathLike[str], records: Iterable[StepRecord]) -> None:
-    """The steps of a run as JSON lines, with the curator's diagnostics: private."""
-    write_whole(path, records_text(records))
+    """The steps of a run as JSON lines, with the curator's diagnostics: private, mode 0600."""
+    check_ending(path, "JSON lines")
+    write_whole(path, records_text(records), private=True)

@@ -82,7 +82,7 @@ class Session(NamedTuple):
 
 
 def save_session(path: str | os.PathLike[str], work: Work, run: StoredRun | None = None) -> None:
-    """Write a session, whole or not at all.
+    """Write a session, whole or not at all, for its owner alone (mode 0600).
 
     Raises
     ------
@@ -100,7 +100,7 @@ def save_session(path: str | os.PathLike[str], work: Work, run: StoredRun | None
                 f"{os.fspath(path)}: {name} would have {len(data):,} bytes; a session holds at "
                 f"most {_LIMITS[name]:,}"
             )
-    write_whole(path, _archive_bytes(members))
+    write_whole(path, _archive_bytes(members), private=True)
 
 
 def load_session(path: str | os.PathLike[str]) -> Session:

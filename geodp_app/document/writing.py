@@ -5,9 +5,58 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
 
 from geodp_app.errors import InputError
 from geometry.files import atomic_write
+
+#: What a file may hold.
+Holds = Literal["GeoJSON", "JSON", "JSON lines", "CSV", "PNG", "SVG"]
+
+_ENDINGS: dict[Holds, tuple[str, ...]] = {
+    "GeoJSON": (".geojson", ".json"),
+    "JSON": (".json",),
+    "JSON lines": (".jsonl", ".ndjson"),
+    "CSV": (".csv",),
+    "PNG": (".png",),
+    "SVG": (".svg",),
+}
+_OTHER_FILES = (".gpkg", ".shp", ".kml", ".parquet", ".zip", ".geodp")
+
+
+def check_ending(path: str | os.PathLike[str], holds: Holds) -> None:
+    """Refuse a name that says something else than what the file would hold.
+
+    A name without an ending says nothing, and goes.
+
+    Raises
+    ------
+    InputError
+        Otherwise; the message names the endings that go.
+    """
+    ending = Path(path).suffix.lower()
+    if ending and ending not in _ENDINGS[holds]:
+        goes = " or ".join(_ENDINGS[holds])
+        raise InputError(
+            f"{os.fspath(path)}: {holds} is what is written, and {ending} says something else: "
+            f"end the name in {goes}"
+        )
+
+
+def check_folder_ending(path: str | os.PathLike[str]) -> None:
+    """Refuse the name of a file for a new folder.
+
+    Raises
+    ------
+    InputError
+        If it has the ending of one.
+    """
+    ending = Path(path).suffix.lower()
+    if ending in {*sum(_ENDINGS.values(), ()), *_OTHER_FILES}:
+        raise InputError(
+            f"{os.fspath(path)}: would be a folder, and {ending} is a file's: leave it out"
+        )
 
 
 @contextlib.contextmanager
@@ -21,8 +70,8 @@ def named_failures(path: str | os.PathLike[str]) -> Iterator[None]:
         raise InputError(f"{os.fspath(path)}: cannot be written: {reason}{kept}") from None
 
 
-def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
-    """Write a file whole or not at all.
+def write_whole(path: str | os.PathLike[str], data: bytes | str, *, private: bool = False) -> None:
+    """Write a file whole or not at all; a private one for its owner alone, mode 0600.
 
     Raises
     ------
@@ -31,4 +80,4 @@ def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
         that was there is then unchanged.
     """
     with named_failures(path):
-        atomic_write(path, data)
+        atomic_write(path, data, private=private)

@@ -377,7 +377,8 @@ class MainWindow(QMainWindow):
 
     def write_picture(self, path: Path) -> None:
         """The two planes as PNG or SVG."""
-        write_widget(path, self.planes, self.document.work.name)
+        private = not self.commands.by_id["release_view"].isChecked()
+        write_widget(path, self.planes, self.document.work.name, private=private)
 
     # following
 

@@ -19,12 +19,14 @@ from PySide6.QtCore import (
 
 from geodp_app.document.exporting import export_release
 from geodp_app.errors import InputError
+from geodp_app.learned_file import place_note
 from geodp_app.palette import load_palette
 from geodp_app.views.app import make_application
 from geodp_app.views.main_window import MainWindow
 from geodp_app.views.theme import apply_theme
 from geodp_app.views.window_pictures import png_bytes
 from geometry.files import atomic_write
+from learners.records import Release
 
 
 def shoot(options: argparse.Namespace) -> str:
@@ -48,15 +50,20 @@ def shoot(options: argparse.Namespace) -> str:
             window.resize(*options.size)
             window.show()
             _prepare(window, options)
-            told = _run(window, options)
+            told = [f"{options.output}: {_run(window, options)}"]
+            release = _release(window) if options.learned else None
             window.set_release_view(options.view == "release")
             _wait(lambda: window.display.settled, window)
             _pause(700)  # the flash of the newest piece fades
-            atomic_write(options.output, png_bytes(window, options.scale))
-            _export(window, options)
+            real = options.file is not None and options.view != "release"
+            atomic_write(options.output, png_bytes(window, options.scale), private=real)
+            if release is not None:
+                frame = window.document.work.frame
+                export_release(options.learned, release, frame)
+                told += place_note(options.learned, frame)
         finally:
             window.abandon()
-    return f"{options.output}: {told}"
+    return "\n".join(told)
 
 
 def _say(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
@@ -107,13 +114,12 @@ def _run(window: MainWindow, options: argparse.Namespace) -> str:
     return f"{log.cursor} of {log.planned} steps, {ended}"
 
 
-def _export(window: MainWindow, options: argparse.Namespace) -> None:
+def _release(window: MainWindow) -> Release:
+    """What --learned writes."""
     log = window.runs.current
-    if options.learned is None:
-        return
     if log is None or log.release is None:
         raise InputError("--learned needs a finished run: leave out --steps")
-    export_release(options.learned, log.release, window.document.work.frame)
+    return log.release
 
 
 def _wait(done: Callable[[], bool], window: MainWindow) -> None:

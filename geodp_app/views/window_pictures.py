@@ -16,8 +16,8 @@ from geometry.files import atomic_write
 _SCALE = 2
 
 
-def write_widget(path: Path, widget: QWidget, title: str) -> None:
-    """Draw a widget into a file; its suffix says how.
+def write_widget(path: Path, widget: QWidget, title: str, *, private: bool) -> None:
+    """Draw a widget into a file; its suffix says how.  A private one is its owner's alone.
 
     Raises
     ------
@@ -28,9 +28,9 @@ def write_widget(path: Path, widget: QWidget, title: str) -> None:
     """
     suffix = path.suffix.lower()
     if suffix == ".png":
-        atomic_write(path, png_bytes(widget, _SCALE))
+        atomic_write(path, png_bytes(widget, _SCALE), private=private)
     elif suffix == ".svg":
-        atomic_write(path, _svg_bytes(widget, title))
+        atomic_write(path, _svg_bytes(widget, title), private=private)
     else:
         raise PictureError(f"{path.name}: a picture ends in .png or .svg")
 
