@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import pytest
 
-from geodp_app.document.charges import Charge, spent_words, total
+from geodp_app.document.charges import Charge, total
+from geodp_app.document.charges import spent_words as told
 
 ONE = Charge(1.0, 1e-40, "add-remove", finished=True)
 HALF = Charge(0.5, 1e-6, "add-remove", finished=False)
 SWAP = Charge(2.0, 1e-6, "replace-one", finished=True)
+
+
+def spent_words(charges: Sequence[Charge], *, under_way: bool = False) -> str:
+    """With plain spaces."""
+    return told(charges, under_way=under_way).replace("\u00a0", " ")
 
 
 def test_charges_of_one_kind_add_up():

@@ -64,7 +64,8 @@ def slow(window: MainWindow) -> None:
 
 def note(window: MainWindow) -> str:
     """What can be read of it; empty if it is hidden."""
-    return window.spent.words.text() if window.spent.isVisible() else ""
+    words = window.spent.words.text().replace("\u00a0", " ")
+    return words if window.spent.isVisible() else ""
 
 
 def save(window: MainWindow, monkeypatch: pytest.MonkeyPatch, path: Path) -> None:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from geodp_app.formatting import amount
+from geodp_app.formatting import SPACE, amount
 from learners.accounting import Neighbours
 
 #: Beyond, exp would overflow; such a run promises nothing anyway.
@@ -66,7 +66,8 @@ def spent_words(charges: Sequence[Charge], *, under_way: bool = False) -> str:
         return ""
     epsilon, delta = total(charges)
     about = " for replacing one example" if _mixed(charges) else ""
-    cost = f"ε = {amount(epsilon, 4)}, δ = {amount(delta)}{about}"
+    equals = f"{SPACE}={SPACE}"
+    cost = f"ε{equals}{amount(epsilon, 4)}, δ{equals}{amount(delta)}{about}"
     if len(charges) == 1:
         return f"1 run, not finished: {cost}"
     ended = f", {given_up} not finished" if given_up else ""

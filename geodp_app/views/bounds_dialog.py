@@ -33,7 +33,8 @@ _SIDES = (
     ("East", "Largest longitude, −180 to 180"),
     ("North", "Largest latitude, −90 to 90"),
 )
-_WIDTH = 440
+#: Fixed, in device-independent pixels: words then wrap to a height that is known.
+_WIDTH = 480
 
 
 class BoundsDialog(QDialog):
@@ -83,11 +84,10 @@ class BoundsDialog(QDialog):
         buttons = QDialogButtonBox.StandardButton
         self.buttons = QDialogButtonBox(buttons.Open | buttons.Cancel)
         self.use = self.buttons.button(buttons.Open)
-        self.use.setText("Use these bounds")
         self.use.setDefault(True)
         self.buttons.accepted.connect(self._accept)
         self.buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
+        self._column = column = QVBoxLayout(self)
         column.setContentsMargins(16, 14, 16, 14)
         column.setSpacing(12)
         column.addWidget(explained)
@@ -95,7 +95,7 @@ class BoundsDialog(QDialog):
         column.addWidget(self.problem)
         column.addStretch(1)
         column.addWidget(self.buttons)
-        self.setMinimumWidth(_WIDTH)
+        self.setFixedWidth(_WIDTH)
         self._check()
         self.fields["West"].selectAll()
 
@@ -145,3 +145,7 @@ class BoundsDialog(QDialog):
     def _say(self, problem: str) -> None:
         self.problem.setText(problem)
         self.problem.setVisible(bool(problem))
+        # a dialog does not grow by itself for words that wrap
+        self._column.activate()
+        needed = self._column.totalHeightForWidth(_WIDTH)
+        self.setMinimumHeight(max(needed, self.minimumHeight()))

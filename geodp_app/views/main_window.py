@@ -15,9 +15,11 @@ from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QStatusTipEvent
 from PySide6.QtWidgets import (
     QApplication,
+    QFrame,
     QLabel,
     QMainWindow,
     QMessageBox,
+    QScrollArea,
     QSplitter,
     QVBoxLayout,
     QWidget,
@@ -161,7 +163,12 @@ class MainWindow(QMainWindow):
         self._sides.setStretchFactor(0, 1)
         self._sides.setStretchFactor(1, 0)
         side.setMinimumWidth(262)
-        self.setCentralWidget(self._sides)
+        # where the screen is too small for all of it, there are bars to reach the rest
+        room = QScrollArea(widgetResizable=True)
+        room.setFrameShape(QFrame.Shape.NoFrame)
+        room.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        room.setWidget(self._sides)
+        self.setCentralWidget(room)
         self.status_line, self._where, self._learner = StatusLine(), QLabel(), QLabel()
         for label, name in (
             (self.status_line, "Hint"),

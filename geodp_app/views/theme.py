@@ -182,7 +182,7 @@ QToolButton[kind="primary"] {
 }
 QToolButton[kind="primary"]:hover { background: @accent_hover; }
 QPushButton[kind="primary"]:hover, QPushButton:default:hover { background: @accent_hover; }
-QPushButton[kind="primary"]:disabled {
+QPushButton[kind="primary"]:disabled, QPushButton:default:disabled {
     background: @pressed; border-color: @rule; color: @faint;
 }
 QPushButton:focus { border: 2px solid @focus; padding: 3px 11px; }
