@@ -1,13 +1,16 @@
-"""What classifiers by chunks share: a model for each chunk, and one budget for all queries."""
+"""What classifiers by chunks share: a model for each chunk, and one budget for all queries.
+
+They are asked after `fit`, in view of earlier answers, and so keep the chunks' models meanwhile,
+which may hold examples as they are: in `private_models_`, which cannot be written to a file.
+"""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +26,12 @@ from learners.stability.sample_and_aggregate import (
     assign_chunks,
     train_chunks,
 )
+from learners.stability.soft_labels import SoftQueries
 from learners.stability.sparse_vector import Constants, SparseVectorBudget
+from learners.stability.stable_queries import StableQueries
+
+#: The tests that decide which queries are answered.
+Queries = TypeVar("Queries", StableQueries, SoftQueries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +67,32 @@ class ClassifierDiagnostics:
     failed: int
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class PrivateModels(Generic[Queries]):
+    """What answers the queries to come.  Private: for the curator alone, while there are any.
+
+    Models may hold examples, and the queries hold noise that is still in use.  Neither can be
+    written to a file; and a copy would answer anew what has been paid for once.
+
+    Attributes
+    ----------
+    models : ChunkModels
+    queries : StableQueries or SoftQueries
+    """
+
+    models: ChunkModels
+    queries: Queries
+
+    def __repr__(self) -> str:
+        return f"<PRIVATE: models of {len(self.models.models)} chunks, not to be published>"
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError(
+            "PRIVATE: a classifier that can still be asked holds its chunks' models, and they hold "
+            "examples; it cannot be pickled or copied.  Keep its release_ and the answers instead"
+        )
+
+
 @contextmanager
 def open_mapper(workers: int) -> Iterator[Mapper]:
     """`map` for one worker, else that of as many threads; results come in order."""
@@ -78,13 +112,16 @@ def plan_for(
     return plan(model.epsilon, model.delta, **chosen, private=private)
 
 
-class ChunkClassifier(PlainEstimator):
+class ChunkClassifier(PlainEstimator, Generic[Queries]):
     """A learner that trains any base on chunks, and is asked afterwards.
 
     Attributes
     ----------
     release_ : ClassifierRelease
     diagnostics_ : ClassifierDiagnostics
+        For the curator.
+    private_models_ : PrivateModels
+        For the curator; refuses to be pickled or copied, and with it the fitted classifier.
     """
 
     base: Any
@@ -100,12 +137,17 @@ class ChunkClassifier(PlainEstimator):
 
     release_: ClassifierRelease
     diagnostics_: ClassifierDiagnostics
-    _models: ChunkModels
+    private_models_: PrivateModels[Queries]
+
+    def _begin(self) -> None:
+        super()._begin()
+        self.__dict__.pop("private_models_", None)
 
     def _train(
         self,
         sample: tuple[NDArray[Any], NDArray[Any]],
         classes: NDArray[Any],
+        queries: Callable[[SparseVectorBudget, RandomSource], Queries],
         budget: SparseVectorBudget,
         parameters: tuple[tuple[str, Any], ...],
         source: RandomSource,
@@ -115,15 +157,16 @@ class ChunkClassifier(PlainEstimator):
         chunk = assign_chunks(len(sample[0]), chunks, source)
         with open_mapper(self.workers) as mapper:
             models = train_chunks(self.base, *sample, chunk, chunks, classes, mapper=mapper)
-        self._models = models
+        self.private_models_ = PrivateModels(models, queries(budget, source))
         public = (*parameters, ("chunks", chunks), ("constants", self.constants))
         self.release_ = ClassifierRelease(type(self).__name__, public, budget.spent)
         self.diagnostics_ = ClassifierDiagnostics(tuple(models.sizes.tolist()), models.failed)
 
     @property
-    @abstractmethod
     def queries_left_(self) -> int:
         """Queries that may still be asked; public."""
+        self._require_fitted()
+        return self.private_models_.queries.queries_left
 
     def _asked(self, X: ArrayLike) -> NDArray[Any]:
         """Points to be asked about, if so many may still be."""

@@ -22,6 +22,7 @@ holds for every value of its base's coins.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -29,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from learners.estimator import check_count, check_examples, check_points
 from learners.noise_arrays import below_array
+from learners.plain_estimator import PlainClassifier
 from learners.randomness import SeededRandom
 
 #: Lipschitz constant of the loss, for |z| <= 1.
@@ -48,7 +50,26 @@ def lift(points: NDArray[np.int64], d: int) -> NDArray[np.float64]:
     return np.asarray(lifted / _RADIUS)
 
 
-class GradientDescentClassifier:
+@dataclass(frozen=True, slots=True)
+class DescentRelease:
+    """What a run learns: not private.
+
+    Attributes
+    ----------
+    learner : str
+    parameters : tuple of (str, value)
+    weights : tuple of float
+        Of the lifted coordinates.
+    privacy : None
+    """
+
+    learner: str
+    parameters: tuple[tuple[str, float], ...]
+    weights: tuple[float, ...]
+    privacy: None = None
+
+
+class GradientDescentClassifier(PlainClassifier):
     """Logistic regression on lifted coordinates by SGD; not private by itself.
 
     Parameters
@@ -63,8 +84,10 @@ class GradientDescentClassifier:
 
     Attributes
     ----------
-    weights_ : ndarray of float64, shape (6,)
+    release_ : DescentRelease
     """
+
+    release_: DescentRelease
 
     def __init__(
         self, *, grid: int = 1024, steps: int = 500, rate: float = 1.0, coins: int = 0
@@ -82,6 +105,7 @@ class GradientDescentClassifier:
         ValueError
             If an example or a parameter is out of range, or there is no example.
         """
+        self._begin()
         points, labels = check_examples(X, y, self.grid)
         if not 0 < self.rate <= LARGEST_STEP:
             raise ValueError(f"rate must lie in (0, {LARGEST_STEP:g}], got {self.rate}")
@@ -93,8 +117,15 @@ class GradientDescentClassifier:
         weights = np.zeros(lifted.shape[1])
         for example in lifted[chosen]:
             weights += self.rate / (1.0 + np.exp(min(weights @ example, 700.0))) * example
-        self.weights_: NDArray[np.float64] = weights
+        parameters = (("steps", count), ("rate", self.rate), ("coins", self.coins))
+        self.release_ = DescentRelease(type(self).__name__, parameters, tuple(weights.tolist()))
         return self
+
+    @property
+    def weights_(self) -> NDArray[np.float64]:
+        """Of the lifted coordinates, float64 of shape (6,)."""
+        self._require_fitted()
+        return np.array(self.release_.weights)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities of labels 0 and 1, float of shape (n, 2)."""

@@ -60,7 +60,7 @@ class QueryRecord:
     diagnostics: QueryDiagnostics
 
 
-class StableQueryClassifier(ChunkClassifier):
+class StableQueryClassifier(ChunkClassifier[StableQueries]):
     """(epsilon, delta)-private answers to classification queries, from any learner.
 
     Parameters
@@ -90,6 +90,10 @@ class StableQueryClassifier(ChunkClassifier):
     ----------
     release_ : ClassifierRelease
     diagnostics_ : ClassifierDiagnostics
+        For the curator.
+    private_models_ : PrivateModels
+        For the curator: what answers the queries to come.  A fitted classifier can therefore not be
+        pickled or copied; keep its release_ and the answers.
 
     Examples
     --------
@@ -149,8 +153,7 @@ class StableQueryClassifier(ChunkClassifier):
         source = open_source(self.seed)
         budget = plan_for(self, plan_sparse_vector, source.private)
         parameters = (("queries", budget.queries), ("halts", budget.halts))
-        self._train(sample, classes, budget, parameters, source)
-        self._queries = StableQueries(budget, source)
+        self._train(sample, classes, StableQueries, budget, parameters, source)
         return self
 
     def steps(self, X: ArrayLike) -> Iterator[QueryRecord]:
@@ -169,9 +172,10 @@ class StableQueryClassifier(ChunkClassifier):
             Before :meth:`fit`.
         """
         points = self._asked(X)
+        private = self.private_models_
         with open_mapper(self.workers) as mapper:
-            counts = self._models.votes(points, mapper)
-        return answer_votes(self._queries, counts, self._models)
+            counts = private.models.votes(points, mapper)
+        return answer_votes(private.queries, counts, private.models)
 
     def answer(self, X: ArrayLike) -> NDArray[np.int64]:
         """Labels of public points, int64 of shape (m,); -1 where there is no answer (⊥).
@@ -187,13 +191,7 @@ class StableQueryClassifier(ChunkClassifier):
     def halts_left_(self) -> int:
         """Queries that may still go unanswered; public."""
         self._require_fitted()
-        return self._queries.halts_left
-
-    @property
-    def queries_left_(self) -> int:
-        """Queries that may still be asked; public."""
-        self._require_fitted()
-        return self._queries.queries_left
+        return self.private_models_.queries.halts_left
 
 
 def answer_votes(

@@ -27,7 +27,7 @@ from learners.stability.soft_labels import (
 from learners.stability.sparse_vector import Constants
 
 
-class StableSoftClassifier(ChunkClassifier):
+class StableSoftClassifier(ChunkClassifier[SoftQueries]):
     """(epsilon, delta)-private predictions in [0, 1], from any learner.
 
     Parameters
@@ -40,8 +40,8 @@ class StableSoftClassifier(ChunkClassifier):
 
     Attributes
     ----------
-    release_ : ClassifierRelease
-    diagnostics_ : ClassifierDiagnostics
+    release_, diagnostics_, private_models_ :
+        As in :class:`learners.stability.query_classifier.StableQueryClassifier`.
     """
 
     def __init__(
@@ -97,8 +97,7 @@ class StableSoftClassifier(ChunkClassifier):
         budget = plan_for(self, plan_soft_queries, source.private)
         # the plan is for two tests a query
         parameters = (("queries", budget.queries // 2), ("failures", budget.halts))
-        self._train((points, labels), np.array([0, 1]), budget, parameters, source)
-        self._queries = SoftQueries(budget, source)
+        self._train((points, labels), np.array([0, 1]), SoftQueries, budget, parameters, source)
         return self
 
     def steps(self, X: ArrayLike, widths: ArrayLike | None = None) -> Iterator[SoftRecord]:
@@ -124,13 +123,8 @@ class StableSoftClassifier(ChunkClassifier):
             raise ValueError(f"widths must have shape ({len(points)},), got {each.shape}")
         for width in each.tolist():
             check_width(width)
+        private = self.private_models_
         with open_mapper(self.workers) as mapper:
-            predictions = soft_predictions(self._models.models, points, mapper)
-        queries = self._queries
+            predictions = soft_predictions(private.models.models, points, mapper)
+        queries = private.queries
         return (queries.ask(predictions[:, i], width) for i, width in enumerate(each.tolist()))
-
-    @property
-    def queries_left_(self) -> int:
-        """Queries that may still be asked; public."""
-        self._require_fitted()
-        return self._queries.queries_left

@@ -45,11 +45,7 @@ from learners.set_cover import Cover
 from learners.stability.chunk_classifier import open_mapper, plan_for
 from learners.stability.label_private import split_sample
 from learners.stability.public_points import PointChoice, label_given, label_points
-from learners.stability.query_classifier import (
-    QueryDiagnostics,
-    QueryRecord,
-    answer_votes,
-)
+from learners.stability.query_classifier import answer_votes
 from learners.stability.query_settings import default_chunks
 from learners.stability.sample_and_aggregate import (
     assign_chunks,
@@ -128,9 +124,8 @@ class StabilityLearner(Estimator):
     release_ : CoverRelease
         What may be published.
     answers_ : tuple of ((x, y), QueryRelease)
-        The labelled public points; may be published too.
-    query_diagnostics_ : tuple of QueryDiagnostics
-        Of the same queries, for the curator.
+        The labelled public points; may be published too.  How the chunks voted is told to `watch`
+        alone, see :class:`learners.stability.vote_view.VoteView`.
 
     Examples
     --------
@@ -187,8 +182,7 @@ class StabilityLearner(Estimator):
         Parameters and errors as in :meth:`fit`.  Checks happen at the call; chunks are trained and
         points labelled when the first record is asked for.
         """
-        for name in ("answers_", "query_diagnostics_"):
-            self.__dict__.pop(name, None)
+        self.__dict__.pop("answers_", None)
         points, labels = self._begin(X, y)
         k = check_count("k", self.k)
         lattice = HalfplaneLattice(self.grid)
@@ -263,7 +257,7 @@ class StabilityLearner(Estimator):
                 watch(VoteProgress(trained, chunks, float("nan")))
 
         chunk = assign_chunks(len(points), chunks, source)
-        records: list[QueryRecord] = []
+        released: list[QueryRelease] = []
         with open_mapper(self.workers) as mapper:
             models = train_chunks(
                 base, points, labels.astype(np.int64), chunk, chunks, np.array([0, 1]),
@@ -276,11 +270,11 @@ class StabilityLearner(Estimator):
             asked: list[NDArray[np.int64]] = [np.empty((0, 2), dtype=np.int64)]
 
             def ask(where: NDArray[np.int64]) -> list[QueryRelease]:
-                new = list(answer_votes(queries, models.votes(where, mapper), models))
-                records.extend(new)
+                votes = models.votes(where, mapper)
+                new = [record.release for record in answer_votes(queries, votes, models)]
+                released.extend(new)
                 asked.append(where)
                 if watch is not None:
-                    released = [record.release for record in records]
                     view = VoteView(
                         chunks=chunks,
                         margins=margins,
@@ -292,7 +286,7 @@ class StabilityLearner(Estimator):
                         queries_left=released[-1].queries_left,
                     )
                     watch(VoteProgress(chunks, chunks, float("nan"), votes=view))
-                return [record.release for record in new]
+                return new
 
             if given is None:
                 most = queries.queries_left
@@ -300,9 +294,6 @@ class StabilityLearner(Estimator):
             else:
                 answers = label_given(ask, given)
         self.answers_: tuple[tuple[tuple[int, int], QueryRelease], ...] = tuple(answers)
-        self.query_diagnostics_: tuple[QueryDiagnostics, ...] = tuple(
-            record.diagnostics for record in records
-        )
 
     def _labelled(self, source: RandomSource) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Public points, shape (a, 2), and their labels, shape (a,)."""
