@@ -153,7 +153,7 @@ Outcome = tuple[float, Callable[[NDArray[np.int64]], NDArray[Any]], int | None]
 
 #: geodp's learners that a part compares.
 LEARNERS: dict[Part, tuple[str, ...]] = {
-    "drawn": ("tiles", "cover", "histogram", "plain-histogram", "quadtree", "greedy"),
+    "drawn": ("tiles", "cover", "histogram", "plain-histogram", "quadtree", "greedy-cover"),
     "octagons": (
         "tiles",
         "convex",
@@ -225,7 +225,7 @@ def is_private(name: str) -> bool:
 
 def needs_k(name: str) -> bool:
     """Whether the learner is told k."""
-    return name in KINDS and KINDS[name].counts is not None
+    return name in KINDS and bool(KINDS[name].counts)
 
 
 # --- measuring ---------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ what :func:`total_spent` says (basic composition).
 
 from __future__ import annotations
 
-import importlib
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,7 +23,9 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples
 from geodp_app.learned_file import learned_text
+from learners.declaration import Learner
 from learners.randomness import SeededRandom, SystemRandom, words
+from learners.registry import offered
 from learners.releases import Release
 
 if TYPE_CHECKING:
@@ -36,58 +37,8 @@ if TYPE_CHECKING:
 _TRIAL_GRID = 8
 
 
-@dataclass(frozen=True, slots=True)
-class LearnerKind:
-    """A learner that can be compared.
-
-    Attributes
-    ----------
-    title : str
-        What it does, in a few words.
-    learner : str
-        Its class in :mod:`learners`.
-    private : bool
-    counts : str or None
-        What its k counts; None for a learner that needs no k.
-    fixed : tuple of (str, value)
-        Parameters that make it this kind.
-    """
-
-    title: str
-    learner: str
-    private: bool = True
-    counts: str | None = None
-    fixed: tuple[tuple[str, Any], ...] = ()
-
-
-_TRIANGLES, _EDGES = "triangles that cover the region", "edges of the polygon"
-_DISCS, _ELLIPSES = "discs that cover the region", "ellipses that cover the region"
-
-#: Learners by the name that a person types.
-KINDS: dict[str, LearnerKind] = {
-    "tiles": LearnerKind("union of polygons, tile by tile", "PolygonUnionLearner"),
-    "cover": LearnerKind("union of k triangles", "PolygonUnionLearner", counts=_TRIANGLES),
-    "convex": LearnerKind("convex polygon, fitted to tiles", "ConvexPolygonLearner"),
-    "convex-cover": LearnerKind("convex polygon of k edges", "ConvexPolygonLearner", counts=_EDGES),
-    "discs": LearnerKind("union of k discs", "DiscUnionLearner", counts=_DISCS),
-    "ellipses": LearnerKind("union of k ellipses", "EllipseUnionLearner", counts=_ELLIPSES),
-    "histogram": LearnerKind(
-        "noisy histogram, smoothed", "NoisyHistogramLearner", fixed=(("smooth", True),)
-    ),
-    "plain-histogram": LearnerKind(
-        "noisy histogram", "NoisyHistogramLearner", fixed=(("smooth", False),)
-    ),
-    "quadtree": LearnerKind("noisy quadtree", "QuadtreeLearner"),
-    "stability": LearnerKind(
-        "k triangles by votes of chunks", "StabilityLearner", counts=_TRIANGLES
-    ),
-    "greedy": LearnerKind(
-        "greedy union of k triangles", "GreedyUnionLearner", private=False, counts=_TRIANGLES
-    ),
-    "greedy-convex": LearnerKind(
-        "greedy convex polygon of k edges", "GreedyConvexLearner", private=False, counts=_EDGES
-    ),
-}
+#: Learners that can be compared, by the name that a person types.
+KINDS: dict[str, Learner] = {learner.id: learner for learner in offered("compare")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,21 +49,18 @@ class Contender:
     ----------
     name : str
         Names the row, and the file of its shape; one of :data:`KINDS`, or any other.
-    kind : LearnerKind
+    kind : Learner
     parameters : tuple of (str, value)
         Of the learner, without ``grid``.
     """
 
     name: str
-    kind: LearnerKind
+    kind: Learner
     parameters: tuple[tuple[str, Any], ...]
 
     def build(self, grid: int, **changes: Any) -> Estimator:
         """The learner, not yet fitted."""
-        home = importlib.import_module("learners")
-        model: Estimator = getattr(home, self.kind.learner)(
-            grid=grid, **dict(self.parameters) | changes
-        )
+        model: Estimator = self.kind.build(grid=grid, **dict(self.parameters) | changes)
         return model
 
 
@@ -133,15 +81,13 @@ def make_contender(
         If it needs k and there is none.
     """
     kind = KINDS[name]
-    parameters = kind.fixed
-    if kind.private:
-        parameters += (("epsilon", epsilon), ("delta", delta))
-        parameters += (("neighbours", neighbours), ("seed", seed))
-    if kind.counts is not None:
-        if k is None:
-            raise InputError(f"the learner {name} needs --k: {kind.counts}")
-        parameters += (("k", k),)
-    return Contender(name, kind, parameters)
+    given = {
+        "epsilon": epsilon, "delta": delta, "neighbours": neighbours, "seed": seed, "k": k,
+    }  # fmt: skip
+    if kind.counts and k is None:
+        raise InputError(f"the learner {name} needs --k: {kind.counts}")
+    taken = {name: value for name, value in given.items() if kind.parameter(name) is not None}
+    return Contender(name, kind, tuple(taken.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,9 +281,8 @@ def _try_out(contender: Contender) -> None:
     xy = np.arange(_TRIAL_GRID + 1)
     points = np.stack(np.meshgrid(xy, xy), axis=-1).reshape(-1, 2).astype(np.int64)
     labels = (points.sum(axis=1) <= _TRIAL_GRID).astype(np.int64)
-    changes: dict[str, Any] = {} if contender.kind.counts is None else {"k": 1, "n_steps": 1}
-    if contender.kind.learner == "StabilityLearner":
-        changes = {"k": 1, "chunks": 1}
+    tiny = {"k": 1, "n_steps": 1, "chunks": 1}
+    changes = {name: 1 for name in tiny if contender.kind.parameter(name) is not None}
     try:
         contender.build(_TRIAL_GRID, **changes).fit(points, labels)
     except ValueError as error:

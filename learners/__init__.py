@@ -18,6 +18,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from learners.registry import LEARNERS
+
 if TYPE_CHECKING:
     from learners.boolean.conjunction import ConjunctionLearner as ConjunctionLearner
     from learners.boolean.conjunction import DisjunctionLearner as DisjunctionLearner
@@ -62,67 +64,11 @@ if TYPE_CHECKING:
     from learners.stability.stability_learner import StabilityLearner as StabilityLearner
     from learners.threshold_learner import ThresholdLearner as ThresholdLearner
 
-_HOMES = {
-    "ConjunctionLearner": "learners.boolean.conjunction",
-    "ConsistentConjunctionLearner": "learners.boolean.conjunction_greedy",
-    "ConsistentDisjunctionLearner": "learners.boolean.conjunction_greedy",
-    "ConvexPolygonLearner": "learners.convex_polygon",
-    "ConvexPolytopeLearner": "learners.space.halfspaces3_cover",
-    "DiscUnionLearner": "learners.conic.union",
-    "DisjunctionLearner": "learners.boolean.conjunction",
-    "EllipseUnionLearner": "learners.conic.union",
-    "EmpiricalRiskMinimizer": "learners.finite.private_erm",
-    "FiniteClassLearner": "learners.finite.finite_class_learner",
-    "GreedyConjunctionLearner": "learners.boolean.conjunction_greedy",
-    "GreedyConvexLearner": "learners.greedy",
-    "GreedyDisjunctionLearner": "learners.boolean.conjunction_greedy",
-    "GreedyUnionLearner": "learners.greedy",
-    "MultiplicativeWeights": "learners.finite.experts",
-    "NoisyHistogramLearner": "learners.noisy_histogram",
-    "ParityLearner": "learners.boolean.parity",
-    "PolygonUnionLearner": "learners.polygon_union",
-    "PrivateConsistentConjunctionLearner": "learners.boolean.conjunction_consistency",
-    "PrivateConsistentDisjunctionLearner": "learners.boolean.conjunction_consistency",
-    "PrivateERM": "learners.finite.private_erm",
-    "PrivateExperts": "learners.finite.experts",
-    "PrivateFiniteClassLearner": "learners.finite.finite_class_learner",
-    "PrivateParityLearner": "learners.boolean.parity",
-    "QuadtreeLearner": "learners.quadtree",
-    "SimplexUnionLearner": "learners.space.halfspaces3_cover",
-    "StabilityLearner": "learners.stability.stability_learner",
-    "ThresholdLearner": "learners.threshold_learner",
-}
+_HOMES = {learner.class_name: learner.path.rpartition(".")[0] for learner in LEARNERS}
+# they play a game, and learn from no examples
+_HOMES |= dict.fromkeys(("MultiplicativeWeights", "PrivateExperts"), "learners.finite.experts")
 
-__all__ = [
-    "ConjunctionLearner",
-    "ConsistentConjunctionLearner",
-    "ConsistentDisjunctionLearner",
-    "ConvexPolygonLearner",
-    "ConvexPolytopeLearner",
-    "DiscUnionLearner",
-    "DisjunctionLearner",
-    "EllipseUnionLearner",
-    "EmpiricalRiskMinimizer",
-    "FiniteClassLearner",
-    "GreedyConjunctionLearner",
-    "GreedyConvexLearner",
-    "GreedyDisjunctionLearner",
-    "GreedyUnionLearner",
-    "MultiplicativeWeights",
-    "NoisyHistogramLearner",
-    "ParityLearner",
-    "PolygonUnionLearner",
-    "PrivateConsistentConjunctionLearner",
-    "PrivateConsistentDisjunctionLearner",
-    "PrivateERM",
-    "PrivateExperts",
-    "PrivateFiniteClassLearner",
-    "PrivateParityLearner",
-    "QuadtreeLearner",
-    "SimplexUnionLearner",
-    "StabilityLearner",
-    "ThresholdLearner",
-]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

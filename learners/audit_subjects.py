@@ -21,21 +21,9 @@ import numpy as np
 
 from learners.accounting import Neighbours
 from learners.audit import Auditable, Outcome, Pair, Statistic
-from learners.boolean.conjunction import ConjunctionLearner, DisjunctionLearner
-from learners.boolean.conjunction_consistency import (
-    PrivateConsistentConjunctionLearner,
-    PrivateConsistentDisjunctionLearner,
-)
-from learners.boolean.parity import PrivateParityLearner
-from learners.conic.union import DiscUnionLearner, EllipseUnionLearner
-from learners.convex_polygon import ConvexPolygonLearner
+from learners.declaration import Audit, Learner
 from learners.finite.finite_class import PointClass, ThresholdClass
-from learners.finite.finite_class_learner import PrivateFiniteClassLearner
-from learners.noisy_histogram import NoisyHistogramLearner
-from learners.polygon_union import PolygonUnionLearner
-from learners.quadtree import QuadtreeLearner
-from learners.space.halfspaces3_cover import ConvexPolytopeLearner
-from learners.threshold_learner import ThresholdLearner
+from learners.registry import LEARNERS
 
 #: Copies of the example that the samples hold.
 SIZES = (0, 2)
@@ -162,143 +150,49 @@ def _literals(release: Any) -> Outcome:
     return (sum(1 << code for code in codes),)
 
 
-def _in_plane(counted: bool) -> Mapping[str, Statistic]:
-    label = _label(POINT)
-    events: dict[str, Statistic] = {"label and area": _label_and_area}
-    return events | ({"label and noisy count": _count_and(label)} if counted else {})
+def statistics(point: int | tuple[int, ...]) -> dict[str, Statistic]:
+    """Statistics of a release, by the names that audits are declared with.
+
+    Parameters
+    ----------
+    point : int or tuple of int
+        Where the audit's examples are.
+    """
+    label = _label(point if isinstance(point, tuple) else (point,))
+    return {
+        "label": label,
+        "label and area": _label_and_area,
+        "label and noisy count": _count_and(label),
+        "label and number of tiles": _tiles_and(label),
+        "concept": _index,
+        "first noisy sum": lambda release: (int(release.noisy_sums[0]),),
+        "literals": _literals,
+        "literals and noisy count": _count_and(_literals),
+        "parity": _parity,
+    }
 
 
-_SPACE = (1, 1, 1)
-_SPACE_EVENTS = {"label and noisy count": _count_and(_label(_SPACE))}
-_FORMULA_EVENTS = {"literals": _literals, "literals and noisy count": _count_and(_literals)}
-_SMALL = (("grid", GRID),)
-_COVER = (*_SMALL, ("k", 1))
+#: Concepts that audits are declared with, by name.
+_CONCEPTS = {"thresholds": ThresholdClass(8), "points": PointClass(2)}
+
+
+def _subject(learner: Learner, audit: Audit) -> Subject:
+    known = statistics(audit.point)
+    parameters = dict(learner.fixed) | dict(audit.parameters)
+    if "concepts" in parameters:
+        parameters["concepts"] = _CONCEPTS[parameters["concepts"]]
+    return Subject(
+        title=audit.title,
+        learner=learner.load(),
+        parameters=tuple(parameters.items()),
+        point=audit.point,
+        events={name: known[name] for name in audit.events},
+        runs=audit.runs,
+        takes_delta=learner.parameter("delta") is not None,
+    )
+
 
 #: By the name that the command takes.
 SUBJECTS: dict[str, Subject] = {
-    "union": Subject(
-        "union of polygons by tiles", PolygonUnionLearner, _SMALL, POINT, _in_plane(True), 4_000
-    ),
-    "tiles": Subject(
-        "union of polygons by one tile that is given",
-        PolygonUnionLearner,
-        (*_SMALL, ("tiles", 1)),
-        POINT,
-        _in_plane(False),
-        4_000,
-    ),
-    "cover": Subject(
-        "union of triangles, k = 1", PolygonUnionLearner, _COVER, POINT, _in_plane(True), 4_000
-    ),
-    "convex": Subject(
-        "convex polygon by tiles", ConvexPolygonLearner, _SMALL, POINT, _in_plane(True), 800
-    ),
-    "convex-cover": Subject(
-        "convex polygon, k = 1", ConvexPolygonLearner, _COVER, POINT, _in_plane(True), 5_000
-    ),
-    "discs": Subject(
-        "union of discs, k = 1", DiscUnionLearner, _COVER, POINT, _in_plane(True), 20_000
-    ),
-    "ellipses": Subject(
-        "union of ellipses, k = 1", EllipseUnionLearner, _COVER, POINT, _in_plane(True), 20_000
-    ),
-    "threshold": Subject(
-        "halfplane along an axis",
-        ThresholdLearner,
-        (("grid", 8), ("direction", "right")),
-        (0, 0),
-        {"label": _label((0, 0))},
-        100_000,
-    ),
-    "histogram": Subject(
-        "noisy histogram", NoisyHistogramLearner, _SMALL, POINT, _in_plane(True), 20_000
-    ),
-    "histogram-cell": Subject(
-        "noisy histogram of one cell that is given",
-        NoisyHistogramLearner,
-        (*_SMALL, ("cells", 1)),
-        POINT,
-        {"label": _label(POINT)},
-        30_000,
-    ),
-    "quadtree": Subject(
-        "noisy quadtree",
-        QuadtreeLearner,
-        _SMALL,
-        POINT,
-        {"label and number of tiles": _tiles_and(_label(POINT)), "label and area": _label_and_area},
-        20_000,
-    ),
-    "polytope": Subject(
-        "convex polytope in space, k = 1",
-        ConvexPolytopeLearner,
-        (("grid", 2), ("k", 1), ("reach", 1), ("levels", 2)),
-        _SPACE,
-        _SPACE_EVENTS,
-        10_000,
-    ),
-    "conjunction": Subject(
-        "conjunction, k = 1",
-        ConjunctionLearner,
-        (("k", 1),),
-        (1, 1),
-        _FORMULA_EVENTS,
-        30_000,
-    ),
-    "disjunction": Subject(
-        "disjunction, k = 1",
-        DisjunctionLearner,
-        (("k", 1),),
-        (1, 1),
-        _FORMULA_EVENTS,
-        30_000,
-    ),
-    "consistent-conjunction": Subject(
-        "consistent conjunction",
-        PrivateConsistentConjunctionLearner,
-        (),
-        (1, 1),
-        {"literals": _literals},
-        50_000,
-        takes_delta=False,
-    ),
-    "consistent-disjunction": Subject(
-        "consistent disjunction",
-        PrivateConsistentDisjunctionLearner,
-        (),
-        (1, 1),
-        {"literals": _literals},
-        50_000,
-        takes_delta=False,
-    ),
-    "finite-class": Subject(
-        "thresholds as a finite class",
-        PrivateFiniteClassLearner,
-        (("concepts", ThresholdClass(8)),),
-        0,
-        {"concept": _index},
-        100_000,
-        takes_delta=False,
-    ),
-    "finite-laplace": Subject(
-        "points as a finite class, noise on all losses",
-        PrivateFiniteClassLearner,
-        (("concepts", PointClass(2)), ("mechanism", "laplace")),
-        0,
-        {
-            "concept": _index,
-            "first noisy sum": lambda release: (int(release.noisy_sums[0]),),
-        },
-        50_000,
-        takes_delta=False,
-    ),
-    "parity": Subject(
-        "parity of one bit",
-        PrivateParityLearner,
-        (("beta", None),),
-        (1,),
-        {"parity": _parity},
-        50_000,
-        takes_delta=False,
-    ),
+    audit.name: _subject(learner, audit) for learner in LEARNERS for audit in learner.audits
 }

@@ -1,5 +1,7 @@
 """Every learner and tool of the package: what it promises, where it is, where it can be used.
 
+Learners come from their declarations (:mod:`learners.registry`); tools are listed here.
+
 Items are the numbers of the systems in the sources (:data:`SYSTEMS`); every system has at least
 one entry.  `geodp learners` prints the catalogue, and docs/learners.md is made from it.
 """
@@ -10,6 +12,9 @@ import importlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+from learners.declaration import Learner
+from learners.registry import LEARNERS
 
 Where = Literal["python", "command line", "window"]
 
@@ -67,6 +72,8 @@ class Entry:
         What is promised, in a sentence.
     where : tuple of str
         Of "python", "command line", "window".
+    id : str
+        Of a learner; empty for a tool.
     """
 
     name: str
@@ -74,6 +81,7 @@ class Entry:
     items: tuple[int, ...]
     guarantee: str
     where: tuple[Where, ...] = ("python",)
+    id: str = ""
 
     def load(self) -> Any:
         """The object itself."""
@@ -89,38 +97,20 @@ _ALL: tuple[Where, ...] = ("python", "command line", "window")
 _TYPED: tuple[Where, ...] = ("python", "command line")
 _SEEN: tuple[Where, ...] = ("python", "window")
 
-CATALOGUE: tuple[Entry, ...] = (
+
+def _entry(learner: Learner) -> Entry:
+    typed = bool(learner.offered & {"learn", "compare", "plan"}) or bool(learner.audits)
+    # the window that compares learners is one of the window's
+    seen = bool(learner.offered & {"window", "compare"})
+    where: tuple[Where, ...] = ("python",)
+    where += ("command line",) if typed else ()
+    where += ("window",) if seen else ()
+    return Entry(learner.title, learner.path, learner.systems, learner.promise, where, learner.id)
+
+
+#: What is no learner that a person picks by its name.
+TOOLS: tuple[Entry, ...] = (
     # polygons
-    Entry(
-        "Union of polygons",
-        "learners.polygon_union.PolygonUnionLearner",
-        (3, 8),
-        "epsilon-DP by tiles (default); with k (epsilon, delta)-DP by a cover of triangles, "
-        "(alpha, beta)-PAC at the planned n",
-        _ALL,
-    ),
-    Entry(
-        "Convex polygon",
-        "learners.convex_polygon.ConvexPolygonLearner",
-        (3, 7),
-        "epsilon-DP by tiles (default); with k (epsilon, delta)-DP by a cover of halfplanes, "
-        "(alpha, beta)-PAC at the planned n",
-        _ALL,
-    ),
-    Entry(
-        "Greedy union of triangles",
-        "learners.greedy.GreedyUnionLearner",
-        (9,),
-        "not private; consistent with the sample if k triangles are",
-        _ALL,
-    ),
-    Entry(
-        "Greedy convex polygon",
-        "learners.greedy.GreedyConvexLearner",
-        (9,),
-        "not private; consistent with the sample if k halfplanes are",
-        _ALL,
-    ),
     Entry(
         "Set cover with any selection",
         "learners.set_cover.private_steps",
@@ -164,101 +154,7 @@ CATALOGUE: tuple[Entry, ...] = (
         "all cells, in rational arithmetic",
         _SEEN,
     ),
-    Entry(
-        "Union of discs",
-        "learners.conic.union.DiscUnionLearner",
-        (11,),
-        "(epsilon, delta)-DP by a cover of discs, which are halfspaces of a lift; "
-        "(alpha, beta)-PAC by the theorem of any set cover",
-        _ALL,
-    ),
-    Entry(
-        "Union of ellipses",
-        "learners.conic.union.EllipseUnionLearner",
-        (11,),
-        "(epsilon, delta)-DP by a cover of ellipses, which are halfspaces of a lift; "
-        "(alpha, beta)-PAC by the theorem of any set cover",
-        _ALL,
-    ),
-    Entry(
-        "Convex polytope in three dimensions",
-        "learners.space.halfspaces3_cover.ConvexPolytopeLearner",
-        (10,),
-        "(epsilon, delta)-DP by a cover of halfspaces of a small public class; time exponential "
-        "in the dimension",
-    ),
-    Entry(
-        "Union of simplices in three dimensions",
-        "learners.space.halfspaces3_cover.SimplexUnionLearner",
-        (10,),
-        "(epsilon, delta)-DP by a cover of simplices of a small public class; time exponential "
-        "in the dimension",
-    ),
-    Entry(
-        "Noisy histogram",
-        "learners.noisy_histogram.NoisyHistogramLearner",
-        (32,),
-        "epsilon-DP; plain or smoothed; vectorised to polygons",
-        _ALL,
-    ),
-    Entry(
-        "Noisy quadtree",
-        "learners.quadtree.QuadtreeLearner",
-        (33,),
-        "epsilon-DP (PrivTree with labels); vectorised to polygons",
-        _ALL,
-    ),
     # Boolean functions
-    Entry(
-        "Private conjunction",
-        "learners.boolean.conjunction.ConjunctionLearner",
-        (3, 4, 5),
-        "(epsilon, delta)-DP, (alpha, beta)-PAC at the planned n; account='naive' is naive "
-        "composition",
-    ),
-    Entry(
-        "Private disjunction",
-        "learners.boolean.conjunction.DisjunctionLearner",
-        (3, 4, 5),
-        "(epsilon, delta)-DP, (alpha, beta)-PAC at the planned n; account='naive' is naive "
-        "composition",
-    ),
-    Entry(
-        "Greedy conjunction",
-        "learners.boolean.conjunction_greedy.GreedyConjunctionLearner",
-        (1,),
-        "not private; consistent, at most k ln n literals if k suffice",
-    ),
-    Entry(
-        "Greedy disjunction",
-        "learners.boolean.conjunction_greedy.GreedyDisjunctionLearner",
-        (1,),
-        "not private; consistent, at most k ln n literals if k suffice",
-    ),
-    Entry(
-        "Consistent conjunction",
-        "learners.boolean.conjunction_greedy.ConsistentConjunctionLearner",
-        (1, 20),
-        "not private; the most specific consistent conjunction, (alpha, beta)-PAC",
-    ),
-    Entry(
-        "Consistent disjunction",
-        "learners.boolean.conjunction_greedy.ConsistentDisjunctionLearner",
-        (1, 20),
-        "not private; the most general consistent disjunction, (alpha, beta)-PAC",
-    ),
-    Entry(
-        "Private consistent conjunction",
-        "learners.boolean.conjunction_consistency.PrivateConsistentConjunctionLearner",
-        (20,),
-        "epsilon-DP, (alpha, beta)-PAC; over all 3^d + 1 conjunctions, small d",
-    ),
-    Entry(
-        "Private consistent disjunction",
-        "learners.boolean.conjunction_consistency.PrivateConsistentDisjunctionLearner",
-        (20,),
-        "epsilon-DP, (alpha, beta)-PAC; over all 3^d + 1 disjunctions, small d",
-    ),
     # finite classes
     Entry(
         "Exponential mechanism over a list",
@@ -273,18 +169,6 @@ CATALOGUE: tuple[Entry, ...] = (
         "epsilon-DP for counts; integer noise, exactly its law",
     ),
     Entry(
-        "Learner of a finite class",
-        "learners.finite.finite_class_learner.FiniteClassLearner",
-        (14, 15),
-        "not private; fewest mistakes, (alpha, beta)-PAC proper and agnostic",
-    ),
-    Entry(
-        "Private learner of a finite class",
-        "learners.finite.finite_class_learner.PrivateFiniteClassLearner",
-        (16,),
-        "epsilon-DP, (alpha, beta)-PAC proper and agnostic",
-    ),
-    Entry(
         "Points",
         "learners.finite.finite_class.PointClass",
         (14, 16),
@@ -295,37 +179,6 @@ CATALOGUE: tuple[Entry, ...] = (
         "learners.finite.finite_class.ThresholdClass",
         (14, 16),
         "the class of thresholds on 0..d, for both learners",
-    ),
-    Entry(
-        "Threshold on the drawing",
-        "learners.threshold_learner.ThresholdLearner",
-        (16,),
-        "epsilon-DP; a halfplane with one free coordinate",
-        _ALL,
-    ),
-    Entry(
-        "Empirical risk minimization",
-        "learners.finite.private_erm.EmpiricalRiskMinimizer",
-        (19,),
-        "not private; the least loss on the sample, with uniform convergence",
-    ),
-    Entry(
-        "Private empirical risk minimization",
-        "learners.finite.private_erm.PrivateERM",
-        (19,),
-        "epsilon-DP for bounded losses; by the exponential mechanism or by noise on all losses",
-    ),
-    Entry(
-        "Parity by elimination",
-        "learners.boolean.parity.ParityLearner",
-        (14,),
-        "not private; a consistent parity over GF(2), (alpha, beta)-PAC",
-    ),
-    Entry(
-        "Private parity",
-        "learners.boolean.parity.PrivateParityLearner",
-        (17,),
-        "epsilon-DP, (alpha, beta)-PAC with beta, by amplification",
     ),
     Entry(
         "Multiplicative weights",
@@ -376,14 +229,6 @@ CATALOGUE: tuple[Entry, ...] = (
         "learners.stability.label_private.LabelPrivateLearner",
         (27,),
         "(epsilon, delta)-DP of the sample, or of its labels; one hypothesis from any learner",
-    ),
-    Entry(
-        "Triangles by votes of chunks",
-        "learners.stability.stability_learner.StabilityLearner",
-        (26, 27),
-        "(epsilon, delta)-DP; public grid points are labelled by stable votes, then k triangles "
-        "learned from these",
-        _ALL,
     ),
     Entry(
         "Soft labels",
@@ -474,6 +319,9 @@ CATALOGUE: tuple[Entry, ...] = (
     ),
 )
 
+#: Learners as they are declared, then the tools.
+CATALOGUE: tuple[Entry, ...] = (*(_entry(learner) for learner in LEARNERS), *TOOLS)
+
 
 def as_markdown(entries: Iterable[Entry] = CATALOGUE) -> str:
     """The catalogue as a Markdown page: systems, and the learners and tools for each."""
@@ -484,15 +332,18 @@ def as_markdown(entries: Iterable[Entry] = CATALOGUE) -> str:
         "Made by `geodp learners --markdown`; do not edit. Numbers of examples for each promise:",
         "`geodp plan --theorems`. Proofs of privacy: [privacy](privacy.md).",
         "",
-        "| name | import | promise | where | systems |",
-        "| --- | --- | --- | --- | --- |",
+        "| name | `--learner` | import | promise | where | systems |",
+        "| --- | --- | --- | --- | --- | --- |",
     ]
     for entry in entries:
         module, _, name = entry.path.rpartition(".")
         source = f"[`{name}`](../{module.replace('.', '/')}.py) of `{module}`"
         items = ", ".join(str(item) for item in entry.items)
         where = ", ".join(entry.where)
-        lines.append(f"| {entry.name} | {source} | {entry.guarantee} | {where} | {items} |")
+        typed = f"`{entry.id}`" if entry.id and "command line" in entry.where else ""
+        lines.append(
+            f"| {entry.name} | {typed} | {source} | {entry.guarantee} | {where} | {items} |"
+        )
     lines += ["", "## Systems of the sources", ""]
     for item, system in SYSTEMS.items():
         names = ", ".join(entry.name for entry in entries if item in entry.items)

@@ -48,7 +48,16 @@ def cells(line: str) -> list[str]:
 
 def test_a_quick_run_prints_tables(bench, monkeypatch, capsys, write):
     outline = write("o.geojson", {**square_geojson(10, 20), "name": "Square"})
-    argv = ["--quick", "--learners", "tiles", "greedy", "--targets", "tri", "--outlines", outline]
+    argv = [
+        "--quick",
+        "--learners",
+        "tiles",
+        "greedy-cover",
+        "--targets",
+        "tri",
+        "--outlines",
+        outline,
+    ]
     shown = run(bench, monkeypatch, capsys, *argv)
     head = shown.splitlines()[0]
     assert head.startswith("`python benchmarks/accuracy.py --quick --learners tiles greedy")
@@ -61,9 +70,9 @@ def test_a_quick_run_prints_tables(bench, monkeypatch, capsys, write):
     assert "Goals" not in shown
     lines = [cells(line) for line in shown.splitlines() if line.startswith("|")]
     assert ["learner", "what", "private", "told", "n = 300"] in lines
-    assert ["", "tiles", "greedy"] in lines
+    assert ["", "tiles", "greedy-cover"] in lines
     by_name = {line[0]: line[1:] for line in lines}
-    assert "greedy" in by_name
+    assert "greedy-cover" in by_name
     assert float(by_name["tri, uniform"][0]) < 20
 
 
@@ -203,10 +212,10 @@ def test_the_best_depth_is_taken_in_every_case(bench):
 
 
 def test_learners_stand_in_one_order_wherever_they_come_from(bench):
-    names = ["forest", "dp-forest-10", "greedy", "dp-forest-8", "histogram", "tiles"]
+    names = ["forest", "dp-forest-10", "greedy-cover", "dp-forest-8", "histogram", "tiles"]
     findings = bench.Findings.of([row(bench, name, 0.01) for name in names])
     assert findings.learners == [
-        "tiles", "histogram", "dp-forest-8", "dp-forest-10", "dp-forest", "greedy", "forest",
+        "tiles", "histogram", "dp-forest-8", "dp-forest-10", "dp-forest", "greedy-cover", "forest",
     ]  # fmt: skip
 
 

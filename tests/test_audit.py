@@ -261,9 +261,9 @@ class Doubled(ThresholdLearner):
 # -- learners that are correct are not flagged -------------------------------------------------
 
 _SHORT = {
-    "threshold": 1_500, "parity": 1_500, "finite-class": 800, "histogram-cell": 600,
+    "threshold": 1_500, "private-parity": 1_500, "private-finite-class": 800, "histogram-cell": 600,
     "histogram": 300, "quadtree": 300, "conjunction": 400, "disjunction": 400, "discs": 300,
-    "ellipses": 300, "consistent-conjunction": 400, "finite-laplace": 400,
+    "ellipses": 300, "private-consistent-conjunction": 400, "private-finite-class-laplace": 400,
 }  # fmt: skip
 
 
@@ -279,7 +279,7 @@ def test_a_correct_learner_is_not_flagged(name: str) -> None:
 
 def test_some_losses_are_seen_to_be_near_the_claim() -> None:
     """The audits are not vacuous: more than half of epsilon is seen within seconds."""
-    assert audited("parity", 4_000).lower > 0.5
+    assert audited("private-parity", 4_000).lower > 0.5
     assert audited("histogram-cell", 2_000).lower > 0.5
 
 
@@ -341,8 +341,11 @@ def test_the_command_lists_learners_and_refuses_what_it_cannot_do(capsys, tmp_pa
     for argv, message in (
         (("--learner", "nobody"), "unknown learner 'nobody'"),
         (("--learner", "all", "--plot", tmp_path / "a.svg"), "--plot draws one"),
-        (("--learner", "parity", "--runs", 5), "runs must be at least"),
-        (("--learner", "parity", "--plot", tmp_path / "no" / "a.svg"), "there is no folder"),
+        (("--learner", "private-parity", "--runs", 5), "runs must be at least"),
+        (
+            ("--learner", "private-parity", "--plot", tmp_path / "no" / "a.svg"),
+            "there is no folder",
+        ),
         ((), "--learner"),
     ):
         code, out, err = run(capsys, *argv)
@@ -353,7 +356,7 @@ def test_the_command_lists_learners_and_refuses_what_it_cannot_do(capsys, tmp_pa
 
 def test_every_run_is_watched_and_has_its_own_learner() -> None:
     made: list[Auditable] = []
-    subject = SUBJECTS["parity"]
+    subject = SUBJECTS["private-parity"]
     factory = subject.factory(1.0, 1e-6, "add-remove", 4)
 
     def make() -> Auditable:

@@ -18,7 +18,6 @@ from geodp_app.commands import compare as command
 from geodp_app.comparison import (
     KINDS,
     Contender,
-    LearnerKind,
     Progress,
     compare,
     count_vertices,
@@ -78,11 +77,11 @@ def test_the_default_learners_have_a_row_each(points, capsys):
 
 
 def test_epsilons_add_up_and_errors_are_for_the_curator(points, capsys):
-    argv = [points, "--learners", "tiles,cover,greedy", "--k", 1, "--epsilon", 0.5]
+    argv = [points, "--learners", "tiles,cover,greedy-cover", "--k", 1, "--epsilon", 0.5]
     out = run(capsys, *argv)
     assert "The 2 private learners together spend epsilon = 1, delta = 1e-06" in out
     assert "add up" in out
-    assert "Not private, for comparison only: greedy. Do not publish." in out
+    assert "Not private, for comparison only: greedy-cover. Do not publish." in out
     assert "for the curator's eyes" in out
     assert "held out to test on" in out
     alone = run(capsys, points, "--learners", "cover", "--k", 1, "--epsilon", 0.5)
@@ -91,7 +90,7 @@ def test_epsilons_add_up_and_errors_are_for_the_curator(points, capsys):
 
 def test_json_holds_what_the_table_shows(points, write, capsys):
     test = write("t.csv", format_examples(triangle(1_000, seed=1)))
-    argv = [points, "--test", test, "--learners", "tiles,greedy", "--k", 1, "--json"]
+    argv = [points, "--test", test, "--learners", "tiles,greedy-cover", "--k", 1, "--json"]
     document = json.loads(run(capsys, *argv))
     assert (document["examples"], document["test_examples"]) == (4_000, 1_000)
     assert document["held_out"] is False
@@ -111,9 +110,9 @@ def test_json_holds_what_the_table_shows(points, write, capsys):
 def test_shapes_are_written_and_are_what_was_tested(points, write, tmp_path, capsys):
     test = write("t.csv", format_examples(triangle(1_000, seed=1)))
     folder = tmp_path / "shapes"
-    argv = [points, "--test", test, "--learners", "tiles,greedy", "--k", 1, "-o", folder]
+    argv = [points, "--test", test, "--learners", "tiles,greedy-cover", "--k", 1, "-o", folder]
     document = json.loads(run(capsys, *argv, "--json"))
-    assert sorted(os.listdir(folder)) == ["greedy.geojson", "tiles.geojson"]
+    assert sorted(os.listdir(folder)) == ["greedy-cover.geojson", "tiles.geojson"]
     assert sorted(os.listdir(tmp_path)) == ["p.csv", "shapes", "t.csv"]
     for row in document["learners"]:
         assert row["file"] == str(folder / f"{row['name']}.geojson")
@@ -156,18 +155,18 @@ def test_k_brings_the_learners_that_need_it(points):
         return [contender.name for contender in command._contenders(parsed)]
 
     assert chosen() == ["tiles", "histogram", "quadtree"]
-    assert chosen("--k", 2) == ["tiles", "histogram", "quadtree", "cover", "greedy"]
+    assert chosen("--k", 2) == ["tiles", "histogram", "quadtree", "cover", "greedy-cover"]
     assert chosen("--learners", "cover, tiles", "--k", 2) == ["cover", "tiles"]
 
 
 @pytest.mark.parametrize(
     ("argv", "reason"),
     [
-        (["--learners", "tiles,forest"], "--learners: unknown learner 'forest': use tiles, cover,"),
+        (["--learners", "tiles,forest"], "--learners: unknown learner 'forest': use cover, tiles,"),
         (["--learners", "tiles,tiles"], "--learners: tiles is there twice"),
         (["--learners", ""], "unknown learner ''"),
         (["--learners", "cover"], "the learner cover needs --k: triangles that cover the region"),
-        (["--learners", "convex-cover"], "convex-cover needs --k: edges of the polygon"),
+        (["--learners", "convex-cover"], "convex-cover needs --k: edges of the convex polygon"),
         (["--learners", "tiles", "--k", "3"], "--k is for learners that need it; tiles take no k"),
         (["--k", "0"], "--k: must be at least 1"),
         (["--holdout", "1"], "--holdout: must lie strictly between 0 and 1"),
@@ -231,11 +230,11 @@ def test_shapes_that_are_not_private_are_their_owners_alone(points, tmp_path, ca
     folder = tmp_path / "s"
     before = os.umask(0o022)
     try:
-        run(capsys, points, "--learners", "tiles,greedy", "--k", 1, "-o", folder)
+        run(capsys, points, "--learners", "tiles,greedy-cover", "--k", 1, "-o", folder)
     finally:
         os.umask(before)
     modes = {path.stem: path.stat().st_mode & 0o777 for path in folder.iterdir()}
-    assert modes == {"tiles": 0o644, "greedy": 0o600}
+    assert modes == {"tiles": 0o644, "greedy-cover": 0o600}
 
 
 def test_ctrl_c_leaves_nothing(points, tmp_path, capsys, monkeypatch):
@@ -267,7 +266,7 @@ def test_a_full_disk_leaves_nothing(points, tmp_path, capsys, monkeypatch):
 
 def test_every_kind_learns_a_triangle():
     # by votes it takes hundreds of chunks: below, with a larger epsilon; a triangle is no disc
-    others = ("stability", "discs", "ellipses")
+    others = ("stability", "discs", "ellipses", "threshold")
     kinds = {name: kind for name, kind in KINDS.items() if name not in others}
     contenders = [make_contender(name, k=3, seed=1) for name in kinds]
     rows = list(compare(triangle(6_000), triangle(2_000, seed=1), contenders))
@@ -308,12 +307,12 @@ def test_triangles_by_votes_are_compared_too():
 
 def test_all_learners_see_the_same_examples_and_rows_come_one_by_one():
     examples = triangle(500)
-    rows = compare(examples, examples, [make_contender(n, k=1) for n in ("tiles", "greedy")])
+    rows = compare(examples, examples, [make_contender(n, k=1) for n in ("tiles", "greedy-cover")])
     first = next(rows)
     assert first.name == "tiles"
     with pytest.raises(AttributeError):
         first.tested = 3  # type: ignore[misc]
-    assert next(rows).name == "greedy"
+    assert next(rows).name == "greedy-cover"
     with pytest.raises(StopIteration):
         next(rows)
 
@@ -358,7 +357,7 @@ def test_what_cannot_be_compared_is_refused_at_the_call():
         compare(examples, Examples(examples.points, examples.labels, Frame(100)), [tiles])
     with pytest.raises(InputError, match="same name: tiles, tiles"):
         compare(examples, examples, [tiles, tiles])
-    wrong = Contender("odd", LearnerKind("", "PolygonUnionLearner"), (("epsilon", -1.0),))
+    wrong = Contender("odd", KINDS["tiles"], (("epsilon", -1.0),))
     with pytest.raises(InputError, match="odd: epsilon must be a positive number"):
         compare(examples, examples, [tiles, wrong])
 
@@ -399,5 +398,5 @@ def test_kinds_name_learners_that_exist():
     import learners
 
     for name, kind in KINDS.items():
-        assert kind.learner in learners.__all__, name
+        assert kind.class_name in learners.__all__, name
     assert set(comparison.KINDS) >= {*command._DEFAULT, *command._DEFAULT_WITH_K}

@@ -78,8 +78,8 @@ def test_three_learners_on_a_drawing(
     window.document.set_run(epsilon=2.0)
     compare = opened(qtbot, window)
     assert not compare.save_button.isEnabled()
-    choose(compare, "tiles", "histogram", "greedy")
-    compare.counts["greedy"].setValue(2)
+    choose(compare, "tiles", "histogram", "greedy-cover")
+    compare.counts["greedy-cover"].setValue(2)
     run(qtbot, compare)
 
     assert window.document.work.examples is not None  # sampled, as Run does
@@ -87,13 +87,13 @@ def test_three_learners_on_a_drawing(
     assert [table.name(line) for line in range(table.rowCount())] == [
         "tiles",
         "histogram",
-        "greedy",
+        "greedy-cover",
     ]
     texts = [[table.item(line, c).text() for c in range(6)] for line in range(3)]
-    assert texts[2][:2] == ["Greedy, k = 2", "no"]
+    assert texts[2][:2] == ["Greedy cover, k = 2", "no"]
     assert texts[0][1] == "yes"
     assert all("%" in line[2] for line in texts)
-    assert list(plane.items) == ["tiles", "histogram", "greedy"]
+    assert list(plane.items) == ["tiles", "histogram", "greedy-cover"]
     assert all(item.path().elementCount() > 3 for item in plane.items.values())
     assert not plane.target.path().isEmpty()
     assert "ε = 4" in compare.cost.text()
@@ -103,7 +103,7 @@ def test_three_learners_on_a_drawing(
     QTest.mouseClick(table.viewport(), LEFT, pos=row_rect(compare, 1, 2).center())
     assert plane.highlighted == "histogram"
     assert plane.items["histogram"].pen().widthF() > plane.items["tiles"].pen().widthF()
-    assert plane.items["histogram"].zValue() > plane.items["greedy"].zValue()
+    assert plane.items["histogram"].zValue() > plane.items["greedy-cover"].zValue()
 
     box = row_rect(compare, 0, 0)
     QTest.mouseClick(table.viewport(), LEFT, pos=QPoint(box.left() + 15, box.center().y()))
@@ -120,13 +120,13 @@ def test_three_learners_on_a_drawing(
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(folder), ""))
     press(compare.save_button)
     assert sorted(path.name for path in folder.iterdir()) == sorted(
-        ["greedy.geojson", "histogram.geojson", "tiles.geojson", TABLE]
+        ["greedy-cover.geojson", "histogram.geojson", "tiles.geojson", TABLE]
     )
     assert read_learned(folder / "tiles.geojson").release == compare.rows[0].release
     assert (folder / TABLE).stat().st_mode & 0o777 == 0o600
     with (folder / TABLE).open(newline="") as text:
         lines = list(csv.DictReader(text))
-    assert [line["learner"] for line in lines] == ["tiles", "histogram", "greedy"]
+    assert [line["learner"] for line in lines] == ["tiles", "histogram", "greedy-cover"]
     assert float(lines[0]["test_error"]) == compare.rows[0].error
     assert (lines[2]["epsilon"], lines[2]["k"]) == ("", "2")
     press(compare.save_button)  # the folder is not empty any more
@@ -148,8 +148,8 @@ def test_cancel_and_closing_end_the_process(qtbot: QtBot, window: MainWindow) ->
     draw_l(window)
     window.document.set_sampling(n=100_000)
     compare = opened(qtbot, window)
-    choose(compare, "histogram", "greedy")
-    compare.counts["greedy"].setValue(20)
+    choose(compare, "histogram", "greedy-cover")
+    compare.counts["greedy-cover"].setValue(20)
     press(compare.compare_button)
     wait(qtbot, lambda: len(compare.rows) == 1)
     link = compare.controller._link

@@ -70,6 +70,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 def run(options: argparse.Namespace) -> int:
     """Audit and print; the exit code."""
     from learners.audit_subjects import SUBJECTS
+    from learners.registry import unknown_learner
 
     if options.learner == "list":
         for name, subject in SUBJECTS.items():
@@ -77,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     names = tuple(SUBJECTS) if options.learner == "all" else (options.learner,)
     if options.learner not in (*SUBJECTS, "all"):
-        raise InputError(f"unknown learner {options.learner!r}: use {', '.join(SUBJECTS)} or all")
+        raise InputError(unknown_learner(options.learner, (*SUBJECTS, "all")))
     if options.plot is not None:
         if len(names) > 1:
             raise InputError("--plot draws one learner: name it")

@@ -24,8 +24,9 @@ from geodp_app.comparison_folder import check_folder, file_name, write_shapes
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples, read_examples
 from geodp_app.formatting import count, duration, percentage
+from learners.registry import unknown_learner
 
-_DEFAULT, _DEFAULT_WITH_K = ("tiles", "histogram", "quadtree"), ("cover", "greedy")
+_DEFAULT, _DEFAULT_WITH_K = ("tiles", "histogram", "quadtree"), ("cover", "greedy-cover")
 _DEFAULT_HOLDOUT = 0.2
 
 _DESCRIPTION = f"""Run several learners on the same examples and print what each of them reaches.
@@ -35,7 +36,7 @@ sum is printed, and holds for whoever sees all the shapes.  Test errors come fro
 examples, also with --holdout: they are for the curator's eyes, and so is a choice made by them.
 
 Learners:
-{chr(10).join(f"  {name:16} {kind.title}" for name, kind in KINDS.items())}"""
+{chr(10).join(f"  {name:16} {kind.sentence}" for name, kind in KINDS.items())}"""
 
 _HEADINGS = (
     "learner",
@@ -72,8 +73,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     parser.add_argument(
         "--k",
         type=arguments.count,
-        help="triangles (cover, stability, greedy), discs, ellipses, or edges (convex-cover, "
-        "greedy-convex) of a good shape",
+        help="pieces of a good shape: triangles, discs, ellipses, or edges of a convex polygon",
     )
     arguments.add_privacy(parser)
     parser.add_argument(
@@ -100,7 +100,7 @@ def learner_names(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(","))
     for name in names:
         if name not in KINDS:
-            raise argparse.ArgumentTypeError(f"unknown learner {name!r}: use {', '.join(KINDS)}")
+            raise argparse.ArgumentTypeError(unknown_learner(name, KINDS))
         if names.count(name) > 1:
             raise argparse.ArgumentTypeError(f"{name} is there twice")
     return names
@@ -143,7 +143,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _contenders(options: argparse.Namespace) -> tuple[Contender, ...]:
     names = options.learners or (_DEFAULT if options.k is None else (*_DEFAULT, *_DEFAULT_WITH_K))
-    if options.k is not None and all(KINDS[name].counts is None for name in names):
+    if options.k is not None and not any(KINDS[name].counts for name in names):
         raise InputError(f"--k is for learners that need it; {', '.join(names)} take no k")
     settings = {
         name: getattr(options, name) for name in ("epsilon", "delta", "neighbours", "k", "seed")
@@ -257,7 +257,7 @@ def _document(
         "learners": [
             {
                 "name": row.name,
-                "learner": row.contender.kind.learner,
+                "learner": row.contender.kind.class_name,
                 "private": row.private,
                 "epsilon": row.privacy.epsilon if row.privacy else None,
                 "delta": row.privacy.delta if row.privacy else None,

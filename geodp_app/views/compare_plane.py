@@ -8,25 +8,19 @@ from PySide6.QtGui import QPainter, QPainterPath, QPen, QPixmap
 from PySide6.QtWidgets import QGraphicsPathItem, QWidget
 from shapely.geometry.base import BaseGeometry
 
+from geodp_app.comparison import KINDS
 from geodp_app.examples_csv import Frame
 from geodp_app.palette import Palette
 from geodp_app.views.paths import cosmetic, shape_path, tinted
 from geodp_app.views.plane_axes import PlaneAxis, aspect_ratio
 
-#: A learner keeps its stroke.  Four colours stay apart for everybody; dashes double them.
+#: Four colours stay apart for everybody; dashes multiply them.
+_COLOURS = ("positive", "learned", "chosen", "negative")
+_DASHES: tuple[tuple[float, ...], ...] = ((), (1, 2), (4, 2), (2, 4))
+
+#: A learner keeps its stroke.
 _STROKES: dict[str, tuple[str, tuple[float, ...]]] = {
-    "tiles": ("learned", ()),
-    "cover": ("positive", ()),
-    "convex": ("chosen", ()),
-    "convex-cover": ("chosen", (1, 2)),
-    "discs": ("positive", (1, 2)),
-    "ellipses": ("negative", (1, 2)),
-    "histogram": ("negative", ()),
-    "plain-histogram": ("negative", (4, 2)),
-    "quadtree": ("positive", (4, 2)),
-    "stability": ("chosen", (2, 4)),
-    "greedy": ("learned", (4, 2)),
-    "greedy-convex": ("chosen", (4, 2)),
+    name: (_COLOURS[number % 4], _DASHES[number // 4]) for number, name in enumerate(KINDS)
 }
 _SWATCH_WIDTH, _SWATCH_HEIGHT = 30, 14
 

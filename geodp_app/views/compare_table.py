@@ -95,7 +95,7 @@ class CompareTable(QTableWidget):
                 self.setItem(line, column, cell)
             first = self._first(line)
             first.setData(_NAME, row.name)
-            first.setToolTip(row.contender.kind.title)
+            first.setToolTip(row.contender.kind.sentence)
             first.setFlags(first.flags() | Qt.ItemFlag.ItemIsUserCheckable)
             first.setCheckState(Qt.CheckState.Checked)
             first.setIcon(self._icon(row.name))

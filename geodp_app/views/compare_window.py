@@ -117,19 +117,18 @@ class CompareWindow(QDialog):
         self.boxes: dict[str, QCheckBox] = {}
         self.counts: dict[str, QSpinBox] = {}
         for line, (name, kind) in enumerate(KINDS.items()):
-            text = f"{short_title(name)}: {kind.title}"
-            text += "" if kind.private else " (not private)"
-            box = self.boxes[name] = QCheckBox(text)
+            box = self.boxes[name] = QCheckBox(kind.title)
+            box.setToolTip(kind.sentence)
             box.setChecked(name in _FIRST)
             grid.addWidget(box, line, 0)
             grid.setRowMinimumHeight(line, 30)  # as a row with k has
-            if kind.counts is None:
+            if not kind.counts:
                 continue
             number = self.counts[name] = QSpinBox(minimum=1, maximum=200, value=run.k)
             number.ensurePolished()  # else its height is that of another style
             number.setFixedSize(74, number.sizeHint().height())
             number.setToolTip(f"How many {kind.counts}")
-            number.setAccessibleName(f"{short_title(name)}: k")
+            number.setAccessibleName(f"{kind.title}: k")
             label = QLabel("k")
             label.setBuddy(number)
             grid.addWidget(label, line, 1)

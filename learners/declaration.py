@@ -1,0 +1,198 @@
+"""What is said of a learner once, for everyone who offers it: the form of an entry.
+
+The entries are in :mod:`learners.registry`.  Command line, window, comparison, catalogue, audit
+and docs/learners.md are made from them.  Nothing here loads a learner.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from learners.scores import Role
+
+#: Places that let a person pick a learner, besides Python.
+Place = Literal["learn", "compare", "plan", "window"]
+
+#: What a learner's hypothesis is made of, one a step.
+PieceName = Literal[
+    "triangle", "halfplane", "tile", "disc", "ellipse", "halfspace", "simplex", "literal", "concept"
+]
+
+#: What a run can show beside its shape: its halfplanes as points of the dual plane; how likely each
+#: other halfplane would have been; tiles; the sampler's boxes; votes of chunks.
+Shown = Literal["dual plane", "law", "tiles", "boxes", "votes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a learner, as people see it.
+
+    Attributes
+    ----------
+    name : str
+        Of the constructor.
+    kind : {"whole number", "number", "choice"}
+    label : str
+        In the window.
+    help : str
+        What it does, in a plain sentence or two.
+    default : value
+    unset : str
+        What None means, for a parameter that may be left out; else empty.
+    low, high : number
+        Least and greatest value of a number.
+    open : bool
+        Whether `low` and `high` themselves are left out.
+    choices : tuple of (value, str)
+        Of a choice: values, and what they are called.
+    option : str
+        At the command line, without the dashes; empty if it is `name`.
+    of_python : bool
+        Whether it is for Python alone.
+    """
+
+    name: str
+    kind: Literal["whole number", "number", "choice"]
+    label: str
+    help: str
+    default: Any = None
+    unset: str = ""
+    low: float = 0
+    high: float = float("inf")
+    open: bool = False
+    choices: tuple[tuple[Any, str], ...] = ()
+    option: str = ""
+    of_python: bool = False
+
+    @property
+    def typed(self) -> str:
+        """Its name at the command line, without the dashes."""
+        return self.option or self.name
+
+    def accepts(self, value: Any) -> bool:
+        """Whether a value is of its kind and in its range."""
+        if value is None:
+            return bool(self.unset)
+        if self.kind == "choice":
+            return any(value == known for known, _ in self.choices)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        if self.kind == "whole number" and not isinstance(value, int):
+            return False
+        return self.low < value < self.high if self.open else self.low <= value <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """How a learner is audited: on a tiny grid, by events of its release.
+
+    Attributes
+    ----------
+    name : str
+        At the command line.
+    title : str
+    parameters : tuple of (str, value)
+        Besides epsilon, delta, neighbours and seed.
+    point : int or tuple of int
+        Where all examples are.
+    events : tuple of str
+        Names of statistics, see :mod:`learners.audit_subjects`.
+    runs : int
+        In all, by default: about a minute's.
+    """
+
+    name: str
+    title: str
+    parameters: tuple[tuple[str, Any], ...]
+    point: int | tuple[int, ...]
+    events: tuple[str, ...]
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Learner:
+    """A learner, declared.
+
+    Attributes
+    ----------
+    id : str
+        Its one name, in all places and files.
+    title : str
+        What people read, in a few words.
+    sentence : str
+        What it does, in one plain sentence.
+    path : str
+        Import path of its class.
+    promise : str
+        What is proved of it, for the catalogue.
+    systems : tuple of int
+        Keys of :data:`learners.catalogue.SYSTEMS`.
+    private : bool
+    fixed : tuple of (str, value)
+        Parameters that make the class this learner.
+    parameters : tuple of Parameter
+        What a person may set, besides the grid; with this learner's defaults.
+    role : {"disjunction", "conjunction"} or None
+        How pieces make the hypothesis: their union or their intersection.
+    piece : str or None
+    counts : str
+        What its k counts; empty for a learner without k.
+    shows : frozenset of str
+    offered : frozenset of str
+    takes_counts : bool
+        Whether it can learn from counts of a table.
+    audits : tuple of Audit
+    """
+
+    id: str
+    title: str
+    sentence: str
+    path: str
+    promise: str
+    systems: tuple[int, ...]
+    private: bool = True
+    fixed: tuple[tuple[str, Any], ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    role: Role | None = None
+    piece: PieceName | None = None
+    counts: str = ""
+    shows: frozenset[Shown] = frozenset()
+    offered: frozenset[Place] = frozenset()
+    takes_counts: bool = False
+    audits: tuple[Audit, ...] = ()
+
+    @property
+    def class_name(self) -> str:
+        """Of its class."""
+        return self.path.rpartition(".")[2]
+
+    @property
+    def by_tiles(self) -> bool:
+        """Whether each step labels a tile of its own."""
+        return self.piece == "tile"
+
+    @property
+    def curved(self) -> bool:
+        """Whether pieces are discs or ellipses: no halfplanes, and so no dual plane."""
+        return self.piece in ("disc", "ellipse")
+
+    def load(self) -> type[Any]:
+        """The class."""
+        module, _, name = self.path.rpartition(".")
+        cls: type[Any] = getattr(importlib.import_module(module), name)
+        return cls
+
+    def build(self, **parameters: Any) -> Any:
+        """An estimator of this learner, not yet fitted."""
+        return self.load()(**dict(self.fixed) | parameters)
+
+    def parameter(self, name: str) -> Parameter | None:
+        """The declared parameter of that name; None if it has none."""
+        return next((each for each in self.parameters if each.name == name), None)
+
+
+def with_default(parameter: Parameter, default: Any, **changes: Any) -> Parameter:
+    """The same parameter with another default, and other changes."""
+    return replace(parameter, default=default, **changes)

@@ -1,0 +1,685 @@
+"""Every learner, declared once.
+
+A new learner is a module and an entry here: command line, window, comparison, audit and catalogue
+offer it by this entry (docs/architecture.md has the exercise).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from learners.declaration import Audit, Learner, Parameter, Place, with_default
+from learners.scores import Role
+
+# -- parameters that learners share --------------------------------------------------------
+
+EPSILON = Parameter(
+    "epsilon", "number", "ε",
+    "How much one report may change what is published: any result is at most e^ε times as likely "
+    "with the report as without it. Smaller protects more and needs more reports.",
+    1.0, low=0, open=True,
+)  # fmt: skip
+DELTA = Parameter(
+    "delta", "number", "δ",
+    "Probability with which the bound of ε may fail; keep it far below one over the number of "
+    "people.",
+    1e-6, low=0, high=1, open=True,
+)  # fmt: skip
+NEIGHBOURS = Parameter(
+    "neighbours", "choice", "Protects",
+    "What a stranger may not find out: whether one example was there at all, or which of two it "
+    "was.",
+    "add-remove",
+    choices=(
+        ("add-remove", "that an example is there"),
+        ("replace-one", "what an example says"),
+    ),
+)  # fmt: skip
+SEED = Parameter(
+    "seed", "whole number", "Seed",
+    "Makes the run repeatable and therefore not private: for tests and demonstrations.",
+    unset="drawn from the operating system: private",
+)  # fmt: skip
+MEASURE = Parameter(
+    "measure", "choice", "Measure",
+    "Which halfplanes are equally likely beforehand: those with evenly spread boundaries in the "
+    "square (chord), or the box of the paper.",
+    "chord", choices=(("chord", "Chord"), ("paper", "Paper")),
+)  # fmt: skip
+K = Parameter("k", "whole number", "Pieces k", "Pieces of a good shape.", 4, low=1)
+STEPS = Parameter(
+    "n_steps", "whole number", "Steps m",
+    "How many pieces are picked. A few more than k make up for pieces that fit badly.",
+    unset="1 for k = 1, else 3k", low=1, option="steps",
+)  # fmt: skip
+ALPHA = Parameter(
+    "alpha", "number", "Error α",
+    "Picks as many pieces as the theorem needs for this error: 2k ln(2/α).",
+    unset="by the number of steps", low=0, high=1, open=True,
+)  # fmt: skip
+BETA = Parameter(
+    "beta", "number", "Failure β",
+    "Probability with which some noisy count may exceed the true one; no matter of privacy.",
+    0.1, low=0, high=1, open=True,
+)  # fmt: skip
+TILES = Parameter(
+    "tiles", "whole number", "Tiles a side",
+    "Into how many tiles a side of the square is divided.",
+    unset="chosen by a noisy number of examples", low=1,
+)  # fmt: skip
+EDGES = Parameter(
+    "edges", "whole number", "Edges",
+    "Most edges of a tile's piece. One is faster where many labels are wrong.",
+    2, low=1, high=2,
+)  # fmt: skip
+DIRECTION = Parameter(
+    "direction", "choice", "Labelled 1",
+    "On which side of the border points are labelled 1.",
+    unset="learned too",
+    choices=(
+        ("right", "right of it"), ("left", "left of it"), ("above", "above it"),
+        ("below", "below it"),
+    ),
+)  # fmt: skip
+CELLS = Parameter(
+    "cells", "whole number", "Cells a side",
+    "Into how many cells a side of the square is divided.",
+    unset="chosen by a noisy number of examples", low=1,
+)  # fmt: skip
+SELECTION = Parameter(
+    "selection", "choice", "Sampler",
+    "How a piece is drawn: by refining an envelope, or from all cells of a tiny arrangement.",
+    "envelope", choices=(("envelope", "Envelope"), ("arrangement", "Arrangement")), of_python=True,
+)  # fmt: skip
+LEVELS = Parameter(
+    "levels", "whole number", "Levels", "Levels of each normal of a halfspace.", 64, low=2
+)
+REACH = Parameter(
+    "reach", "whole number", "Reach", "Largest entry of a normal of a halfspace.", 2, low=1, high=8
+)
+CHUNKS = Parameter(
+    "chunks", "whole number", "Chunks K",
+    "Into how many chunks the examples are divided; each trains a learner of its own.",
+    unset="planned from ε and δ", low=1, of_python=True,
+)  # fmt: skip
+QUERIES = Parameter(
+    "queries", "whole number", "Queries",
+    "How many public points are labelled by votes.", 1000, low=1, of_python=True,
+)  # fmt: skip
+MECHANISM = Parameter(
+    "mechanism", "choice", "Mechanism",
+    "A draw by the exponential mechanism, or noise on the losses of the whole list.",
+    "exponential", choices=(("exponential", "Exponential"), ("laplace", "Noise on all losses")),
+)  # fmt: skip
+BOUND = Parameter("bound", "whole number", "Bound", "Largest loss of one example.", 1, low=1)
+LOSS_LEVELS = Parameter(
+    "levels", "whole number", "Levels",
+    "Real losses in [0, 1] are rounded to so many steps.", unset="losses are whole numbers", low=1,
+)  # fmt: skip
+ACCOUNT = Parameter(
+    "account", "choice", "Account", "How counts and selections are charged together.", "optimal",
+    choices=tuple((name, name) for name in ("optimal", "basic", "zcdp", "set-cover", "naive")),
+)  # fmt: skip
+HALTS = Parameter(
+    "halts", "whole number", "Halts T",
+    "How many points may stay without an answer before the run ends.", 1, low=1, of_python=True,
+)  # fmt: skip
+
+_PRIVACY = (EPSILON, DELTA, NEIGHBOURS, SEED)
+_PURE = (EPSILON, NEIGHBOURS, SEED)
+
+_LABELS = with_default(
+    NEIGHBOURS, "add-remove",
+    choices=(*NEIGHBOURS.choices, ("replace-label", "the label of an example alone")),
+)  # fmt: skip
+
+_EVERYWHERE: frozenset[Place] = frozenset({"learn", "compare", "plan", "window"})
+_NOT_PLANNED: frozenset[Place] = frozenset({"learn", "compare", "window"})
+
+
+def _k(counts: str, default: int) -> Parameter:
+    label = counts.split()[0].capitalize()
+    return with_default(K, default, label=f"{label} k", help=f"How many {counts}.")
+
+
+# -- how learners are audited --------------------------------------------------------------
+
+_SMALL = (("grid", 2),)
+_ONE = (*_SMALL, ("k", 1))
+_PLANE, _SPACE = (1, 1), (1, 1, 1)
+_AREA, _COUNT = "label and area", "label and noisy count"
+
+
+def _audit(
+    name: str,
+    title: str,
+    runs: int,
+    *events: str,
+    parameters: tuple[tuple[str, Any], ...] = _SMALL,
+    point: int | tuple[int, ...] = _PLANE,
+) -> Audit:
+    return Audit(name, title, parameters, point, events, runs)
+
+
+# -- learners ------------------------------------------------------------------------------
+
+_TRIANGLES, _POLYGON = "triangles that cover the region", "edges of the convex polygon"
+
+_FORMS: tuple[Role, ...] = ("conjunction", "disjunction")
+
+
+def _boolean_cover(form: Role) -> Learner:
+    return Learner(
+        id=form,
+        title=f"Private {form}",
+        sentence=f"Learns a {form} of literals, picked one after the other.",
+        path=f"learners.boolean.conjunction.{form.capitalize()}Learner",
+        promise="(epsilon, delta)-DP, (alpha, beta)-PAC at the planned n; account='naive' is naive "
+        "composition",
+        systems=(3, 4, 5),
+        parameters=(_k(f"literals of the {form}", 4), STEPS, ALPHA, BETA, ACCOUNT, *_PRIVACY),
+        role=form,
+        piece="literal",
+        counts=f"literals of the {form}",
+        audits=(
+            _audit(
+                form, f"{form}, k = 1", 30_000, "literals", "literals and noisy count",
+                parameters=(("k", 1),),
+            ),
+        ),
+    )  # fmt: skip
+
+
+def _greedy_boolean(form: Role) -> Learner:
+    return Learner(
+        id=f"greedy-{form}",
+        title=f"Greedy {form}",
+        sentence=f"Learns a {form} by the best literal of every step, without privacy.",
+        path=f"learners.boolean.conjunction_greedy.Greedy{form.capitalize()}Learner",
+        promise="not private; consistent, at most k ln n literals if k suffice",
+        systems=(1,),
+        private=False,
+        parameters=(with_default(STEPS, None, unset="until nothing is left to gain"),),
+        role=form,
+        piece="literal",
+    )
+
+
+def _consistent_boolean(form: Role) -> Learner:
+    which = "most specific" if form == "conjunction" else "most general"
+    return Learner(
+        id=f"consistent-{form}",
+        title=f"Consistent {form}",
+        sentence=f"Takes the {which} {form} that agrees with all examples, without privacy.",
+        path=f"learners.boolean.conjunction_greedy.Consistent{form.capitalize()}Learner",
+        promise=f"not private; the {which} consistent {form}, (alpha, beta)-PAC",
+        systems=(1, 20),
+        private=False,
+        role=form,
+        piece="literal",
+    )
+
+
+def _private_consistent_boolean(form: Role) -> Learner:
+    return Learner(
+        id=f"private-consistent-{form}",
+        title=f"Private consistent {form}",
+        sentence=f"Draws a {form} from all there are, the likelier the fewer its mistakes.",
+        path=f"learners.boolean.conjunction_consistency.PrivateConsistent{form.capitalize()}Learner",
+        promise=f"epsilon-DP, (alpha, beta)-PAC; over all 3^d + 1 {form}s, small d",
+        systems=(20,),
+        parameters=_PURE,
+        role=form,
+        piece="concept",
+        audits=(
+            _audit(
+                f"private-consistent-{form}", f"consistent {form}", 50_000, "literals",
+                parameters=(),
+            ),
+        ),
+    )  # fmt: skip
+
+
+LEARNERS: tuple[Learner, ...] = (
+    Learner(
+        id="cover",
+        title="Set cover (the paper's)",
+        sentence="Covers the shape by triangles, picked one after the other.",
+        path="learners.polygon_union.PolygonUnionLearner",
+        promise="(epsilon, delta)-DP by a cover of k triangles; (alpha, beta)-PAC at the planned n",
+        systems=(3, 8),
+        parameters=(_k(_TRIANGLES, 4), STEPS, ALPHA, BETA, MEASURE, SELECTION, *_PRIVACY),
+        role="disjunction",
+        piece="triangle",
+        counts=_TRIANGLES,
+        shows=frozenset({"dual plane", "law", "boxes"}),
+        offered=_EVERYWHERE,
+        takes_counts=True,
+        audits=(
+            _audit("cover", "union of triangles, k = 1", 4_000, _AREA, _COUNT, parameters=_ONE),
+        ),
+    ),
+    Learner(
+        id="tiles",
+        title="Tiles",
+        sentence="Divides the square, and learns a piece of at most two edges in every tile.",
+        path="learners.polygon_union.PolygonUnionLearner",
+        promise="epsilon-DP by tiles, each with all of epsilon; nothing is proved of the error",
+        systems=(3, 8),
+        parameters=(TILES, EDGES, MEASURE, *_PRIVACY),
+        piece="tile",
+        shows=frozenset({"dual plane", "law", "tiles", "boxes"}),
+        offered=_EVERYWHERE,
+        takes_counts=True,
+        audits=(
+            _audit("tiles", "union of polygons by tiles", 4_000, _AREA, _COUNT),
+            _audit(
+                "tiles-given",
+                "union of polygons by one tile that is given",
+                4_000,
+                _AREA,
+                parameters=(*_SMALL, ("tiles", 1)),
+            ),
+        ),
+    ),
+    Learner(
+        id="convex",
+        title="Convex polygon",
+        sentence="Learns tiles, and fits the one convex polygon that agrees with them best.",
+        path="learners.convex_polygon.ConvexPolygonLearner",
+        promise="epsilon-DP by tiles, to which a convex polygon is fitted; nothing is proved of "
+        "the error",
+        systems=(3, 7),
+        parameters=(TILES, EDGES, MEASURE, *_PRIVACY),
+        role="conjunction",
+        piece="halfplane",
+        shows=frozenset({"dual plane"}),
+        offered=_EVERYWHERE,
+        takes_counts=True,
+        audits=(_audit("convex", "convex polygon by tiles", 800, _AREA, _COUNT),),
+    ),
+    Learner(
+        id="convex-cover",
+        title="Convex polygon of k edges (the paper's)",
+        sentence="Cuts the shape out by halfplanes, picked one after the other.",
+        path="learners.convex_polygon.ConvexPolygonLearner",
+        promise="(epsilon, delta)-DP by a cover of k halfplanes; (alpha, beta)-PAC at the planned "
+        "n",
+        systems=(3, 7),
+        parameters=(_k(_POLYGON, 4), STEPS, ALPHA, BETA, MEASURE, SELECTION, *_PRIVACY),
+        role="conjunction",
+        piece="halfplane",
+        counts=_POLYGON,
+        shows=frozenset({"dual plane", "law", "boxes"}),
+        offered=_EVERYWHERE,
+        takes_counts=True,
+        audits=(
+            _audit("convex-cover", "convex polygon, k = 1", 5_000, _AREA, _COUNT, parameters=_ONE),
+        ),
+    ),
+    Learner(
+        id="discs",
+        title="Discs",
+        sentence="Covers the shape by discs, picked one after the other.",
+        path="learners.conic.union.DiscUnionLearner",
+        promise="(epsilon, delta)-DP by a cover of discs, which are halfspaces of a lift; "
+        "(alpha, beta)-PAC by the theorem of any set cover",
+        systems=(11,),
+        parameters=(_k("discs that cover the region", 1), STEPS, BETA, *_PRIVACY),
+        role="disjunction",
+        piece="disc",
+        counts="discs that cover the region",
+        offered=_EVERYWHERE,
+        takes_counts=True,
+        audits=(_audit("discs", "union of discs, k = 1", 20_000, _AREA, _COUNT, parameters=_ONE),),
+    ),
+    Learner(
+        id="ellipses",
+        title="Ellipses",
+        sentence="Covers the shape by ellipses, picked one after the other.",
+        path="learners.conic.union.EllipseUnionLearner",
+        promise="(epsilon, delta)-DP by a cover of ellipses, which are halfspaces of a lift; "
+        "(alpha, beta)-PAC by the theorem of any set cover",
+        systems=(11,),
+        parameters=(_k("ellipses that cover the region", 1), STEPS, BETA, *_PRIVACY),
+        role="disjunction",
+        piece="ellipse",
+        counts="ellipses that cover the region",
+        offered=_EVERYWHERE,
+        takes_counts=True,
+        audits=(
+            _audit("ellipses", "union of ellipses, k = 1", 20_000, _AREA, _COUNT, parameters=_ONE),
+        ),
+    ),
+    Learner(
+        id="threshold",
+        title="Threshold along an axis",
+        sentence="Learns one straight border along an axis, in one draw with all of ε.",
+        path="learners.threshold_learner.ThresholdLearner",
+        promise="epsilon-DP; a halfplane with one free coordinate",
+        systems=(16,),
+        parameters=(DIRECTION, EPSILON, DELTA, NEIGHBOURS, SEED),
+        role="conjunction",
+        piece="halfplane",
+        shows=frozenset({"dual plane"}),
+        offered=frozenset({"learn", "compare", "plan", "window"}),
+        takes_counts=True,
+        audits=(
+            _audit(
+                "threshold",
+                "halfplane along an axis",
+                100_000,
+                "label",
+                parameters=(("grid", 8), ("direction", "right")),
+                point=(0, 0),
+            ),
+        ),
+    ),
+    Learner(
+        id="stability",
+        title="Triangles by votes",
+        sentence="Trains a learner on each of a few hundred chunks, and labels public points by "
+        "their votes where these are stable.",
+        path="learners.stability.stability_learner.StabilityLearner",
+        promise="(epsilon, delta)-DP; public grid points are labelled by stable votes, then k "
+        "triangles learned from these",
+        systems=(26, 27),
+        parameters=(
+            _k(_TRIANGLES, 4),
+            CHUNKS,
+            QUERIES,
+            HALTS,
+            EPSILON,
+            DELTA,
+            _LABELS,
+            SEED,
+        ),
+        role="disjunction",
+        piece="triangle",
+        counts=_TRIANGLES,
+        shows=frozenset({"dual plane", "votes"}),
+        offered=_NOT_PLANNED,
+    ),
+    Learner(
+        id="histogram",
+        title="Noisy histogram",
+        sentence="Counts labels in square cells with noise, smooths the counts, and labels each "
+        "cell by the majority.",
+        path="learners.noisy_histogram.NoisyHistogramLearner",
+        promise="epsilon-DP; smoothed; vectorised to polygons",
+        systems=(32,),
+        fixed=(("smooth", True),),
+        parameters=(CELLS, *_PRIVACY),
+        piece="tile",
+        shows=frozenset({"tiles"}),
+        offered=_NOT_PLANNED,
+        takes_counts=True,
+        audits=(
+            _audit("histogram", "noisy histogram", 20_000, _AREA, _COUNT),
+            _audit(
+                "histogram-cell",
+                "noisy histogram of one cell that is given",
+                30_000,
+                "label",
+                parameters=(*_SMALL, ("cells", 1)),
+            ),
+        ),
+    ),
+    Learner(
+        id="plain-histogram",
+        title="Noisy histogram, not smoothed",
+        sentence="Counts labels in square cells with noise, and labels each cell by the majority.",
+        path="learners.noisy_histogram.NoisyHistogramLearner",
+        promise="epsilon-DP; vectorised to polygons",
+        systems=(32,),
+        fixed=(("smooth", False),),
+        parameters=(CELLS, *_PRIVACY),
+        piece="tile",
+        shows=frozenset({"tiles"}),
+        offered=_NOT_PLANNED,
+        takes_counts=True,
+    ),
+    Learner(
+        id="quadtree",
+        title="Noisy quadtree",
+        sentence="Divides the square into four, and again where labels differ, by noisy counts.",
+        path="learners.quadtree.QuadtreeLearner",
+        promise="epsilon-DP (PrivTree with labels); vectorised to polygons",
+        systems=(33,),
+        parameters=_PRIVACY,
+        piece="tile",
+        shows=frozenset({"tiles"}),
+        offered=_NOT_PLANNED,
+        takes_counts=True,
+        audits=(_audit("quadtree", "noisy quadtree", 20_000, "label and number of tiles", _AREA),),
+    ),
+    Learner(
+        id="greedy-cover",
+        title="Greedy cover (not private)",
+        sentence="Covers the shape by the best triangle of every step, without privacy.",
+        path="learners.greedy.GreedyUnionLearner",
+        promise="not private; consistent with the sample if k triangles are",
+        systems=(9,),
+        private=False,
+        parameters=(_k(_TRIANGLES, 4), STEPS, MEASURE),
+        role="disjunction",
+        piece="triangle",
+        counts=_TRIANGLES,
+        shows=frozenset({"dual plane", "law"}),
+        offered=_NOT_PLANNED,
+        takes_counts=True,
+    ),
+    Learner(
+        id="greedy-convex",
+        title="Greedy convex polygon (not private)",
+        sentence="Cuts the shape out by the best halfplane of every step, without privacy.",
+        path="learners.greedy.GreedyConvexLearner",
+        promise="not private; consistent with the sample if k halfplanes are",
+        systems=(9,),
+        private=False,
+        parameters=(_k(_POLYGON, 4), STEPS, MEASURE),
+        role="conjunction",
+        piece="halfplane",
+        counts=_POLYGON,
+        shows=frozenset({"dual plane", "law"}),
+        offered=_NOT_PLANNED,
+        takes_counts=True,
+    ),
+    # three dimensions
+    Learner(
+        id="polytope",
+        title="Convex polytope in three dimensions",
+        sentence="Cuts a body out by halfspaces, picked one after the other.",
+        path="learners.space.halfspaces3_cover.ConvexPolytopeLearner",
+        promise="(epsilon, delta)-DP by a cover of halfspaces of a small public class; time "
+        "exponential in the dimension",
+        systems=(10,),
+        parameters=(_k("faces of the polytope", 4), REACH, LEVELS, STEPS, BETA, *_PRIVACY),
+        role="conjunction",
+        piece="halfspace",
+        counts="faces of the polytope",
+        audits=(
+            _audit(
+                "polytope",
+                "convex polytope in space, k = 1",
+                10_000,
+                _COUNT,
+                parameters=(("grid", 2), ("k", 1), ("reach", 1), ("levels", 2)),
+                point=_SPACE,
+            ),
+        ),
+    ),
+    Learner(
+        id="simplices",
+        title="Union of simplices in three dimensions",
+        sentence="Covers a body by simplices, picked one after the other.",
+        path="learners.space.halfspaces3_cover.SimplexUnionLearner",
+        promise="(epsilon, delta)-DP by a cover of simplices of a small public class; time "
+        "exponential in the dimension",
+        systems=(10,),
+        parameters=(
+            _k("simplices that cover the body", 1),
+            with_default(LEVELS, 8),
+            STEPS,
+            BETA,
+            *_PRIVACY,
+        ),
+        role="disjunction",
+        piece="simplex",
+        counts="simplices that cover the body",
+    ),
+    # Boolean functions
+    *(_boolean_cover(form) for form in _FORMS),
+    *(_greedy_boolean(form) for form in _FORMS),
+    *(_consistent_boolean(form) for form in _FORMS),
+    *(_private_consistent_boolean(form) for form in _FORMS),
+    Learner(
+        id="parity",
+        title="Parity by elimination",
+        sentence="Solves the equations of the examples over GF(2).",
+        path="learners.boolean.parity.ParityLearner",
+        promise="not private; a consistent parity over GF(2), (alpha, beta)-PAC",
+        systems=(14,),
+        private=False,
+        piece="concept",
+    ),
+    Learner(
+        id="private-parity",
+        title="Private parity",
+        sentence="Solves the equations of a random part of the examples, or gives no answer.",
+        path="learners.boolean.parity.PrivateParityLearner",
+        promise="epsilon-DP, (alpha, beta)-PAC with beta, by amplification",
+        systems=(17,),
+        parameters=(
+            with_default(
+                BETA,
+                0.1,
+                help="Probability with which no parity is found.",
+                unset="one half, with one block",
+            ),
+            Parameter(
+                "constants",
+                "choice",
+                "Constants",
+                "The tight ones, or those of the source.",
+                "tight",
+                choices=(("tight", "Tight"), ("source", "Source")),
+            ),
+            Parameter(
+                "test_share",
+                "number",
+                "Test share",
+                "Share of the examples on which the parities that were found are compared.",
+                0.0,
+                low=0,
+                high=1,
+            ),
+            *_PURE,
+        ),
+        piece="concept",
+        audits=(
+            _audit(
+                "private-parity",
+                "parity of one bit",
+                50_000,
+                "parity",
+                parameters=(("beta", None),),
+                point=(1,),
+            ),
+        ),
+    ),
+    # lists
+    Learner(
+        id="finite-class",
+        title="Learner of a finite class",
+        sentence="Takes the concept of a list with the fewest mistakes.",
+        path="learners.finite.finite_class_learner.FiniteClassLearner",
+        promise="not private; fewest mistakes, (alpha, beta)-PAC proper and agnostic",
+        systems=(14, 15),
+        private=False,
+        piece="concept",
+    ),
+    Learner(
+        id="private-finite-class",
+        title="Private learner of a finite class",
+        sentence="Draws a concept of a list, the likelier the fewer its mistakes.",
+        path="learners.finite.finite_class_learner.PrivateFiniteClassLearner",
+        promise="epsilon-DP, (alpha, beta)-PAC proper and agnostic",
+        systems=(16,),
+        parameters=(MECHANISM, *_PURE),
+        piece="concept",
+        audits=(
+            _audit(
+                "private-finite-class",
+                "thresholds as a finite class",
+                100_000,
+                "concept",
+                parameters=(("concepts", "thresholds"),),
+                point=0,
+            ),
+            _audit(
+                "private-finite-class-laplace",
+                "points as a finite class, noise on all losses",
+                50_000,
+                "concept",
+                "first noisy sum",
+                parameters=(("concepts", "points"), ("mechanism", "laplace")),
+                point=0,
+            ),
+        ),
+    ),
+    Learner(
+        id="empirical-risk",
+        title="Empirical risk minimization",
+        sentence="Takes the hypothesis of a list with the least loss.",
+        path="learners.finite.private_erm.EmpiricalRiskMinimizer",
+        promise="not private; the least loss on the sample, with uniform convergence",
+        systems=(19,),
+        private=False,
+        parameters=(BOUND, LOSS_LEVELS),
+        piece="concept",
+    ),
+    Learner(
+        id="private-empirical-risk",
+        title="Private empirical risk minimization",
+        sentence="Draws a hypothesis of a list, the likelier the smaller its loss.",
+        path="learners.finite.private_erm.PrivateERM",
+        promise="epsilon-DP for bounded losses; by the exponential mechanism or by noise on all "
+        "losses",
+        systems=(19,),
+        parameters=(BOUND, LOSS_LEVELS, MECHANISM, *_PURE),
+        piece="concept",
+    ),
+)
+
+#: By their id.
+BY_ID: dict[str, Learner] = {learner.id: learner for learner in LEARNERS}
+
+#: What learners were called before, in one place or another.
+_FORMER = {
+    "union": ("tiles", "cover"),
+    "greedy": ("greedy-cover",),
+    "greedy-union": ("greedy-cover",),
+    "finite-laplace": ("private-finite-class-laplace",),
+}
+
+
+def offered(place: Place) -> tuple[Learner, ...]:
+    """The learners that a place offers, in order."""
+    return tuple(learner for learner in LEARNERS if place in learner.offered)
+
+
+def unknown_learner(name: str, known: Iterable[str]) -> str:
+    """What to say of a name that is none of those known: the new one, if it is an old one.
+
+    Examples
+    --------
+    >>> unknown_learner("union", ["cover", "tiles"])
+    "the learner 'union' is now called tiles or cover"
+    """
+    known = tuple(known)
+    now = [new for new in (*_FORMER.get(name, ()), f"private-{name}") if new in known]
+    if now:
+        return f"the learner {name!r} is now called {' or '.join(now)}"
+    return f"unknown learner {name!r}: use {', '.join(known)}"

@@ -1,0 +1,148 @@
+"""Every learner is declared once, and the declarations say what the classes are."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+import pytest
+
+from learners.audit_subjects import SUBJECTS
+from learners.declaration import Learner, Parameter
+from learners.estimator import CountedEstimator
+from learners.registry import BY_ID, LEARNERS, offered, unknown_learner
+
+#: Parameters that no field can hold: the grid is the sample's; the others are Python objects, or
+#: settings that nobody but a developer changes.
+_UNDECLARED = {"self", "grid", "base", "points", "unanswered", "constants", "workers", "losses"}
+_UNDECLARED |= {"concepts", "loss_weight", "max_boxes", "args", "kwargs"}
+
+
+def constructor(learner: Learner) -> dict[str, inspect.Parameter]:
+    return dict(inspect.signature(learner.load().__init__).parameters)
+
+
+def everyone(test: Any) -> Any:
+    return pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: learner.id)(test)
+
+
+def test_a_name_is_one_learner_in_all_places() -> None:
+    assert len(BY_ID) == len(LEARNERS)
+    assert len({learner.title for learner in LEARNERS}) == len(LEARNERS)
+    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", learner.id) for learner in LEARNERS)
+    names = [audit.name for learner in LEARNERS for audit in learner.audits]
+    assert names == list(SUBJECTS)
+    # an audit is named after its learner
+    for learner in LEARNERS:
+        assert all(audit.name.startswith(learner.id) for audit in learner.audits)
+
+
+@everyone
+def test_parameters_are_those_of_the_class(learner: Learner) -> None:
+    taken = constructor(learner)
+    declared = [parameter.name for parameter in learner.parameters]
+    assert len(set(declared)) == len(declared)
+    fixed = dict(learner.fixed)
+    assert set(declared) | set(fixed) <= set(taken)
+    # with k the class of tiles is the cover, and the other way round
+    other = {"cover": {"tiles", "edges"}, "tiles": {"k", "n_steps", "alpha", "beta", "selection"}}
+    left = set(taken) - set(declared) - set(fixed) - _UNDECLARED
+    by_k = "cover" if "cover" in learner.id else "tiles"
+    assert left <= (other[by_k] if "edges" in taken else set())
+
+
+@everyone
+def test_defaults_are_those_of_the_class_and_in_range(learner: Learner) -> None:
+    taken = constructor(learner)
+    for parameter in learner.parameters:
+        assert parameter.accepts(parameter.default), parameter.name
+        if parameter.name == "k" and "tiles" in taken:
+            assert taken["k"].default is None  # which is tiles
+            continue
+        assert parameter.default == taken[parameter.name].default, parameter.name
+        assert (parameter.default is None) <= bool(parameter.unset), parameter.name
+
+
+@everyone
+def test_a_learner_is_what_its_entry_says(learner: Learner) -> None:
+    cls = learner.load()
+    assert learner.takes_counts == (
+        issubclass(cls, CountedEstimator) and learner.piece not in ("halfspace", "simplex")
+    ), "takes_counts"
+    assert learner.private == ("epsilon" in constructor(learner))
+    assert bool(learner.counts) == (learner.parameter("k") is not None)
+    role = getattr(cls, "role", None)
+    if learner.role is not None and role is not None:
+        assert learner.role == role
+    kind = getattr(cls, "kind", None)
+    assert kind is None or kind == learner.piece
+    piece = getattr(cls, "piece", None)
+    if isinstance(piece, str) and not learner.by_tiles:
+        assert piece == learner.piece
+
+
+@everyone
+def test_what_people_read_is_in_order(learner: Learner) -> None:
+    texts = [learner.title, *(parameter.label for parameter in learner.parameters)]
+    assert all(text and text[0] == text[0].strip() and not text.endswith(".") for text in texts)
+    for sentence in (learner.sentence, *(parameter.help for parameter in learner.parameters)):
+        assert sentence.endswith("."), sentence
+        assert sentence[0].isupper(), sentence
+        assert len(sentence) < 200, sentence
+
+
+@everyone
+def test_a_private_learner_is_audited_or_shares_its_class_with_one_that_is(
+    learner: Learner,
+) -> None:
+    audited = {other.path for other in LEARNERS if other.audits}
+    # votes take hundreds of learners a run, simplices a third of a second; what is drawn in
+    # private-empirical-risk is drawn by the same function as in private-finite-class
+    spared = {"stability", "simplices", "private-empirical-risk"}
+    assert not learner.private or learner.path in audited or learner.id in spared
+
+
+@pytest.mark.parametrize("place", ["learn", "compare", "plan", "window"])
+def test_what_is_offered_can_be_built_with_its_defaults(place: Any) -> None:
+    found = offered(place)
+    assert len(found) >= 7
+    for learner in found:
+        given = {parameter.name: parameter.default for parameter in learner.parameters}
+        model = learner.build(grid=16, **given)
+        assert model.grid == 16
+        assert all(getattr(model, name) == value for name, value in learner.fixed)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "right", "wrong"),
+    [
+        (Parameter("k", "whole number", "k", "", 1, low=1), [1, 7], [0, 1.0, True, "1", None]),
+        (Parameter("b", "number", "b", "", 0.1, low=0, high=1, open=True), [0.5], [0, 1, -1, "x"]),
+        (Parameter("e", "number", "e", "", 1, low=0, high=1), [0, 1], [-0.1, 1.1, float("nan")]),
+        (Parameter("n", "number", "n", "", unset="none"), [None, 3], [True, "3"]),
+        (Parameter("c", "choice", "c", "", 1, choices=((1, "one"), ("b", "bee"))), [1, "b"], [2]),
+    ],
+)
+def test_values_out_of_range_are_refused(parameter: Parameter, right: Any, wrong: Any) -> None:
+    assert all(parameter.accepts(value) for value in right)
+    assert not any(parameter.accepts(value) for value in wrong)
+
+
+def test_old_names_are_told_the_new_one() -> None:
+    known = [learner.id for learner in offered("learn")]
+    assert unknown_learner("union", known) == "the learner 'union' is now called tiles or cover"
+    assert "greedy-cover" in unknown_learner("greedy", known)
+    assert (
+        unknown_learner("parity", SUBJECTS) == "the learner 'parity' is now called private-parity"
+    )
+    assert unknown_learner("x", ["a", "b"]) == "unknown learner 'x': use a, b"
+
+
+def test_the_registry_loads_no_learner() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, learners, learners.catalogue; print('numba' in sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout == "False\n"
