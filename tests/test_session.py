@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from test_stored_run import stored
 
 from geodp_app.document import session
+from geodp_app.document.charges import Charge
 from geodp_app.document.document import Document
 from geodp_app.document.session import load_session, save_session
 from geodp_app.document.work import RunSettings, SampleSettings, Work
@@ -219,6 +220,44 @@ def test_an_older_schema_is_migrated_step_by_step(tmp_path, monkeypatch):
     work, run = load_session(path)
     assert_same(replace(full_work(), name="named later"), work)
     assert run == stored()
+
+
+CHARGES = (
+    Charge(1.0, 1e-40, "add-remove", finished=True),
+    Charge(0.1 + 0.2, 0.0, "replace-one", finished=False),
+)
+
+
+def test_what_runs_on_the_examples_spent_comes_back(tmp_path):
+    path, work = tmp_path / "a.geodp", replace(full_work(), spent=CHARGES)
+    save_session(path, work)
+    back = load_session(path).work
+    assert_same(work, back)
+    assert back.spent == CHARGES
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_session_of_schema_2_owes_its_one_run(tmp_path, finished):
+    """It did not say what runs had spent, and forgot all but the last."""
+    path = tmp_path / "a.geodp"
+    run = stored(finished)
+
+    def aged(state):
+        del state["spent"]
+        return {**state, "schema": 2}
+
+    save_session(path, full_work(), run)
+    rewrite(path, aged)
+    s = run.settings
+    assert load_session(path).work.spent == (
+        Charge(s.epsilon, s.delta, s.neighbours, finished=finished),
+    )
+    for free in (None, replace(run, settings=replace(s, seed=1)), replace(run, records=())):
+        if free is not None and free.release is not None:
+            free = replace(free, release=None)
+        save_session(path, full_work(), free)
+        rewrite(path, aged)
+        assert load_session(path).work.spent == ()
 
 
 def test_a_newer_schema_is_refused_before_anything_else_is_asked(tmp_path):

@@ -92,7 +92,19 @@ def put(*keys: Any, value: Any) -> Callable[[Members], None]:
 
 
 def drop(key: str) -> Callable[[Members], None]:
-    return state_with(lambda state: state.pop(key) and None)
+    return state_with(lambda state: {name: state[name] for name in state if name != key})
+
+
+CHARGE = {"epsilon": 1.0, "delta": 1e-6, "neighbours": "add-remove", "finished": True}
+
+
+def without_examples(change: Callable[[Members], None]) -> Callable[[Members], None]:
+    def apply(members: Members) -> None:
+        put("examples", value=None)(members)
+        del members["points.npz"]
+        change(members)
+
+    return apply
 
 
 @pytest.mark.parametrize(
@@ -137,6 +149,20 @@ def drop(key: str) -> Callable[[Members], None]:
         (put("run", "epsilon", value=10**400), "is not a number"),
         (put("run", "learner", value=["union"]), "learner "),
         (put("run", "k", value=1.5), "k = 1.5"),
+        (drop("spent"), "'spent' is missing"),
+        (put("spent", value=None), "spent must be a list, not None"),
+        (put("spent", value={}), "spent must be a list, not {}"),
+        (put("spent", value=[7]), "spent must be an object, not 7"),
+        (put("spent", value=[{}]), "spent: 'delta' is missing or unknown"),
+        (put("spent", value=[{**CHARGE, "paid": 1}]), "spent: 'paid' is missing or unknown"),
+        (put("spent", value=[{**CHARGE, "epsilon": -1}]), "epsilon -1 of a run is no privacy"),
+        (put("spent", value=[{**CHARGE, "epsilon": "1"}]), "epsilon '1' of a run is no privacy"),
+        (put("spent", value=[{**CHARGE, "epsilon": True}]), "epsilon True of a run is no privacy"),
+        (put("spent", value=[{**CHARGE, "delta": 2}]), "delta 2 of a run is no privacy"),
+        (put("spent", value=[{**CHARGE, "delta": None}]), "delta None of a run is no privacy"),
+        (put("spent", value=[{**CHARGE, "neighbours": []}]), "neighbours []: use one of"),
+        (put("spent", value=[{**CHARGE, "finished": 1}]), "finished: 1 is neither true nor false"),
+        (without_examples(put("spent", value=[CHARGE])), "spent: runs on examples, and there are"),
         (put("examples", value=7), "points.npz: "),
         (put("examples", "count", value=301), "points.npz: points.npy: is uint16 of shape"),
         (put("examples", "count", value=10**12), "points.npz: points.npy: is uint16 of shape"),

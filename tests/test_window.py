@@ -7,10 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSettings, QStandardPaths, Qt
 from PySide6.QtGui import QStatusTipEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
+from PySide6.QtWidgets import (
+    QApplication,
+    QFileDialog,
+    QMessageBox,
+    QScrollArea,
+    QToolBar,
+    QToolButton,
+)
 from pytestqt.qtbot import QtBot
 from window_driver import (
     action,
@@ -26,6 +33,7 @@ from window_driver import (
 
 from geodp_app.document.work import RunSettings
 from geodp_app.learned_file import read_learned
+from geodp_app.palette import load_palette
 from geodp_app.views import status_line
 from geodp_app.views.main_window import MainWindow
 from geodp_app.views.vertex_table import VertexDialog
@@ -482,3 +490,121 @@ def test_what_is_told_takes_the_place_of_the_hint_and_gives_way_to_a_tip(
     # the bar has no message of its own that could lie over the line
     assert window.statusBar().currentMessage() == ""
     wait(qtbot, lambda: line.text() == "Click to place a vertex.")
+
+
+def named(window: MainWindow) -> set[str]:
+    """What the one action for Run and Pause is called, wherever it has a name."""
+    made = window.commands.by_id["run"]
+    bars = window.findChildren(QToolBar)
+    buttons = [button for bar in bars if (button := bar.widgetForAction(made)) is not None]
+    assert len(buttons) == 1
+    shown = (button.text() for button in buttons if isinstance(button, QToolButton))
+    tip, status = made.toolTip(), made.statusTip()
+    assert tip.endswith(status)
+    assert "(F5)" in tip
+    names = [made.text(), *shown, tip.split(" (")[0], status.split()[0]]
+    return {*names, *(button.accessibleName() for button in buttons)}
+
+
+def test_run_is_called_pause_while_it_pauses(qtbot: QtBot, window: MainWindow) -> None:
+    assert named(window) == {"Run"}
+    window.document.open_example("three")
+    window.document.set_sampling(n=50_000)
+    window.document.set_run(learner="union")
+    window.sample()
+    (bar,) = (
+        each for each in window.findChildren(QToolBar) if each.windowTitle() == "Sample and run"
+    )
+    step = bar.widgetForAction(window.commands.by_id["step"])
+    assert step is not None
+    place = step.x()
+    key(window, Qt.Key.Key_F5)
+    wait(qtbot, lambda: window.runs.controller.state == "selecting")
+    assert named(window) == {"Pause"}
+    assert step.x() == place  # what is beside it does not move away from the pointer
+    action(window, "stop")
+    wait(qtbot, lambda: not window.runs.busy)
+    assert named(window) == {"Run"}
+
+
+def test_finished_is_said_only_as_long_as_what_finished_is_there(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    draw_l(window)
+    quick(window, k=1, n_steps=1)
+    key(window, Qt.Key.Key_F5)
+    finish_run(qtbot, window)
+    assert window._learner.text() == "Finished"
+    action(window, "clear_examples")
+    assert window._learner.text() == "Ready"
+    action(window, "undo")
+    assert window._learner.text() == "Finished"
+    key(window, Qt.Key.Key_R)
+    drag(window, (210, 210), (240, 240))
+    assert window._learner.text() == "Ready"
+    action(window, "undo")
+    action(window, "reset")
+    assert window._learner.text() == "Ready"
+
+
+@pytest.mark.parametrize("shown", range(1, 5))
+def test_sheets_share_the_room_alike_whatever_was_shown_before(
+    qtbot: QtBot, window: MainWindow, shown: int
+) -> None:
+    draw_l(window)
+    quick(window)
+    key(window, Qt.Key.Key_F6)
+    window.dual.tabs.bar.setCurrentIndex(shown)
+    qtbot.wait(50)
+    for _ in range(2):
+        action(window, "dark_theme")
+        qtbot.wait(20)
+    window.dual.tabs.bar.setCurrentIndex(0)
+    qtbot.wait(50)
+    places = [view.geometry() for view in window.dual.sheets.values()]
+    for i, place in enumerate(places):
+        assert not any(place.intersects(other) for other in places[i + 1 :])
+        assert abs(place.width() - places[0].width()) <= 1
+        assert abs(place.height() - places[0].height()) <= 1
+        assert window.dual._grid.rect().contains(place)
+
+
+def test_the_first_window_is_no_larger_than_the_screen(qtbot: QtBot, tmp_path: Path) -> None:
+    """The off-screen platform's screen is 800 x 800."""
+    QStandardPaths.setTestModeEnabled(True)
+    kept = QSettings(str(tmp_path / "kept.ini"), QSettings.Format.IniFormat)
+    for _ in range(2):
+        window = MainWindow(load_palette("light"), kept, recovery=tmp_path / "recovery")
+        room = window.screen().availableGeometry()
+        assert (room.width(), room.height()) == (800, 800)
+        window.show()
+        qtbot.wait(20)
+        assert window.width() <= 800
+        assert window.height() <= 800 - 24  # its title bar
+        # as a larger screen would have left it
+        window.resize(1900, 1200)
+        kept.setValue("geometry", window.saveGeometry())
+        window.abandon()
+        window.hide()
+        window.deleteLater()
+
+
+@pytest.mark.parametrize("size", [(640, 400), (800, 600), (1366, 728)])
+def test_any_size_can_be_had_and_everything_reached(
+    qtbot: QtBot, window: MainWindow, size: tuple[int, int]
+) -> None:
+    window.tell("A long sentence that would not fit " * 9)
+    window.resize(*size)
+    qtbot.wait(50)
+    assert (window.width(), window.height()) == size
+    area = window.centralWidget()
+    assert isinstance(area, QScrollArea)
+    inside = area.widget()
+    assert inside is not None
+    least = inside.minimumSizeHint()
+    for bar, needed, room in (
+        (area.horizontalScrollBar(), least.width(), area.viewport().width()),
+        (area.verticalScrollBar(), least.height(), area.viewport().height()),
+    ):
+        assert bar.maximum() >= needed - room
+    assert window.status_line.toolTip().startswith("A long sentence")

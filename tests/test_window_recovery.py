@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QStandardPaths
-from PySide6.QtWidgets import QMessageBox
+from PySide6.QtWidgets import QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
-from window_driver import open_window
+from window_driver import action, open_window
 
 from geodp_app.palette import load_palette
 from geodp_app.views.main_window import MainWindow
@@ -20,6 +22,7 @@ _CRASH = """
 import os, signal, sys
 from pathlib import Path
 from PySide6.QtCore import QStandardPaths
+from geodp_app.document.charges import Charge
 from geodp_app.palette import load_palette
 from geodp_app.views.app import make_application
 from geodp_app.views.main_window import MainWindow
@@ -30,6 +33,9 @@ window = MainWindow(load_palette("light"), recovery=Path(sys.argv[1]))
 window.document.open_example("L")
 window.document.set_sampling(n=500)
 window.document.sample()
+for finished in (True, False):
+    charge = Charge(1.0, 1e-6, "add-remove", finished=finished)
+    window.document.charge(window.document.work.examples, charge)
 window.recovery.save()
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -68,6 +74,33 @@ def test_the_work_of_a_killed_window_is_offered_and_recovered(
     assert work.examples is not None
     assert len(work.examples.points) == 500
     assert window.document.dirty  # it is in no file yet
+    # what runs on the sample spent came back with it
+    assert [charge.finished for charge in work.spent] == [True, False]
+    assert window.spent.words.text().startswith("2 runs, 1 not finished")
+
+
+def test_sessions_and_recovery_files_are_their_owners_alone(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = tmp_path / "mine.geodp"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(session), ""))
+    before = os.umask(0o022)
+    try:
+        with open_window(qtbot, tmp_path) as window:
+            window.document.open_example("tri")
+            window.document.sample()
+            window.recovery.save()
+            (kept,) = (tmp_path / "recovery").rglob("*.geodp")
+            assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+            assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
+            action(window, "save")
+            assert stat.S_IMODE(session.stat().st_mode) == 0o600
+            session.chmod(0o644)  # as an older geodp left it
+            window.document.set_name("again")
+            action(window, "save")
+            assert stat.S_IMODE(session.stat().st_mode) == 0o600
+    finally:
+        os.umask(before)
 
 
 def test_work_that_is_declined_is_gone(

@@ -89,3 +89,56 @@ def test_a_real_window_runs_an_example(display: str, tmp_path: Path) -> None:
     platform, visible, records, colours = done.stdout.split()
     assert (platform, visible, records) == ("xcb", "True", "9")
     assert int(colours) > 20  # something is painted
+
+
+_FIRST = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QSettings, QStandardPaths, QTimer
+from geodp_app.palette import load_palette
+from geodp_app.views.app import make_application
+from geodp_app.views.main_window import MainWindow
+from geodp_app.views.theme import apply_theme
+
+QStandardPaths.setTestModeEnabled(True)
+application = make_application()
+palette = load_palette("light")
+apply_theme(application, palette)
+window = MainWindow(palette, recovery=Path(sys.argv[1]))
+window.show()
+
+def look():
+    room = window.screen().availableGeometry()
+    print(room.width(), room.height(), window.width(), window.height())
+    window.abandon()
+    application.exit(0)
+
+QTimer.singleShot(300, look)
+application.exec()
+"""
+
+
+@pytest.mark.parametrize(("scale", "room"), [("1", (1280, 800)), ("2", (640, 400))])
+def test_the_first_window_fits_on_the_screen_at_any_scale(
+    display: str, tmp_path: Path, scale: str, room: tuple[int, int]
+) -> None:
+    environment = {
+        **os.environ,
+        "DISPLAY": display,
+        "QT_QPA_PLATFORM": "xcb",
+        "QT_SCALE_FACTOR": scale,
+    }
+    environment.pop("WAYLAND_DISPLAY", None)
+    done = subprocess.run(
+        [sys.executable, "-c", _FIRST, str(tmp_path)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    width, height, its_width, its_height = map(int, done.stdout.split())
+    assert (width, height) == room
+    assert its_width <= width
+    assert its_height <= height

@@ -220,6 +220,9 @@ class WindowActions:
             if name == "run":
                 button.setProperty("kind", "primary")
                 self._run_button = button
+                self._name_run("pause")
+                button.ensurePolished()
+                button.setMinimumWidth(button.sizeHint().width())  # nothing moves by the name
         self.speed = QComboBox()
         self.speed.addItems(_SPEED_NAMES)
         self.speed.setCurrentIndex(len(SPEEDS) - 1)
