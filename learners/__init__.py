@@ -18,6 +18,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+import geometry  # noqa: F401  finds a place for compiled loops before any is defined
 from learners.registry import LEARNERS
 
 if TYPE_CHECKING:
