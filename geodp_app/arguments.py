@@ -25,6 +25,10 @@ DEFAULT_EDGES = 4
 
 DEFAULT_BETA = 0.1
 
+#: Most pieces and steps of a run at the command line.  100,000 steps take ten minutes and more, and
+#: their counts at epsilon = 1 are off by half a million examples.
+MOST_PIECES, MOST_STEPS = 1_000, 100_000
+
 #: Help text that keeps its line breaks.
 RawHelp = argparse.RawDescriptionHelpFormatter
 
@@ -85,6 +89,26 @@ def count(text: str) -> int:
     value = integer(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"must be at least 1, not {text}")
+    return value
+
+
+def pieces(text: str) -> int:
+    """A number of pieces that a run can learn."""
+    return _at_most(text, MOST_PIECES)
+
+
+def steps(text: str) -> int:
+    """A number of steps that a run can make."""
+    return _at_most(text, MOST_STEPS)
+
+
+def _at_most(text: str, most: int) -> int:
+    value = count(text)
+    if value > most:
+        raise argparse.ArgumentTypeError(
+            f"must be at most {most}, not {text}: every step gets a share of epsilon, and more "
+            "shares are too small to learn by"
+        )
     return value
 
 
@@ -167,7 +191,7 @@ def add_learner(parser: Parser, *, votes: bool = False) -> None:
     )
     parser.add_argument(
         "--k",
-        type=count,
+        type=pieces,
         help="learn K triangles, or edges of a convex polygon, one after the other "
         "(default: go by tiles); or K discs or ellipses (default 1)",
     )

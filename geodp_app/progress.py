@@ -39,6 +39,7 @@ class ProgressBar:
 
     def __init__(self, *, quiet: bool = False, stream: TextIO | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
+        self._quiet = quiet
         self._on = not quiet and self._stream.isatty()
         self._started = time.monotonic()
         self._drawn = -1.0
@@ -57,6 +58,13 @@ class ProgressBar:
         self._stream.write("\r" + line.ljust(self._length))
         self._stream.flush()
         self._length = len(line)
+
+    def line(self, text: str) -> None:
+        """Say something that stays, above the bar or in a pipe; public, for a pipe keeps it."""
+        if not self._quiet:
+            self.clear()
+            self._stream.write(f"{text}\n")
+            self._stream.flush()
 
     def clear(self) -> None:
         """Take the bar off the terminal."""

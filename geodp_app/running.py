@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from geodp_app.compiling import telling_of_compiling
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples
 from geodp_app.progress import ProgressBar
@@ -66,6 +67,7 @@ def run_learner(
         bar.update(len(records) / total if total else 0.0, text)
 
     model = _LEARNERS[name](grid=sample.frame.d, **parameters)
+    bar.update(0.0, "planning")  # takes seconds for thousands of steps
     try:
         if isinstance(sample, TableCounts):
             stream: Iterator[StepRecord] = model.steps_counts(sample.counts, watch=show)
@@ -73,7 +75,7 @@ def run_learner(
             stream = model.steps(sample.points, sample.labels, watch=show)
     except ValueError as error:
         raise InputError(str(error)) from None
-    with bar:
+    with bar, telling_of_compiling(bar):
         show()
         for record in stream:
             records.append(record)

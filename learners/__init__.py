@@ -18,6 +18,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+import geometry  # noqa: F401  finds a place for compiled loops before any is defined
+
 if TYPE_CHECKING:
     from learners.boolean.conjunction import ConjunctionLearner as ConjunctionLearner
     from learners.boolean.conjunction import DisjunctionLearner as DisjunctionLearner

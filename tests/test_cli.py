@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -160,6 +162,27 @@ def test_standard_output_is_a_file_like_any_other(write):
     )  # fmt: skip
     assert done.stdout.startswith("# geodp {")
     assert len(done.stdout.splitlines()) == 5
+
+
+# -- cancelling --------------------------------------------------------------------------------
+
+
+def test_ctrl_c_while_the_command_is_loaded_is_one_line(tmp_path):
+    (tmp_path / "assets.py").write_text(
+        "import time\ntry:\n    print('loading', flush=True)\n    time.sleep(60)\n"
+        "except BaseException as error:\n    raise ImportError('another word') from error\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-m", "geodp_app", "--version"],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:  # fmt: skip
+        assert process.stdout.readline() == "loading\n"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert said == "geodp: cancelled; nothing was written\n"
 
 
 # -- evaluate ----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from terminal import interrupted
 import assets
 from geodp_app import running
 from geodp_app.cli import main
+from geodp_app.compiling import COMPILING, telling_of_compiling
 from geodp_app.example_settings import EXAMPLE_SETTINGS
 from geodp_app.examples_csv import read_examples
 from geodp_app.learned_file import read_learned
@@ -274,6 +276,9 @@ SENSELESS = [
     (["--beta", 0.1], "--beta means nothing to a run by tiles: give --k too"),
     (["--k", 2, "--steps", 3, "--alpha", 0.1], "--steps and --alpha both choose"),
     (["--tiles", 0], "--tiles: must be at least 1"),
+    (["--k", 100_000], "--k: must be at most 1000, not 100000: every step gets a share of epsilon"),
+    (["--k", 2, "--steps", 10**6], "--steps: must be at most 100000, not 1000000"),
+    (["--k", 1000, "--alpha", 1e-99], "--alpha 1e-99 with --k 1000 asks for 457,299 steps"),
     (["--tiles", 300], "a grid of size 256 has no 300 tiles along a side"),
 ]
 
@@ -463,6 +468,57 @@ def test_there_is_no_bar_in_a_pipe_or_when_quiet():
         with ProgressBar(quiet=quiet, stream=stream) as bar:
             bar.update(0.5, "step")
         assert stream.getvalue() == ""
+
+
+# -- compiling ---------------------------------------------------------------------------------
+
+
+def test_compiling_is_told_once_also_in_a_pipe_and_later_loops_are_counted(tmp_path):
+    import numba
+
+    def compiled() -> None:
+        numba.njit(lambda x: x + 1)(1)
+
+    for stream, quiet in ((io.StringIO(), False), (Terminal(), False), (Terminal(), True)):
+        with ProgressBar(stream=stream, quiet=quiet) as bar, telling_of_compiling(bar):
+            compiled()
+            time.sleep(0.15)  # a bar is not drawn more often
+            compiled()
+        compiled()  # nobody listens any more
+        shown = stream.getvalue()
+        assert shown.count(COMPILING) == (0 if quiet else 1)
+        assert ("compiling, 1 loops done" in shown) == (stream.isatty() and not quiet)
+        assert quiet or shown.startswith(f"{COMPILING}\n")
+
+
+def test_loops_that_are_compiled_are_no_news(run, tmp_path, capfd):
+    argv = ["learn", run / "p.csv", "--tiles", 2, "-o", tmp_path / "l.geojson"]
+    assert main([str(a) for a in argv]) == 0
+    capfd.readouterr()
+    done = subprocess.run(
+        [sys.executable, "-m", "geodp_app", *map(str, argv)],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "compiling" not in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", ["learn", "compare", "shot"])
+def test_the_first_run_on_a_machine_says_that_it_compiles(run, tmp_path, verb):
+    options = {
+        "learn": [run / "p.csv", "--tiles", 2, "-o", tmp_path / "l.geojson"],
+        "compare": [run / "p.csv", "--learners", "tiles"],
+        "shot": ["--example", "tri", "--n", 500, "-o", tmp_path / "w.png"],
+    }[verb]
+    told = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-m", "geodp_app", verb, *map(str, options)],
+            cwd=ROOT, capture_output=True, text=True, check=True,
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        )  # fmt: skip
+        told.append(done.stderr.count(COMPILING))
+    assert told == [1, 0]
 
 
 # -- pictures and the demo ----------------------------------------------------------------------

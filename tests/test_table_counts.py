@@ -113,6 +113,35 @@ def test_other_engines_are_asked_through_their_url(tmp_path):
     assert refusal(f"{where}2") == f"{where}2: there is no such table"
 
 
+def test_a_file_that_is_no_database_of_that_engine_is_refused_and_none_is_made(
+    tmp_path, monkeypatch
+):
+    sqlite3 = pytest.importorskip("sqlite3")
+    with sqlite3.connect(tmp_path / "r.sqlite") as connection:
+        connection.execute("CREATE TABLE r (x INTEGER, y INTEGER, label INTEGER)")
+    connection.close()
+    (tmp_path / "p.csv").write_text("x,y,label\n1,2,1\n")
+    (tmp_path / "empty.db").touch()
+    monkeypatch.chdir(tmp_path)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    other = f"is not a DuckDB file: give --table sqlite://{tmp_path}/r.sqlite::r"
+    expected = {
+        "sqlite://nosuch.sqlite::r": "sqlite://nosuch.sqlite::r: there is no such file",
+        f"sqlite://{tmp_path}/nosuch.db::r": "nosuch.db::r: there is no such file",
+        "sqlite://no/such.db?mode=rwc::r": "such.db::r: there is no such file",
+        "duckdb:r.sqlite::r": f"r.sqlite::r: {other}",
+        f"duckdb://{tmp_path}/r.sqlite::r": other,
+        "duckdb:p.csv::r": "p.csv::r: is not a DuckDB file",
+        "duckdb:empty.db::r": "empty.db::r: is not a DuckDB file",
+    }
+    for where, reason in expected.items():
+        told = refusal(where)
+        assert told.endswith(reason), told
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    for where in ("sqlite://r.sqlite::r", f"sqlite://{tmp_path}/r.sqlite::r"):
+        assert count(where).counts.n == 0
+
+
 def test_many_files_are_one_table_whatever_their_columns_order_and_types(tmp_path):
     parquet(tmp_path / "part 1.parquet", ROWS)
     parquet(tmp_path / "part 2.parquet", {"label": [1.0], "more": ["?"], "y": [4.0], "x": [3.0]})

@@ -111,7 +111,9 @@ def _audit(name: str, subject: Subject, options: argparse.Namespace) -> Audit:
 
     runs = options.runs or subject.runs
     sizes = SIZES if options.n is None else (options.n,)
-    with ProgressBar(quiet=options.quiet) as bar:
+    from geodp_app.compiling import telling_of_compiling
+
+    with ProgressBar(quiet=options.quiet) as bar, telling_of_compiling(bar):
         try:
             return audit_pairs(
                 subject.factory(options.epsilon, options.delta, options.neighbours, options.seed),

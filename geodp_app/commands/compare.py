@@ -71,7 +71,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     )
     parser.add_argument(
         "--k",
-        type=arguments.count,
+        type=arguments.pieces,
         help="triangles (cover, stability, greedy), discs, ellipses, or edges (convex-cover, "
         "greedy-convex) of a good shape",
     )
@@ -114,6 +114,7 @@ def run(options: argparse.Namespace) -> None:
     examples, test = _read(options)
 
     from geodp_app.commands.learn import warn_of_one_class
+    from geodp_app.compiling import telling_of_compiling
     from geodp_app.learned_file import place_note
     from geodp_app.progress import ProgressBar
 
@@ -128,7 +129,7 @@ def run(options: argparse.Namespace) -> None:
             text += f", step {progress.step} of {progress.steps}"
         bar.update(progress.share, text)
 
-    with bar:
+    with bar, telling_of_compiling(bar):
         rows = tuple(compare(examples, test, contenders, show))
     if options.output:
         write_shapes(options.output, rows)

@@ -89,7 +89,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     )
     parser.add_argument(
         "--steps",
-        type=arguments.count,
+        type=arguments.steps,
         metavar="M",
         help="with --k: steps (default: 1 for k = 1, else 3k)",
     )
@@ -265,6 +265,15 @@ def _parameters(options: argparse.Namespace) -> dict[str, Any]:
         raise InputError("a run with --k has no tiles: leave out --edges")
     if options.steps is not None and options.alpha is not None:
         raise InputError("--steps and --alpha both choose the number of steps: give one")
+    if options.alpha is not None:
+        from learners.set_cover import theorem_steps
+
+        steps = theorem_steps(options.k, options.alpha)
+        if steps > arguments.MOST_STEPS:
+            raise InputError(
+                f"--alpha {options.alpha:g} with --k {options.k} asks for {steps:,} steps: more "
+                f"than {arguments.MOST_STEPS:,} share epsilon too thinly to learn by"
+            )
     parameters = {name: getattr(options, name) for name in (*names, "k", "alpha", "beta")}
     return {**parameters, "n_steps": options.steps}
 

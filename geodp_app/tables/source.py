@@ -64,9 +64,10 @@ class TableSource:
         Raises
         ------
         InputError
-            If there is none.
+            If there is none, or a database is not of the engine that it is said to be.
         """
         if self.kind == "url" or self.remote:
+            self._check_sqlite()
             return []
         if os.path.isdir(self.place):
             raise InputError(f"{self.name}: is a folder: name its files, such as {self.place}/*")
@@ -76,7 +77,28 @@ class TableSource:
             relative = self.kind == "duckdb" and os.path.exists(self.place.lstrip("/"))
             hint = f"; for the one in this folder: duckdb:{self.place.lstrip('/')}"
             raise InputError(f"{self.place}: there is no such file{hint if relative else ''}")
+        if self.kind == "duckdb":
+            self._check_duckdb()
         return [Path(name) for name in names]
+
+    def _check_duckdb(self) -> None:
+        """Refuse a file of another engine: DuckDB would fetch an extension from the network."""
+        try:
+            with open(self.place, "rb") as file:
+                start = file.read(16)
+        except OSError as error:
+            raise InputError(f"{self.place}: cannot be read: {error.strerror}") from None
+        if start[8:12] != b"DUCK":
+            path = os.path.abspath(self.place)
+            hint = f": give --table sqlite://{path}::{self.table}"
+            sqlite = start.startswith(b"SQLite format 3")
+            raise InputError(f"{self.name}: is not a DuckDB file{hint if sqlite else ''}")
+
+    def _check_sqlite(self) -> None:
+        """Refuse a SQLite file that is not there: opening it would make it."""
+        place = self.place.removeprefix("sqlite://").partition("?")[0]
+        if self.place.startswith("sqlite://") and place and not os.path.isfile(place):
+            raise InputError(f"{self.name}: there is no such file")
 
 
 def hide_password(text: str) -> str:

@@ -17,10 +17,12 @@ from PySide6.QtCore import (
     qInstallMessageHandler,
 )
 
+from geodp_app.compiling import COMPILING
 from geodp_app.document.exporting import export_release
 from geodp_app.errors import InputError
 from geodp_app.learned_file import place_note
 from geodp_app.palette import load_palette
+from geodp_app.progress import ProgressBar
 from geodp_app.views.app import make_application
 from geodp_app.views.main_window import MainWindow
 from geodp_app.views.theme import apply_theme
@@ -46,6 +48,8 @@ def shoot(options: argparse.Namespace) -> str:
     apply_theme(application, palette)
     with tempfile.TemporaryDirectory() as folder:
         window = MainWindow(palette, recovery=Path(folder))
+        bar = ProgressBar(quiet=options.quiet)
+        window.runs.controller.preparing.connect(lambda: bar.line(COMPILING))
         try:
             window.resize(*options.size)
             window.show()
