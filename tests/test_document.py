@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import assets
+from geodp_app.document.charges import Charge
 from geodp_app.document.document import Document
 from geodp_app.document.simulating import simulate
 from geodp_app.document.targets import GridChange, example_work, fit_drawing
@@ -379,10 +380,14 @@ def test_wrong_values_are_refused_and_leave_everything_as_it_was(change, message
 def test_imported_examples_must_be_labelled_points_of_the_grid():
     off = Examples(np.array([[1, 101]]), np.array([0]), Frame(100))
     odd = Examples(np.array([[1, 2]]), np.array([2]), Frame(100))
-    none = Examples(np.zeros((0, 2), np.int64), np.zeros(0, np.int64), Frame(100))
-    for examples in (off, odd, none):
+    bare = Examples(np.zeros((1, 2), np.int64), np.zeros(0, np.int64), Frame(100))
+    for examples in (off, odd, bare):
         with pytest.raises(InputError):
             document().change("import", examples=examples, simulated=False)
+    none = Examples(np.zeros((0, 2), np.int64), np.zeros(0, np.int64), Frame(100))
+    d = document()
+    d.change("import", examples=none, simulated=False)
+    assert d.work.examples is none
 
 
 # -- grids --------------------------------------------------------------------------------------
@@ -509,3 +514,63 @@ def test_the_document_layer_needs_neither_qt_nor_compiled_loops():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout == "[]\n"
+
+
+# -- what runs spent ----------------------------------------------------------------------------
+
+
+def test_what_is_spent_on_a_sample_goes_and_comes_back_with_it_and_is_never_undone():
+    d = document()
+    d.sample()
+    sample = d.work.examples
+    first = Charge(1.0, 1e-6, "add-remove", finished=False)
+    d.set_run(epsilon=2.0)
+    d.charge(sample, first)
+    d.undo()
+    assert d.work.spent == (first,)  # the setting is undone, the run is not
+    d.edit("draw", Drawing(100, (OTHER,)))  # drops the sample
+    assert (d.work.examples, d.work.spent) == (None, ())
+    # the run ends while its sample is out of sight
+    done = replace(first, finished=True)
+    d.charge(sample, done, first)
+    assert d.work.spent == ()
+    d.undo()
+    assert d.work.spent == (done,)
+    d.sample()
+    assert d.work.spent == ()
+    d.undo()
+    d.charge(sample, first)
+    assert d.work.spent == (done, first)
+    d.redo()
+    assert d.work.spent == ()  # another sample: nobody has run on it
+
+
+def test_what_is_spent_stays_with_examples_that_are_put_on_the_globe():
+    d = document(examples=imported(), simulated=False)
+    charge = Charge(1.0, 1e-6, "add-remove", finished=True)
+    d.charge(d.work.examples, charge)
+    d.set_bounds(BOX)
+    assert d.work.spent == (charge,)
+
+
+def test_a_charge_is_unsaved_where_it_matters():
+    charge = Charge(1.0, 1e-6, "add-remove", finished=True)
+    d = document(examples=imported())  # simulated, in no file: play
+    d.charge(d.work.examples, charge)
+    assert not d.dirty
+    d.mark_saved(Path("a.geodp"))
+    d.charge(d.work.examples, charge)
+    assert d.dirty
+    d = document(examples=imported(), simulated=False)
+    d.charge(d.work.examples, charge)
+    assert d.dirty
+
+
+def test_what_was_opened_from_elsewhere_belongs_to_no_session():
+    d = document()
+    d.mark_saved(Path("a.geodp"))
+    d.open_example("tri")
+    d.mark_opened()
+    assert (d.path, d.dirty, d.can_undo) == (None, False, True)
+    d.undo()
+    assert (d.path, d.drawing) == (None, DRAWING)

@@ -23,7 +23,9 @@ def privacy_text() -> str:
         "equally likely, up to a factor of e<sup>ε</sup>, except with probability δ.</p>"
         "<p><b>What is released.</b> The chosen pieces and the noisy thresholds, once all steps "
         "are done. Everything under a mark “Private data” is for you alone.</p>"
-        "<p><b>What adds up.</b> Each run that you publish spends its ε again.</p>"
+        "<p><b>What adds up.</b> Each run on the same examples spends its ε again, also one that "
+        "was cancelled: a run made in its place is not covered by its own statement alone. And "
+        "what is published must not be chosen by how long a run took or by private figures.</p>"
         "<p><b>What is not promised.</b> A person with many reports is protected only as a "
         "group; a seeded run is not private; the running time depends on the examples.</p>"
     )
