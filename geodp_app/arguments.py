@@ -199,7 +199,8 @@ def add_learner(parser: Parser, *, votes: bool = False) -> None:
         "--measure",
         choices=("chord", "paper"),
         default="chord",
-        help="base measure over halfplanes (default %(default)s)",
+        help="base measure over halfplanes (default %(default)s); with paper, triangles (--k) "
+        "on a grid above 8 may never end",
     )
     parser.add_argument(
         "--beta",

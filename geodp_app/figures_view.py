@@ -206,7 +206,7 @@ def release_figures(view: FiguresView) -> tuple[Figure, ...]:
     return (
         Figure("Noisy threshold", count(view.threshold), "Released: the count of gain, with noise"),
         Figure("η per step", amount(view.eta), "Nats per example in each selection"),
-        Figure("Account", account, "The composition that grants this η; the best of those valid"),
+        Figure("Account", account, "How the steps are charged together, which grants this η"),
         Figure("δ", amount(view.delta if private else None), "Probability outside the guarantee"),
         Figure("Neighbours", neighbours, "What may differ between two samples that look alike"),
     )

@@ -88,16 +88,28 @@ def _account(privacy: PrivacySpent, parameters: dict[str, Any]) -> str:
     if not privacy.epsilon_noise and privacy.steps == 1:
         return f"one selection: epsilon {privacy.epsilon_selection:g}, eta = {privacy.eta:.6g}"
     if privacy.account == "optimal":
-        return (
-            f"noisy counts (alone epsilon {privacy.epsilon_noise:g}) and selections (alone "
-            f"{privacy.epsilon_selection:.4g}) together, by the optimal account of a set cover, "
-            f"eta = {privacy.eta:.6g} in each of {privacy.steps} steps"
-        )
+        return _of_a_cover(privacy)
     return (
         f"noisy counts: epsilon {privacy.epsilon_noise:g} by basic composition; selections: "
         f"epsilon {privacy.epsilon_selection:g} by the {privacy.account} account, "
         f"eta = {privacy.eta:.6g} in each of {privacy.steps} steps"
     )
+
+
+def _of_a_cover(privacy: PrivacySpent) -> str:
+    """Why the parts of a set cover's account do not add up to epsilon."""
+    whole = (
+        f"noisy counts and selections: together epsilon {privacy.epsilon:g}, by the optimal "
+        f"account of a set cover, eta = {privacy.eta:.6g} in each of {privacy.steps} steps"
+    )
+    counts, selections, together = privacy.epsilon_noise, privacy.epsilon_selection, privacy.epsilon
+    if privacy.neighbours == "replace-one":
+        together /= 2
+        whole += f", which is twice {together:g} for adding or removing an example"
+    parts = f"alone the counts would cost {counts:g} and the selections {selections:.4g}"
+    if counts + selections <= together:  # rates are capped
+        return f"{whole}; {parts}"
+    return f"{whole}; {parts}, in sum more, but delta covers that both lose so much in one run"
 
 
 def records_text(records: Iterable[StepRecord]) -> str:

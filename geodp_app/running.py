@@ -5,6 +5,8 @@ Some learners take the counts of a table as well as examples one by one: :func:`
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -41,7 +43,7 @@ def takes_counts(name: str) -> bool:
 def run_learner(
     name: str, sample: Examples | TableCounts, parameters: dict[str, Any], *, quiet: bool
 ) -> tuple[Release, list[StepRecord]]:
-    """Run a learner to its end.
+    """Run a learner to its end; what it warns of at the start is told in one line each.
 
     Parameters
     ----------
@@ -50,7 +52,7 @@ def run_learner(
     parameters : dict
         Of the learner, without ``grid``.
     quiet : bool
-        Show no progress bar.
+        Show no progress bar and no warnings.
 
     Raises
     ------
@@ -70,12 +72,15 @@ def run_learner(
     model = _LEARNERS[name](grid=sample.frame.d, **parameters)
     bar.update(0.0, "planning")  # takes seconds for thousands of steps
     try:
-        if isinstance(sample, TableCounts):
-            stream: Iterator[StepRecord] = model.steps_counts(sample.counts, watch=show)
-        else:
-            stream = model.steps(sample.points, sample.labels, watch=show)
+        with warnings.catch_warnings(action="always", record=True) as warned:
+            if isinstance(sample, TableCounts):
+                stream: Iterator[StepRecord] = model.steps_counts(sample.counts, watch=show)
+            else:
+                stream = model.steps(sample.points, sample.labels, watch=show)
     except ValueError as error:
         raise InputError(str(error)) from None
+    if not quiet:
+        sys.stderr.writelines(f"geodp: warning: {one.message}\n" for one in warned)
     with bar, telling_of_compiling(bar):
         show()
         for record in stream:

@@ -4,7 +4,7 @@ Names are loaded when first used, so that a reader of releases need not compile 
 
 Here lie what all share and the learners of polygons; the rest is in packages:
 
-envelope    the exact sampler of pieces of the plane
+envelope    the sampler of pieces of the plane
 boolean     conjunctions, disjunctions, parities
 finite      finite classes, private choice from a list, experts
 conic       unions of discs and of ellipses

@@ -83,16 +83,17 @@ class PrivacySpent:
         Guarantee of the whole run, for the stated neighbours.
     neighbours : {"add-remove", "replace-one", "replace-label"}
     epsilon_noise, epsilon_selection : float
-        What the noisy counts and the selections cost, under add-remove: their shares of epsilon.
-        By the optimal account, what each would cost alone, the counts by basic composition:
-        together they cost less than the sum.
+        What the noisy counts and the selections cost, under add-remove: their shares of epsilon,
+        or of its half when one example is replaced.  By the optimal account these are no shares
+        but what each would cost alone, the counts by basic composition.  Their sum may exceed what
+        both cost together: that both lose so much in one run is so rare that delta covers it.
     eta : float
         Nats per example in every selection.
     steps : int
     account : {"optimal", "basic", "zcdp", "set-cover", "parallel", "advanced", "stability"}
         The account that granted eta; "optimal" for the counts and selections of a set cover
-        together, "parallel" when every step sees examples of its own,
-        "advanced" for advanced composition in a comparison
+        together (none grants selections more for all classes of pieces), "parallel" when every
+        step sees examples of its own, "advanced" for advanced composition in a comparison
         (learners/boolean/conjunction_budget.py), "stability" when all is spent before the first
         step (learners/stability).
     private : bool

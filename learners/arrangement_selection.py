@@ -1,12 +1,12 @@
-"""The exponential mechanism by the arrangement: exact, small samples only.
+"""The exponential mechanism by the arrangement: small samples only.
 
 A selection's law over the lattice gives a cell of the arrangement the weight
 
     (number of its lattice points) * exp(rate * value),
 
-with the lattice points counted exactly, and is uniform inside.  This is the same
-law as the envelope sampler's (uniform base measure over the admitted lattice
-points of all sheets), computed in the open: an oracle for tests, and what the
+with the lattice points counted exactly, and is uniform inside.  This is the law
+that the envelope sampler draws from too, either up to its rounding (uniform base measure over
+the admitted lattice points of all sheets), computed in the open: an oracle for tests, and what the
 dual-plane view shows for small samples.
 
 Cells of all sheets that classify the sample alike form one *class*.  A triangle
@@ -162,7 +162,7 @@ class ArrangementSelection:
     max_triples: int = 10_000_000
 
     def law(self, counts: GridCounts, score: Score, rate: float) -> list[Outcome]:
-        """The exact law, by the classification of the entries.
+        """The law up to the rounding of the weights, by the classification of the entries.
 
         Parameters
         ----------

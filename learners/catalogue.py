@@ -122,15 +122,15 @@ TOOLS: tuple[Entry, ...] = (
         "Selection by envelope refinement",
         "learners.envelope.envelope_selection.EnvelopeSelection",
         (6, 8),
-        "exactly the exponential mechanism over lattice halfplanes or triangles, about a second "
-        "at any n",
+        "the exponential mechanism over lattice halfplanes or triangles, within a factor "
+        "exp(2^-38) that is charged; about a second at any n",
         _ALL,
     ),
     Entry(
         "Selection by the arrangement",
         "learners.arrangement_selection.ArrangementSelection",
         (6, 8),
-        "the same law from all cells of the dual arrangement; for small samples",
+        "the same from all cells of the dual arrangement, within exp(2^-60); for small samples",
         _SEEN,
     ),
     Entry(

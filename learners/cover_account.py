@@ -6,15 +6,16 @@ or remove one example, m selections of range eta then cost, one way, delta = V_m
     V_m(x) = (1 - exp(-u))^(m + 1) / (1 - exp(-eta))^m,  u = (m eta - x) / (m + 1),
 
 for -eta <= x <= m eta, 1 - exp(x) below and 0 above; the other way U_m(x) = 1 - exp(x) +
-exp(x) V_m(-x), which is 0 from x = eta on; and no less: a sample of one example attains it
-(docs/privacy.md, lemma 4).  A noisy count that costs e tells as much as a bit that is right with
-odds exp(e), so a run with such a count in every step costs at most the greater of
+exp(x) V_m(-x), which is 0 from x = eta on; and no less holds for all classes of pieces: a sample of
+one example and a class of two pieces attain it (docs/privacy.md, lemma 4).  A noisy count that
+costs e tells as much as a bit that is right with odds exp(e), so a run with such a count in every
+step costs at most the greater of
 
     E[V_m(epsilon - W)],  E[U_m(epsilon - W)],  W = e (2 B - m),  B ~ Binomial(m, 1/(1 + exp(-e))).
 
 Counts and selections are not charged one by one: both cost their most with a probability far
-below delta.  Optimal is what is said of the selections; with counts it is a bound, as the bits
-are taken to be known before the first step.
+below delta.  Optimal is said of the selections alone, over all classes of pieces: a class at hand
+may lose less.  With counts it is a bound, as the bits are taken to be known before the first step.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ _ROUNDING = 1e-14
 
 
 def selections_delta(eta: float, steps: int, epsilon: ArrayLike) -> NDArray[np.float64]:
-    """V_m at each epsilon: the least delta of m selections, for the sample of lower scores.
+    """V_m at each epsilon: the least delta of m selections over all classes of pieces, for the
+    sample of lower scores.
 
     Parameters
     ----------

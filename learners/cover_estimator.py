@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from learners.estimator import CountedEstimator, check_count
 from learners.randomness import open_source
 from learners.records import StepRecord, StepRelease, TileStep
 from learners.releases import Release
-from learners.selection import PieceKind, Sampler, Selection, Watch
+from learners.selection import PieceKind, Sampler, Selection, Watch, endless_draw
 from learners.set_cover import default_steps, plan_budget, private_steps, theorem_steps
 
 SelectionName = Literal["envelope", "arrangement"]
@@ -119,9 +120,12 @@ class PrivateSetCover(CoverEstimator):
         Probability, in (0, 1), with which some noisy count may exceed the true one.
     neighbours : {"add-remove", "replace-one"}
     measure : {"chord", "paper"}
-        Base measure of the dual plane, see :class:`geometry.halfplane.HalfplaneLattice`.
+        Base measure of the dual plane, see :class:`geometry.halfplane.HalfplaneLattice`.  With
+        "paper" a triangle on a grid above 8 may never be drawn to the end; a UserWarning says so
+        when the run starts.
     selection : {"envelope", "arrangement"}
-        The sampler: both draw from the same law, the second only for tiny samples.
+        The sampler: both draw from the same law up to their rounding, which is charged; the second
+        only for tiny samples.
     seed : int, optional
         Makes the run reproducible and therefore not private; the release says so.
 
@@ -162,6 +166,9 @@ class PrivateSetCover(CoverEstimator):
 
     def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
         lattice = HalfplaneLattice(self.grid, self.measure)
+        endless = endless_draw(self.measure, self.piece, self.grid)
+        if endless is not None:
+            warnings.warn(endless, stacklevel=2)
         stream, parameters, spent = self._cover(
             counts, lambda: make_selection(self.selection, lattice, self.piece), watch
         )

@@ -6,7 +6,7 @@ shape.
 
 With `k` the hypothesis is a union of triangles, selected one after the other (KMMS; a union of
 polygons with k edges is a union of at most k triangles).  KMMS select among the n^6 triples of
-cells; the envelope sampler draws from the same law without enumerating them.
+cells; the envelope sampler draws from a lattice of halfplanes without enumerating it.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from geometry.grid_counts import GridCounts
-from geometry.halfplane import HalfplaneLattice
+from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.region import Region
 from learners.randomness import RandomSource
 from learners.scores import Score
@@ -25,6 +25,26 @@ PieceKind = Literal["halfplane", "triangle"]
 #: Called now and then from inside a selection with what it has done so far; it may raise
 #: Cancelled, and then nothing is released.
 Watch = Callable[["SelectionProgress"], None]
+
+
+#: Largest grid d on which triangles are drawn by the measure "paper" without a warning.
+MOST_PAPER_D = 8
+
+
+def endless_draw(measure: Measure, piece: PieceKind, d: int) -> str | None:
+    """Whether a private draw may not end in any time that one would wait; public numbers tell.
+
+    Returns
+    -------
+    str or None
+        A sentence for people; None where draws end, but for many wrong labels.
+    """
+    if measure != "paper" or piece != "triangle" or d <= MOST_PAPER_D:
+        return None
+    return (
+        f'With measure "paper", a triangle on a grid above d = {MOST_PAPER_D} may never be drawn '
+        'to the end: most of its halfplanes miss the square. Measure "chord" leaves those out.'
+    )
 
 
 class Cancelled(Exception):
@@ -89,7 +109,10 @@ class Selected:
 
 
 class Sampler(Protocol):
-    """An exact sampler of the exponential mechanism over a finite class of pieces."""
+    """A sampler of the exponential mechanism over a finite class of pieces.
+
+    Its law may be off by what :mod:`learners.accounting` charges for arithmetic, and no more.
+    """
 
     def select(
         self,
@@ -115,7 +138,7 @@ class Sampler(Protocol):
 
 
 class Selection(Sampler, Protocol):
-    """An exact sampler of pieces made of halfplanes."""
+    """A sampler of pieces made of halfplanes."""
 
     @property
     def lattice(self) -> HalfplaneLattice:

@@ -24,9 +24,13 @@ from geodp_app.example_settings import EXAMPLE_SETTINGS
 from geodp_app.examples_csv import read_examples
 from geodp_app.learned_file import read_learned
 from geodp_app.progress import ProgressBar
+from geodp_app.reports import report
 from geometry.geojson import read_geojson
 from geometry.grid import GridMap
-from learners.releases import MosaicRelease
+from geometry.halfplane import HalfplaneLattice
+from learners.releases import CoverRelease, MosaicRelease
+from learners.selection import endless_draw
+from learners.set_cover import plan_budget
 
 ROOT = Path(__file__).parent.parent
 SEED = 987654321
@@ -100,7 +104,23 @@ def test_the_report_states_the_guarantee_and_that_a_seed_voids_it(run, write, tm
         "(2, 1e-05)-differentially private with respect to replacing one labelled example by "
         "another."
     )
-    assert "account" in report["account"]
+    told = report["account"]
+    assert told.startswith(
+        "noisy counts and selections: together epsilon 2, by the optimal account"
+    )
+    assert "twice 1 for adding or removing an example; alone the counts would cost 0.2 " in told
+
+
+@pytest.mark.parametrize(("epsilon", "more"), [(1.0, True), (1000.0, False)])
+def test_the_report_says_why_the_parts_of_a_cover_sum_to_more_than_epsilon(epsilon, more):
+    spent = plan_budget(epsilon, 1e-6, 6, 0.1, "add-remove", private=True).spent
+    assert (spent.epsilon_noise + spent.epsilon_selection > epsilon) == more
+    release = CoverRelease("", HalfplaneLattice(8), (), spent, "disjunction", (), ())
+    told = report(release)["account"]
+    assert f"together epsilon {epsilon:g}" in told
+    assert f"{spent.epsilon_noise:g} and the selections {spent.epsilon_selection:.4g}" in told
+    why = ", in sum more, but delta covers that both lose so much in one run"
+    assert told.endswith(why) == more
 
 
 def test_the_records_say_first_that_they_are_private(run):
@@ -146,6 +166,19 @@ def test_the_paper_measure_runs(run, tmp_path):
     argv = ["learn", run / "p.csv", "--learner", "convex", "--k", 2, "--measure", "paper"]
     assert main([*map(str, argv), "--steps", "2", "-o", str(out), "--quiet"]) == 0
     assert read_learned(out).release.lattice.measure == "paper"
+
+
+def test_triangles_by_the_paper_measure_are_warned_of_before_they_start(write, tmp_path, capsys):
+    points = write("p.csv", '# geodp {"grid": 16}\nx,y,label\n3,4,1\n5,6,0\n7,7,1\n')
+    argv = ["learn", str(points), "--k", "1", "--seed", "1", "-o", str(tmp_path / "l.geojson")]
+    slow = [*argv, "--measure", "paper"]
+    assert main(slow) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert told[0] == f"geodp: warning: {endless_draw('paper', 'triangle', 16)}"
+    assert sum("warning" in line for line in told) == 1
+    for quick in ([*slow, "--quiet"], argv):
+        assert main(quick) == 0
+        assert "warning" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("label", [0, 1])

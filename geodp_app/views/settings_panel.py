@@ -30,6 +30,7 @@ from geodp_app.document.work import Work
 from geodp_app.verdict import Verdict
 from geodp_app.views.number_fields import SizeField, SmallNumberField
 from geometry.halfplane import MAX_D
+from learners.selection import endless_draw
 
 _DISTRIBUTIONS = (
     ("uniform", "Uniform"),
@@ -106,6 +107,8 @@ class SettingsPanel(QScrollArea):
                 box.setCurrentIndex(box.findData(value))
         self._show_seed(self.sample_seeded, self.sample_seed, s.seed)
         self._show_seed(self.run_seeded, self.run_seed, r.seed)
+        endless = r.learner == "union" and endless_draw(r.measure, "triangle", work.drawing.grid)
+        self.endless.setText(endless or "")
         pieces = {"discs": "Discs", "ellipses": "Ellipses"}.get(r.learner, "Triangles")
         self._k_label.setText("Edges k" if convex else f"{pieces} k")
         for form, field, shown in (
@@ -113,6 +116,7 @@ class SettingsPanel(QScrollArea):
             (self._learner_form, self.steps, r.by_cover),
             (self._learner_form, self.tiles, r.by_tiles),
             (self._learner_form, self.measure, "measure" in r.parameters()),
+            (self._learner_form, self.endless, bool(endless)),
             (self._privacy_form, self.delta, r.by_cover or r.learner == "stability"),
         ):
             form.setRowVisible(field, shown)
@@ -196,6 +200,8 @@ class SettingsPanel(QScrollArea):
             _MEASURES, lambda name: self.run_changed.emit({"measure": name})
         )
         self._add(form, "Measure", self.measure, "Base measure of the dual plane; chord is better")
+        self.endless = _paragraph("note")
+        form.addRow(self.endless)
         return group
 
     def _privacy_group(self) -> QGroupBox:

@@ -1,7 +1,7 @@
 """Unions of discs and of ellipses: KMMS's set cover after linearization.
 
 union       the learners
-selection   exact draws of a disc or an ellipse
+selection   draws of a disc or an ellipse
 boxes       the boxes of parameters that a draw refines, compiled
 release     what a finished run publishes
 """

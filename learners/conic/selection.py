@@ -1,4 +1,4 @@
-"""Exact draws of a disc or an ellipse from the exponential mechanism.
+"""Draws of a disc or an ellipse from the exponential mechanism, up to a rounding that is charged.
 
 The class is a lattice of :mod:`geometry.lift`, the law P(theta) proportional to
 exp(rate * value(theta)), value the integer of :class:`learners.scores.Score`.  A lattice of
@@ -14,8 +14,8 @@ discs has some 2**60 members at d = 1024, one of ellipses 2**76: none is enumera
 
 **Law.**  Given the boxes, a trial accepts theta with probability exp(rate * value(theta)) / M, M
 the same for all theta, whatever the boxes are; these depend on the past through rejected trials
-only.  So the accepted theta has exactly the target law (docs/privacy.md, lemma L1).  No draw is
-cut short: when the boxes are used up, trials go on from the envelope as it is.
+only.  So but for rounding the accepted theta has the target law (docs/privacy.md, lemma L1).  No
+draw is cut short: when the boxes are used up, trials go on from the envelope as it is.
 
 **Arithmetic.**  As there: membership, counts, bounds and acceptance are integers, the outer and
 inner ellipse being rounded to the safe side (:mod:`learners.conic.boxes`); a mass is off by at
@@ -56,7 +56,7 @@ _FIRST_BOXES = 1 << 8
 
 @dataclass(frozen=True, slots=True)
 class ConicSelection:
-    """Exact sampler of discs or ellipses.
+    """Sampler of discs or ellipses.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Exact draws of pieces of the plane by refining an envelope over the dual plane.
+"""Draws of pieces of the plane by refining an envelope over the dual plane.
 
 The law and its proof: :mod:`learners.envelope.envelope_selection`.  All but the two selections is
 compiled.
@@ -15,5 +15,5 @@ splits               a plain box is halved where a rejected point suggests
 factorised_boxes     tighter envelopes for small boxes
 factorised_moves     trials in them, and their splits
 compaction           light boxes that meet in a face are merged again
-chunks               exact draws from a buffer of uniform 16-bit chunks
+chunks               draws from a buffer of uniform 16-bit chunks
 """

@@ -1,8 +1,8 @@
-"""Exact draws from a buffer of uniform 16-bit chunks, for compiled loops.
+"""Draws from a buffer of uniform 16-bit chunks, for compiled loops.
 
 Each function takes the buffer and a position and returns its draw with the next position.  No
-draw rounds a probability that it compares with: bits are read until the comparison is decided
-(docs/privacy.md, lemma 5).
+draw rounds a probability that it compares with: bits are read until the comparison is decided.
+Exponential waits are rounded, and their rounding is charged (docs/privacy.md, lemma 5).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Exact draws of a labelled piece of at most three edges, by its number of mistakes.
+"""Draws of a labelled piece of at most three edges, by its number of mistakes.
 
 A *concept* labels the points inside a convex piece one way and all others the other way; the
 piece is the intersection of none, one, two or three lattice halfplanes.  The law is the
@@ -13,9 +13,9 @@ Adding one example adds 0 or 1 mistake to every concept, so a draw is rate-DP fo
 add or remove one example (docs/privacy.md, lemma 7).  KMMS select a triangle by the smaller of two
 scores instead, with a noisy count; nothing is counted here.
 
-Drawn by envelope refinement (:mod:`learners.envelope.envelope_selection`, same law, same
-arithmetic).  The concepts that label the inside 1 are one strand, those that label it 0 the other:
-it is the first with the labels swapped.
+Drawn by envelope refinement (:mod:`learners.envelope.envelope_selection`: the same arithmetic,
+and so the same bound on its rounding).  The concepts that label the inside 1 are one strand,
+those that label it 0 the other: it is the first with the labels swapped.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _NARROW, _PLAIN_BOXES = 4, 1 << 10
 
 @dataclass(frozen=True, slots=True)
 class ConceptSelection:
-    """Exact sampler of labelled pieces.
+    """Sampler of labelled pieces.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Exact draws from the exponential mechanism by refining an envelope.
+"""Draws from the exponential mechanism by refining an envelope, up to a rounding that is charged.
 
 The class is the lattice of :class:`geometry.halfplane.HalfplaneLattice`, one halfplane or
 three; the law is P(theta) proportional to mu(theta) * exp(rate * value(theta)).  KMMS
 enumerate the n^2 cells of an arrangement for a halfplane and n^6 triples for a triangle;
-here the same law is drawn by adaptive rejection (OS*: Dymetman, Bouchard, Carter 2012; A*
+here none are, and theta is drawn by adaptive rejection (OS*: Dymetman, Bouchard, Carter 2012; A*
 sampling: Maddison, Tarlow, Minka 2014):
 
 1. Keep boxes of dual points that cover the class.  Each has an outer piece that contains all
@@ -19,9 +19,9 @@ sampling: Maddison, Tarlow, Minka 2014):
 
 **Law.**  Given the boxes, each trial accepts theta with probability mu(theta) *
 exp(rate * value(theta)) / M, M the envelope's mass: proportional to the target whatever the
-boxes are.  Boxes depend on the past only through rejected trials, so the accepted theta has
-exactly the target law however the refinement is steered; it is steered by counted work,
-never by a clock, and no draw is cut short.
+boxes are.  Boxes depend on the past only through rejected trials, so but for rounding the
+accepted theta has the target law however the refinement is steered; it is steered by counted
+work, never by a clock, and no draw is cut short.
 
 **Merged boxes** change nothing of this.  Every admitted piece must lie in one box and be counted
 for all orders of its edges, and its box's bound must not be below its value.  Two merged boxes
@@ -80,7 +80,7 @@ from learners.selection import PIECE_SIZE, PieceKind, Selected, Watch
 
 @dataclass(frozen=True, slots=True)
 class EnvelopeSelection:
-    """Exact sampler of the exponential mechanism by envelope refinement.
+    """Sampler of the exponential mechanism by envelope refinement.
 
     Parameters
     ----------
