@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from geodp_app.formatting import MISSING, SPACE, amount, count, duration, percentage
+from geodp_app.formatting import MISSING, amount, count, duration, percentage
 from learners.accounting import AccountName, Relation
 from learners.stability.vote_view import VoteView
 
@@ -17,7 +17,6 @@ _ACCOUNTS: dict[AccountName, str] = {
     "basic": "basic composition",
     "zcdp": "zCDP",
     "set-cover": "set cover",
-    "parallel": f"parallel (one{SPACE}tile{SPACE}per{SPACE}example)",
     "advanced": "advanced composition",
     "stability": "sparse vector",
 }

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.examples_csv import Examples, Frame
+from geodp_app.reports import parts
 from geometry.files import atomic_write
-from learners.releases import MosaicRelease, Release
+from learners.releases import Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,5 +71,5 @@ def release_figures(release: Release) -> tuple[tuple[str, str], ...]:
     k = dict(release.parameters).get("k")
     if k is not None:
         figures.append(("k", str(k)))
-    name = "tiles" if isinstance(release, MosaicRelease) else "steps"
-    return (*figures, (name, str(privacy.steps)))
+    many, name = parts(release)
+    return (*figures, (f"{name}s", str(many)))

@@ -9,8 +9,9 @@ from dataclasses import asdict
 from typing import Any
 
 from geodp_app.version import __version__
-from learners.accounting import PrivacySpent
+from learners.accounting import Charge, ChargeName, PrivacySpent, halve_for_replacement
 from learners.codec import release_to_dict, step_to_dict
+from learners.cover_account import run_epsilon
 from learners.records import StepRecord
 from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release
 
@@ -52,62 +53,71 @@ def report(release: Release) -> dict[str, Any]:
     return document
 
 
-def parts_text(release: Release) -> str:
-    """How many tiles or pieces it has."""
-    name: str
+def parts(release: Release) -> tuple[int, str]:
+    """How many tiles or pieces it has, and what one of them is called."""
     if isinstance(release, ConicRelease):
-        many, name = len(release.conics), release.lattice.kind
-    elif isinstance(release, CoverRelease):
-        many, name = len(release.pieces), "piece"
-    else:
-        assert isinstance(release, MosaicRelease)
-        many, name = len(release.tiles), "tile"
+        return len(release.conics), release.lattice.kind
+    if isinstance(release, CoverRelease):
+        return len(release.pieces), "piece"
+    assert isinstance(release, MosaicRelease)
+    return len(release.tiles), "tile"
+
+
+def parts_text(release: Release) -> str:
+    """How many tiles or pieces it has, in words."""
+    many, name = parts(release)
     return f"{many} {name}" if many == 1 else f"{many} {name}s"
 
 
+#: What keeps a charge from growing with the number of what it pays for.
+_REACH: dict[ChargeName, str] = {
+    "noisy cells": ", however many cells there are: an example lies in one",
+    "noisy splits": ", for all cells that hold an example together",
+}
+
+
 def _account(privacy: PrivacySpent, parameters: dict[str, Any]) -> str:
-    if privacy.account == "parallel" and "tiles" not in parameters:
-        split = (
-            f"; tree: epsilon {privacy.epsilon_selection:g}" if privacy.epsilon_selection else ""
-        )
-        return (
-            f"noise: epsilon {privacy.epsilon_noise:g}, of the cells in parallel, for an example "
-            f"lies in one of them{split}"
-        )
-    if privacy.account == "parallel":
-        count = f"noisy count: epsilon {privacy.epsilon_noise:g}; " if privacy.epsilon_noise else ""
-        return (
-            f"{count}tiles: epsilon {privacy.epsilon_selection:g} in parallel, for an example "
-            f"lies in one tile, eta = {privacy.eta:.6g} in each of {parameters['tiles'] ** 2}"
-        )
+    """What the run was charged for, and how the charges were put together."""
     if privacy.account == "stability":
         return (
             f"votes of {parameters['chunks']} chunks: epsilon {privacy.epsilon:g} for up to "
             f"{parameters['queries']} queries, {parameters['halts']} of them unanswered"
         )
-    if not privacy.epsilon_noise and privacy.steps == 1:
-        return f"one selection: epsilon {privacy.epsilon_selection:g}, eta = {privacy.eta:.6g}"
     if privacy.account == "optimal":
         return _of_a_cover(privacy)
-    return (
-        f"noisy counts: epsilon {privacy.epsilon_noise:g} by basic composition; selections: "
-        f"epsilon {privacy.epsilon_selection:g} by the {privacy.account} account, "
-        f"eta = {privacy.eta:.6g} in each of {privacy.steps} steps"
-    )
+    told = [_charge_text(charge, "tiles" in parameters) for charge in privacy.charges]
+    if privacy.account != "basic":
+        told.append(f"together epsilon {privacy.epsilon:g} by the {privacy.account} account")
+    if privacy.neighbours == "replace-one":
+        told.append("all for adding or removing an example; replacing one costs twice that")
+    return "; ".join(told)
+
+
+def _charge_text(charge: Charge, by_tiles: bool) -> str:
+    each = f"{charge.name}: epsilon {charge.each:.6g}"
+    if charge.times > 1:
+        return f"{each} in each of {charge.times} steps"
+    if by_tiles and charge.name == "selections":
+        return f"{each}, however many tiles there are: an example lies in one"
+    return each + _REACH.get(charge.name, "")
 
 
 def _of_a_cover(privacy: PrivacySpent) -> str:
-    """Why the parts of a set cover's account do not add up to epsilon."""
+    """Why the charges of a set cover do not add up to epsilon."""
+    counts, selections = privacy.charge("noisy counts"), privacy.charge("selections")
+    assert counts is not None  # a set cover has both
+    assert selections is not None
     whole = (
         f"noisy counts and selections: together epsilon {privacy.epsilon:g}, by the optimal "
-        f"account of a set cover, eta = {privacy.eta:.6g} in each of {privacy.steps} steps"
+        f"account of a set cover, eta = {selections.each:.6g} in each of {privacy.steps} steps"
     )
-    counts, selections, together = privacy.epsilon_noise, privacy.epsilon_selection, privacy.epsilon
+    together, delta = privacy.epsilon, privacy.delta
     if privacy.neighbours == "replace-one":
-        together /= 2
+        together, delta = halve_for_replacement(together, delta)
         whole += f", which is twice {together:g} for adding or removing an example"
-    parts = f"alone the counts would cost {counts:g} and the selections {selections:.4g}"
-    if counts + selections <= together:  # rates are capped
+    alone = run_epsilon(selections.each, delta, selections.times)
+    parts = f"alone the counts would cost {counts.alone:g} and the selections {alone:.4g}"
+    if counts.alone + alone <= together:  # rates are capped
         return f"{whole}; {parts}"
     return f"{whole}; {parts}, in sum more, but delta covers that both lose so much in one run"
 

@@ -30,7 +30,23 @@ from typing import Literal
 
 from learners.cover_account import GIVEN_UP, run_epsilon
 
-AccountName = Literal["optimal", "basic", "zcdp", "set-cover", "parallel", "advanced", "stability"]
+#: How charges are put together: the closed form of a set cover (lemma 4); their sum; zCDP, the
+#: set-cover account or advanced composition of selections, beside the sum of counts (lemma A1);
+#: unanswered queries, with what their margin leaves to delta (lemmas S2 to S5).
+AccountName = Literal["optimal", "basic", "zcdp", "set-cover", "advanced", "stability"]
+
+#: What is charged for, by the one name that it has for every learner.
+ChargeName = Literal[
+    "noisy counts",
+    "selections",
+    "noisy number of examples",
+    "noisy cells",
+    "noisy splits",
+    "noisy sums of losses",
+    "parities",
+    "unanswered queries",
+    "noisy votes",
+]
 Neighbours = Literal["add-remove", "replace-one"]
 
 #: What a statement may be about; "replace-label" protects labels only: points and n are public.
@@ -74,6 +90,30 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
+class Charge:
+    """What released values of one kind cost.
+
+    Attributes
+    ----------
+    name : str
+    each : float
+        One of them alone is so much DP, in nats, when one example is added or removed.
+    times : int
+        How many of them one example can move.  Of values that see examples of their own, such as
+        cells and tiles, it is 1, however many there are.
+    """
+
+    name: ChargeName
+    each: float
+    times: int = 1
+
+    @property
+    def alone(self) -> float:
+        """Epsilon of all of them by the sum, as if nothing else were released."""
+        return self.each * self.times
+
+
+@dataclass(frozen=True, slots=True)
 class PrivacySpent:
     """The privacy statement of a release.
 
@@ -82,20 +122,13 @@ class PrivacySpent:
     epsilon, delta : float
         Guarantee of the whole run, for the stated neighbours.
     neighbours : {"add-remove", "replace-one", "replace-label"}
-    epsilon_noise, epsilon_selection : float
-        What the noisy counts and the selections cost, under add-remove: their shares of epsilon,
-        or of its half when one example is replaced.  By the optimal account these are no shares
-        but what each would cost alone, the counts by basic composition.  Their sum may exceed what
-        both cost together: that both lose so much in one run is so rare that delta covers it.
-    eta : float
-        Nats per example in every selection.
-    steps : int
-    account : {"optimal", "basic", "zcdp", "set-cover", "parallel", "advanced", "stability"}
-        The account that granted eta; "optimal" for the counts and selections of a set cover
-        together (none grants selections more for all classes of pieces), "parallel" when every
-        step sees examples of its own, "advanced" for advanced composition in a comparison
-        (learners/boolean/conjunction_budget.py), "stability" when all is spent before the first
-        step (learners/stability).
+    account : {"optimal", "basic", "zcdp", "set-cover", "advanced", "stability"}
+        How the charges are put together.
+    charges : tuple of Charge
+        What the run is made of, always for examples that are added or removed: by "basic" they sum
+        up to epsilon at most, or to half of it when an example is replaced.  By "optimal" their sum
+        may exceed epsilon: that all of them lose so much in one run is so rare that delta covers
+        it (and no account grants selections more for all classes of pieces).
     private : bool
         False when a seed made the randomness reproducible.
     """
@@ -103,12 +136,25 @@ class PrivacySpent:
     epsilon: float
     delta: float
     neighbours: Relation
-    epsilon_noise: float
-    epsilon_selection: float
-    eta: float
-    steps: int
     account: AccountName
+    charges: tuple[Charge, ...]
     private: bool
+
+    def charge(self, name: ChargeName) -> Charge | None:
+        """The charge of that name; None if there is none."""
+        return next((charge for charge in self.charges if charge.name == name), None)
+
+    @property
+    def steps(self) -> int:
+        """Steps over which the run is charged; 1 if all is spent in the first."""
+        return max((charge.times for charge in self.charges), default=1)
+
+
+def pure_spent(
+    epsilon: float, neighbours: Neighbours, private: bool, *charges: Charge
+) -> PrivacySpent:
+    """The statement of a run that is epsilon-DP with delta = 0, its charges added up."""
+    return PrivacySpent(epsilon, 0.0, neighbours, "basic", charges, private)
 
 
 def zcdp_delta(rho: float, epsilon: float) -> float:
@@ -183,12 +229,12 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
     """What the first `steps` steps of a run have cost, at the run's own delta and neighbours.
 
     The first j steps of a run of m are themselves a run of j steps, with the same noise of scale
-    s >= m / epsilon_noise and the same eta, both fixed by public numbers before the first step.
+    s and the same eta, both fixed by public numbers before the first step.
     So docs/privacy.md applies to them:
 
     * by the optimal account, j counts and selections cost what it charges for them together, at
       the delta d that lemma 5 leaves of the run's, the whole run's neglected events taken off;
-    * by the others, j counts cost j / s <= j * epsilon_noise / m (lemma 3), and j selections of
+    * by the others, j counts cost j / s (lemma 3), and j selections of
       range eta the least that one of these accounts charges (lemma A1) at d: j * eta by basic
       composition, the conversion of j * eta^2 / 8 by zCDP, and (e^eta - 1) * ln(e / d) by set
       cover, whatever j;
@@ -208,7 +254,7 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
     privacy : PrivacySpent
         Of the whole run.
     steps : int
-        In 0..privacy.steps.
+        Not negative.  After `privacy.steps` all is spent.
 
     Returns
     -------
@@ -220,34 +266,34 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
     Raises
     ------
     ValueError
-        If `steps` is out of range.
+        If `steps` is negative.
     """
-    if not 0 <= steps <= privacy.steps:
-        raise ValueError(f"steps must lie in 0..{privacy.steps}, got {steps}")
-    # parallel steps, or steps after all is spent: one of them is as much as all
-    if steps in (0, privacy.steps) or privacy.account in ("parallel", "stability"):
+    if steps < 0:
+        raise ValueError(f"steps must not be negative, got {steps}")
+    counts, selections = privacy.charge("noisy counts"), privacy.charge("selections")
+    # all is spent in the first step, or before it
+    if steps == 0 or steps >= privacy.steps or selections is None:
         return (privacy.epsilon if steps else 0.0), privacy.account
     delta, factor = privacy.delta, 1
     neighbours: Neighbours = "replace-one" if privacy.neighbours == "replace-one" else "add-remove"
     if privacy.account == "optimal":
-        delta = max(0.0, delta - neglected_delta(privacy.eta, privacy.steps, neighbours))
+        delta = max(0.0, delta - neglected_delta(selections.each, privacy.steps, neighbours))
     if neighbours == "replace-one":
         delta, factor = halve_for_replacement(privacy.epsilon, delta)[1], 2
     delta *= math.exp(-privacy.steps * ARITHMETIC)
     arithmetic = 2 * steps * ARITHMETIC
+    noise = 0.0 if counts is None else counts.each
     if privacy.account == "optimal":
-        each = privacy.epsilon_noise / privacy.steps
-        spent = factor * (run_epsilon(privacy.eta, delta, steps, each) + arithmetic)
+        spent = factor * (run_epsilon(selections.each, delta, steps, noise) + arithmetic)
         return min(spent, privacy.epsilon), "optimal"
-    eta = privacy.eta / (1 - GIVEN_UP)
-    charges: tuple[tuple[AccountName, float], ...] = (
+    eta = selections.each / (1 - GIVEN_UP)
+    options: tuple[tuple[AccountName, float], ...] = (
         ("basic", steps * eta),
         ("zcdp", zcdp_epsilon(steps * eta**2 / 8, delta)),
         ("set-cover", math.expm1(eta) * (1 - math.log(delta))),
     )
-    name, selections = min(charges, key=lambda charge: charge[1])
-    counts = steps * privacy.epsilon_noise / privacy.steps
-    spent = factor * (counts + selections + arithmetic)
+    name, cost = min(options, key=lambda option: option[1])
+    spent = factor * (steps * noise + cost + arithmetic)
     return min(spent, privacy.epsilon), name
 
 

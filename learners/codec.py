@@ -25,7 +25,7 @@ from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from geometry.lift import Conic, ConicLattice
 from geometry.tiling import Tile
-from learners.accounting import AccountName, PrivacySpent, Relation
+from learners.accounting import AccountName, Charge, ChargeName, PrivacySpent, Relation
 from learners.records import Piece, StepRelease, TileStep
 from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release, SpaceRelease
 from learners.scores import Role
@@ -43,8 +43,7 @@ VERSION = 2
 
 Lattice = HalfplaneLattice | ConicLattice
 
-#: What every release writes besides the members of its kind.
-_COMMON = ("kind", "version", "learner", "parameters", "privacy")
+_ODD_VALUE = "not a privacy statement: a member has a value that it cannot have"
 
 _FAULTS = (KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
 
@@ -75,7 +74,7 @@ def release_to_dict(release: AnyRelease) -> dict[str, Any]:
         "learner": release.learner,
         **_FORMS[release.kind].write(release),
         "parameters": dict(release.parameters),
-        "privacy": None if release.privacy is None else asdict(release.privacy),
+        "privacy": None if release.privacy is None else privacy_to_dict(release.privacy),
     }
 
 
@@ -118,30 +117,55 @@ def release_from_dict(data: Any) -> AnyRelease:
     return release
 
 
+def privacy_to_dict(privacy: PrivacySpent) -> dict[str, Any]:
+    """A privacy statement as a JSON-ready object."""
+    return {**asdict(privacy), "charges": [asdict(charge) for charge in privacy.charges]}
+
+
 def privacy_from_dict(data: Any) -> PrivacySpent:
-    """Read a privacy statement, the fields of :class:`PrivacySpent` by their names.
+    """Read what :func:`privacy_to_dict` wrote.
 
     Raises
     ------
     ValueError
         If it is anything else.
     """
-    names = [field.name for field in fields(PrivacySpent)]
+    data = _members(data, PrivacySpent)
+    if not (
+        _amount(data["epsilon"])
+        and _amount(data["delta"])
+        and data["delta"] < 1
+        and data["neighbours"] in get_args(Relation)
+        and data["account"] in get_args(AccountName)
+        and type(data["private"]) is bool
+        and isinstance(data["charges"], list)
+    ):
+        raise ValueError(_ODD_VALUE)
+    charges = tuple(_read_charge(charge) for charge in data["charges"])
+    return PrivacySpent(**{**data, "charges": charges})
+
+
+def _read_charge(data: Any) -> Charge:
+    data = _members(data, Charge)
+    times = data["times"]
+    if not (data["name"] in get_args(ChargeName) and _amount(data["each"])):
+        raise ValueError(_ODD_VALUE)
+    if type(times) is not int or times < 1:
+        raise ValueError(_ODD_VALUE)
+    return Charge(**data)
+
+
+def _members(data: Any, kind: type[PrivacySpent | Charge]) -> dict[str, Any]:
+    """The object, if it has the members of that class and no others."""
+    names = [field.name for field in fields(kind)]
     if not isinstance(data, dict) or set(data) != set(names):
         # without names of others: a hostile file's may hold anything
         raise ValueError(f"not a privacy statement: its members must be {', '.join(names)}")
-    numbers = [data[n] for n in names if n not in ("neighbours", "account", "private", "steps")]
-    if not (
-        data["neighbours"] in get_args(Relation)
-        and data["account"] in get_args(AccountName)
-        and type(data["private"]) is bool
-        and type(data["steps"]) is int
-        and data["steps"] >= 0
-        and all(type(n) in (int, float) and 0 <= n <= sys.float_info.max for n in numbers)
-        and data["delta"] < 1
-    ):
-        raise ValueError("not a privacy statement: a member has a value that it cannot have")
-    return PrivacySpent(**data)
+    return data
+
+
+def _amount(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value <= sys.float_info.max
 
 
 def step_to_dict(step: StepRelease | TileStep) -> dict[str, Any]:
@@ -405,7 +429,49 @@ def _upgraded(data: dict[str, Any]) -> dict[str, Any]:
         members["shape"] = members.pop("kind")
     elif "kind" in members:
         raise ValueError("not a learned hypothesis: 'version' is missing")
+    if members["privacy"] is not None:
+        members["privacy"] = _upgraded_privacy(members["privacy"], members["learner"])
     return {"kind": kind, "version": VERSION, **members}
+
+
+#: Members of a statement in version 1, in which shares of epsilon stood for charges.
+_SHARES = {"epsilon_noise", "epsilon_selection", "eta", "steps"}
+_KEPT = {"epsilon", "delta", "neighbours", "account", "private"}
+
+
+def _upgraded_privacy(data: Any, learner: Any) -> dict[str, Any]:
+    """A statement of version 1 in the present form."""
+    if not isinstance(data, dict) or set(data) != _SHARES | _KEPT:
+        raise ValueError("not a privacy statement: a member is missing or unknown")
+    noise, selection, eta, steps = (
+        data[name] for name in ("epsilon_noise", "epsilon_selection", "eta", "steps")
+    )
+    if not (all(map(_amount, (noise, selection, eta))) and type(steps) is int and steps >= 0):
+        raise ValueError(_ODD_VALUE)
+    charges: list[tuple[ChargeName, float, int]]
+    account = data["account"]
+    if account == "stability":
+        charges = [("unanswered queries", noise, 1)]
+    elif learner == "QuadtreeLearner":
+        charges = [("noisy splits", selection, 1), ("noisy cells", noise, 1)]
+    elif learner == "NoisyHistogramLearner":
+        charges = [("noisy cells", noise, 1)]
+    elif account == "parallel" and not eta:
+        charges = [("parities", selection, 1)]
+    elif account == "parallel":
+        charges = [("noisy number of examples", noise, 1), ("selections", eta, 1)]
+    elif eta:
+        each = noise / max(steps, 1)
+        charges = [("noisy counts", each, max(steps, 1)), ("selections", eta, max(steps, 1))]
+    else:
+        charges = [("noisy sums of losses", noise, 1)]
+    return {
+        **{name: data[name] for name in _KEPT},
+        "account": "basic" if account == "parallel" else account,
+        "charges": [
+            {"name": name, "each": each, "times": times} for name, each, times in charges if each
+        ],
+    }
 
 
 # -- parts ---------------------------------------------------------------------------------

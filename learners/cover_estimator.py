@@ -16,7 +16,7 @@ from learners.randomness import open_source
 from learners.records import StepRecord, StepRelease, TileStep
 from learners.releases import Release
 from learners.selection import PieceKind, Sampler, Selection, Watch, endless_draw
-from learners.set_cover import default_steps, plan_budget, private_steps, theorem_steps
+from learners.set_cover import Budget, default_steps, plan_budget, private_steps, theorem_steps
 
 SelectionName = Literal["envelope", "arrangement"]
 
@@ -45,21 +45,13 @@ class CoverEstimator(CountedEstimator):
         ValueError
             If a parameter is out of range, or k is too large for so many examples.
         """
-        if self.k is None:
-            raise ValueError("k is missing: give the number of pieces")
-        k = check_count("k", self.k)
-        n_steps = self._step_count(k)
-        if not 0 < self.beta < 1:
-            raise ValueError(f"beta must lie strictly between 0 and 1, got {self.beta}")
+        k, budget = self._plan_cover()
         if k * counts.n > MOST_EXAMPLES:
             raise ValueError(
                 f"k = {k} pieces and so many examples make scores beyond {MOST_EXAMPLES}, where "
                 "arithmetic is exact: use a smaller k, or fewer examples"
             )
         source = open_source(self.seed)
-        budget = plan_budget(
-            self.epsilon, self.delta, n_steps, self.beta, self.neighbours, source.private
-        )
         stream = private_steps(
             counts,
             role=self.role,
@@ -69,8 +61,24 @@ class CoverEstimator(CountedEstimator):
             source=source,
             watch=watch,
         )
-        parameters = (("k", k), ("steps", n_steps), ("beta", self.beta))
+        parameters = (("k", k), ("steps", budget.steps), ("beta", self.beta))
         return stream, parameters, budget.spent
+
+    def plan(self) -> PrivacySpent | None:
+        """What a run with these parameters will spend, by public numbers alone."""
+        return self._plan_cover()[1].spent
+
+    def _plan_cover(self) -> tuple[int, Budget]:
+        """k, and the budget of the run."""
+        if self.k is None:
+            raise ValueError("k is missing: give the number of pieces")
+        k = check_count("k", self.k)
+        n_steps = self._step_count(k)
+        if not 0 < self.beta < 1:
+            raise ValueError(f"beta must lie strictly between 0 and 1, got {self.beta}")
+        private = self.seed is None
+        budget = plan_budget(self.epsilon, self.delta, n_steps, self.beta, self.neighbours, private)
+        return k, budget
 
     def _keep_pieces(
         self,
@@ -91,7 +99,7 @@ class CoverEstimator(CountedEstimator):
             thresholds = tuple(step.threshold or 0 for step in taken)
             return make(name, privacy, [step.piece for step in taken], thresholds)
 
-        return self._keep(stream, release, lambda _: spent)
+        return self._keep(stream, release, spent)
 
     def _step_count(self, k: int) -> int:
         if self.n_steps is not None:
@@ -172,7 +180,7 @@ class PrivateSetCover(CoverEstimator):
         stream, parameters, spent = self._cover(
             counts, lambda: make_selection(self.selection, lattice, self.piece), watch
         )
-        return self._publish(stream, lattice, parameters, lambda _: spent)
+        return self._publish(stream, lattice, parameters, spent)
 
     def _step_count(self, k: int) -> int:
         if self.n_steps is not None or self.alpha is None:

@@ -58,6 +58,21 @@ class Estimator(WithParameters, ABC):
     ) -> Iterator[StepRecord]:
         """Run step by step; see the learner."""
 
+    @abstractmethod
+    def plan(self) -> PrivacySpent | None:
+        """What a run with these parameters will spend, by public numbers alone.
+
+        Returns
+        -------
+        PrivacySpent or None
+            As `privacy_` says after the run; None for a learner that is not private.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range.
+        """
+
     def fit(self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None) -> Self:
         """Run all steps.
 
@@ -155,12 +170,9 @@ class Estimator(WithParameters, ABC):
         stream: Iterator[StepRecord],
         lattice: HalfplaneLattice,
         parameters: tuple[tuple[str, Any], ...],
-        spent: Callable[[int], PrivacySpent | None],
+        spent: PrivacySpent | None,
     ) -> Iterator[StepRecord]:
-        """Pass the records on, and keep the release once the run is complete.
-
-        `spent` gives the privacy statement of so many steps.
-        """
+        """Pass the records on, and keep the release once the run is complete."""
 
         def release(
             name: str, privacy: PrivacySpent | None, released: list[StepRelease | TileStep]
@@ -173,7 +185,7 @@ class Estimator(WithParameters, ABC):
         self,
         stream: Iterator[StepRecord],
         release: Callable[[str, PrivacySpent | None, list[StepRelease | TileStep]], Release],
-        spent: Callable[[int], PrivacySpent | None],
+        spent: PrivacySpent | None,
     ) -> Iterator[StepRecord]:
         """As :meth:`_publish`; `release` makes it of the learner's name, the privacy statement and
         what the steps published."""
@@ -181,7 +193,7 @@ class Estimator(WithParameters, ABC):
         for record in stream:
             released.append(record.release)
             if record.step == record.steps:
-                self.release_ = release(type(self).__name__, spent(record.steps), released)
+                self.release_ = release(type(self).__name__, spent, released)
             yield record
 
     @property

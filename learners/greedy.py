@@ -96,6 +96,9 @@ class GreedySetCover(CountedEstimator):
         self.measure = measure
         self.max_boxes = max_boxes
 
+    def plan(self) -> None:
+        """Nothing is spent: the learner is not private."""
+
     def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
         """One record a step, and at least one step.
 
@@ -112,7 +115,7 @@ class GreedySetCover(CountedEstimator):
         lattice = HalfplaneLattice(self.grid, self.measure)
         stream = self._records(counts, lattice, limit, watch)
         parameters = (("k", k), ("steps", limit), ("loss_weight", self.loss_weight))
-        return self._publish(stream, lattice, parameters, lambda _: None)
+        return self._publish(stream, lattice, parameters, None)
 
     def _records(
         self,

@@ -29,11 +29,13 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.tiling import Tile
 from learners.accounting import (
+    Charge,
     Neighbours,
     PrivacySpent,
     check_budget,
     inner_budget,
     noise_scale,
+    pure_spent,
 )
 from learners.estimator import CountedEstimator, check_count
 from learners.labelled_tiles import labelled_steps
@@ -77,19 +79,14 @@ class HistogramBudget:
     neighbours: Neighbours
     private: bool
 
-    def spent(self, rectangles: int) -> PrivacySpent:
-        """The privacy statement of a run that ends in so many rectangles."""
-        return PrivacySpent(
-            epsilon=self.epsilon,
-            delta=0.0,
-            neighbours=self.neighbours,
-            epsilon_noise=self.inner,
-            epsilon_selection=0.0,
-            eta=0.0,
-            steps=rectangles,
-            account="parallel",
-            private=self.private,
-        )
+    @property
+    def spent(self) -> PrivacySpent:
+        """The privacy statement of a run."""
+        cells = Charge("noisy cells", float(1 / self.cell_scale))
+        if self.count_scale is None:
+            return pure_spent(self.epsilon, self.neighbours, self.private, cells)
+        count = Charge("noisy number of examples", float(1 / self.count_scale))
+        return pure_spent(self.epsilon, self.neighbours, self.private, count, cells)
 
 
 def plan_histogram(
@@ -267,6 +264,14 @@ class NoisyHistogramLearner(CountedEstimator):
         self.neighbours = neighbours
         self.seed = seed
 
+    def plan(self) -> PrivacySpent:
+        """What a run with these parameters will spend, by public numbers alone."""
+        return self._plan().spent
+
+    def _plan(self) -> HistogramBudget:
+        counted, private = self.cells is None, self.seed is None
+        return plan_histogram(self.epsilon, self.delta, self.neighbours, private, counted=counted)
+
     def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
         """One record a rectangle.
 
@@ -276,9 +281,7 @@ class NoisyHistogramLearner(CountedEstimator):
         # refuses a grid that cannot be used at all before anything is drawn
         HalfplaneLattice(self.grid)
         source = open_source(self.seed)
-        budget = plan_histogram(
-            self.epsilon, self.delta, self.neighbours, source.private, counted=self.cells is None
-        )
+        budget = self._plan()
         per_side, parameters = self._cells(counts.n, budget, source)
         if watch is not None:
             watch(SelectionProgress(0, per_side**2, 0.0))

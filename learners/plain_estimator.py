@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from learners.accounting import (
     LEAST_DELTA,
-    AccountName,
     Neighbours,
     PrivacySpent,
     check_budget,
@@ -77,28 +76,3 @@ def pure_budget(epsilon: float, neighbours: Neighbours) -> float:
     """
     check_budget(epsilon, LEAST_DELTA)
     return inner_budget(epsilon, LEAST_DELTA, neighbours)[0]
-
-
-def pure_spent(
-    epsilon: float,
-    neighbours: Neighbours,
-    private: bool,
-    *,
-    noise: float = 0.0,
-    selection: float = 0.0,
-    eta: float = 0.0,
-    steps: int = 1,
-    account: AccountName = "basic",
-) -> PrivacySpent:
-    """The statement of a run that is epsilon-DP with delta = 0."""
-    return PrivacySpent(
-        epsilon=epsilon,
-        delta=0.0,
-        neighbours=neighbours,
-        epsilon_noise=noise,
-        epsilon_selection=selection,
-        eta=eta,
-        steps=steps,
-        account=account,
-        private=private,
-    )

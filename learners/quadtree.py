@@ -50,11 +50,13 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.tiling import Tile
 from learners.accounting import (
+    Charge,
     Neighbours,
     PrivacySpent,
     check_budget,
     inner_budget,
     noise_scale,
+    pure_spent,
 )
 from learners.estimator import CountedEstimator
 from learners.labelled_tiles import labelled_steps
@@ -101,19 +103,12 @@ class QuadtreeBudget:
     neighbours: Neighbours
     private: bool
 
-    def spent(self, leaves: int) -> PrivacySpent:
-        """The privacy statement of a run that ends in so many leaves."""
-        return PrivacySpent(
-            epsilon=self.epsilon,
-            delta=0.0,
-            neighbours=self.neighbours,
-            epsilon_noise=self.epsilon_leaves,
-            epsilon_selection=self.epsilon_tree,
-            eta=float(1 / self.tree_scale),
-            steps=leaves,
-            account="parallel",
-            private=self.private,
-        )
+    @property
+    def spent(self) -> PrivacySpent:
+        """The privacy statement of a run."""
+        splits = Charge("noisy splits", self.epsilon_tree)
+        leaves = Charge("noisy cells", self.epsilon_leaves)
+        return pure_spent(self.epsilon, self.neighbours, self.private, splits, leaves)
 
 
 def plan_quadtree(
@@ -271,13 +266,20 @@ class QuadtreeLearner(CountedEstimator):
         self.neighbours = neighbours
         self.seed = seed
 
+    def plan(self) -> PrivacySpent:
+        """What a run with these parameters will spend, by public numbers alone."""
+        return self._plan().spent
+
+    def _plan(self) -> QuadtreeBudget:
+        return plan_quadtree(self.epsilon, self.delta, self.neighbours, self.seed is None)
+
     def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
         """One record a leaf; all noise is drawn at the call: their number is known after it."""
         started = time.perf_counter()
         # refuses a grid that cannot be used at all before anything is drawn
         HalfplaneLattice(self.grid)
         source = open_source(self.seed)
-        budget = plan_quadtree(self.epsilon, self.delta, self.neighbours, source.private)
+        budget = self._plan()
         leaves = grow(counts, budget.tree_scale, budget.decay, source, watch)
         count = len(leaves.boxes)
         negatives, positives = counts.by_group(leaves.owner, count)

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from geometry.grid_counts import GridCounts
 from learners.accounting import (
     MOST_RATE,
+    Charge,
     Neighbours,
     PrivacySpent,
     after_arithmetic,
@@ -39,7 +40,7 @@ from learners.accounting import (
     neglected_delta,
     noise_scale,
 )
-from learners.cover_account import run_epsilon, run_rate
+from learners.cover_account import run_rate
 from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
 from learners.records import StepDiagnostics, StepRecord, StepRelease, inside_piece
@@ -111,7 +112,7 @@ def plan_budget(
         arithmetic neglects.
     """
     check_budget(epsilon, delta)
-    inner_epsilon, inner_delta = inner_budget(epsilon, delta, neighbours)
+    inner_epsilon, _ = inner_budget(epsilon, delta, neighbours)
     epsilon_noise = noise_share * inner_epsilon
     scale = noise_scale(epsilon_noise, steps)
 
@@ -133,11 +134,11 @@ def plan_budget(
         epsilon=epsilon,
         delta=delta,
         neighbours=neighbours,
-        epsilon_noise=epsilon_noise,
-        epsilon_selection=run_epsilon(eta, inner_delta, steps),
-        eta=eta,
-        steps=steps,
         account="optimal",
+        charges=(
+            Charge("noisy counts", epsilon_noise / steps, steps),
+            Charge("selections", eta, steps),
+        ),
         private=private,
     )
     margin = math.ceil(float(scale) * math.log(steps / beta))

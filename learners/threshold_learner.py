@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -25,11 +26,11 @@ from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from learners.accounting import Neighbours, PrivacySpent, check_budget
+from learners.accounting import Charge, Neighbours, PrivacySpent, check_budget, pure_spent
 from learners.estimator import CountedEstimator
 from learners.exponential_mechanism import exponential_index, private_rate
 from learners.finite.finite_class import ThresholdClass
-from learners.plain_estimator import pure_budget, pure_spent
+from learners.plain_estimator import pure_budget
 from learners.randomness import open_source
 from learners.records import StepRecord, StepRelease
 from learners.scores import Role, mistakes_score
@@ -96,13 +97,6 @@ def threshold_class_size(d: int, direction: Direction | None = None) -> int:
     return (d + 1) * (len(_SHEETS) if direction is None else 1)
 
 
-def threshold_spent(epsilon: float, neighbours: Neighbours, private: bool) -> PrivacySpent:
-    """What a run costs: one draw, epsilon-DP."""
-    inner = pure_budget(epsilon, neighbours)
-    eta = float(private_rate(inner, one_way=True))
-    return pure_spent(epsilon, neighbours, private, selection=inner, eta=eta)
-
-
 class ThresholdLearner(CountedEstimator):
     """epsilon-private learner of a halfplane along an axis.
 
@@ -152,16 +146,23 @@ class ThresholdLearner(CountedEstimator):
         self.neighbours = neighbours
         self.seed = seed
 
+    def plan(self) -> PrivacySpent:
+        """What a run with these parameters will spend, by public numbers alone: one draw."""
+        check_budget(self.epsilon, self.delta)
+        selection = Charge("selections", float(self._rate()))
+        return pure_spent(self.epsilon, self.neighbours, self.seed is None, selection)
+
+    def _rate(self) -> Fraction:
+        return private_rate(pure_budget(self.epsilon, self.neighbours), one_way=True)
+
     def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
         lattice = HalfplaneLattice(self.grid)
         if self.direction is not None and self.direction not in _SHEETS:
             raise ValueError(
                 f"unknown direction {self.direction!r}: use {', '.join(_SHEETS)} or None"
             )
-        check_budget(self.epsilon, self.delta)
+        spent, rate = self.plan(), self._rate()
         source = open_source(self.seed)
-        rate = private_rate(pure_budget(self.epsilon, self.neighbours), one_way=True)
-        spent = threshold_spent(self.epsilon, self.neighbours, source.private)
 
         def records() -> Iterator[StepRecord]:
             started = time.perf_counter()
@@ -178,4 +179,4 @@ class ThresholdLearner(CountedEstimator):
             yield StepRecord(1, 1, StepRelease(piece, None), books)
 
         parameters = (("direction", self.direction),)
-        return self._publish(records(), lattice, parameters, lambda _: spent)
+        return self._publish(records(), lattice, parameters, spent)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile, tile_square
-from learners.accounting import Neighbours
+from learners.accounting import Neighbours, PrivacySpent
 from learners.cover_estimator import PrivateSetCover, SelectionName
 from learners.envelope.concept_selection import ConceptSelection
 from learners.estimator import check_count
@@ -141,13 +141,19 @@ class TileEstimator(PrivateSetCover):
         if self.edges not in (1, 2):
             raise ValueError(f"a tile's piece has at most 1 or 2 edges, not {self.edges!r}")
         source = open_source(self.seed)
-        budget = plan_tiles(
-            self.epsilon, self.delta, self.neighbours, source.private, counted=self.tiles is None
-        )
+        budget = self._plan_tiles()
         tiles, parameters = self._divide(counts.n, budget, source)
         lattice = tile_lattice(tiles, self.measure)
         run = TileRun(counts, tiles, parameters, lattice, self.edges, budget, source, watch)
         return self._by_tiles(run)
+
+    def plan(self) -> PrivacySpent | None:
+        """What a run with these parameters will spend, by public numbers alone."""
+        return self._plan_tiles().spent if self.k is None else super().plan()
+
+    def _plan_tiles(self) -> TileBudget:
+        counted, private = self.tiles is None, self.seed is None
+        return plan_tiles(self.epsilon, self.delta, self.neighbours, private, counted)
 
     @abstractmethod
     def _by_tiles(self, run: TileRun) -> Iterator[StepRecord]:

@@ -34,6 +34,7 @@ from geometry.tiling import Tile, TileIndex
 from learners.accounting import (
     LEAST_DELTA,
     MOST_RATE,
+    Charge,
     Neighbours,
     PrivacySpent,
     after_arithmetic,
@@ -75,18 +76,16 @@ class TileBudget:
     neighbours: Neighbours
     private: bool
 
-    def spent(self, tiles: int) -> PrivacySpent:
-        """The privacy statement of a run over so many tiles."""
-        inner = inner_budget(self.epsilon, LEAST_DELTA, self.neighbours)[0]
+    @property
+    def spent(self) -> PrivacySpent:
+        """The privacy statement of a run, however many tiles it has."""
+        count = (Charge("noisy number of examples", self.epsilon_noise),) if self.scale else ()
         return PrivacySpent(
             epsilon=self.epsilon,
             delta=LEAST_DELTA,
             neighbours=self.neighbours,
-            epsilon_noise=self.epsilon_noise,
-            epsilon_selection=inner - self.epsilon_noise,
-            eta=self.eta,
-            steps=tiles,
-            account="parallel",
+            account="basic",
+            charges=(*count, Charge("selections", self.eta)),
             private=self.private,
         )
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from learners.accounting import (
     ARITHMETIC,
     Account,
+    Charge,
     PrivacySpent,
     after_arithmetic,
     check_budget,
@@ -27,7 +29,7 @@ from learners.accounting import (
     zcdp_delta,
     zcdp_epsilon,
 )
-from learners.codec import privacy_from_dict
+from learners.codec import privacy_from_dict, privacy_to_dict
 from learners.scores import Role, set_cover_score
 
 BUDGETS = [(0.1, 1e-9), (0.5, 0.05), (1.0, 1e-6), (3.0, 1e-12), (8.0, 1e-3)]
@@ -238,14 +240,22 @@ def test_noise_below_its_resolution_is_refused() -> None:
 
 
 def test_a_privacy_statement_survives_its_dictionary() -> None:
-    spent = PrivacySpent(1.0, 1e-6, "add-remove", 0.2, 0.8, 0.1, 4, "zcdp", True)
-    assert privacy_from_dict(asdict(spent)) == spent
+    charges = (Charge("noisy counts", 0.05, 4), Charge("selections", 0.1, 4))
+    spent = PrivacySpent(1.0, 1e-6, "add-remove", "zcdp", charges, True)
+    written = privacy_to_dict(spent)
+    assert privacy_from_dict(written) == spent
+    assert privacy_from_dict(json.loads(json.dumps(written))) == spent
+    one = written["charges"][0]
     wrong: dict[str, Any] = {
-        "neighbours": ["x"], "epsilon": "1", "delta": math.nan, "eta": -1, "steps": 0.5,
-        "private": 1, "account": None,
+        "neighbours": ["x"], "epsilon": "1", "delta": math.nan, "private": 1,
+        "account": None, "charges": 3,
     }  # fmt: skip
-    altered = [{**asdict(spent), name: value} for name, value in wrong.items()]
-    for broken in ({**asdict(spent), "\0\n": 5}, {"epsilon": 1.0}, [1, 2], *altered):
+    altered = [{**written, name: value} for name, value in wrong.items()]
+    odd = [{"each": -1}, {"each": "1"}, {"times": 0.5}, {"times": 0}, {"times": True}]
+    odd += [{"name": "\0"}, {"surplus": 1}]
+    altered += [{**written, "charges": [{**one, **change}]} for change in odd]
+    altered += [{**written, "charges": [3]}]
+    for broken in ({**written, "\0\n": 5}, {"epsilon": 1.0}, [1, 2], *altered):
         with pytest.raises(ValueError, match="not a privacy statement") as told:
             privacy_from_dict(broken)
         assert str(told.value).isprintable()

@@ -33,7 +33,6 @@ from learners.threshold_learner import (
     ThresholdLearner,
     threshold_halfplane,
     threshold_mistakes,
-    threshold_spent,
 )
 
 
@@ -63,7 +62,7 @@ class ToyLearner:
         self._delta = delta
 
     def fit(self, X: Any, y: Any) -> None:
-        spent = PrivacySpent(1.0, self._delta, "add-remove", 1.0, 0.0, 0.0, 1, "basic", True)
+        spent = PrivacySpent(1.0, self._delta, "add-remove", "basic", (), True)
         self.release_ = Toy(self._draw(len(y)), spent)
 
 
@@ -217,7 +216,7 @@ class BestSoFar(ThresholdLearner):
             lattice = HalfplaneLattice(self.grid)
             mistakes = threshold_mistakes(counted(X, y, self.grid), "right")
             piece = (threshold_halfplane(lattice, "right", int(np.argmin(mistakes))),)
-            spent = threshold_spent(self.epsilon, self.neighbours, True)
+            spent = self.plan()
             name = type(self).__name__
             self.release_ = CoverRelease(name, lattice, (), spent, "conjunction", (piece,), ())
             return self
@@ -250,11 +249,10 @@ class Doubled(ThresholdLearner):
     """Draws at twice the epsilon that its release states."""
 
     def fit(self, X: Any, y: Any, **_: Any) -> Doubled:
-        stated, self.epsilon = self.epsilon, 2 * self.epsilon
+        stated = self.plan()
+        self.epsilon *= 2
         super().fit(X, y)
-        self.release_ = replace(
-            self.release_, privacy=threshold_spent(stated, self.neighbours, True)
-        )
+        self.release_ = replace(self.release_, privacy=stated)
         return self
 
 

@@ -28,6 +28,7 @@ from geodp_app.reports import report
 from geometry.geojson import read_geojson
 from geometry.grid import GridMap
 from geometry.halfplane import HalfplaneLattice
+from learners.cover_account import run_epsilon
 from learners.releases import CoverRelease, MosaicRelease
 from learners.selection import endless_draw
 from learners.set_cover import plan_budget
@@ -114,11 +115,13 @@ def test_the_report_states_the_guarantee_and_that_a_seed_voids_it(run, write, tm
 @pytest.mark.parametrize(("epsilon", "more"), [(1.0, True), (1000.0, False)])
 def test_the_report_says_why_the_parts_of_a_cover_sum_to_more_than_epsilon(epsilon, more):
     spent = plan_budget(epsilon, 1e-6, 6, 0.1, "add-remove", private=True).spent
-    assert (spent.epsilon_noise + spent.epsilon_selection > epsilon) == more
+    counts, selections = spent.charges
+    alone = run_epsilon(selections.each, 1e-6, 6)
+    assert (counts.alone + alone > epsilon) == more
     release = CoverRelease("", HalfplaneLattice(8), (), spent, "disjunction", (), ())
     told = report(release)["account"]
     assert f"together epsilon {epsilon:g}" in told
-    assert f"{spent.epsilon_noise:g} and the selections {spent.epsilon_selection:.4g}" in told
+    assert f"{counts.alone:g} and the selections {alone:.4g}" in told
     why = ", in sum more, but delta covers that both lose so much in one run"
     assert told.endswith(why) == more
 
@@ -272,11 +275,10 @@ def test_a_mosaic_in_the_file_decides_as_its_polygons_do(mosaic, run):
 def test_the_report_of_a_mosaic_says_what_was_spent_and_on_what(mosaic):
     report = json.loads((mosaic[0] / "r.json").read_text())
     assert report["statement"].startswith("(1, 1e-40)-differentially private")
-    assert report["account"].startswith(
-        "noisy count: epsilon 0.02; tiles: epsilon 0.98 in parallel, for an example lies in one "
-        "tile, eta = 0.98"
+    assert report["account"] == (
+        "noisy number of examples: epsilon 0.02; selections: epsilon 0.98, however many tiles "
+        "there are: an example lies in one"
     )
-    assert report["account"].endswith(" in each of 25")
     assert "seed" not in report["release"]["parameters"]
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
+from learners.accounting import Charge
 from learners.boolean import conjunction
 from learners.boolean.conjunction import ConjunctionLearner, DisjunctionLearner
 from learners.boolean.conjunction_budget import cover_budget
@@ -377,7 +378,8 @@ def test_what_the_private_consistency_learner_states(neighbours: Any) -> None:
     model = PrivateConsistentConjunctionLearner(epsilon=0.5, neighbours=neighbours)
     spent = model.fit([[0, 1]], [1]).privacy_
     assert (spent.epsilon, spent.delta, spent.private) == (0.5, 0.0, True)
-    assert spent.eta == (0.5 if neighbours == "add-remove" else 0.25)
+    each = 0.5 if neighbours == "add-remove" else 0.25
+    assert spent.charges == (Charge("selections", each),)
     for bad in ({"epsilon": 0.0}, {"neighbours": "friends"}):
         with pytest.raises(ValueError, match=r"positive|add-remove"):
             PrivateConsistentConjunctionLearner(**bad).fit([[0, 1]], [1])

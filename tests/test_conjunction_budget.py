@@ -25,10 +25,10 @@ def test_each_account_grants_what_it_says(steps: int, neighbours: Any) -> None:
     for account in ("basic", "zcdp", "set-cover"):
         found = plan(account)
         assert found.eta == pytest.approx(rates[account], rel=1e-7)
-        assert (found.spent.eta, found.spent.account) == (found.eta, account)
+        counts, selections = found.spent.charges
+        assert (selections.each, found.spent.account) == (found.eta, account)
         assert found.eta <= best.eta
-        both = found.spent.epsilon_noise + found.spent.epsilon_selection
-        assert both == pytest.approx(inner[0], rel=1e-15)
+        assert counts.alone == pytest.approx(NOISE_SHARE * inner[0], rel=1e-15)
         assert (found.scale, found.margin) == (best.scale, best.margin)
     naive = plan("naive")
     advanced = advanced_rate((1 - NOISE_SHARE) * inner[0], inner[1], steps)

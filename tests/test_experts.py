@@ -113,7 +113,9 @@ def test_every_transcript_of_small_games_is_within_the_budget(
     plan = plan_experts(experts, rounds, epsilon, 1e-6, neighbours)
     # few rounds: basic composition, no delta
     assert (plan.spent.account, plan.spent.delta) == ("basic", 0.0)
-    assert plan.spent.eta * (rounds - 1) <= epsilon
+    spread = 2 if neighbours == "replace-one" else 1
+    assert plan.spent.charges[0].alone * spread <= epsilon
+    assert plan.spent.charges[0].times == rounds - 1
     assert true_delta(plan.rate, epsilon, rounds, experts, neighbours) <= 1e-15
     assert true_delta(2.5 * plan.rate, epsilon, rounds, experts, neighbours) > 1e-3
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from learners.accounting import Charge
 from learners.codec import release_to_dict
 from learners.finite import private_erm
 from learners.finite.finite_class import (
@@ -100,7 +101,7 @@ def law_rate(epsilon: float, neighbours: str) -> float:
     choice = choose_least(
         np.zeros(4, dtype=np.int64), 1, epsilon, SeededRandom(0), neighbours  # type: ignore[arg-type]
     )  # fmt: skip
-    return choice.spent.eta
+    return choice.spent.charges[0].each
 
 
 def distance(one: list[float], two: list[float]) -> float:
@@ -119,7 +120,7 @@ def test_draws_follow_the_law_with_the_stated_rate(neighbours: str) -> None:
         counts[model.release_.index] += 1
     rate = {"add-remove": 1.5, "replace-one": 0.75}[neighbours]
     assert model.privacy_ is not None
-    assert model.privacy_.eta == rate
+    assert model.privacy_.charges == (Charge("selections", rate),)
     expected = runs * np.array(law(sample, rate))
     assert ((counts - expected) ** 2 / expected).sum() < 3 + 5 * math.sqrt(6)
 
@@ -141,7 +142,8 @@ def test_laplace_adds_noise_of_the_classs_size_to_every_sum(
             assert choice.noisy_sums == (7, 3, 9, 3)
             assert choice.index == 1
             assert asked.pop() == (Fraction(bound * factor * 4 * 2), 4)
-            assert (choice.spent.epsilon, choice.spent.epsilon_noise) == (0.5, 0.5 / factor)
+            assert choice.spent.epsilon == 0.5
+            assert choice.spent.charges == (Charge("noisy sums of losses", 0.5 / factor / 4, 4),)
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
@@ -201,7 +203,8 @@ def test_erm_weighs_whole_losses() -> None:
         model = PrivateERM(losses=lambda X, y: table[X], bound=3, epsilon=2.0, seed=seed)
         counts[model.fit(X, y).release_.index] += 1
     assert model.privacy_ is not None
-    assert model.privacy_.eta == pytest.approx(2 / 3)
+    # per example, whose loss is 3 at most
+    assert model.privacy_.charges[0].each == pytest.approx(2)
     weights = np.exp(-2 / 3 * sums)
     expected = runs * weights / weights.sum()
     assert ((counts - expected) ** 2 / expected).sum() < 2 + 5 * 2

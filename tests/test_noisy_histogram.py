@@ -62,10 +62,12 @@ def test_the_shares_never_exceed_epsilon(epsilon: float, counted: bool) -> None:
     assert count + 1 / plan.cell_scale <= Fraction(epsilon)
     assert float(count + 1 / plan.cell_scale) == pytest.approx(epsilon, rel=1e-4)
     assert float(count) == pytest.approx(COUNT_SHARE * epsilon * counted, rel=1e-4)
-    spent = plan.spent(12)
-    assert (spent.epsilon, spent.delta, spent.account) == (epsilon, 0.0, "parallel")
-    assert (spent.epsilon_noise, spent.epsilon_selection, spent.eta) == (epsilon, 0.0, 0.0)
-    assert (spent.steps, spent.neighbours, spent.private) == (12, "add-remove", True)
+    spent = plan.spent
+    assert (spent.epsilon, spent.delta, spent.account) == (epsilon, 0.0, "basic")
+    names = ["noisy number of examples"] * counted + ["noisy cells"]
+    assert [charge.name for charge in spent.charges] == names
+    assert sum(charge.alone for charge in spent.charges) == pytest.approx(epsilon, rel=1e-4)
+    assert (spent.steps, spent.neighbours, spent.private) == (1, "add-remove", True)
 
 
 def test_no_rounding_lets_the_shares_exceed_epsilon() -> None:
@@ -81,8 +83,8 @@ def test_replacement_runs_on_half_and_states_the_whole() -> None:
     plan = plan_histogram(1.0, 1e-6, "replace-one", False, True)
     half = plan_histogram(0.5, 1e-6, "add-remove", False, True)
     assert (plan.count_scale, plan.cell_scale) == (half.count_scale, half.cell_scale)
-    spent = plan.spent(3)
-    assert (spent.epsilon, spent.epsilon_noise, spent.neighbours) == (1.0, 0.5, "replace-one")
+    assert (plan.spent.epsilon, plan.spent.neighbours) == (1.0, "replace-one")
+    assert plan.spent.charges == half.spent.charges
 
 
 def test_the_number_of_cells_is_a_public_function_of_the_noisy_count() -> None:

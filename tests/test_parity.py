@@ -286,7 +286,7 @@ def test_what_is_published() -> None:
     assert (spent.epsilon, spent.delta, spent.account, spent.private) == (
         2.0,
         0.0,
-        "parallel",
+        "basic",
         False,
     )
     assert PrivateParityLearner(seed=123456, epsilon=2.0).fit(X, y).release_ == model.release_

@@ -65,10 +65,10 @@ def test_the_shares_and_the_constants_of_the_tree(epsilon: float) -> None:
     assert float(budget.tree_scale) == pytest.approx(7 / 3 / budget.epsilon_tree, rel=1e-6)
     assert math.exp(-budget.decay / budget.tree_scale) <= 1 / FAN_OUT
     assert budget.decay < budget.tree_scale * math.log(FAN_OUT) * (1 + 1e-7) + 1
-    spent = budget.spent(9)
-    assert (spent.epsilon, spent.delta, spent.account) == (epsilon, 0.0, "parallel")
-    assert spent.epsilon_noise + spent.epsilon_selection == pytest.approx(epsilon, rel=1e-15)
-    assert spent.eta == float(1 / budget.tree_scale)
+    spent = budget.spent
+    assert (spent.epsilon, spent.delta, spent.account) == (epsilon, 0.0, "basic")
+    assert [charge.name for charge in spent.charges] == ["noisy splits", "noisy cells"]
+    assert sum(charge.alone for charge in spent.charges) == pytest.approx(epsilon, rel=1e-15)
 
 
 def test_no_rounding_lets_the_shares_exceed_epsilon() -> None:
@@ -84,7 +84,7 @@ def test_replacement_runs_on_half_and_states_the_whole() -> None:
     whole, half = plan_quadtree(1.0, 1e-6, "replace-one", False), plan(0.5)
     for name in ("tree_scale", "decay", "leaf_scale", "epsilon_tree", "epsilon_leaves"):
         assert getattr(whole, name) == getattr(half, name)
-    assert (whole.spent(1).epsilon, whole.spent(1).neighbours) == (1.0, "replace-one")
+    assert (whole.spent.epsilon, whole.spent.neighbours) == (1.0, "replace-one")
 
 
 # -- the law of a tree ---------------------------------------------------------------------
@@ -379,7 +379,7 @@ def test_records_keep_the_curators_books() -> None:
     assert [r.step for r in records] == list(range(1, len(records) + 1))
     assert len(records) > 4
     assert model.privacy_ is not None
-    assert {r.steps for r in records} == {len(records)} == {model.privacy_.steps}
+    assert {r.steps for r in records} == {len(records)} == {len(model.release_.tiles)}
     for record, predicted in zip(records, model.staged_predict(points), strict=True):
         assert record.diagnostics.empirical_error == pytest.approx(np.mean(predicted != labels))
         held = record.release.tile.holds(points)  # type: ignore[union-attr]

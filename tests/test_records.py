@@ -13,7 +13,7 @@ import shapely
 from numpy.typing import NDArray
 
 from geometry.halfplane import Halfplane, HalfplaneLattice, Measure, Sheet
-from learners.accounting import PrivacySpent
+from learners.accounting import Charge, PrivacySpent
 from learners.codec import release_from_dict, release_to_dict
 from learners.convex_polygon import ConvexPolygonLearner
 from learners.records import Piece, StepDiagnostics, inside_piece, predict_pieces
@@ -21,7 +21,10 @@ from learners.releases import CoverRelease, MosaicRelease, Release
 from learners.scores import Role
 
 D = 12
-SPENT = PrivacySpent(1.0, 1e-6, "replace-one", 0.1, 0.4, 0.07, 4, "zcdp", True)
+SPENT = PrivacySpent(
+    1.0, 1e-6, "replace-one", "zcdp",
+    (Charge("noisy counts", 0.025, 4), Charge("selections", 0.07, 4)), True,
+)  # fmt: skip
 ROLES: tuple[Role, ...] = ("disjunction", "conjunction")
 
 
@@ -196,8 +199,7 @@ def test_a_release_publishes_these_members_and_no_others() -> None:
         "parameters", "privacy",
     }  # fmt: skip
     assert set(data["privacy"]) == {
-        "epsilon", "delta", "neighbours", "epsilon_noise", "epsilon_selection", "eta", "steps",
-        "account", "private",
+        "epsilon", "delta", "neighbours", "account", "charges", "private",
     }  # fmt: skip
     # the type itself has room for nothing else: a new field must be thought about here
     assert {f.name for f in fields(Release)} == {"learner", "lattice", "parameters", "privacy"}

@@ -19,6 +19,10 @@ _UNDECLARED = {"self", "grid", "base", "points", "unanswered", "constants", "wor
 _UNDECLARED |= {"concepts", "loss_weight", "max_boxes", "args", "kwargs"}
 
 
+#: Learners of bodies in the plane and in space, whose runs are streams of steps.
+IN_STEPS = [learner for learner in LEARNERS if learner.piece not in ("literal", "concept")]
+
+
 def constructor(learner: Learner) -> dict[str, inspect.Parameter]:
     return dict(inspect.signature(learner.load().__init__).parameters)
 
@@ -146,3 +150,28 @@ def test_the_registry_loads_no_learner() -> None:
     code = "import sys, learners, learners.catalogue; print('numba' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout == "False\n"
+
+
+@pytest.mark.parametrize("learner", IN_STEPS, ids=lambda learner: learner.id)
+def test_what_a_run_will_spend_is_known_before_it_and_is_what_it_spends(learner: Learner) -> None:
+    tiny = {"k": 1, "chunks": 3, "queries": 5, "levels": 2, "reach": 1}
+    fields = [p.name for p in learner.parameters]
+    given = {name: value for name, value in tiny.items() if name in fields}
+    space = learner.piece in ("halfspace", "simplex")
+    points = [[1, 1, 1], [2, 2, 0]] if space else [[1, 1], [3, 0]]
+    for neighbours in ("add-remove", "replace-one"):
+        if learner.private:
+            given |= {"epsilon": 2.0, "neighbours": neighbours}
+        model = learner.build(grid=4, **given)
+        planned = model.plan()
+        assert model.fit(points * 3, [0, 1] * 3).release_.privacy == planned
+        assert (planned is not None) == learner.private
+        if planned is None:
+            continue
+        assert (planned.epsilon, planned.neighbours, planned.private) == (2.0, neighbours, True)
+        inner = 2.0 if neighbours == "add-remove" or planned.account == "stability" else 1.0
+        whole = sum(charge.alone for charge in planned.charges)
+        assert planned.charges
+        # by the sum they are epsilon, but for what rounding is charged
+        if planned.account == "basic":
+            assert 0.999 * inner < whole <= inner * (1 + 1e-12)

@@ -81,7 +81,7 @@ class PlayedProcess:
                 self.reply(Prepared() if good else Failed(0, "no loops"))
             case Start():
                 self.run, self.made = (request.run if good else 0), 0
-                self.reply(Started(request.run) if good else Failed(request.run, "refused"))
+                self.reply(Started(request.run, None) if good else Failed(request.run, "refused"))
             case Next():
                 self._step(request, quick, good)
             case Shade():

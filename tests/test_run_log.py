@@ -20,6 +20,7 @@ from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.shading import shade
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.accounting import spent_after
+from learners.polygon_union import PolygonUnionLearner
 from learners.records import StepDiagnostics, StepRecord, StepRelease, predict_pieces
 from learners.releases import CoverRelease, MosaicRelease, Release
 
@@ -41,6 +42,7 @@ def finished(learner: str, n: int = N) -> tuple[RunLog, Release]:
     settings = RunSettings(learner, 2.0, k=3, n_steps=3, seed=2, tiles=3)  # type: ignore[arg-type]
     model = make_learner(settings.learner, GRID, settings.parameters())
     log = RunLog(sample.points, sample.labels != 0, GRID, settings, examples(500, seed=7))
+    log.plan = model.plan()
     for record in model.steps(sample.points, sample.labels):
         log.add(record)
     log.finish(model.release_)
@@ -105,7 +107,7 @@ def test_a_log_of_tiles_is_that_of_the_learners_books() -> None:
         assert figures.test_error == pytest.approx(np.mean(guessed != test.labels))
         taken += np.count_nonzero(here & predicted & own), np.count_nonzero(here & predicted & ~own)
         assert (figures.positives_decided, figures.negatives_decided) == tuple(taken)
-        assert (figures.threshold, figures.account) == (None, "parallel")
+        assert (figures.threshold, figures.account) == (None, "basic")
         points, labels = log.tile_examples(step)
         assert (points == tile.to_own_frame(sample.points[here])).all()
         assert (labels == own[here]).all()
@@ -146,10 +148,14 @@ def test_how_many_tiles_there_will_be_is_known_when_it_was_asked_for() -> None:
         settings = RunSettings("tiles", tiles=tiles)
         log = RunLog(empty.points, empty.labels != 0, GRID, settings)
         assert log.planned == planned
+        assert log.privacy is None  # until the learner says what it will spend
+        log.plan = PolygonUnionLearner(grid=GRID, tiles=tiles).plan()
         assert log.privacy is not None
-        assert (log.privacy.delta, log.privacy.account) == (1e-40, "parallel")
+        assert (log.privacy.delta, log.privacy.account) == (1e-40, "basic")
         # without a count to pay for, all of epsilon is for the pieces
-        assert log.privacy.eta == pytest.approx(0.98 if tiles is None else 1.0)
+        selections = log.privacy.charge("selections")
+        assert selections is not None
+        assert selections.each == pytest.approx(0.98 if tiles is None else 1.0)
         assert log.tile_steps == log.tiling == ()
 
 
@@ -163,7 +169,7 @@ def test_epsilon_so_far_ends_at_the_runs_own(learner: str) -> None:
     assert costs == [spent_after(release.privacy, step)[0] for step in steps]
     assert costs[-1] == 2.0
     assert (costs[0] == 2.0) == (learner == "tiles")
-    assert log.figures(2).eta == release.privacy.eta
+    assert log.figures(2).eta == release.privacy.charges[-1].each
 
 
 def test_a_greedy_log_has_no_privacy_figures() -> None:
@@ -180,6 +186,7 @@ def test_privacy_is_known_before_the_release() -> None:
     empty = examples(0, seed=1)
     log = RunLog(empty.points, empty.labels != 0, GRID, settings)
     assert log.planned == 6
+    log.plan = make_learner("union", GRID, settings.parameters()).plan()
     assert log.privacy is not None
     assert (log.privacy.steps, log.privacy.epsilon, log.privacy.private) == (6, 1.0, True)
 
@@ -236,7 +243,7 @@ def test_shading_scores_the_chosen_halfplane_as_the_record_does(learner: str) ->
             question = log.question(record.step, edge)
             assert len(question.others) == len(record.release.piece) - 1
             assert chosen not in question.others
-            assert question.rate == release.privacy.eta / 3
+            assert question.rate == release.privacy.charges[-1].each / 3
             known = record.diagnostics
             assert len(question.points) == known.positives_alive + known.negatives_alive
             unit = 1 << chosen.lattice.bits
@@ -258,7 +265,7 @@ def test_shading_scores_a_tiles_halfplane_as_the_record_does() -> None:
             asked += 1
             question = log.question(record.step, edge)
             assert question.lattice == release.lattice
-            assert question.rate == release.privacy.eta
+            assert question.rate == release.privacy.charges[-1].each
             unit = 1 << chosen.lattice.bits
             point = shapely.Point(chosen.u / unit, chosen.v / unit)
             sheet = next(s for s in shade(question) if s.sheet == chosen.sheet)

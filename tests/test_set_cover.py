@@ -46,17 +46,18 @@ def budget(epsilon: float = 1.0, delta: float = 1e-6, steps: int = 6, beta: floa
 def test_counts_and_selections_cost_epsilon_together(epsilon: float, steps: int) -> None:
     plan = budget(epsilon, 1e-6, steps)
     spent = plan.spent
-    assert spent.epsilon_noise == NOISE_SHARE * epsilon
+    counts, selections = spent.charges
+    assert (counts.name, selections.name) == ("noisy counts", "selections")
+    assert counts.times == selections.times == steps
+    assert counts.alone == pytest.approx(NOISE_SHARE * epsilon, rel=1e-15)
     # each noisy count costs 1 / scale, together at most what is stated
-    assert steps / plan.scale <= Fraction(spent.epsilon_noise)
+    assert steps / plan.scale <= Fraction(NOISE_SHARE * epsilon)
     left, left_delta = after_arithmetic(epsilon, 1e-6, steps)
-    noise = spent.epsilon_noise / steps
-    assert plan.eta == run_rate(left, left_delta, steps, noise)
+    assert plan.eta == run_rate(left, left_delta, steps, counts.each)
     assert spent.account == "optimal"
     # what the selections cost alone is less than all, and more than their part of a sum
-    assert run_epsilon(plan.eta, 1e-6, steps) == pytest.approx(spent.epsilon_selection)
-    assert (1 - NOISE_SHARE) * epsilon < spent.epsilon_selection < epsilon
-    assert (spent.eta, spent.steps) == (plan.eta, plan.steps) == (plan.eta, steps)
+    assert (1 - NOISE_SHARE) * epsilon < run_epsilon(plan.eta, 1e-6, steps) < epsilon
+    assert (selections.each, spent.steps) == (plan.eta, plan.steps) == (plan.eta, steps)
     assert (spent.epsilon, spent.delta, spent.neighbours) == (epsilon, 1e-6, "add-remove")
 
 
@@ -64,8 +65,7 @@ def test_replacement_runs_on_half_and_states_the_whole() -> None:
     plan = plan_budget(1.0, 1e-6, 6, 0.1, "replace-one", private=False)
     inner = budget(*halve_for_replacement(1.0, 1e-6))
     assert (plan.eta, plan.scale, plan.margin) == (inner.eta, inner.scale, inner.margin)
-    assert plan.spent.epsilon_noise == NOISE_SHARE / 2
-    assert plan.spent.epsilon_selection == inner.spent.epsilon_selection
+    assert plan.spent.charges == inner.spent.charges
     assert (plan.spent.epsilon, plan.spent.delta) == (1.0, 1e-6)
     assert not plan.spent.private
 

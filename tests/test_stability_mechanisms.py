@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from dataclasses import asdict
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from learners.accounting import spent_after
-from learners.codec import privacy_from_dict
+from learners.codec import privacy_from_dict, privacy_to_dict
 from learners.randomness import SeededRandom
 from learners.stability.composition import (
     advanced_epsilon,
@@ -372,10 +371,10 @@ def test_budgets_refuse_what_states_no_guarantee(wrong: dict[str, object]) -> No
 
 
 def test_all_is_spent_before_the_first_step() -> None:
-    spent = stability_spent(1.0, 1e-6, "replace-one", 5, True)
+    spent = stability_spent(1.0, 1e-6, "replace-one", True, epsilon0=0.2, halts=5)
     assert spent_after(spent, 1) == (1.0, "stability")
     assert spent_after(spent, 0)[0] == 0
-    assert privacy_from_dict(asdict(spent)) == spent
+    assert privacy_from_dict(privacy_to_dict(spent)) == spent
 
 
 # -- algorithm 2 ---------------------------------------------------------------------------------
@@ -430,8 +429,8 @@ def test_noisy_votes_have_bounded_range_and_all_queries_pay() -> None:
             ratio = np.log(law(votes) / law(np.array(other)))
             worst = max(worst, ratio.max() - ratio.min())
     # the range is what the account was asked for
-    assert worst <= budget.spent.eta + 1e-12
-    assert worst == pytest.approx(budget.spent.eta, rel=1e-6)
+    assert worst <= budget.spent.charges[0].each + 1e-12
+    assert worst == pytest.approx(budget.spent.charges[0].each, rel=1e-6)
     assert budget.spent.account == "zcdp"
     advanced = plan_noisy_votes(1.0, 1e-6, queries=100, account="advanced")
     assert advanced.rate < budget.rate

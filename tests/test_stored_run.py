@@ -18,12 +18,15 @@ from geodp_app.document.work import RunSettings
 from geodp_app.runs.stored_run import StoredRun
 from geometry.halfplane import MAX_D, HalfplaneLattice, Sheet
 from geometry.tiling import tile_square
-from learners.accounting import PrivacySpent
+from learners.accounting import Charge, PrivacySpent
 from learners.records import StepDiagnostics, StepRecord, StepRelease, TileStep
 from learners.releases import CoverRelease, MosaicRelease
 
 LATTICE = HalfplaneLattice(100, "chord")
-SPENT = PrivacySpent(1.0, 1e-6, "add-remove", 0.1, 0.9 - 1e-16, math.pi / 7, 2, "zcdp", True)
+SPENT = PrivacySpent(
+    1.0, 1e-6, "add-remove", "zcdp",
+    (Charge("noisy counts", 0.9 - 1e-16, 2), Charge("selections", math.pi / 7, 2)), True,
+)  # fmt: skip
 
 
 def diagnostics(**fields) -> StepDiagnostics:

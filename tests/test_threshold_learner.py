@@ -14,7 +14,7 @@ from counted import counted
 from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice
-from learners.accounting import spent_after
+from learners.accounting import Charge, spent_after
 from learners.codec import release_from_dict, release_to_dict
 from learners.releases import CoverRelease
 from learners.selection import Cancelled, SelectionProgress
@@ -139,7 +139,8 @@ def test_a_run_finds_the_side_and_publishes_one_halfplane(direction: Direction) 
     assert release.parameters == (("direction", None),)
     spent = model.privacy_
     assert spent is not None
-    assert (spent.epsilon, spent.delta, spent.eta, spent.steps) == (1.0, 0.0, 1.0, 1)
+    assert (spent.epsilon, spent.delta, spent.steps) == (1.0, 0.0, 1)
+    assert spent.charges == (Charge("selections", 1.0),)
     assert spent_after(spent, 1) == (1.0, "basic")
     assert not spent.private
     assert len(list(model.staged_predict(points))) == 1
@@ -164,7 +165,8 @@ def test_replacement_halves_the_rate() -> None:
     model = ThresholdLearner(grid=4, neighbours="replace-one", epsilon=2.0).fit([[1, 2]], [1])
     spent = model.privacy_
     assert spent is not None
-    assert (spent.epsilon, spent.eta, spent.neighbours) == (2.0, 1.0, "replace-one")
+    assert (spent.epsilon, spent.neighbours) == (2.0, "replace-one")
+    assert spent.charges == (Charge("selections", 1.0),)
     assert spent.private
 
 

@@ -56,10 +56,13 @@ def test_count_and_one_tile_spend_no_more_than_epsilon(
     spent = float(count) + budget.eta + 2 * ARITHMETIC
     assert 0.999 * inner < spent <= inner * (1 + 1e-15)
     assert (budget.scale is None) == (not counted)
-    statement = budget.spent(9)
-    assert (statement.epsilon, statement.account, statement.steps) == (epsilon, "parallel", 9)
-    assert statement.epsilon_noise + statement.epsilon_selection == pytest.approx(inner)
-    assert statement.eta == budget.eta
+    statement = budget.spent
+    assert (statement.epsilon, statement.account, statement.steps) == (epsilon, "basic", 1)
+    names = ["noisy number of examples"] * counted + ["selections"]
+    assert [charge.name for charge in statement.charges] == names
+    assert statement.charges[-1].each == budget.eta
+    charged = sum(charge.alone for charge in statement.charges) + 2 * ARITHMETIC
+    assert 0.999 * inner < charged <= inner * (1 + 1e-15)
 
 
 def test_delta_pays_for_neglected_events_only() -> None:
@@ -74,7 +77,7 @@ def test_the_largest_epsilon_states_what_any_other_does(neighbours: Any) -> None
     for counted in (True, False):
         budget = plan_tiles(1e300, 1e-6, neighbours, True, counted)
         assert budget.eta == MOST_RATE
-        statement = budget.spent(9)
+        statement = budget.spent
         assert (statement.epsilon, statement.delta) == (1e300, LEAST_DELTA)
 
 
@@ -83,17 +86,17 @@ def test_no_rate_is_above_the_greatest_that_is_used() -> None:
     for counted in (True, False):
         budget = plan_tiles(1000.0, 1e-6, "add-remove", private=True, counted=counted)
         assert budget.eta == MOST_RATE
-        assert budget.spent(4).eta == MOST_RATE
+        assert budget.spent.charges[-1].each == MOST_RATE
     assert plan_budget(1e6, 1e-6, 2, 0.1, "add-remove", private=True).eta == MOST_RATE
     rng = np.random.default_rng(1)
     points, labels = rng.integers(0, 65, (200, 2)), rng.integers(0, 2, 200)
     model = PolygonUnionLearner(grid=64, epsilon=1000.0, seed=1).fit(points, labels)
     assert model.privacy_ is not None
-    assert model.privacy_.eta == MOST_RATE
+    assert model.privacy_.charges[-1].each == MOST_RATE
 
 
 def test_one_tile_costs_as_much_as_all() -> None:
-    spent = plan_tiles(1.0, 1e-6, "add-remove", True, True).spent(36)
+    spent = plan_tiles(1.0, 1e-6, "add-remove", True, True).spent
     assert [spent_after(spent, j)[0] for j in (0, 1, 35, 36)] == [0.0, 1.0, 1.0, 1.0]
 
 

@@ -82,7 +82,7 @@ def test_the_command_learns_a_threshold_and_evaluates_it(
     assert run_geodp(*ask, "--quiet", "--report", tmp_path / "report.json") == 0
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["release"]["privacy"]["delta"] == 0.0
-    assert report["account"] == "one selection: epsilon 1, eta = 1"
+    assert report["account"] == "selections: epsilon 1"
     assert run_geodp("evaluate", learned, points, "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert told["decided_by"] == "halfplanes"

@@ -135,7 +135,7 @@ class LearnerServer:
     def _start(self, request: Start) -> None:
         self._run = None
         self._run = _Run(request.run, request.job, self._look)
-        self._send(Started(request.run))
+        self._send(Started(request.run, self._run.learner.plan()))
 
     def _next(self, request: Next) -> None:
         run = self._run

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from geodp_app.document.work import RunSettings
 from geometry.halfplane import Halfplane, HalfplaneLattice
+from learners.accounting import PrivacySpent
 from learners.records import Piece, StepDiagnostics, StepRecord
 from learners.releases import Release
 from learners.scores import Score
@@ -207,9 +208,10 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The job was accepted; steps may be asked for."""
+    """The job was accepted; steps may be asked for.  `plan` is what the run will spend."""
 
     run: int
+    plan: PrivacySpent | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from learners.accounting import AccountName, PrivacySpent, spent_after
 from learners.records import Piece, StepRecord, TileStep, halfplanes_of
 from learners.releases import MosaicRelease, Release
 from learners.scores import Role, Score, mistakes_score, set_cover_score
-from learners.set_cover import default_steps, plan_budget
+from learners.set_cover import default_steps
 from learners.stability.vote_view import VoteView
 
 #: Seed of test samples: beyond the seeds that a person may choose for the examples.
@@ -137,11 +137,12 @@ class RunLog:
         self.votes: VoteView | None = None
         self._examples = Decisions(points, labels, self.role)
         self._test = Decisions(test.points, test.labels, self.role) if test is not None else None
+        #: What the learner will spend; None until it says so, and when it is not private.
+        self.plan: PrivacySpent | None = None
         self._cursor = 0
         self._taken = [(0, 0)]
         self._regions: dict[int, BaseGeometry] = {}
         self._tiling: tuple[Tile, ...] = ()
-        self._budgets: dict[int, PrivacySpent | None] = {}
         self._figures: dict[int, StepFigures] = {}
         for record in records:
             self.add(record)
@@ -155,7 +156,13 @@ class RunLog:
         points = np.empty((0, 2), dtype=np.int64) if examples is None else examples.points
         labels = np.empty(0, dtype=np.bool_) if examples is None else examples.labels != 0
         test = test_sample(work)
-        return cls(points, labels, run.grid, run.settings, test, run.records, run.release)
+        log = cls(points, labels, run.grid, run.settings, test, run.records, run.release)
+        if run.release is None:
+            from geodp_app.runs.learner_process import make_learner
+
+            settings = run.settings
+            log.plan = make_learner(settings.learner, run.grid, settings.parameters()).plan()
+        return log
 
     def stored(self) -> StoredRun:
         """What a session keeps of it."""
@@ -214,9 +221,7 @@ class RunLog:
     @property
     def privacy(self) -> PrivacySpent | None:
         """What the whole run spends; None when the learner is not private."""
-        if self.release is not None:
-            return self.release.privacy
-        return self._budget(self.planned)
+        return self.plan if self.release is None else self.release.privacy
 
     # at the cursor
 
@@ -340,7 +345,8 @@ class RunLog:
     def _figure(self, record: StepRecord) -> StepFigures:
         step = record.step
         known = record.diagnostics
-        privacy = self._budget(record.steps)
+        privacy = self.privacy
+        selections = None if privacy is None else privacy.charge("selections")
         spent = None if privacy is None else spent_after(privacy, step)
         test = None if self._test is None else self._test.error_rates(step)
         return StepFigures(
@@ -364,7 +370,7 @@ class RunLog:
             seconds=known.seconds,
             trials=known.trials,
             boxes=known.boxes,
-            eta=None if privacy is None else privacy.eta,
+            eta=None if selections is None else selections.each,
             epsilon_so_far=None if spent is None else spent[0],
             account=None if spent is None else spent[1],
         )
@@ -402,13 +408,14 @@ class RunLog:
             score = self._cover_score(record.release.threshold, labels)
         # these are not drawn from the pieces that are shaded by weights of the examples
         other_law = self.settings.learner in ("threshold", "stability")
-        privacy = None if other_law else self._budget(record.steps)
+        privacy = None if other_law else self.privacy
+        selections = None if privacy is None else privacy.charge("selections")
         return ShadeQuestion(
             points=points,
             labels=labels,
             lattice=lattice,
             score=score,
-            rate=0.0 if privacy is None else privacy.eta / score.k,
+            rate=0.0 if selections is None else selections.each / score.k,
             others=piece[:edge] + piece[edge + 1 :],
             resolution=resolution,
         )
@@ -429,12 +436,6 @@ class RunLog:
             raise ValueError(f"step {step} is outside 1..{len(self._records)}")
         return self._records[step - 1]
 
-    def _budget(self, steps: int) -> PrivacySpent | None:
-        """The privacy statement of a run of that many steps: public numbers only."""
-        if steps not in self._budgets:
-            self._budgets[steps] = _plan(self.settings, steps)
-        return self._budgets[steps]
-
 
 def _role(settings: RunSettings) -> Role | None:
     """How pieces make the hypothesis; None for tiles."""
@@ -442,28 +443,6 @@ def _role(settings: RunSettings) -> Role | None:
         return None
     union = settings.curved or settings.learner.endswith("union") or settings.learner == "stability"
     return "disjunction" if union else "conjunction"
-
-
-def _plan(settings: RunSettings, steps: int) -> PrivacySpent | None:
-    s = settings
-    if s.learner.startswith("greedy"):
-        return None
-    if s.by_tiles:
-        # it brings compiled loops along, which only a run by tiles needs
-        from learners.tiles import plan_tiles
-
-        counted = s.tiles is None
-        return plan_tiles(s.epsilon, s.delta, s.neighbours, s.private, counted).spent(steps)
-    if s.learner == "stability":
-        from learners.stability.stability_learner import plan_default
-
-        budget = plan_default(s.epsilon, s.delta, s.neighbours, s.private)
-        return replace(budget.spent, steps=steps)
-    if s.learner == "threshold":
-        from learners.threshold_learner import threshold_spent
-
-        return threshold_spent(s.epsilon, s.neighbours, s.private)
-    return plan_budget(s.epsilon, s.delta, steps, s.beta, s.neighbours, s.private).spent
 
 
 def test_sample(work: Work, n: int = 20_000) -> Examples | None:  # noqa: PT028

@@ -20,6 +20,7 @@ from geodp_app.examples_csv import Examples
 from geodp_app.runs.protocol import Job, Progressed, Shaded, Stepped
 from geodp_app.runs.run_log import RunLog, test_sample
 from geodp_app.workers.run_controller import RunController
+from learners.accounting import PrivacySpent
 from learners.releases import Release
 
 #: Pauses between steps, in seconds, from slow to fast.
@@ -56,6 +57,7 @@ class WindowRuns(QObject):
         c.state_changed.connect(self._state_changed)
         c.preparing.connect(self._preparing)
         c.progressed.connect(self._progressed)
+        c.started.connect(self._started)
         c.stepped.connect(self._stepped)
         c.finished.connect(self._finished)
         c.stopped.connect(self._stopped)
@@ -187,6 +189,10 @@ class WindowRuns(QObject):
 
     def _preparing(self) -> None:
         self.told.emit("Preparing the learner: its loops are compiled once, about a minute.")
+
+    def _started(self, plan: PrivacySpent | None) -> None:
+        if self.log is not None:
+            self.log.plan = plan
 
     def _progressed(self, reply: Progressed) -> None:
         self.progressed.emit(reply)

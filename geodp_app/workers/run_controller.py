@@ -68,6 +68,8 @@ class RunController(QObject):
     state_changed = Signal(str)
     #: Loops are being compiled: about a minute, once.
     preparing = Signal()
+    #: PrivacySpent of the run to come, or None, once it is accepted.
+    started = Signal(object)
     #: Progressed, from inside a selection.
     progressed = Signal(object)
     #: Stepped, when a step is done.
@@ -336,6 +338,7 @@ class RunController(QObject):
         match reply:
             case Started():
                 self._job = None
+                self.started.emit(reply.plan)
             case Progressed():
                 self.progressed.emit(reply)
             case Stepped():

@@ -25,6 +25,7 @@ from typing import Literal, get_args
 
 from learners.accounting import (
     AccountName,
+    Charge,
     Neighbours,
     after_arithmetic,
     check_budget,
@@ -63,7 +64,8 @@ def cover_budget(
     if account == "optimal":
         return budget
     inner = inner_budget(epsilon, delta, neighbours)
-    left = after_arithmetic(inner[0] - budget.spent.epsilon_noise, inner[1], steps)
+    counts, _ = budget.spent.charges
+    left = after_arithmetic(inner[0] - counts.alone, inner[1], steps)
     granted = selection_account(*left, steps)
     rates: dict[AccountName, float] = dict(granted.alternatives)
     name: AccountName
@@ -75,8 +77,8 @@ def cover_budget(
         name, rate = account, rates[account]
     # the part that the account gives up for the rounding of its own lines
     eta = rate * (granted.eta / rates[granted.name])
-    share = inner[0] - budget.spent.epsilon_noise
-    spent = replace(budget.spent, eta=eta, account=name, epsilon_selection=share)
+    charges = (counts, Charge("selections", eta, steps))
+    spent = replace(budget.spent, account=name, charges=charges)
     return replace(budget, eta=eta, spent=spent)
 
 

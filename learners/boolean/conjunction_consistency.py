@@ -23,7 +23,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.accounting import Neighbours, PrivacySpent
+from learners.accounting import Charge, Neighbours, pure_spent
 from learners.boolean.conjunction_bounds import consistency_rate
 from learners.boolean.conjunction_estimator import BooleanLearner
 from learners.boolean.conjunction_records import LiteralRelease
@@ -128,17 +128,8 @@ class PrivateConsistentConjunctionLearner(BooleanLearner):
         dual = self.role == "disjunction"
         mistakes = mistakes_of_all(columns, ~labels if dual else labels)
         drawn = exponential_index(source, -mistakes, rate)
-        spent = PrivacySpent(
-            epsilon=self.epsilon,
-            delta=0.0,
-            neighbours=self.neighbours,
-            epsilon_noise=0.0,
-            epsilon_selection=float(rate),
-            eta=float(rate),
-            steps=1,
-            account="basic",
-            private=source.private,
-        )
+        selection = Charge("selections", float(rate))
+        spent = pure_spent(self.epsilon, self.neighbours, source.private, selection)
         released = [LiteralRelease(literal, None) for literal in literals_of(drawn, d, dual)]
         self._keep(released, d, (), spent)
         return self

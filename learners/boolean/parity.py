@@ -39,12 +39,12 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.accounting import Neighbours, PrivacySpent
+from learners.accounting import Charge, Neighbours, PrivacySpent, pure_spent
 from learners.boolean.gf2 import PackedBits, solve, word_count
 from learners.estimator import check_labels
 from learners.exponential_mechanism import exponential_index
 from learners.noise_arrays import below_array
-from learners.plain_estimator import PlainClassifier, pure_budget, pure_spent
+from learners.plain_estimator import PlainClassifier, pure_budget
 from learners.randomness import RandomSource, bernoulli, open_source, words
 
 Constants = Literal["tight", "source"]
@@ -154,9 +154,8 @@ def plan_parity(
     used = math.floor(share * (1 - test_share) * COIN / blocks) - 2
     if used < 1:
         raise ValueError(f"epsilon = {epsilon} is too small for {blocks} blocks")
-    spent = pure_spent(
-        epsilon, neighbours, private, selection=epsilon, steps=blocks, account="parallel"
-    )
+    # an equation reaches one block or the test; adding one costs no more than replacing one
+    spent = pure_spent(epsilon, neighbours, private, Charge("parities", epsilon))
     return ParityPlan(blocks, fail, used, math.floor(test_share * COIN), Fraction(inner), spent)
 
 

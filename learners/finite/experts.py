@@ -40,6 +40,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from learners.accounting import (
     AccountName,
+    Charge,
     Neighbours,
     PrivacySpent,
     check_budget,
@@ -143,7 +144,6 @@ class ExpertsPlan:
     regret : float
         Bound on the expected regret over all rounds.
     spent : PrivacySpent
-        Its `eta` is the bounded range of one draw.
     """
 
     rate: float
@@ -181,12 +181,9 @@ def plan_experts(
         epsilon=epsilon,
         delta=0.0 if name == "basic" else delta,
         neighbours=neighbours,
-        epsilon_noise=0.0,
-        epsilon_selection=epsilon,
-        eta=rate * spread,
-        # one release: no account of a part of the rounds is stated
-        steps=1,
         account=name,
+        # one round's losses are seen by all draws after it
+        charges=(Charge("selections", rate, draws),),
         private=private,
     )
     return ExpertsPlan(rate, regret_bound(experts, rounds, rate), spent)

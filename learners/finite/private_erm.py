@@ -28,11 +28,11 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.accounting import Neighbours, PrivacySpent, noise_scale
+from learners.accounting import Charge, Neighbours, PrivacySpent, noise_scale, pure_spent
 from learners.estimator import check_count
 from learners.exponential_mechanism import exponential_index, private_rate
 from learners.noise_arrays import discrete_laplace_array
-from learners.plain_estimator import PlainEstimator, pure_budget, pure_spent
+from learners.plain_estimator import PlainEstimator, pure_budget
 from learners.randomness import RandomSource, open_source
 
 Mechanism = Literal["exponential", "laplace"]
@@ -91,13 +91,15 @@ def choose_least(
     if mechanism == "exponential":
         rate = private_rate(inner, bound, one_way=True)
         index = exponential_index(source, -sums, rate)
-        # eta per unit of loss
-        spent = pure_spent(epsilon, neighbours, source.private, selection=inner, eta=float(rate))
+        # an example moves all sums by the bound at most, the same way
+        selection = Charge("selections", float(rate * bound))
+        spent = pure_spent(epsilon, neighbours, source.private, selection)
         return Choice(index, None, spent)
     if mechanism == "laplace":
         scale = bound * noise_scale(inner, len(sums))
+        sums_charge = Charge("noisy sums of losses", float(bound / scale), len(sums))
         noisy = sums + discrete_laplace_array(source, scale, len(sums))
-        spent = pure_spent(epsilon, neighbours, source.private, noise=inner)
+        spent = pure_spent(epsilon, neighbours, source.private, sums_charge)
         return Choice(int(np.argmin(noisy)), tuple(int(s) for s in noisy), spent)
     raise ValueError(f"unknown mechanism {mechanism!r}: use 'exponential' or 'laplace'")
 

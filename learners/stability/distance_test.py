@@ -53,7 +53,8 @@ class DistanceTest:
         check_budget(epsilon, delta)
         scale = noise_scale(epsilon, 1)
         margin = least_margin(lambda w: tail(scale, w), delta * (1 - 1e-9))
-        return cls(scale, margin, stability_spent(epsilon, delta, neighbours, 1, private))
+        spent = stability_spent(epsilon, delta, neighbours, private, epsilon0=epsilon, halts=1)
+        return cls(scale, margin, spent)
 
     def answer(self, value: int, distance: int, source: RandomSource) -> int | None:
         """The value, or None (⊥).

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from learners.accounting import (
+    Charge,
     Neighbours,
     PrivacySpent,
     check_budget,
@@ -100,11 +101,8 @@ def plan_noisy_votes(
         epsilon=epsilon,
         delta=delta,
         neighbours=neighbours,
-        epsilon_noise=0.0,
-        epsilon_selection=epsilon,
-        eta=spread,
-        steps=m,
         account=account,
+        charges=(Charge("noisy votes", spread, m),),
         private=private,
     )
     return NoisyVotesBudget(m, spread / 2, spent)

@@ -27,11 +27,20 @@ against 923 printed at T = 1, and 2694 against 9230 at T = 100.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Literal, get_args
 
-from learners.accounting import PrivacySpent, Relation, check_budget, inner_budget, noise_scale
+from learners.accounting import (
+    Charge,
+    PrivacySpent,
+    Relation,
+    check_budget,
+    inner_budget,
+    noise_scale,
+)
 from learners.estimator import check_count
 from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
@@ -82,9 +91,15 @@ class SparseVectorBudget:
 
 
 def stability_spent(
-    epsilon: float, delta: float, neighbours: Relation, halts: int, private: bool
+    epsilon: float,
+    delta: float,
+    neighbours: Relation,
+    private: bool,
+    *,
+    epsilon0: float,
+    halts: int,
 ) -> PrivacySpent:
-    """The privacy statement of a run: all of it is noise, and nothing is selected.
+    """The privacy statement of a run of so many halts that cost epsilon0 each.
 
     `neighbours` is a statement only: a run costs the same for any relation, since one record
     lies in one chunk (docs/privacy.md, lemma S1).
@@ -95,11 +110,8 @@ def stability_spent(
         epsilon=epsilon,
         delta=delta,
         neighbours=neighbours,
-        epsilon_noise=epsilon,
-        epsilon_selection=0.0,
-        eta=0.0,
-        steps=halts,
         account="stability",
+        charges=(Charge("unanswered queries", epsilon0, halts),),
         private=private,
     )
 
@@ -136,7 +148,7 @@ def plan_sparse_vector(
     m, most = check_count("queries", queries), check_count("halts", halts)
     if most > MOST_MECHANISMS:
         raise ValueError(f"halts must be at most {MOST_MECHANISMS}, got {most}")
-    spent = stability_spent(epsilon, delta, neighbours, most, private)
+    spent = partial(stability_spent, epsilon, delta, neighbours, private, halts=most)
     if constants not in get_args(Constants):
         raise ValueError(f"constants must be 'tight' or 'printed', got {constants!r}")
     if constants == "printed":
@@ -146,18 +158,23 @@ def plan_sparse_vector(
 
 
 def _tight(
-    epsilon: float, delta: float, m: int, halts: int, share: float, spent: PrivacySpent
+    epsilon: float,
+    delta: float,
+    m: int,
+    halts: int,
+    share: float,
+    spent: Callable[..., PrivacySpent],
 ) -> SparseVectorBudget:
     """The budget in which this share of delta pays for the composition."""
     epsilon0 = largest_epsilon0(epsilon, share * delta, halts)
     scale = noise_scale(epsilon0, 3)
     most = (1 - share) * delta / halts * (1 - _GIVEN_UP)
     margin = least_margin(lambda w: difference_tail(scale, scale, w), most)
-    return SparseVectorBudget(m, halts, scale, scale, margin, epsilon0, spent)
+    return SparseVectorBudget(m, halts, scale, scale, margin, epsilon0, spent(epsilon0=epsilon0))
 
 
 def _printed(
-    epsilon: float, delta: float, m: int, halts: int, spent: PrivacySpent
+    epsilon: float, delta: float, m: int, halts: int, spent: Callable[..., PrivacySpent]
 ) -> SparseVectorBudget:
     rate = epsilon / math.sqrt(32 * halts * math.log(2 / delta))
     scale = noise_scale(rate, 1)
@@ -168,7 +185,9 @@ def _printed(
             f"the printed constants do not give (epsilon, delta) = ({epsilon}, {delta}) with "
             f"{halts} halts: use constants='tight'"
         )
-    return SparseVectorBudget(m, halts, scale, 2 * scale, margin, 2 * rate, spent)
+    return SparseVectorBudget(
+        m, halts, scale, 2 * scale, margin, 2 * rate, spent(epsilon0=2 * rate)
+    )
 
 
 class SparseVector:

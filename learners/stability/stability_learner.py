@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -33,7 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
-from learners.accounting import Relation
+from learners.accounting import PrivacySpent, Relation
 from learners.estimator import Estimator, check_count
 from learners.greedy import GreedyUnionLearner
 from learners.randomness import RandomSource, below, open_source
@@ -68,21 +67,6 @@ _BASE_BOXES, _FINAL_BOXES = 256, 1 << 13
 def final_learner(k: int, grid: int) -> GreedyUnionLearner:
     """What learns from labelled public points; not private, and need not be."""
     return GreedyUnionLearner(k=k, grid=grid, loss_weight=1, max_boxes=_FINAL_BOXES)
-
-
-def plan_default(
-    epsilon: float, delta: float, neighbours: Relation, private: bool
-) -> SparseVectorBudget:
-    """The budget of a run with default queries, halts and constants."""
-    return plan_sparse_vector(
-        epsilon,
-        delta,
-        queries=DEFAULT_QUERIES,
-        halts=DEFAULT_HALTS,
-        constants="tight",
-        neighbours=neighbours,
-        private=private,
-    )
 
 
 class StabilityLearner(Estimator):
@@ -174,6 +158,13 @@ class StabilityLearner(Estimator):
         self.seed = seed
         self.workers = workers
 
+    def plan(self) -> PrivacySpent:
+        """What a run with these parameters will spend, by public numbers alone."""
+        return self._plan().spent
+
+    def _plan(self) -> SparseVectorBudget:
+        return plan_for(self, plan_sparse_vector, self.seed is None)
+
     def steps(
         self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
     ) -> Iterator[StepRecord]:
@@ -193,7 +184,7 @@ class StabilityLearner(Estimator):
         base = self._default_base(k) if self.base is None else self.base
         check_base(base)
         source = open_source(self.seed)
-        budget = plan_for(self, plan_sparse_vector, source.private)
+        budget = self._plan()
         chunks = default_chunks(budget, self.chunks)
         parameters = (
             ("k", k),
@@ -216,10 +207,7 @@ class StabilityLearner(Estimator):
             known = self._labelled(source)
             yield from self._cover(k, known, points, labels, watch)
 
-        def spent(steps: int) -> Any:
-            return replace(budget.spent, steps=steps)
-
-        return self._publish(records(), lattice, parameters, spent)
+        return self._publish(records(), lattice, parameters, budget.spent)
 
     def _point_choice(self) -> str:
         """Where the public points come from, as the release says it."""
