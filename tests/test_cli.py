@@ -366,7 +366,8 @@ def test_plan_and_learn_mean_the_same_learner(capsys):
     (kind,) = told["in_practice"]
     assert kind["shapes"] == "convex shapes of few edges"
     cover = plan(capsys, "--learner", "convex", "--k", 4, "--n", 10_000)
-    assert (cover["k"], cover["steps"]) == (4, 8)
+    assert cover["k"] == 4
+    assert cover["alpha"] is None  # nothing is proved for so few
     assert cover["in_practice"][0]["shapes"] == "convex polygons of 4 edges"
 
 
