@@ -20,9 +20,6 @@ DEFAULT_GRID = 1024
 #: Learners of pieces that are no polygons.
 CURVED = ("discs", "ellipses")
 
-#: Of a convex polygon.
-DEFAULT_EDGES = 4
-
 DEFAULT_BETA = 0.1
 
 #: Most pieces and steps of a run at the command line.  100,000 steps take ten minutes and more, and
@@ -246,6 +243,11 @@ def settle_learner(options: argparse.Namespace, *, of_covers: Sequence[str]) -> 
     if not by_tiles and options.beta is None:
         options.beta = DEFAULT_BETA
     return by_tiles
+
+
+def needs_delta(learner: str, k: int | None) -> bool:
+    """Whether a learner spends delta: neither a run by tiles nor a threshold does."""
+    return learner in (*CURVED, "stability") or (k is not None and learner != "threshold")
 
 
 def add_privacy(parser: Parser, *, labels: bool = False) -> None:

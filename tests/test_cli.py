@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -334,19 +335,82 @@ def test_plan_names_the_command_that_its_guarantee_is_for(capsys):
     assert "guarantee void" in capsys.readouterr().out
 
 
+def plan(capsys, *argv: object) -> Any:
+    """The plan as JSON."""
+    assert main(["plan", *map(str, argv), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
 def test_a_plan_without_k_tells_what_runs_by_tiles_reached(capsys):
-    assert main(["plan", "--n", "100000"]) == 0
+    assert main(["plan", "--n", "9000"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("100,000 examples: expect an error of about 0.0009 on new points.")
+    assert out.startswith("In practice, with 9,000 examples at epsilon = 1 and right labels, ")
+    assert "for shapes of few edges" in out
+    assert "for outlines with many bends, such as coasts" in out
     assert "not proved" in out
-    for neighbours, examples in (("add-remove", 9_000), ("replace-one", 18_000)):
-        argv = ["plan", "--alpha", ".02", "--epsilon", ".5", "--neighbours", neighbours, "--json"]
-        assert main(argv) == 0
-        plan = json.loads(capsys.readouterr().out)
-        assert (plan["k"], plan["examples"], plan["proved"]) == (None, examples, False)
-        assert main([*argv, "--n", str(examples)]) == 0
-        assert json.loads(capsys.readouterr().out)["expected_error"] == pytest.approx(0.02)
+    told = plan(capsys, "--n", 9_000)
+    assert (told["k"], told["examples"], told["proved"]) == (None, 9_000, False)
+    drawn, outlines = (kind["error"] for kind in told["in_practice"])
+    # what runs reached: star and three; Croatia and Italy
+    assert drawn[0] < 0.008 < 0.012 < drawn[1]
+    assert outlines[0] < 0.02 < 0.036 < outlines[1]
+    half = plan(capsys, "--n", 9_000, "--epsilon", 2, "--neighbours", "replace-one")
+    assert half["in_practice"] == told["in_practice"]
     assert "--beta means nothing to a run by tiles" in fails(capsys, "plan", "--beta", ".1")
+
+
+def test_a_plan_for_an_error_tells_examples_and_back(capsys):
+    assert main(["plan", "--alpha", ".01"]) == 0
+    out = capsys.readouterr().out
+    assert "an error of 1\u00a0% takes about " in out
+    assert "examples for shapes of few edges" in out
+    told = plan(capsys, "--alpha", 0.01)
+    for place, kind in enumerate(told["in_practice"]):
+        for end, n in enumerate(kind["examples"]):
+            back = plan(capsys, "--n", n)["in_practice"][place]["error"]
+            assert back[end] == pytest.approx(0.01, rel=1e-3)
+
+
+def test_a_plan_calls_the_hopeless_hopeless(capsys):
+    assert main(["plan", "--n", "30"]) == 0
+    assert capsys.readouterr().out.startswith("Hopeless: with 30 examples at epsilon = 1 the noise")
+    for kind in plan(capsys, "--n", 30)["in_practice"]:
+        assert (kind["error"], kind["hopeless"]) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--epsilon", "12"], "epsilon was measured from 0.1 to 10, not at 12"),
+        (["--n", "100000000"], "n was measured from 30 to "),
+        (["--measure", "paper"], "chord measure"),
+        (["--grid", "64"], "grids from d = 256"),
+    ],
+)
+def test_a_plan_promises_nothing_that_was_not_measured(capsys, options, reason):
+    assert reason in fails(capsys, "plan", *options)
+
+
+def test_plan_and_learn_mean_the_same_learner(capsys):
+    """A convex polygon goes by tiles unless --k is given."""
+    told = plan(capsys, "--learner", "convex", "--n", 10_000)
+    assert (told["learner"], told["k"], told["proved"]) == ("convex", None, False)
+    (kind,) = told["in_practice"]
+    assert kind["shapes"] == "convex shapes of few edges"
+    cover = plan(capsys, "--learner", "convex", "--k", 4, "--n", 10_000)
+    assert cover["k"] == 4
+    assert cover["alpha"] is None  # nothing is proved for so few
+    assert cover["in_practice"][0]["shapes"] == "convex polygons of 4 edges"
+
+
+def test_a_plan_of_a_cover_says_what_was_measured_too(capsys):
+    assert main(["plan", "--k", "1", "--n", "10000"]) == 0
+    assert "for a triangle." in capsys.readouterr().out
+    assert main(["plan", "--k", "9", "--n", "10000"]) == 0
+    out = capsys.readouterr().out
+    assert "No estimate is made" in out
+    assert "k = 1 triangle" in out
+    assert plan(capsys, "--k", 9, "--n", 10_000)["in_practice"] == []
 
 
 # -- options that learn and plan share ---------------------------------------------------------

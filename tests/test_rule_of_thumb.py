@@ -1,8 +1,9 @@
-"""The rule of thumb stays near what runs reach, and moves the right way."""
+"""What is said of runs in practice: read off the measured table, held by other runs, no further."""
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -10,67 +11,200 @@ import pytest
 from assets import example_path
 from geodp_app.sampling import draw_examples, open_generator, place_target
 from geometry.geojson import read_geojson
-from geometry.halfplane import HalfplaneLattice
-from learners import PolygonUnionLearner
-from learners.theory.planner import Setting
+from learners import ConvexPolygonLearner, PolygonUnionLearner
+from learners.theory.practice_table import EPSILONS, RANGES
 from learners.theory.rule_of_thumb import (
-    examples_by_tiles,
+    ErrorRange,
+    Kind,
+    NotMeasuredError,
+    Settings,
+    examples_for,
     expected_error,
-    expected_error_by_tiles,
+    kinds_of,
 )
 
-LATTICE = HalfplaneLattice(1024)
+TILES = Settings("union", 1.0)
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
-def setting(k: int, epsilon: float = 1.0) -> Setting:
-    return Setting(k=k, beta=0.1, epsilon=epsilon, delta=1e-6, lattice=LATTICE)
+# -- runs: the seeds have no part in the table
 
 
-@pytest.mark.parametrize(("name", "k"), [("tri", 1), ("star", 5)])
-def test_within_a_factor_of_three_of_runs(name: str, k: int) -> None:
-    shape, frame = place_target(read_geojson(example_path(name)), 1024)
-    fresh = draw_examples(shape, 50_000, frame, rng=open_generator(9))
-    errors = []
-    for seed in range(3):
-        sample = draw_examples(shape, 10_000, frame, rng=open_generator(seed))
-        model = PolygonUnionLearner(k=k, seed=seed).fit(sample.points, sample.labels)
-        errors.append(float(np.mean(model.predict(fresh.points) != fresh.labels)))
-    expected = expected_error(setting(k), 10_000, float(fresh.labels.mean()))
-    assert abs(math.log(float(np.median(errors)) / expected)) < math.log(3)
-
-
-@pytest.mark.parametrize(("name", "n"), [("tri", 10_000), ("star", 10_000), ("star", 40_000)])
-def test_by_tiles_within_a_factor_of_three_of_runs(name: str, n: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "n", "epsilon"),
+    [
+        ("star", 9_000, 1.0),
+        ("tri", 9_000, 10.0),
+        ("three", 20_000, 0.3),
+        ("switzerland", 9_000, 1.0),
+        ("croatia", 9_000, 1.0),
+        ("flood", 9_000, 10.0),
+        ("italy", 20_000, 1.0),
+    ],
+)
+def test_runs_by_tiles_lie_in_the_range(name: str, n: int, epsilon: float) -> None:
+    """Three of four at least: one in ten lies elsewhere (docs/accuracy.md)."""
     shape, frame = place_target(read_geojson(example_path(name)), 1024)
     fresh = draw_examples(shape, 100_000, frame, rng=open_generator(9))
-    errors = []
-    for seed in range(5):
+    kind: Kind = "few-edges" if name in ("star", "tri", "three") else "outlines"
+    expected = expected_error(kind, Settings("union", epsilon), n)
+    assert expected is not None
+    inside = 0
+    for seed in range(50, 54):
         sample = draw_examples(shape, n, frame, rng=open_generator(seed))
+        model = PolygonUnionLearner(epsilon=epsilon, seed=seed).fit(sample.points, sample.labels)
+        error = float(np.mean(model.predict(fresh.points) != fresh.labels))
+        inside += expected.least <= error <= expected.largest
+    assert inside >= 3
+
+
+@pytest.mark.parametrize(("k", "learner"), [(1, PolygonUnionLearner), (3, ConvexPolygonLearner)])
+def test_covers_too_lie_in_the_range(
+    k: int, learner: type[PolygonUnionLearner | ConvexPolygonLearner]
+) -> None:
+    shape, frame = place_target(read_geojson(example_path("tri")), 1024)
+    fresh = draw_examples(shape, 100_000, frame, rng=open_generator(9))
+    name = "union" if learner is PolygonUnionLearner else "convex"
+    settings = Settings(name, 1.0, k=k)
+    (kind,) = kinds_of(settings)
+    expected = expected_error(kind, settings, 10_000)
+    assert expected is not None
+    inside = 0
+    for seed in range(50, 54):
+        sample = draw_examples(shape, 10_000, frame, rng=open_generator(seed))
+        model = learner(k=k, seed=seed).fit(sample.points, sample.labels)
+        error = float(np.mean(model.predict(fresh.points) != fresh.labels))
+        inside += expected.least <= error <= expected.largest
+    assert inside >= 3
+
+
+def test_where_it_is_hopeless_runs_do_learn_nothing() -> None:
+    shape, frame = place_target(read_geojson(example_path("star")), 1024)
+    fresh = draw_examples(shape, 100_000, frame, rng=open_generator(9))
+    chance = min(fresh.labels.mean(), 1 - fresh.labels.mean())
+    assert expected_error("few-edges", TILES, 30) is None
+    lost = 0
+    for seed in range(50, 60):
+        sample = draw_examples(shape, 30, frame, rng=open_generator(seed))
         model = PolygonUnionLearner(seed=seed).fit(sample.points, sample.labels)
-        errors.append(float(np.mean(model.predict(fresh.points) != fresh.labels)))
-    expected = expected_error_by_tiles(1.0, "add-remove", n)
-    print(name, n, np.median(errors), expected)
-    assert abs(math.log(float(np.median(errors)) / expected)) < math.log(3)
+        lost += float(np.mean(model.predict(fresh.points) != fresh.labels)) >= 0.9 * chance
+    assert lost >= 7
 
 
-def test_by_tiles_error_and_examples_belong_together() -> None:
-    for neighbours in ("add-remove", "replace-one"):
-        for error in (0.3, 0.01, 1e-5):
-            n = examples_by_tiles(0.7, neighbours, error)
-            assert expected_error_by_tiles(0.7, neighbours, n) <= error
-            assert expected_error_by_tiles(0.7, neighbours, n - 1) > error
-    assert expected_error_by_tiles(1.0, "add-remove", 1) == 0.5
+# -- the table
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_more_examples_and_more_epsilon_are_never_worse(kind: Kind) -> None:
+    ranges = RANGES[kind]
+    assert len(ranges.sizes) >= 4
+    assert list(ranges.sizes) == sorted(ranges.sizes)
+    for table in (ranges.least, ranges.largest):
+        values = np.array(table)
+        assert values.shape == (len(EPSILONS), len(ranges.sizes))
+        assert (np.diff(values, axis=0) <= 0).all()
+        assert (np.diff(values, axis=1) <= 0).all()
+    assert (np.array(ranges.least) <= np.array(ranges.largest)).all()
+    assert list(ranges.hopeless) == sorted(ranges.hopeless, reverse=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_at_what_was_measured_the_range_is_the_tables(kind: Kind) -> None:
+    ranges = RANGES[kind]
+    for row, epsilon in enumerate(EPSILONS):
+        for column, n in enumerate(ranges.sizes):
+            found = expected_error(kind, replace(TILES, epsilon=epsilon), n)
+            if n <= ranges.hopeless[row]:
+                assert found is None
+            else:
+                assert found is not None
+                assert found.least == pytest.approx(ranges.least[row][column] / 100)
+                assert found.largest == pytest.approx(ranges.largest[row][column] / 100)
+
+
+def range_of(kind: Kind, n: int) -> ErrorRange:
+    """At epsilon = 1, where it is not hopeless."""
+    found = expected_error(kind, TILES, n)
+    assert found is not None
+    return found
+
+
+def test_between_it_lies_between() -> None:
+    left, middle, right = (range_of("outlines", n) for n in (3_000, 5_000, 10_000))
+    assert left.least > middle.least > right.least
+    assert left.largest > middle.largest > right.largest
+
+
+@pytest.mark.parametrize("kind", ["few-edges", "outlines"])
+@pytest.mark.parametrize("error", [0.1, 0.05, 0.02])
+def test_error_and_examples_belong_together(kind: Kind, error: float) -> None:
+    needed = examples_for(kind, TILES, error)
+    assert needed.least is not None
+    assert needed.most is not None
+    assert range_of(kind, needed.least).least <= error < range_of(kind, needed.least - 1).least
+    assert range_of(kind, needed.most).largest <= error < range_of(kind, needed.most - 1).largest
+
+
+def test_an_error_that_was_never_reached_has_no_number() -> None:
+    needed = examples_for("outlines", replace(TILES, epsilon=0.1), 1e-5)
+    assert (needed.least, needed.most) == (None, None)
+
+
+def test_replacing_one_is_as_half_of_epsilon() -> None:
+    replaced = Settings("union", 2.0, neighbours="replace-one")
+    assert expected_error("outlines", replaced, 9_000) == expected_error("outlines", TILES, 9_000)
+    with pytest.raises(NotMeasuredError, match=r"from 0\.2 to 20, not at 0\.1"):
+        expected_error("outlines", replace(replaced, epsilon=0.1), 9_000)
+
+
+# -- nothing is said beyond
+
+
+@pytest.mark.parametrize(
+    ("n", "epsilon", "reason"),
+    [
+        (10**8, 1.0, r"n was measured from 30 to [\d,]+, not at 100,000,000"),
+        (29, 10.0, "n was measured from 30 to"),
+        (9_000, 10.1, r"epsilon was measured from 0\.1 to 10, not at 10\.1"),
+        (9_000, 0.09, r"epsilon was measured from 0\.1 to 10, not at 0\.09"),
+    ],
+)
+def test_beyond_what_was_measured_nothing_is_said(n: int, epsilon: float, reason: str) -> None:
+    with pytest.raises(NotMeasuredError, match=reason):
+        expected_error("few-edges", Settings("union", epsilon), n)
+
+
+def test_less_than_a_hopeless_sample_is_hopeless_too() -> None:
+    assert expected_error("few-edges", TILES, 1) is None
+    assert expected_error("few-edges", replace(TILES, epsilon=0.01), 100) is None
+
+
+def test_settings_have_their_kinds() -> None:
+    assert kinds_of(TILES) == ("few-edges", "outlines")
+    assert kinds_of(Settings("convex", 1.0)) == ("convex",)
+    assert kinds_of(replace(TILES, delta=1e-9)) == ("few-edges", "outlines")
+    assert kinds_of(replace(TILES, k=1)) == ("one-triangle",)
+    assert kinds_of(Settings("convex", 1.0, k=4)) == ("halfplanes",)
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        (replace(TILES, k=2), "k = 1 triangle"),
+        (Settings("convex", 1.0, k=9), "k = 3 to 8 edges"),
+        (replace(TILES, k=1, delta=1e-9), "delta = 1e-06"),
+        (replace(TILES, k=1, n_steps=7), "default steps"),
+        (replace(TILES, measure="paper"), "chord measure"),
+        (replace(TILES, grid=64), "d = 256"),
+    ],
+)
+def test_other_settings_were_not_measured(settings: Settings, reason: str) -> None:
+    with pytest.raises(NotMeasuredError, match=reason):
+        kinds_of(settings)
+
+
+def test_a_budget_that_states_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="epsilon"):
-        expected_error_by_tiles(0.0, "add-remove", 10)
-
-
-def test_more_examples_and_more_epsilon_never_hurt() -> None:
-    by_n = [expected_error(setting(4), n, 0.3) for n in (1_000, 10_000, 100_000, 1_000_000)]
-    assert by_n == sorted(by_n, reverse=True)
-    by_epsilon = [expected_error(setting(4, e), 50_000, 0.3) for e in (0.1, 0.5, 1.0, 4.0)]
-    assert by_epsilon == sorted(by_epsilon, reverse=True)
-
-
-def test_no_worse_than_learning_nothing() -> None:
-    assert expected_error(setting(9), 100, 0.2) == 0.2
-    assert expected_error(setting(9), 100, 0.9) == 0.5
+        expected_error("few-edges", replace(TILES, epsilon=0.0), 10)
+    with pytest.raises(ValueError, match="epsilon"):
+        kinds_of(replace(TILES, epsilon=-1.0))

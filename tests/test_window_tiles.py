@@ -105,9 +105,31 @@ def test_the_number_of_tiles_is_typed_and_undone(window: MainWindow) -> None:
 
 
 def test_what_to_expect_of_tiles_is_said_beside_them(window: MainWindow) -> None:
-    # 90 mistakes of 4,000
-    assert "about 2.2% for shapes of few edges" in window.settings._practice.text()
+    practice = window.settings._practice.text()
+    assert practice.startswith("In practice, with 4,000 examples at ε = 1 and right labels")
+    assert "for shapes of few edges" in practice
+    assert "for outlines with many bends, such as coasts" in practice
     assert "privacy holds in any case" in window.settings._promise.text()
+
+
+def test_a_silly_epsilon_is_warned_about_below_its_field(window: MainWindow) -> None:
+    panel = window.settings
+    assert not panel._warning.isVisible()
+    panel.epsilon.setFocus()
+    panel.epsilon.selectAll()
+    QTest.keyClicks(panel.epsilon, "50")
+    QTest.keyClick(panel.epsilon, Qt.Key.Key_Return)
+    assert window.document.work.run.epsilon == 50
+    panel.ensureWidgetVisible(panel._warning)
+    assert panel._warning.isVisible()
+    assert panel._warning.text().startswith("Warning: ε = 50 protects hardly anybody")
+    assert panel._practice.text().startswith("No estimate is made: ε was measured from 0.1 to 10")
+    # delta is compared with the number of examples: the curator's view alone shows that
+    action(window, "release_view")
+    assert not panel._warning.isVisible()
+    action(window, "release_view")
+    action(window, "undo")
+    assert not panel._warning.isVisible()
 
 
 # -- the plane ---------------------------------------------------------------------------------

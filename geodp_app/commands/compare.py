@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from geodp_app import arguments
+from geodp_app.budget_warning import warn_of_budget
 from geodp_app.comparison import (
     KINDS,
     Contender,
@@ -112,6 +113,11 @@ def run(options: argparse.Namespace) -> None:
     if options.output:
         check_folder(options.output)
     examples, test = _read(options)
+    spenders = [contender.kind for contender in contenders if contender.kind.private]
+    if spenders:
+        # those that are told k need delta, the others none
+        used = any(kind.counts is not None for kind in spenders)
+        warn_of_budget(options.epsilon, options.delta, used=used, quiet=options.quiet)
 
     from geodp_app.commands.learn import warn_of_one_class
     from geodp_app.compiling import telling_of_compiling

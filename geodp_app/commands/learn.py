@@ -151,6 +151,7 @@ def run(options: argparse.Namespace) -> None:
         inputs,
     )
     sample = _read(options)
+    _warn_of_budget(options)
 
     # the learners compile their loops: not worth waiting for on a mistyped option
     from geodp_app.learned_file import place_note, write_learned
@@ -158,6 +159,7 @@ def run(options: argparse.Namespace) -> None:
     from geodp_app.running import run_learner
 
     release, records = run_learner(options.learner, sample, parameters, quiet=options.quiet)
+    _warn_of_budget(options, release)
     if options.id is not None:
         release = replace(release, parameters=(*release.parameters, ("unit", options.id)))
     if options.records:
@@ -177,6 +179,15 @@ def run(options: argparse.Namespace) -> None:
         told.append(f"{options.records}: private, do not publish")
     if not options.quiet:
         print("\n".join(told), file=sys.stderr)
+
+
+def _warn_of_budget(options: argparse.Namespace, release: Release | None = None) -> None:
+    """Of epsilon and delta; with a release, of what it tells about the number of examples."""
+    from geodp_app.budget_warning import warn_of_budget
+
+    given = {name: getattr(options, name) for name in ("epsilon", "delta", "quiet")}
+    used = arguments.needs_delta(options.learner, options.k)
+    warn_of_budget(**given, used=used, release=release)
 
 
 def _check_source(options: argparse.Namespace) -> None:

@@ -13,15 +13,16 @@ from geodp_app.errors import InputError
 if TYPE_CHECKING:
     from geometry.lift import ConicKind
     from learners.theory.planner import Plan
+    from learners.theory.rule_of_thumb import Settings
     from learners.theory.theorems import Theorem
 
 _DESCRIPTION = """Say how many examples suffice for error alpha, or with --n what n guarantees.
 
-With --k, and for convex polygons, the guarantee is a worst case, after Kaplan, Mansour,
-Matias, Stemmer (2019): it assumes independent examples without label noise, and k pieces
-that err on none of them; it then fails with probability at most beta.  Runs usually need
-far fewer examples.  A union without --k is learned by tiles: nothing is proved of its
-error, and what runs reached is told instead.
+Learners are those of `geodp learn`.  With --k the guarantee is a worst case, after Kaplan,
+Mansour, Matias, Stemmer (2019): it assumes independent examples without label noise, and k
+pieces that err on none of them; it then fails with probability at most beta.  Runs usually
+need far fewer examples.  Without --k a union or a convex polygon is learned by tiles: nothing
+is proved of its error, and what nine runs of ten reached is told instead.
 n must be a public number: do not take it from the private data.
 
 With --theorem NAME any other theorem of the sources is asked; --theorems lists them."""
@@ -65,6 +66,7 @@ def run(options: argparse.Namespace) -> None:
     if options.theorems:
         _list_theorems(options.json)
         return
+    _warn_of_budget(options)
     if options.learner == "threshold" and options.theorem is None:
         from learners.threshold_learner import threshold_class_size
 
@@ -76,14 +78,13 @@ def run(options: argparse.Namespace) -> None:
     if options.theorem is not None:
         _ask_theorem(options)
         return
-    if options.k is None and options.learner == "convex":
-        # nothing is proved of a run by tiles
-        options.k = arguments.DEFAULT_EDGES
     if arguments.settle_learner(options, of_covers=("beta",)):
         _run_by_tiles(options)
         return
+    from geodp_app.practice import practice_document
     from geometry.halfplane import HalfplaneLattice
     from learners.theory.planner import Setting, error_guaranteed, examples_needed
+    from learners.theory.rule_of_thumb import NotMeasuredError
 
     try:
         setting = Setting(
@@ -102,9 +103,25 @@ def run(options: argparse.Namespace) -> None:
     except ValueError as error:
         raise InputError(str(error)) from None
     if options.json:
-        print(json.dumps(plan.to_dict()))
-    else:
-        print(describe(plan, options.alpha))
+        try:
+            found = practice_document(_settings(options), examples=options.n, error=options.alpha)
+        except NotMeasuredError:
+            found = []
+        print(json.dumps({**plan.to_dict(), "in_practice": found}))
+        return
+    try:
+        told = _practice(options)
+    except NotMeasuredError as error:
+        told = f"No estimate is made of what such runs reach in practice: {error}."
+    print(f"{describe(plan, options.alpha)}\n\n{told}")
+
+
+def _warn_of_budget(options: argparse.Namespace) -> None:
+    """Of epsilon and delta; n is public here."""
+    from geodp_app.budget_warning import warn_of_budget
+
+    used = options.theorem is not None or arguments.needs_delta(options.learner, options.k)
+    warn_of_budget(options.epsilon, options.delta, used=used, n=options.n)
 
 
 def _plan_curved(options: argparse.Namespace) -> None:
@@ -209,28 +226,45 @@ def _answer(
 
 def _run_by_tiles(options: argparse.Namespace) -> None:
     """Print what runs by tiles reached."""
-    from learners.theory.rule_of_thumb import examples_by_tiles, expected_error_by_tiles
+    from geodp_app.practice import practice_document
 
-    epsilon, neighbours = options.epsilon, options.neighbours
-    if options.n is None:
-        error, examples = options.alpha, examples_by_tiles(epsilon, neighbours, options.alpha)
-        verdict = f"About {examples:,} examples suffice for error {error:g} on new points."
-    else:
-        error, examples = expected_error_by_tiles(epsilon, neighbours, options.n), options.n
-        verdict = f"{examples:,} examples: expect an error of about {error:.2g} on new points."
-    if options.json:
-        plan = {
-            "learner": options.learner, "k": None, "epsilon": epsilon, "neighbours": neighbours,
-            "examples": examples, "expected_error": error, "proved": False,
-        }  # fmt: skip
-        print(json.dumps(plan))
-        return
+    try:
+        if options.json:
+            asked = ("learner", "k", "epsilon", "neighbours", "grid")
+            plan = {name: getattr(options, name) for name in asked} | {"proved": False}
+            plan |= {"alpha": options.alpha} if options.n is None else {"examples": options.n}
+            found = practice_document(_settings(options), examples=options.n, error=options.alpha)
+            print(json.dumps({**plan, "in_practice": found}))
+            return
+        told = _practice(options)
+    except ValueError as error:
+        raise InputError(
+            f"no plan can be made: {error}; with --k the proved bound of a cover is planned"
+        ) from None
     print(
-        f"{verdict}\n\n"
-        "Measured, not proved: by tiles, about 90 / epsilon examples come out wrong whatever n, "
-        "for shapes\nof few edges and labels without noise.  Privacy holds for any shape.\n"
-        "With --k the cover by triangles is planned, of which a worst case is proved."
+        f"{told}\n\n"
+        "Measured, not proved: what nine runs of ten by tiles reached, on the shapes that were\n"
+        "tried (docs/accuracy.md).  Privacy holds for any shape.\n"
+        "With --k a cover is planned, of which a worst case is proved."
     )
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    """Of the runs that an estimate is about."""
+    from learners.theory.rule_of_thumb import Settings
+
+    names = ("learner", "epsilon", "delta", "neighbours", "measure", "grid", "k")
+    given = {name: getattr(options, name) for name in names}
+    return Settings(**given) if options.beta is None else Settings(**given, beta=options.beta)
+
+
+def _practice(options: argparse.Namespace) -> str:
+    """What to expect of runs, in a sentence."""
+    from geodp_app.practice import error_sentence, examples_sentence
+
+    if options.n is None:
+        return examples_sentence(_settings(options), options.alpha)
+    return error_sentence(_settings(options), options.n)
 
 
 def describe(plan: Plan, wanted: float) -> str:

@@ -134,6 +134,8 @@ class SettingsPanel(QScrollArea):
         """What these settings promise, and what to expect."""
         self._promise.setText(verdict.promise)
         self._practice.setText(verdict.practice)
+        self._warning.setText(verdict.warning)
+        self._warning.setVisible(bool(verdict.warning))
 
     # groups
 
@@ -230,6 +232,8 @@ class SettingsPanel(QScrollArea):
         group, form = _group("What to expect")
         self._practice = _paragraph("practice")
         self._promise = _paragraph("promise")
+        self._warning = _paragraph("warning")
+        form.addRow(self._warning)
         form.addRow(self._practice)
         form.addRow(self._promise)
         return group

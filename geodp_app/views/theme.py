@@ -126,6 +126,7 @@ QToolTip {
 #pane { border: 1px solid @rule; border-radius: 6px; }
 #paneTitle { font-weight: 600; }
 #note { color: @soft_ink; }
+#warning { color: @warning; }
 #privateMark {
     color: @warning; background: @private_tint; border: 1px solid @private_edge;
     border-radius: 8px; padding: 1px 8px 1px 7px; font-size: 8.5pt;

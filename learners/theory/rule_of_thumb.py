@@ -1,92 +1,205 @@
-"""What a run is likely to reach in practice: an estimate, not a bound.
+"""What a run is likely to reach in practice: what was measured, not a bound.
 
-The planner's guarantee holds for every shape and sample and is far from what runs do.  Here the
-terms of its proof are kept at their typical size, for k pieces that fit the shape:
+The planner's guarantee holds for every shape and sample and is far from what runs do; by tiles
+nothing is proved of the error at all.  So runs were measured (benchmarks/practice.py), and here is
+what they reached: for a kind of runs, n and epsilon, the range in which nine of ten errors lay.
+Between what was measured its ends are interpolated, log error over log n and log epsilon; beyond,
+nothing is said.
 
-saturation   a piece is good enough when it gains b/k examples, so (1 - 1/k)^m of the examples to
-             gain may be left after m steps;
-counts       thresholds lie about Delta below the true counts, and as many examples may be left;
-selection    a smooth law over D numbers loses about D/eta examples a step (the mean of a
-             Gamma(D) variable): D = 2 for a halfplane, 6 for a triangle; what is lost on the side
-             of the gain is mended by later steps, so half of it counts.
+Measured with all labels right, on a grid of d = 1024, delta = 1e-6 and the learners' defaults,
+neighbours add or remove one example.  Replacing one runs at epsilon / 2, and is read there.
 
-A run by tiles errs on a number of examples that hardly depends on n: about 0.7 % at n = 10^4,
-0.09 % at 10^5 and 0.01 % at 10^6, epsilon = 1, shapes of 3 to 14 edges.  More examples make more
-tiles, each of which costs a few nats, and pieces that fit better.
+Too few examples are hopeless: two of three runs that were measured with so many, or with more and
+a larger epsilon, were about as wrong as one label for all points.
 
-tests/test_rule_of_thumb.py holds both against runs: within a factor of three on the shapes that
-k pieces fit.
+tests/test_rule_of_thumb.py holds the ranges against runs of other seeds and shapes.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
+from geometry.halfplane import Measure
 from learners.accounting import LEAST_DELTA, Neighbours, check_budget, inner_budget
-from learners.set_cover import default_steps, plan_budget
-from learners.theory.planner import Setting
+from learners.theory.practice_table import EPSILONS, RANGES
 
-#: Mistakes of a run by tiles, times epsilon.
-_BY_TILES = 90
+#: Kinds of runs: by tiles on shapes of few edges, and on outlines with many bends; convex polygons
+#: by tiles; a cover by one triangle; a convex polygon as a cover by k halfplanes.  Covers by more
+#: triangles are not here: some of their runs do not end within an hour (docs/accuracy.md).
+Kind = Literal["few-edges", "outlines", "convex", "one-triangle", "halfplanes"]
 
-_NUMBERS = {"union": 6, "convex": 2}
+#: Grids that were tried; on coarser ones runs can be much better.
+LEAST_GRID = 256
+
+#: Edges of covers by halfplanes that were measured.
+_HALFPLANES = range(3, 9)
+
+#: Of covers; runs by tiles know neither.
+_DELTA, _BETA = 1e-6, 0.1
 
 
-def expected_error(
-    setting: Setting, examples: int, gain_share: float, steps: int | None = None
-) -> float:
-    """Error on new points that a run is likely to reach, 0..1/2.
+class NotMeasuredError(ValueError):
+    """No runs with such settings were measured; says which were."""
 
-    Parameters
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Public settings of a run that is to be estimated, named as the learners name them.
+
+    Attributes
     ----------
-    setting : Setting
-        Of a run with the learner's defaults.
-    examples : int
-        n.
-    gain_share : float
-        Share of the examples to gain, 0..1: positives for a union, negatives for a convex
-        polygon.
-    steps : int, optional
-        m; the learner's default if None.
-
-    Raises
-    ------
-    ValueError
-        If the budget is too small to run at all.
+    learner : {"union", "convex"}
+    epsilon, delta, neighbours, measure, grid :
+        As the learner's.
+    k, n_steps, beta :
+        Of a cover; k is None for a run by tiles.
     """
-    m = default_steps(setting.k) if steps is None else steps
-    budget = plan_budget(
-        setting.epsilon, setting.delta, m, setting.beta, setting.neighbours, private=True
-    )
-    left = gain_share * (1 - 1 / setting.k) ** m
-    noise = budget.margin / examples
-    selection = m * _NUMBERS[setting.learner] / budget.eta / examples / 2
-    # no run does worse than to learn nothing
-    return min(0.5, gain_share, left + noise + selection)
+
+    learner: Literal["union", "convex"]
+    epsilon: float
+    delta: float = _DELTA
+    neighbours: Neighbours = "add-remove"
+    measure: Measure = "chord"
+    grid: int = 1024
+    k: int | None = None
+    n_steps: int | None = None
+    beta: float = _BETA
 
 
-def expected_error_by_tiles(epsilon: float, neighbours: Neighbours, examples: int) -> float:
-    """Error on new points that a run by tiles is likely to reach on a shape of few edges, 0..1/2.
+@dataclass(frozen=True, slots=True)
+class ErrorRange:
+    """Errors on new points, 0..1, that nine runs of ten lie between."""
+
+    least: float
+    largest: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExamplesRange:
+    """Examples for an error, by the ends of its range; None for more than were measured."""
+
+    least: int | None
+    most: int | None
+
+
+def kinds_of(settings: Settings) -> tuple[Kind, ...]:
+    """The kinds of runs that were measured with such settings, never none.
 
     Raises
     ------
+    NotMeasuredError
+        If there are none.
+    ValueError
+        If epsilon and delta state no guarantee.
+    """
+    check_budget(settings.epsilon, settings.delta)
+    if settings.measure != "chord":
+        raise NotMeasuredError("only runs with the chord measure were measured")
+    if settings.grid < LEAST_GRID:
+        raise NotMeasuredError(f"only grids from d = {LEAST_GRID} on were tried")
+    k = settings.k
+    if k is None:
+        return ("few-edges", "outlines") if settings.learner == "union" else ("convex",)
+    if (settings.delta, settings.beta, settings.n_steps) != (_DELTA, _BETA, None):
+        raise NotMeasuredError(
+            f"covers were measured with delta = {_DELTA:g}, beta = {_BETA:g} and the default steps"
+        )
+    if settings.learner == "union" and k == 1:
+        return ("one-triangle",)
+    if settings.learner == "convex" and k in _HALFPLANES:
+        return ("halfplanes",)
+    named = "k = 1 triangle"
+    if settings.learner == "convex":
+        named = f"k = {_HALFPLANES[0]} to {_HALFPLANES[-1]} edges"
+    raise NotMeasuredError(f"covers were measured with {named}")
+
+
+def expected_error(kind: Kind, settings: Settings, examples: int) -> ErrorRange | None:
+    """Errors that runs of a kind reach with so many examples; None where it is hopeless.
+
+    Raises
+    ------
+    NotMeasuredError
+        If so many examples, or such an epsilon, were not measured.
     ValueError
         If epsilon states no guarantee.
     """
-    return min(0.5, _mistakes(epsilon, neighbours) / examples)
+    epsilon = _inner(settings)
+    if examples <= _hopeless(kind, epsilon):
+        return None
+    sizes = RANGES[kind].sizes
+    _check_epsilon(settings)
+    if not sizes[0] <= examples <= sizes[-1]:
+        raise NotMeasuredError(
+            f"n was measured from {sizes[0]:,} to {sizes[-1]:,}, not at {examples:,}"
+        )
+    return _range(kind, epsilon, examples)
 
 
-def examples_by_tiles(epsilon: float, neighbours: Neighbours, error: float) -> int:
-    """Examples with which a run by tiles is likely to reach an error, in (0, 1).
+def examples_for(kind: Kind, settings: Settings, error: float) -> ExamplesRange:
+    """Examples from which on the ends of the range of a kind reach an error, in (0, 1).
 
     Raises
     ------
+    NotMeasuredError
+        If such an epsilon was not measured.
     ValueError
         If epsilon states no guarantee.
     """
-    return math.ceil(_mistakes(epsilon, neighbours) / error)
+    epsilon = _inner(settings)
+    _check_epsilon(settings)
+    sizes = RANGES[kind].sizes
+    candidates = range(max(sizes[0], _hopeless(kind, epsilon) + 1), sizes[-1] + 1)
+
+    best = bisect_left(candidates, True, key=lambda n: _range(kind, epsilon, n).least <= error)
+    worst = bisect_left(candidates, True, key=lambda n: _range(kind, epsilon, n).largest <= error)
+    return ExamplesRange(*(candidates[i] if i < len(candidates) else None for i in (best, worst)))
 
 
-def _mistakes(epsilon: float, neighbours: Neighbours) -> float:
-    check_budget(epsilon, LEAST_DELTA)
-    return _BY_TILES / inner_budget(epsilon, LEAST_DELTA, neighbours)[0]
+def _inner(settings: Settings) -> float:
+    """epsilon of the neighbours that add or remove an example."""
+    check_budget(settings.epsilon, LEAST_DELTA)
+    return inner_budget(settings.epsilon, LEAST_DELTA, settings.neighbours)[0]
+
+
+def _check_epsilon(settings: Settings) -> None:
+    inner = _inner(settings)
+    if not EPSILONS[0] <= inner <= EPSILONS[-1]:
+        ratio = settings.epsilon / inner
+        low, high = ratio * EPSILONS[0], ratio * EPSILONS[-1]
+        raise NotMeasuredError(
+            f"epsilon was measured from {low:g} to {high:g}, not at {settings.epsilon:g}"
+        )
+
+
+def _hopeless(kind: Kind, epsilon: float) -> int:
+    """Examples up to which it is hopeless: found so with no smaller an epsilon."""
+    found = RANGES[kind].hopeless
+    return max((n for e, n in zip(EPSILONS, found, strict=True) if e >= epsilon), default=0)
+
+
+def _range(kind: Kind, epsilon: float, examples: int) -> ErrorRange:
+    """Interpolated, inside of what was measured."""
+    ranges = RANGES[kind]
+    row, along = _between(EPSILONS, epsilon)
+    column, across = _between(ranges.sizes, examples)
+
+    def end(table: tuple[tuple[float, ...], ...]) -> float:
+        by_epsilon = [
+            (1 - across) * math.log(one[column]) + across * math.log(one[column + 1])
+            for one in table[row : row + 2]
+        ]
+        return math.exp((1 - along) * by_epsilon[0] + along * by_epsilon[1]) / 100
+
+    return ErrorRange(end(ranges.least), end(ranges.largest))
+
+
+def _between(marks: Sequence[float], value: float) -> tuple[int, float]:
+    """The last mark but one that is at most the value, and the way to the next, 0..1, in logs."""
+    at = min(max(bisect_left(marks, value) - 1, 0), len(marks) - 2)
+    way = math.log(value / marks[at]) / math.log(marks[at + 1] / marks[at])
+    return at, way
