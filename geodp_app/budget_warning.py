@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from learners.records import Release
+    from learners.releases import Release
 
 #: Larger ones are warned about, and so is a delta of MOST_DELTA itself.
 MOST_EPSILON, MOST_DELTA = 20.0, 1e-3

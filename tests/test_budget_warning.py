@@ -12,7 +12,7 @@ from geodp_app.budget_warning import budget_warning, warn_of_budget
 from geodp_app.cli import main
 from geodp_app.examples_csv import Examples, Frame, format_examples
 from geometry.halfplane import HalfplaneLattice
-from learners.records import CoverRelease
+from learners.releases import CoverRelease
 
 D = 64
 
