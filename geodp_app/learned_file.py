@@ -127,8 +127,8 @@ def place_note(name: object, frame: Frame) -> list[str]:
     if frame.bounds is not None:
         return []
     return [
-        f"{name}: lies at 0..1 degrees, in the Gulf of Guinea, because the examples have no "
-        "bounds: to place it, give --bounds W,S,E,N"
+        f"{name}: lies at 0..1 degrees, in the Gulf of Guinea, because no bounds are known: to "
+        "place it, give --bounds W,S,E,N"
     ]
 
 
