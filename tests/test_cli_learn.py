@@ -346,9 +346,7 @@ def test_endings_in_any_case_and_names_without_one_go(run, tmp_path):
 def test_a_shape_without_bounds_is_said_to_lie_nowhere(write, run, tmp_path, capsys):
     points, out = write("p.csv", "x,y,label\n3,4,1\n60,6,0\n"), tmp_path / "l.geojson"
     argv = ["learn", points, "--grid", 64, "--learner", "threshold", "-o", out]
-    note = (
-        f"{out}: lies at 0..1 degrees, in the Gulf of Guinea, because no bounds are known"
-    )
+    note = f"{out}: lies at 0..1 degrees, in the Gulf of Guinea, because no bounds are known"
     for more, told in (([], True), (["--raw-grid"], False), (["--bounds", "9,9,21,21"], False)):
         assert main([str(a) for a in [*argv, *more]]) == 0
         assert (note in capsys.readouterr().err) == told
