@@ -154,7 +154,7 @@ _RUN = (
     Action("stop", "Stop", ("Shift+F5",), "Run",
            "Stop at once. Nothing is released, and the run counts.", "stop", group="run"),
     Action("reset", "Reset", ("Ctrl+R",), "Run",
-           "Forget the run, which counts, and go back before its first step.", "reset", group="run"),
+           "Forget the run and go back to before step 1. It counts.", "reset", group="run"),
     Action("back", "Back one step", ("Alt+Left",), "Run",
            "Look at the step before.", "back", group="timeline"),
     Action("forward", "Forward one step", ("Alt+Right",), "Run",
