@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
 from window_driver import action, drag, finish_run, key, open_window, wait
@@ -223,6 +224,23 @@ def test_what_is_charged_at_the_first_step_is_what_the_release_states(
         assert stated is not None
         assert (charge.epsilon, charge.delta) == (stated.epsilon, stated.delta)
         assert (charge.neighbours, charge.finished) == (stated.neighbours, True)
+
+
+def test_a_number_that_is_being_typed_survives_a_run_that_begins_and_ends(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    """Both are noted in the document, which the settings follow."""
+    sampled(window)
+    field = window.settings.epsilon
+    field.setFocus()
+    field.selectAll()
+    QTest.keyClicks(field, "0.7")
+    window.runs.run_or_pause()
+    finish_run(qtbot, window)
+    assert window.document.work.spent[0].epsilon == 1.0
+    assert field.text() == "0.7"
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert window.document.work.run.epsilon == 0.7
 
 
 def test_runs_without_privacy_are_not_charged(qtbot: QtBot, window: MainWindow) -> None:

@@ -94,8 +94,9 @@ class SettingsPanel(QScrollArea):
             (self.delta, r.delta),
         )
         for field, value in values:
-            with QSignalBlocker(field):
-                field.setValue(value)
+            if field.value() != value:  # else what is being typed there would be lost
+                with QSignalBlocker(field):
+                    field.setValue(value)
         choices = (
             (self.distribution, s.distribution),
             (self.learner, r.learner),
