@@ -195,7 +195,8 @@ def test_settings_have_their_kinds() -> None:
         (replace(TILES, k=1, delta=1e-9), "delta = 1e-06"),
         (replace(TILES, k=1, n_steps=7), "default steps"),
         (replace(TILES, measure="paper"), "chord measure"),
-        (replace(TILES, grid=64), "d = 256"),
+        (replace(TILES, grid=255), "d = 256 to 16,384"),
+        (replace(TILES, grid=2**20), "d = 256 to 16,384"),
     ],
 )
 def test_other_settings_were_not_measured(settings: Settings, reason: str) -> None:

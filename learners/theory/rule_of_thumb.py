@@ -33,7 +33,7 @@ from learners.theory.practice_table import EPSILONS, RANGES
 Kind = Literal["few-edges", "outlines", "convex", "one-triangle", "halfplanes"]
 
 #: Grids that were tried; on coarser ones runs can be much better.
-LEAST_GRID = 256
+LEAST_GRID, MOST_GRID = 256, 16_384
 
 #: Edges of covers by halfplanes that were measured.
 _HALFPLANES = range(3, 9)
@@ -99,8 +99,8 @@ def kinds_of(settings: Settings) -> tuple[Kind, ...]:
     check_budget(settings.epsilon, settings.delta)
     if settings.measure != "chord":
         raise NotMeasuredError("only runs with the chord measure were measured")
-    if settings.grid < LEAST_GRID:
-        raise NotMeasuredError(f"only grids from d = {LEAST_GRID} on were tried")
+    if not LEAST_GRID <= settings.grid <= MOST_GRID:
+        raise NotMeasuredError(f"only grids from d = {LEAST_GRID:,} to {MOST_GRID:,} were tried")
     k = settings.k
     if k is None:
         return ("few-edges", "outlines") if settings.learner == "union" else ("convex",)
