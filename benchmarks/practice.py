@@ -34,7 +34,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import shapely
@@ -394,10 +393,7 @@ def _judge(
     shape, frame, k = _other_shape(kind, rng, grid, files)
     cell = Cell(kind, "other", k, distribution, n, epsilon)
     error, chance = run(shape, frame, cell, seed)
-    learner: Literal["union", "convex"] = "union"
-    if KINDS[kind].learner.startswith("convex"):
-        learner = "convex"
-    settings = Settings(learner, epsilon, grid=frame.d, k=k)
+    settings = Settings(KINDS[kind].learner, epsilon, grid=frame.d, k=k)
     expected = expected_error(kind, settings, n)
     tell = f"{kind} k = {k} {distribution} n = {n} epsilon = {epsilon:.3g}: {error:.3g} {expected}"
     print(tell, file=sys.stderr, flush=True)

@@ -17,14 +17,7 @@ from geometry.halfplane import MAX_D
 
 DEFAULT_GRID = 1024
 
-#: Learners of pieces that are no polygons.
-CURVED = ("discs", "ellipses")
-
 DEFAULT_BETA = 0.1
-
-#: Most pieces and steps of a run at the command line.  100,000 steps take ten minutes and more, and
-#: their counts at epsilon = 1 are off by half a million examples.
-MOST_PIECES, MOST_STEPS = 1_000, 100_000
 
 #: Help text that keeps its line breaks.
 RawHelp = argparse.RawDescriptionHelpFormatter
@@ -86,26 +79,6 @@ def count(text: str) -> int:
     value = integer(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"must be at least 1, not {text}")
-    return value
-
-
-def pieces(text: str) -> int:
-    """A number of pieces that a run can learn."""
-    return _at_most(text, MOST_PIECES)
-
-
-def steps(text: str) -> int:
-    """A number of steps that a run can make."""
-    return _at_most(text, MOST_STEPS)
-
-
-def _at_most(text: str, most: int) -> int:
-    value = count(text)
-    if value > most:
-        raise argparse.ArgumentTypeError(
-            f"must be at most {most}, not {text}: every step gets a share of epsilon, and more "
-            "shares are too small to learn by"
-        )
     return value
 
 
@@ -175,91 +148,15 @@ def add_quiet(parser: Parser) -> None:
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
 
 
-def add_learner(parser: Parser, *, votes: bool = False) -> None:
-    """Which learner, how many pieces, which base measure; `votes` offers stability too."""
-    parser.add_argument(
-        "--learner",
-        choices=("union", "convex", "threshold", *CURVED, *(("stability",) if votes else ())),
-        default="union",
-        help="union of polygons, one convex polygon, a halfplane along an axis, "
-        "a union of discs or of ellipses"
-        + (", triangles by votes of chunks" if votes else "")
-        + " (default %(default)s)",
-    )
-    parser.add_argument(
-        "--k",
-        type=pieces,
-        help="learn K triangles, or edges of a convex polygon, one after the other "
-        "(default: go by tiles); or K discs or ellipses (default 1)",
-    )
-    parser.add_argument(
-        "--measure",
-        choices=("chord", "paper"),
-        default="chord",
-        help="base measure over halfplanes (default %(default)s); with paper, triangles (--k) "
-        "on a grid above 8 may never end",
-    )
-    parser.add_argument(
-        "--beta",
-        type=open_unit,
-        help=f"with --k: probability of failure (default {DEFAULT_BETA})",
-    )
-
-
-def refuse_options(options: argparse.Namespace, names: Sequence[str], learner: str) -> None:
-    """Refuse options that mean nothing to a learner.
-
-    Raises
-    ------
-    InputError
-        If one of them, whose default is None, is given.
-    """
-    for name in names:
-        if getattr(options, name, None) is not None:
-            raise InputError(f"--{name} means nothing to {learner}: leave it out")
-
-
-def settle_learner(options: argparse.Namespace, *, of_covers: Sequence[str]) -> bool:
-    """Fill in `k` and `beta` where they are used; whether the run goes by tiles.
-
-    Parameters
-    ----------
-    options : Namespace
-    of_covers : sequence of str
-        Options that mean nothing to a run by tiles.
-
-    Raises
-    ------
-    InputError
-        If such an option is given to a run by tiles.
-    """
-    if options.learner == "threshold":
-        refuse_options(options, ("k", "beta", *of_covers), "a threshold")
-        return False
-    by_tiles = options.k is None
-    for name in of_covers:
-        if by_tiles and getattr(options, name) is not None:
-            raise InputError(f"--{name} means nothing to a run by tiles: give --k too")
-    if not by_tiles and options.beta is None:
-        options.beta = DEFAULT_BETA
-    return by_tiles
-
-
-def needs_delta(learner: str, k: int | None) -> bool:
-    """Whether a learner spends delta: neither a run by tiles nor a threshold does."""
-    return learner in (*CURVED, "stability") or (k is not None and learner != "threshold")
-
-
-def add_privacy(parser: Parser, *, labels: bool = False) -> None:
-    """The privacy budget and what it means; `labels` offers to protect labels alone."""
+def add_privacy(parser: Parser) -> None:
+    """The privacy budget and what it means."""
     parser.add_argument("--epsilon", type=positive, default=1.0, help="default %(default)s")
     parser.add_argument("--delta", type=open_unit, default=1e-6, help="default %(default)s")
     parser.add_argument(
         "--neighbours",
-        choices=("add-remove", "replace-one", *(("replace-label",) if labels else ())),
+        choices=("add-remove", "replace-one"),
         default="add-remove",
-        help="data sets that must look alike (default %(default)s)"
-        + ("; replace-label: stability only, points are public" if labels else ""),
+        help="data sets that must look alike (default %(default)s)",
     )
 
 

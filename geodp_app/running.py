@@ -1,7 +1,4 @@
-"""Running a learner at the keyboard: its stream of step records, a progress bar, its release.
-
-Some learners take the counts of a table as well as examples one by one: :func:`takes_counts`.
-"""
+"""Running a learner at the keyboard: its stream of step records, a progress bar, its release."""
 
 from __future__ import annotations
 
@@ -15,39 +12,20 @@ from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples
 from geodp_app.progress import ProgressBar
 from geodp_app.tables.counts import TableCounts
-from learners.conic.union import DiscUnionLearner, EllipseUnionLearner
-from learners.convex_polygon import ConvexPolygonLearner
-from learners.estimator import CountedEstimator
-from learners.polygon_union import PolygonUnionLearner
+from learners.declaration import Learner
 from learners.records import StepRecord
 from learners.releases import Release
 from learners.selection import SelectionProgress
-from learners.stability.stability_learner import StabilityLearner
-from learners.threshold_learner import ThresholdLearner
-
-_LEARNERS: dict[str, type[Any]] = {
-    "union": PolygonUnionLearner,
-    "convex": ConvexPolygonLearner,
-    "threshold": ThresholdLearner,
-    "stability": StabilityLearner,
-    "discs": DiscUnionLearner,
-    "ellipses": EllipseUnionLearner,
-}
-
-
-def takes_counts(name: str) -> bool:
-    """Whether a learner can be given the counts of a table."""
-    return issubclass(_LEARNERS[name], CountedEstimator)
 
 
 def run_learner(
-    name: str, sample: Examples | TableCounts, parameters: dict[str, Any], *, quiet: bool
+    learner: Learner, sample: Examples | TableCounts, parameters: dict[str, Any], *, quiet: bool
 ) -> tuple[Release, list[StepRecord]]:
     """Run a learner to its end; what it warns of at the start is told in one line each.
 
     Parameters
     ----------
-    name : {"union", "convex", "threshold", "discs", "ellipses", "stability"}
+    learner : Learner
     sample : Examples or TableCounts
     parameters : dict
         Of the learner, without ``grid``.
@@ -69,7 +47,7 @@ def run_learner(
             text += f", {progress.trials:,} trials"
         bar.update(len(records) / total if total else 0.0, text)
 
-    model = _LEARNERS[name](grid=sample.frame.d, **parameters)
+    model = learner.build(grid=sample.frame.d, **parameters)
     bar.update(0.0, "planning")  # takes seconds for thousands of steps
     try:
         with warnings.catch_warnings(action="always", record=True) as warned:

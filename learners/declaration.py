@@ -143,6 +143,8 @@ class Learner:
     offered : frozenset of str
     takes_counts : bool
         Whether it can learn from counts of a table.
+    needs_delta : bool
+        Whether its privacy rests on delta; others state 0, or what arithmetic alone takes.
     audits : tuple of Audit
     """
 
@@ -161,6 +163,7 @@ class Learner:
     shows: frozenset[Shown] = frozenset()
     offered: frozenset[Place] = frozenset()
     takes_counts: bool = False
+    needs_delta: bool = True
     audits: tuple[Audit, ...] = ()
 
     @property

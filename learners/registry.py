@@ -12,6 +12,9 @@ from typing import Any
 from learners.declaration import Audit, Learner, Parameter, Place, with_default
 from learners.scores import Role
 
+#: So many take ten minutes and more, and their counts at epsilon = 1 are off by half a million.
+MOST_STEPS = 100_000
+
 # -- parameters that learners share --------------------------------------------------------
 
 EPSILON = Parameter(
@@ -47,11 +50,11 @@ MEASURE = Parameter(
     "square (chord), or the box of the paper.",
     "chord", choices=(("chord", "Chord"), ("paper", "Paper")),
 )  # fmt: skip
-K = Parameter("k", "whole number", "Pieces k", "Pieces of a good shape.", 4, low=1)
+K = Parameter("k", "whole number", "Pieces k", "Pieces of a good shape.", 4, low=1, high=1_000)
 STEPS = Parameter(
     "n_steps", "whole number", "Steps m",
     "How many pieces are picked. A few more than k make up for pieces that fit badly.",
-    unset="1 for k = 1, else 3k", low=1, option="steps",
+    unset="1 for k = 1, else 3k", low=1, high=MOST_STEPS, option="steps",
 )  # fmt: skip
 ALPHA = Parameter(
     "alpha", "number", "Error α",
@@ -136,6 +139,7 @@ _LABELS = with_default(
 
 _EVERYWHERE: frozenset[Place] = frozenset({"learn", "compare", "plan", "window"})
 _NOT_PLANNED: frozenset[Place] = frozenset({"learn", "compare", "window"})
+_COMPARED: frozenset[Place] = frozenset({"compare", "window"})
 
 
 def _k(counts: str, default: int) -> Parameter:
@@ -270,6 +274,7 @@ LEARNERS: tuple[Learner, ...] = (
         parameters=(TILES, EDGES, MEASURE, *_PRIVACY),
         piece="tile",
         shows=frozenset({"dual plane", "law", "tiles", "boxes"}),
+        needs_delta=False,
         offered=_EVERYWHERE,
         takes_counts=True,
         audits=(
@@ -295,6 +300,7 @@ LEARNERS: tuple[Learner, ...] = (
         role="conjunction",
         piece="halfplane",
         shows=frozenset({"dual plane"}),
+        needs_delta=False,
         offered=_EVERYWHERE,
         takes_counts=True,
         audits=(_audit("convex", "convex polygon by tiles", 800, _AREA, _COUNT),),
@@ -363,7 +369,8 @@ LEARNERS: tuple[Learner, ...] = (
         role="conjunction",
         piece="halfplane",
         shows=frozenset({"dual plane"}),
-        offered=frozenset({"learn", "compare", "plan", "window"}),
+        needs_delta=False,
+        offered=_EVERYWHERE,
         takes_counts=True,
         audits=(
             _audit(
@@ -413,6 +420,7 @@ LEARNERS: tuple[Learner, ...] = (
         parameters=(CELLS, *_PRIVACY),
         piece="tile",
         shows=frozenset({"tiles"}),
+        needs_delta=False,
         offered=_NOT_PLANNED,
         takes_counts=True,
         audits=(
@@ -437,6 +445,7 @@ LEARNERS: tuple[Learner, ...] = (
         parameters=(CELLS, *_PRIVACY),
         piece="tile",
         shows=frozenset({"tiles"}),
+        needs_delta=False,
         offered=_NOT_PLANNED,
         takes_counts=True,
     ),
@@ -450,6 +459,7 @@ LEARNERS: tuple[Learner, ...] = (
         parameters=_PRIVACY,
         piece="tile",
         shows=frozenset({"tiles"}),
+        needs_delta=False,
         offered=_NOT_PLANNED,
         takes_counts=True,
         audits=(_audit("quadtree", "noisy quadtree", 20_000, "label and number of tiles", _AREA),),
@@ -467,7 +477,7 @@ LEARNERS: tuple[Learner, ...] = (
         piece="triangle",
         counts=_TRIANGLES,
         shows=frozenset({"dual plane", "law"}),
-        offered=_NOT_PLANNED,
+        offered=_COMPARED,
         takes_counts=True,
     ),
     Learner(
@@ -483,7 +493,7 @@ LEARNERS: tuple[Learner, ...] = (
         piece="halfplane",
         counts=_POLYGON,
         shows=frozenset({"dual plane", "law"}),
-        offered=_NOT_PLANNED,
+        offered=_COMPARED,
         takes_counts=True,
     ),
     # three dimensions

@@ -73,7 +73,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     )
     parser.add_argument(
         "--k",
-        type=arguments.pieces,
+        type=arguments.count,
         help="pieces of a good shape: triangles, discs, ellipses, or edges of a convex polygon",
     )
     arguments.add_privacy(parser)

@@ -58,6 +58,7 @@ def run(options: argparse.Namespace) -> None:
     from geodp_app.pictures import Picture, release_figures
     from geodp_app.reports import privacy_statement
     from geodp_app.running import run_learner
+    from learners.registry import BY_ID
 
     def tell(line: str) -> None:
         if not options.quiet:
@@ -67,7 +68,7 @@ def run(options: argparse.Namespace) -> None:
     shape, frame = place_target(target, EXAMPLE_GRID)
     sample = draw_examples(shape, options.n, frame, rng=open_generator(1))
     tell(f"Learning '{target.name}' from {options.n:,} simulated examples.")
-    release, _ = run_learner("union", sample, {"epsilon": _EPSILON}, quiet=options.quiet)
+    release, _ = run_learner(BY_ID["tiles"], sample, {"epsilon": _EPSILON}, quiet=options.quiet)
     write_learned(shape_file, release, frame)
     fresh = draw_examples(shape, 200_000, frame, rng=open_generator(2))
     error = f"{compare(release.predict(fresh.points), fresh.labels)['error']:.2%}"

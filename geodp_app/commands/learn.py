@@ -9,33 +9,30 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geodp_app import arguments
+from geodp_app import arguments, learner_options
 from geodp_app.errors import InputError, PictureError
 from geodp_app.examples_csv import Examples, read_examples
 from geodp_app.progress import tell_curator
 from geodp_app.tables.counts import TableCounts, read_counts
 from geodp_app.tables.source import TableSource, columns_of, table_source
 from geometry.files import atomic_write
+from learners.declaration import Learner
+from learners.registry import MOST_STEPS
 
 if TYPE_CHECKING:
     from learners.releases import Release
 
-_DESCRIPTION = """Learn a shape from labelled examples under differential privacy.
+_DESCRIPTION = f"""Learn a shape from labelled examples under differential privacy.
 
 POINTS is a CSV with a header: x,y,label in grid units 0..d, or lon,lat,label in degrees with
 --bounds.  Labels are 0 or 1.  Grid size and bounds are public; a file written by
 `geodp sample` brings its own.  The learned GeoJSON carries its exact hypothesis and what was
 spent, and nothing else from the examples.
 
-A union is learned tile by tile: the square is divided, and each tile learns a piece of at most
-two edges with the whole epsilon.  With --k it is covered by triangles, one after the other,
-each with a share of epsilon.  A threshold is a halfplane along an axis, learned with the whole
-epsilon in one draw.
+{learner_options.learner_lines("learn")}
 
-Stability labels public points of the grid by votes of a few hundred learners, each trained on a
-chunk of the examples, and learns K triangles from these.
-
-Discs and ellipses cover a region likewise, K of them; their grid has at most 2048 steps a side.
+A cover picks K pieces, or a few times as many, one after the other, each with a share of epsilon.
+Discs and ellipses need a grid of at most 2048 steps a side.
 
 With --table the examples stay where they are, and the engine counts them by grid point (needs
 pip install 'geodp[tables]'):
@@ -73,44 +70,11 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         help="with --table: whose a row is; one row of each person is counted (default: every "
         "row counts as a person)",
     )
-    arguments.add_learner(parser, votes=True)
-    parser.add_argument(
-        "--edges",
-        type=int,
-        choices=(1, 2),
-        default=2,
-        help="most edges of a tile's piece; 1 is faster where many labels are wrong",
-    )
-    parser.add_argument(
-        "--tiles",
-        type=arguments.count,
-        metavar="M",
-        help="union without --k: tiles along a side (default: a noisy count chooses)",
-    )
-    parser.add_argument(
-        "--steps",
-        type=arguments.steps,
-        metavar="M",
-        help="with --k: steps (default: 1 for k = 1, else 3k)",
-    )
-    parser.add_argument(
-        "--alpha",
-        type=arguments.open_unit,
-        help="with --k: the steps that the theory needs for this error, 2k ln(2/alpha)",
-    )
-    parser.add_argument(
-        "--direction",
-        choices=("right", "left", "above", "below"),
-        help="threshold: the side that is labelled 1, a public choice (default: learned too)",
-    )
-    arguments.add_privacy(parser, labels=True)
+    learner_options.add_learner(parser, "learn")
     parser.add_argument(
         "--grid", type=arguments.grid_size, metavar="D", help="grid size d (default: the file's)"
     )
     arguments.add_bounds(parser)
-    parser.add_argument(
-        "--seed", type=arguments.seed, help="reproducible and therefore NOT private: for tests"
-    )
     arguments.add_output(parser, "GeoJSON to write")
     parser.add_argument(
         "--raw-grid",
@@ -139,7 +103,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 def run(options: argparse.Namespace) -> None:
     """Check, read, learn, write."""
     _check_source(options)
-    parameters = _parameters(options)
+    learner, parameters = _settle(options)
     inputs = options.table.files() if options.table else [options.points]
     arguments.check_outputs(
         [
@@ -150,16 +114,16 @@ def run(options: argparse.Namespace) -> None:
         ],
         inputs,
     )
-    sample = _read(options)
-    _warn_of_budget(options)
+    sample = _read(options, learner)
+    _warn_of_budget(learner, parameters, quiet=options.quiet)
 
     # the learners compile their loops: not worth waiting for on a mistyped option
     from geodp_app.learned_file import place_note, write_learned
     from geodp_app.reports import parts_text, privacy_statement, records_text, report
     from geodp_app.running import run_learner
 
-    release, records = run_learner(options.learner, sample, parameters, quiet=options.quiet)
-    _warn_of_budget(options, release)
+    release, records = run_learner(learner, sample, parameters, quiet=options.quiet)
+    _warn_of_budget(learner, parameters, quiet=options.quiet, release=release)
     if options.id is not None:
         release = replace(release, parameters=(*release.parameters, ("unit", options.id)))
     if options.records:
@@ -181,13 +145,14 @@ def run(options: argparse.Namespace) -> None:
         print("\n".join(told), file=sys.stderr)
 
 
-def _warn_of_budget(options: argparse.Namespace, release: Release | None = None) -> None:
+def _warn_of_budget(
+    learner: Learner, parameters: dict[str, Any], *, quiet: bool, release: Release | None = None
+) -> None:
     """Of epsilon and delta; with a release, of what it tells about the number of examples."""
     from geodp_app.budget_warning import warn_of_budget
 
-    given = {name: getattr(options, name) for name in ("epsilon", "delta", "quiet")}
-    used = arguments.needs_delta(options.learner, options.k)
-    warn_of_budget(**given, used=used, release=release)
+    budget = parameters["epsilon"], parameters["delta"]
+    warn_of_budget(*budget, used=learner.needs_delta, quiet=quiet, release=release)
 
 
 def _check_source(options: argparse.Namespace) -> None:
@@ -210,7 +175,7 @@ def _check_source(options: argparse.Namespace) -> None:
         raise InputError("--picture draws examples, and --table reads none: leave it out")
 
 
-def _read(options: argparse.Namespace) -> Examples | TableCounts:
+def _read(options: argparse.Namespace, learner: Learner) -> Examples | TableCounts:
     """The examples, or their counts; tells the curator when all labels are the same."""
     frame = {"grid": options.grid, "bounds": options.bounds}
     if options.table is None:
@@ -219,11 +184,9 @@ def _read(options: argparse.Namespace) -> Examples | TableCounts:
         counts = (len(examples.labels) - positives, positives)
         warn_of_one_class(str(options.points), counts, quiet=options.quiet)
         return examples
-    from geodp_app.running import takes_counts
-
-    if not takes_counts(options.learner):
+    if not learner.takes_counts:
         raise InputError(
-            f"--learner {options.learner} needs the examples one by one: give a CSV file POINTS "
+            f"--learner {learner.id} needs the examples one by one: give a CSV file POINTS "
             "instead of --table, or another learner"
         )
     source: TableSource = options.table
@@ -244,71 +207,28 @@ def _told_of_persons(options: argparse.Namespace) -> str:
     return f"{options.table.name}: one row of each {options.id} was counted; no person has two"
 
 
-def _parameters(options: argparse.Namespace) -> dict[str, Any]:
-    """Of the learner, without the grid.
+def _settle(options: argparse.Namespace) -> tuple[Learner, dict[str, Any]]:
+    """The learner, and its parameters without the grid.
 
     Raises
     ------
     InputError
         If options do not go together.
     """
-    if options.direction is not None and options.learner != "threshold":
-        raise InputError("--direction is for --learner threshold")
-    if options.learner == "stability":
-        return _stability_parameters(options)
-    if options.neighbours == "replace-label":
-        raise InputError(
-            "--neighbours replace-label is for --learner stability: the others protect points too"
-        )
-    if options.learner in arguments.CURVED:
-        return _curved_parameters(options)
-    by_tiles = arguments.settle_learner(options, of_covers=("steps", "alpha", "beta"))
-    names = ["epsilon", "delta", "measure", "neighbours", "seed"]
-    if options.learner == "threshold":
-        arguments.refuse_options(options, ("tiles",), "a threshold")
-        names = ["epsilon", "delta", "neighbours", "seed", "direction"]
-        return {name: getattr(options, name) for name in names}
-    if by_tiles:
-        return {name: getattr(options, name) for name in (*names, "tiles", "edges")}
-    if options.tiles is not None:
-        raise InputError("a run with --k has no tiles: leave out --tiles")
-    if options.edges != 2:
-        raise InputError("a run with --k has no tiles: leave out --edges")
-    if options.steps is not None and options.alpha is not None:
+    learner, parameters = learner_options.settle_learner(options, "learn")
+    if options.alpha is None:
+        return learner, parameters
+    if options.n_steps is not None:
         raise InputError("--steps and --alpha both choose the number of steps: give one")
-    if options.alpha is not None:
-        from learners.set_cover import theorem_steps
+    from learners.set_cover import theorem_steps
 
-        steps = theorem_steps(options.k, options.alpha)
-        if steps > arguments.MOST_STEPS:
-            raise InputError(
-                f"--alpha {options.alpha:g} with --k {options.k} asks for {steps:,} steps: more "
-                f"than {arguments.MOST_STEPS:,} share epsilon too thinly to learn by"
-            )
-    parameters = {name: getattr(options, name) for name in (*names, "k", "alpha", "beta")}
-    return {**parameters, "n_steps": options.steps}
-
-
-def _stability_parameters(options: argparse.Namespace) -> dict[str, Any]:
-    """As :func:`_parameters`, of triangles by votes."""
-    refused = ("tiles", "steps", "alpha", "beta")
-    arguments.refuse_options(options, refused, "the stability learner")
-    names = ("epsilon", "delta", "neighbours", "seed")
-    parameters = {name: getattr(options, name) for name in names}
-    return parameters if options.k is None else {**parameters, "k": options.k}
-
-
-def _curved_parameters(options: argparse.Namespace) -> dict[str, Any]:
-    """As :func:`_parameters`, of discs and ellipses."""
-    unused = {"tiles": None, "edges": 2, "alpha": None, "measure": "chord"}
-    for name, default in unused.items():
-        if getattr(options, name) != default:
-            raise InputError(f"--{name} means nothing to {options.learner}: leave it out")
-    if options.k is None:
-        options.k = 1
-    arguments.settle_learner(options, of_covers=())
-    names = ("epsilon", "delta", "neighbours", "seed", "k", "beta")
-    return {name: getattr(options, name) for name in names} | {"n_steps": options.steps}
+    steps = theorem_steps(parameters["k"], options.alpha)
+    if steps > MOST_STEPS:
+        raise InputError(
+            f"--alpha {options.alpha:g} with --k {parameters['k']} asks for {steps:,} steps: more "
+            f"than {MOST_STEPS:,} share epsilon too thinly to learn by"
+        )
+    return learner, parameters
 
 
 def _draw(options: argparse.Namespace, examples: Examples, release: Release) -> str:

@@ -7,8 +7,10 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from geodp_app import arguments
+from geodp_app import arguments, learner_options
 from geodp_app.errors import InputError
+from learners.declaration import Learner
+from learners.registry import BY_ID
 
 if TYPE_CHECKING:
     from geometry.lift import ConicKind
@@ -18,11 +20,11 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """Say how many examples suffice for error alpha, or with --n what n guarantees.
 
-Learners are those of `geodp learn`.  With --k the guarantee is a worst case, after Kaplan,
+Learners are those of `geodp learn`.  Of covers the guarantee is a worst case, after Kaplan,
 Mansour, Matias, Stemmer (2019): it assumes independent examples without label noise, and k
 pieces that err on none of them; it then fails with probability at most beta.  Runs usually
-need far fewer examples.  Without --k a union or a convex polygon is learned by tiles: nothing
-is proved of its error, and what nine runs of ten reached is told instead.
+need far fewer examples.  Of tiles, and of a convex polygon by tiles, nothing is proved of the
+error, and what nine runs of ten reached is told instead.
 n must be a public number: do not take it from the private data.
 
 With --theorem NAME any other theorem of the sources is asked; --theorems lists them."""
@@ -31,8 +33,8 @@ With --theorem NAME any other theorem of the sources is asked; --theorems lists 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     """Add the verb and its options."""
     parser = arguments.add_verb(verbs, "plan", "how many examples suffice", _DESCRIPTION)
-    arguments.add_learner(parser)
-    arguments.add_privacy(parser)
+    names = ("k", "measure", "beta", "epsilon", "delta", "neighbours")
+    learner_options.add_learner(parser, "plan", names)
     parser.add_argument(
         "--alpha",
         type=arguments.open_unit,
@@ -66,19 +68,19 @@ def run(options: argparse.Namespace) -> None:
     if options.theorems:
         _list_theorems(options.json)
         return
-    _warn_of_budget(options)
-    if options.learner == "threshold" and options.theorem is None:
+    learner = _settle(options)
+    _warn_of_budget(options, learner)
+    if learner.id == "threshold" and options.theorem is None:
         from learners.threshold_learner import threshold_class_size
 
-        arguments.refuse_options(options, ("k",), "a threshold")
         options.theorem = "private-finite"
         options.size = threshold_class_size(options.grid)
-    if options.learner in arguments.CURVED and options.theorem is None:
-        _plan_curved(options)
+    if learner.curved and options.theorem is None:
+        _plan_curved(options, learner)
     if options.theorem is not None:
         _ask_theorem(options)
         return
-    if arguments.settle_learner(options, of_covers=("beta",)):
+    if not learner.counts:
         _run_by_tiles(options)
         return
     from geodp_app.practice import practice_document
@@ -116,23 +118,38 @@ def run(options: argparse.Namespace) -> None:
     print(f"{describe(plan, options.alpha)}\n\n{told}")
 
 
-def _warn_of_budget(options: argparse.Namespace) -> None:
+def _settle(options: argparse.Namespace) -> Learner:
+    """The learner; options that are not given become its defaults."""
+    if options.theorem is None:
+        learner, given = learner_options.settle_learner(options, "plan")
+    else:
+        learner = BY_ID[options.learner]
+        given = {}
+    # a theorem may ask for what the learner has none of
+    defaults = {
+        "epsilon": 1.0, "delta": 1e-6, "neighbours": "add-remove", "measure": "chord",
+        "beta": arguments.DEFAULT_BETA, "k": None,
+    }  # fmt: skip
+    for name, default in defaults.items():
+        if getattr(options, name) is None:
+            setattr(options, name, given.get(name, default))
+    return learner
+
+
+def _warn_of_budget(options: argparse.Namespace, learner: Learner) -> None:
     """Of epsilon and delta; n is public here."""
     from geodp_app.budget_warning import warn_of_budget
 
-    used = options.theorem is not None or arguments.needs_delta(options.learner, options.k)
+    used = options.theorem is not None or learner.needs_delta
     warn_of_budget(options.epsilon, options.delta, used=used, n=options.n)
 
 
-def _plan_curved(options: argparse.Namespace) -> None:
+def _plan_curved(options: argparse.Namespace, learner: Learner) -> None:
     """Discs and ellipses: the theorem of any set cover, for as many as the lattice has."""
     from geometry.lift import ConicLattice
 
-    if options.measure != "chord":
-        raise InputError(f"--measure means nothing to {options.learner}: leave it out")
-    options.k = 1 if options.k is None else options.k
     options.theorem = "set-cover"
-    kind: ConicKind = "disc" if options.learner == "discs" else "ellipse"
+    kind: ConicKind = "disc" if learner.piece == "disc" else "ellipse"
     try:
         options.size = ConicLattice(options.grid, kind).members
     except ValueError as error:
@@ -178,8 +195,6 @@ def _ask_theorem(options: argparse.Namespace) -> None:
     """Print n for alpha, or with --n the alpha of n."""
     from learners.theory.theorems import alpha_for, examples_for, find_theorem
 
-    if options.beta is None:
-        options.beta = arguments.DEFAULT_BETA
     parameters = {**vars(options), "d": options.grid if options.d is None else options.d}
     try:
         theorem = find_theorem(options.theorem)
@@ -191,7 +206,7 @@ def _ask_theorem(options: argparse.Namespace) -> None:
             alpha = alpha_for(theorem, n, options.beta, parameters)
     except ValueError as error:
         raise InputError(str(error)) from None
-    curved = options.learner in arguments.CURVED and theorem.name == "set-cover"
+    curved = BY_ID[options.learner].curved and theorem.name == "set-cover"
     needed = _cover_settings(options, alpha) if curved and alpha and n else {}
     if options.json:
         asked = {name: parameters[name] for name in theorem.needs}
@@ -239,13 +254,13 @@ def _run_by_tiles(options: argparse.Namespace) -> None:
         told = _practice(options)
     except ValueError as error:
         raise InputError(
-            f"no plan can be made: {error}; with --k the proved bound of a cover is planned"
+            f"no plan can be made: {error}; for --learner cover a bound is proved"
         ) from None
     print(
         f"{told}\n\n"
         "Measured, not proved: what nine runs of ten by tiles reached, on the shapes that were\n"
         "tried (docs/accuracy.md).  Privacy holds for any shape.\n"
-        "With --k a cover is planned, of which a worst case is proved."
+        "Of --learner cover and convex-cover a worst case is proved."
     )
 
 
@@ -254,8 +269,7 @@ def _settings(options: argparse.Namespace) -> Settings:
     from learners.theory.rule_of_thumb import Settings
 
     names = ("learner", "epsilon", "delta", "neighbours", "measure", "grid", "k")
-    given = {name: getattr(options, name) for name in names}
-    return Settings(**given) if options.beta is None else Settings(**given, beta=options.beta)
+    return Settings(**{name: getattr(options, name) for name in (*names, "beta")})
 
 
 def _practice(options: argparse.Namespace) -> str:
@@ -270,7 +284,7 @@ def _practice(options: argparse.Namespace) -> str:
 def describe(plan: Plan, wanted: float) -> str:
     """The plan in a few lines."""
     s = plan.setting
-    pieces = "triangles" if s.learner == "union" else "halfplanes"
+    pieces = "triangles" if s.learner == "cover" else "halfplanes"
     lines = [_verdict(plan, wanted)]
     lines += [
         "",

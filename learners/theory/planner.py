@@ -35,10 +35,10 @@ from geometry.halfplane import HalfplaneLattice
 from learners.accounting import AccountName, Neighbours, check_budget
 from learners.set_cover import plan_budget, theorem_steps
 
-LearnerName = Literal["union", "convex"]
+LearnerName = Literal["cover", "convex-cover"]
 
 #: Halfplanes in one piece.
-_EDGES: dict[LearnerName, int] = {"union": 3, "convex": 1}
+_EDGES: dict[LearnerName, int] = {"cover": 3, "convex-cover": 1}
 #: Beyond this many examples a plan is called void rather than searched for.
 MAX_EXAMPLES = 10**15
 
@@ -55,7 +55,7 @@ class Setting:
         Probability, in (0, 1), with which the guarantee may fail.
     epsilon, delta : float
     lattice : HalfplaneLattice
-    learner : {"union", "convex"}
+    learner : {"cover", "convex-cover"}
     neighbours : {"add-remove", "replace-one"}
 
     Raises
@@ -69,7 +69,7 @@ class Setting:
     epsilon: float
     delta: float
     lattice: HalfplaneLattice
-    learner: LearnerName = "union"
+    learner: LearnerName = "cover"
     neighbours: Neighbours = "add-remove"
 
     def __post_init__(self) -> None:
@@ -78,7 +78,7 @@ class Setting:
         if not 0 < self.beta < 1:
             raise ValueError(f"beta must lie strictly between 0 and 1, got {self.beta}")
         if self.learner not in _EDGES:
-            raise ValueError(f"unknown learner {self.learner!r}: use 'union' or 'convex'")
+            raise ValueError(f"unknown learner {self.learner!r}: use 'cover' or 'convex-cover'")
         check_budget(self.epsilon, self.delta)
 
     @property

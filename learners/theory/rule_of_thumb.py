@@ -52,14 +52,14 @@ class Settings:
 
     Attributes
     ----------
-    learner : {"union", "convex"}
+    learner : {"tiles", "convex", "cover", "convex-cover"}
     epsilon, delta, neighbours, measure, grid :
         As the learner's.
     k, n_steps, beta :
-        Of a cover; k is None for a run by tiles.
+        Of a cover.
     """
 
-    learner: Literal["union", "convex"]
+    learner: Literal["tiles", "convex", "cover", "convex-cover"]
     epsilon: float
     delta: float = _DELTA
     neighbours: Neighbours = "add-remove"
@@ -102,18 +102,20 @@ def kinds_of(settings: Settings) -> tuple[Kind, ...]:
     if not LEAST_GRID <= settings.grid <= MOST_GRID:
         raise NotMeasuredError(f"only grids from d = {LEAST_GRID:,} to {MOST_GRID:,} were tried")
     k = settings.k
-    if k is None:
-        return ("few-edges", "outlines") if settings.learner == "union" else ("convex",)
+    if settings.learner == "tiles":
+        return ("few-edges", "outlines")
+    if settings.learner == "convex":
+        return ("convex",)
     if (settings.delta, settings.beta, settings.n_steps) != (_DELTA, _BETA, None):
         raise NotMeasuredError(
             f"covers were measured with delta = {_DELTA:g}, beta = {_BETA:g} and the default steps"
         )
-    if settings.learner == "union" and k == 1:
+    if settings.learner == "cover" and k == 1:
         return ("one-triangle",)
-    if settings.learner == "convex" and k in _HALFPLANES:
+    if settings.learner == "convex-cover" and k in _HALFPLANES:
         return ("halfplanes",)
     named = "k = 1 triangle"
-    if settings.learner == "convex":
+    if settings.learner == "convex-cover":
         named = f"k = {_HALFPLANES[0]} to {_HALFPLANES[-1]} edges"
     raise NotMeasuredError(f"covers were measured with {named}")
 

@@ -184,21 +184,21 @@ _PURE = ("epsilon", "neighbours")
 
 THEOREMS: tuple[Theorem, ...] = (
     Theorem(
-        "union",
+        "cover",
         "the private union of triangles, if k triangles err on no example",
         f"{_KMMS}, theorem 5.1, constants of learners/theory/planner.py",
         ("k", "d", *_APPROXIMATE),
-        _polygons("union"),
+        _polygons("cover"),
     ),
     Theorem(
-        "convex",
+        "convex-cover",
         "the private convex polygon, if k halfplanes err on no example",
         f"{_KMMS}, theorem 4.7, constants of learners/theory/planner.py",
         ("k", "d", *_APPROXIMATE),
-        _polygons("convex"),
+        _polygons("convex-cover"),
     ),
     Theorem(
-        "union-printed",
+        "cover-printed",
         "the private union of polygons of k edges in all, as printed",
         f"{_KMMS}, theorem 5.1: (k / (alpha epsilon)) log(d / (alpha beta)), up to logarithms",
         ("k", "d", "epsilon"),
