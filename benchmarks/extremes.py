@@ -45,7 +45,7 @@ def make(name: str, grid: int, epsilon: float) -> Estimator:
     if name == "quadtree":
         return QuadtreeLearner(grid=grid, epsilon=epsilon, seed=1)
     settings = RunSettings(name, epsilon=epsilon, k=2, n_steps=2, seed=1)  # type: ignore[arg-type]
-    return make_learner(settings.learner, grid, settings.parameters())
+    return make_learner(settings, grid)
 
 
 def samples(d: int, n: int = 200) -> Iterator[tuple[str, Sample]]:

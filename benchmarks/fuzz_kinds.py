@@ -201,9 +201,9 @@ def _runs() -> Iterator[tuple[Work, StoredRun]]:
         examples=examples,
         simulated=False,
     )
-    for name in ("tiles", "union", "threshold", "discs", "greedy-union"):
+    for name in ("tiles", "cover", "threshold", "discs", "greedy-cover"):
         settings = RunSettings(name, epsilon=4.0, k=2, n_steps=2, seed=3, tiles=2)
-        model = make_learner(settings.learner, 64, settings.parameters())
+        model = make_learner(settings, 64)
         records = tuple(model.steps(examples.points, examples.labels))
         yield work, StoredRun(settings, 64, records, model.release_)
 

@@ -40,6 +40,7 @@ from geodp_app.tables.source import table_source
 from geometry.grid import Bounds
 from geometry.grid_counts import GridCounts
 from geometry.polygons import contains_points
+from learners.registry import BY_ID
 
 BOX = Bounds(13.2, 42.1, 19.8, 46.9)
 PART = 10**7
@@ -126,12 +127,12 @@ def measure(place: Path, kind: str, rows: int, target: str, tiles: int | None) -
     parameters = PARAMETERS | ({} if tiles is None else {"tiles": tiles})
     warm = np.random.default_rng(0).integers(0, GRID + 1, (500, 2))
     few = GridCounts.of_examples(warm, warm.sum(axis=1) < GRID, GRID)
-    run_learner("union", TableCounts(few, Frame(GRID)), PARAMETERS, quiet=True)
+    run_learner(BY_ID["tiles"], TableCounts(few, Frame(GRID)), PARAMETERS, quiet=True)
     start = time.perf_counter()
     found = read_counts(table_source(f"parquet:{place}/*.parquet"), **options_of(kind))
     engine, memory_engine = time.perf_counter() - start, peak_memory()
     start = time.perf_counter()
-    release, _ = run_learner("union", found, parameters, quiet=True)
+    release, _ = run_learner(BY_ID["tiles"], found, parameters, quiet=True)
     learner = time.perf_counter() - start
     points = grid_points(GRID)
     truth = contains_points(load_target(target, GRID), points)

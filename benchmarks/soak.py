@@ -241,7 +241,7 @@ class Soak:
 
     def settings(self) -> None:
         """Another learner and other numbers."""
-        learner = self.rng.choice(("tiles", "threshold", "discs", "union"))
+        learner = self.rng.choice(("tiles", "threshold", "discs", "cover"))
         self.window.document.set_run(
             learner=learner, k=1, n_steps=2, tiles=2, epsilon=self.rng.choice((0.5, 1.0, 4.0))
         )

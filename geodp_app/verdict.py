@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 from geodp_app.budget_warning import budget_warning
 from geodp_app.document.work import RunSettings, Work
@@ -37,18 +37,18 @@ def verdict(work: Work) -> Verdict:
     """The verdict beside n."""
     run = work.run
     told = _verdict(work)
-    if run.learner.startswith("greedy"):
+    if not run.declared.private:
         return told
     n = work.sampling.n if work.examples is None else len(work.examples.points)
     # delta can be chosen where it is needed only
-    delta = run.delta if run.by_cover or run.learner == "stability" else 0.0
+    delta = run.delta if run.declared.needs_delta else 0.0
     warning = budget_warning(run.epsilon, delta, n=n)
     return replace(told, warning=f"Warning: {_greek(warning)}." if warning else "")
 
 
 def _verdict(work: Work) -> Verdict:
     run = work.run
-    if run.learner.startswith("greedy"):
+    if not run.declared.private:
         return Verdict(
             "No privacy is promised: this learner is for comparison only.",
             "It looks for the best piece in every step and adds no noise.",
@@ -59,7 +59,7 @@ def _verdict(work: Work) -> Verdict:
             "Proved: nothing about the error; privacy holds in any case." + _seeded(run),
             "There are no examples: what is learned is left to chance.",
         )
-    if run.by_tiles:
+    if run.learner in ("tiles", "convex"):
         return _by_tiles(run, n, work.drawing.grid)
     if run.learner == "stability":
         return Verdict(
@@ -73,6 +73,11 @@ def _verdict(work: Work) -> Verdict:
         return _threshold(run, n, work.drawing.grid)
     if run.curved:
         return _curved(run, n, work.drawing.grid)
+    if run.learner not in ("cover", "convex-cover"):
+        return Verdict(
+            "Proved: nothing about the error; privacy holds in any case." + _seeded(run),
+            "No estimate is made: docs/accuracy.md has what such runs reached.",
+        )
     try:
         setting = Setting(
             k=run.k,
@@ -124,13 +129,13 @@ def _practice(run: RunSettings, n: int, grid: int) -> str:
         If epsilon and delta state no guarantee.
     """
     settings = Settings(
-        learner="convex" if run.learner == "convex" else "union",
+        learner=cast(Any, run.learner),
         epsilon=run.epsilon,
         delta=run.delta,
         neighbours=run.neighbours,
         measure=run.measure,
         grid=grid,
-        k=None if run.by_tiles else run.k,
+        k=run.k if run.has("k") else None,
         n_steps=run.n_steps,
         beta=run.beta,
     )

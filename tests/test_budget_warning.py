@@ -88,18 +88,44 @@ def test_learn_warns_once_and_not_when_quiet(points: Path, tmp_path: Path, capsy
     assert warnings(capsys, *learn) == []
     (told,) = warnings(capsys, *learn, "--epsilon", 50)
     assert told.startswith("epsilon = 50 protects hardly anybody")
-    (told,) = warnings(capsys, *learn, "--k", 1, "--delta", 0.01)
+    (told,) = warnings(capsys, *learn, "--learner", "cover", "--k", 1, "--delta", 0.01)
     assert "one report in 100 outright" in told
     (told,) = warnings(capsys, *learn, "--delta", 0.01)
     assert "needs none" in told
-    assert warnings(capsys, *learn, "--k", 1, "--delta", 0.01, "--epsilon", 50, "--quiet") == []
+    assert (
+        warnings(
+            capsys,
+            *learn,
+            "--learner",
+            "cover",
+            "--k",
+            1,
+            "--delta",
+            0.01,
+            "--epsilon",
+            50,
+            "--quiet",
+        )
+        == []
+    )
 
 
 def test_learn_compares_delta_with_the_released_count_alone(
     points: Path, tmp_path: Path, capsys
 ) -> None:
     """Half of 3,000 are to be gained: the noisy count tells 1/2,000 from 1/1,000, not from n."""
-    learn = ["learn", points, "-o", tmp_path / "h.geojson", "--seed", 1, "--k", 1]
+    learn = [
+        "learn",
+        points,
+        "-o",
+        tmp_path / "h.geojson",
+        "--seed",
+        1,
+        "--learner",
+        "cover",
+        "--k",
+        1,
+    ]
     assert warnings(capsys, *learn, "--delta", 4e-4) == []  # 1/2,500 is more than 1/n
     (told,) = warnings(capsys, *learn, "--delta", 9e-4)
     assert "one report in 1,111 outright" in told
@@ -107,12 +133,12 @@ def test_learn_compares_delta_with_the_released_count_alone(
 
 
 def test_plan_compares_delta_with_a_public_n(capsys) -> None:
-    plan = ["plan", "--k", 2, "--json", "--delta", 5e-4]
+    plan = ["plan", "--learner", "cover", "--k", 2, "--json", "--delta", 5e-4]
     assert warnings(capsys, *plan, "--n", 1_999) == []
     (told,) = warnings(capsys, *plan, "--n", 2_000)
     assert "one report in 2,000 outright" in told
     assert warnings(capsys, *plan) == []
-    (told,) = warnings(capsys, "plan", "--k", 2, "--epsilon", 21)
+    (told,) = warnings(capsys, "plan", "--learner", "cover", "--k", 2, "--epsilon", 21)
     assert told.startswith("epsilon = 21")
 
 
@@ -124,5 +150,5 @@ def test_compare_warns_once_and_not_when_quiet(points: Path, capsys) -> None:
     assert warnings(capsys, *compare, "--epsilon", 25, "--quiet") == []
     (told,) = warnings(capsys, *compare, "--delta", 0.002)
     assert "needs none" in told
-    greedy = ["compare", points, "--learners", "greedy", "--k", 1, "--epsilon", 25]
+    greedy = ["compare", points, "--learners", "greedy-cover", "--k", 1, "--epsilon", 25]
     assert warnings(capsys, *greedy) == []

@@ -318,7 +318,20 @@ def test_a_missing_file_is_named(halves, tmp_path, capsys):
 
 
 def test_plan_answers_in_both_directions(capsys):
-    argv = ["plan", "--k", "4", "--alpha", ".1", "--epsilon", "1", "--grid", "1024", "--json"]
+    argv = [
+        "plan",
+        "--learner",
+        "cover",
+        "--k",
+        "4",
+        "--alpha",
+        ".1",
+        "--epsilon",
+        "1",
+        "--grid",
+        "1024",
+        "--json",
+    ]
     assert main(argv) == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["steps"] == 24  # ceil(2 * 4 * ln 20)
@@ -327,11 +340,11 @@ def test_plan_answers_in_both_directions(capsys):
 
 
 def test_plan_names_the_command_that_its_guarantee_is_for(capsys):
-    assert main(["plan", "--learner", "convex", "--k", "3"]) == 0
+    assert main(["plan", "--learner", "convex-cover", "--k", "3"]) == 0
     out = capsys.readouterr().out
     assert "examples suffice for error at most 0.1" in out
     assert "--learner convex --k 3 --steps 18 --beta 0.03333" in out
-    assert main(["plan", "--k", "4", "--n", "100"]) == 0
+    assert main(["plan", "--learner", "cover", "--k", "4", "--n", "100"]) == 0
     assert "guarantee void" in capsys.readouterr().out
 
 
@@ -397,20 +410,20 @@ def test_plan_and_learn_mean_the_same_learner(capsys):
     assert (told["learner"], told["k"], told["proved"]) == ("convex", None, False)
     (kind,) = told["in_practice"]
     assert kind["shapes"] == "convex shapes of few edges"
-    cover = plan(capsys, "--learner", "convex", "--k", 4, "--n", 10_000)
+    cover = plan(capsys, "--learner", "convex-cover", "--k", 4, "--n", 10_000)
     assert cover["k"] == 4
     assert cover["alpha"] is None  # nothing is proved for so few
     assert cover["in_practice"][0]["shapes"] == "convex polygons of 4 edges"
 
 
 def test_a_plan_of_a_cover_says_what_was_measured_too(capsys):
-    assert main(["plan", "--k", "1", "--n", "10000"]) == 0
+    assert main(["plan", "--learner", "cover", "--k", "1", "--n", "10000"]) == 0
     assert "for a triangle." in capsys.readouterr().out
-    assert main(["plan", "--k", "9", "--n", "10000"]) == 0
+    assert main(["plan", "--learner", "cover", "--k", "9", "--n", "10000"]) == 0
     out = capsys.readouterr().out
     assert "No estimate is made" in out
     assert "k = 1 triangle" in out
-    assert plan(capsys, "--k", 9, "--n", 10_000)["in_practice"] == []
+    assert plan(capsys, "--learner", "cover", "--k", 9, "--n", 10_000)["in_practice"] == []
 
 
 # -- options that learn and plan share ---------------------------------------------------------
@@ -425,8 +438,8 @@ def test_a_plan_of_a_cover_says_what_was_measured_too(capsys):
         ("--delta", "0", "--delta: must lie strictly between 0 and 1"),
         ("--delta", "1", "--delta: must lie strictly between 0 and 1"),
         ("--delta", "nan", "not a finite number"),
-        ("--k", "0", "--k: must be at least 1"),
-        ("--k", "2.5", "'2.5' is not an integer"),
+        ("--learner", "cover", "--k", "0", "--k: must be at least 1"),
+        ("--learner", "cover", "--k", "2.5", "'2.5' is not an integer"),
         ("--alpha", "1", "--alpha: must lie strictly"),
         ("--beta", "0", "--beta: must lie strictly"),
         ("--grid", "1048577", "outside 1..1048576, where counting is exact"),

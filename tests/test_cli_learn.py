@@ -46,7 +46,20 @@ def run(tmp_path_factory) -> Path:
     target.write_text(json.dumps(square_geojson(10, 20)))
     points, out = folder / "p.csv", folder / "l.geojson"
     sample = ["sample", "--target", target, "--n", N, "--grid", 256, "--seed", 3, "-o", points]
-    learn = ["learn", points, "--k", 2, "--steps", 3, "--seed", SEED, "-o", out]
+    learn = [
+        "learn",
+        points,
+        "--learner",
+        "cover",
+        "--k",
+        2,
+        "--steps",
+        3,
+        "--seed",
+        SEED,
+        "-o",
+        out,
+    ]
     learn += ["--report", folder / "r.json", "--records", folder / "s.jsonl", "--quiet"]
     for argv in (sample, learn):
         assert main([str(a) for a in argv]) == 0
@@ -97,7 +110,19 @@ def test_the_report_states_the_guarantee_and_that_a_seed_voids_it(run, write, tm
     assert report["release"] == json.loads((run / "l.geojson").read_text())["geodp"]["release"]
     path = tmp_path / "r.json"
     points = write("p.csv", '# geodp {"grid": 8}\nx,y,label\n3,4,1\n5,6,0\n7,7,1\n')
-    argv = ["learn", points, "--k", 1, "--steps", 1, "-o", tmp_path / "l.geojson", "--quiet"]
+    argv = [
+        "learn",
+        points,
+        "--learner",
+        "cover",
+        "--k",
+        1,
+        "--steps",
+        1,
+        "-o",
+        tmp_path / "l.geojson",
+        "--quiet",
+    ]
     argv += ["--report", path, "--epsilon", 2, "--delta", 1e-5, "--neighbours", "replace-one"]
     assert main([str(a) for a in argv]) == 0
     report = json.loads(path.read_text())
@@ -138,7 +163,20 @@ def test_the_records_say_first_that_they_are_private(run):
 def test_a_seed_repeats_a_run_and_no_seed_does_not(run, tmp_path):
     outs = [tmp_path / f"{i}.geojson" for i in range(3)]
     for out, seed in zip(outs, (["--seed", SEED], [], []), strict=True):
-        argv = ["learn", run / "p.csv", "--k", 2, "--steps", 3, *seed, "-o", out, "--quiet"]
+        argv = [
+            "learn",
+            run / "p.csv",
+            "--learner",
+            "cover",
+            "--k",
+            2,
+            "--steps",
+            3,
+            *seed,
+            "-o",
+            out,
+            "--quiet",
+        ]
         assert main([str(a) for a in argv]) == 0
     assert outs[0].read_text() == (run / "l.geojson").read_text()
     assert outs[1].read_text() != outs[2].read_text()
@@ -146,7 +184,21 @@ def test_a_seed_repeats_a_run_and_no_seed_does_not(run, tmp_path):
 
 def test_raw_grid_keeps_grid_units(run, tmp_path, capsys):
     out = tmp_path / "raw.geojson"
-    argv = ["learn", run / "p.csv", "--k", 2, "--steps", 3, "--raw-grid", "-o", out, "--seed", 1]
+    argv = [
+        "learn",
+        run / "p.csv",
+        "--learner",
+        "cover",
+        "--k",
+        2,
+        "--steps",
+        3,
+        "--raw-grid",
+        "-o",
+        out,
+        "--seed",
+        1,
+    ]
     assert main([str(a) for a in argv]) == 0
     target = read_geojson(out)
     assert target.frame == "grid"
@@ -156,7 +208,7 @@ def test_raw_grid_keeps_grid_units(run, tmp_path, capsys):
 
 def test_a_convex_learner_gives_one_convex_polygon(run, tmp_path, capsys):
     out = tmp_path / "c.geojson"
-    argv = ["learn", run / "p.csv", "--learner", "convex", "--k", 4, "-o", out, "--quiet"]
+    argv = ["learn", run / "p.csv", "--learner", "convex-cover", "--k", 4, "-o", out, "--quiet"]
     assert main([str(a) for a in argv]) == 0
     shape = read_geojson(out).geometry
     assert shape.geom_type == "Polygon"
@@ -166,14 +218,25 @@ def test_a_convex_learner_gives_one_convex_polygon(run, tmp_path, capsys):
 
 def test_the_paper_measure_runs(run, tmp_path):
     out = tmp_path / "c.geojson"
-    argv = ["learn", run / "p.csv", "--learner", "convex", "--k", 2, "--measure", "paper"]
+    argv = ["learn", run / "p.csv", "--learner", "convex-cover", "--k", 2, "--measure", "paper"]
     assert main([*map(str, argv), "--steps", "2", "-o", str(out), "--quiet"]) == 0
     assert read_learned(out).release.lattice.measure == "paper"
 
 
 def test_triangles_by_the_paper_measure_are_warned_of_before_they_start(write, tmp_path, capsys):
     points = write("p.csv", '# geodp {"grid": 16}\nx,y,label\n3,4,1\n5,6,0\n7,7,1\n')
-    argv = ["learn", str(points), "--k", "1", "--seed", "1", "-o", str(tmp_path / "l.geojson")]
+    argv = [
+        "learn",
+        str(points),
+        "--learner",
+        "cover",
+        "--k",
+        "1",
+        "--seed",
+        "1",
+        "-o",
+        str(tmp_path / "l.geojson"),
+    ]
     slow = [*argv, "--measure", "paper"]
     assert main(slow) == 0
     told = capsys.readouterr().err.splitlines()
@@ -190,7 +253,7 @@ def test_one_class_is_learned_and_not_told_in_a_pipe(write, tmp_path, capsys, la
     rows = "".join(f"{x},{y},{label}\n" for x, y in rng.integers(0, 65, (3000, 2)))
     points = write("p.csv", "x,y,label\n" + rows)
     out = tmp_path / "l.geojson"
-    argv = ["learn", points, "--grid", 64, "--k", 1, "-o", out, "--seed", 5]
+    argv = ["learn", points, "--grid", 64, "--learner", "cover", "--k", 1, "-o", out, "--seed", 5]
     assert main([str(a) for a in argv]) == 0
     assert "all labels" not in capsys.readouterr().err  # it is a fact about the examples
     assert evaluate(out, points, capsys)["error"] < 0.02
@@ -304,16 +367,34 @@ def test_the_number_of_tiles_may_be_given(run, tmp_path, capsys):
 
 
 SENSELESS = [
-    (["--tiles", 2, "--k", 3], "a run with --k has no tiles: leave out --tiles"),
-    (["--edges", 1, "--k", 3], "a run with --k has no tiles: leave out --edges"),
+    (
+        ["--tiles", 2, "--learner", "cover", "--k", 3],
+        "a run with --k has no tiles: leave out --tiles",
+    ),
+    (
+        ["--edges", 1, "--learner", "cover", "--k", 3],
+        "a run with --k has no tiles: leave out --edges",
+    ),
     (["--steps", 3], "--steps means nothing to a run by tiles: give --k too"),
     (["--alpha", 0.1], "--alpha means nothing to a run by tiles: give --k too"),
     (["--beta", 0.1], "--beta means nothing to a run by tiles: give --k too"),
-    (["--k", 2, "--steps", 3, "--alpha", 0.1], "--steps and --alpha both choose"),
+    (
+        ["--learner", "cover", "--k", 2, "--steps", 3, "--alpha", 0.1],
+        "--steps and --alpha both choose",
+    ),
     (["--tiles", 0], "--tiles: must be at least 1"),
-    (["--k", 100_000], "--k: must be at most 1000, not 100000: every step gets a share of epsilon"),
-    (["--k", 2, "--steps", 10**6], "--steps: must be at most 100000, not 1000000"),
-    (["--k", 1000, "--alpha", 1e-99], "--alpha 1e-99 with --k 1000 asks for 457,299 steps"),
+    (
+        ["--learner", "cover", "--k", 100_000],
+        "--k: must be at most 1000, not 100000: every step gets a share of epsilon",
+    ),
+    (
+        ["--learner", "cover", "--k", 2, "--steps", 10**6],
+        "--steps: must be at most 100000, not 1000000",
+    ),
+    (
+        ["--learner", "cover", "--k", 1000, "--alpha", 1e-99],
+        "--alpha 1e-99 with --k 1000 asks for 457,299 steps",
+    ),
     (["--tiles", 300], "a grid of size 256 has no 300 tiles along a side"),
 ]
 
@@ -332,7 +413,7 @@ def test_a_convex_polygon_is_fitted_to_tiles_unless_k_is_given(run, tmp_path):
     out = tmp_path / "c.geojson"
     for argv, given in (
         ([], {"tiles", "edges", "noisy_count"}),
-        (["--k", 1], {"k", "steps", "beta"}),
+        (["--learner", "cover", "--k", 1], {"k", "steps", "beta"}),
     ):
         whole = ["learn", run / "p.csv", "--learner", "convex", *argv, "-o", out, "--quiet"]
         assert main([str(a) for a in whole]) == 0
@@ -415,9 +496,9 @@ def test_what_is_private_is_its_owners_alone(run, tmp_path):
         [],
         ["--edges", 1],
         ["--tiles", 2],
-        ["--k", 2],
+        ["--learner", "cover", "--k", 2],
         ["--learner", "convex"],
-        ["--learner", "convex", "--k", 3],
+        ["--learner", "convex-cover", "--k", 3],
         ["--learner", "threshold"],
         ["--learner", "discs"],
         ["--learner", "ellipses", "--k", 2],
@@ -467,7 +548,18 @@ def test_ctrl_c_in_the_middle_writes_nothing(run, tmp_path, capsys, monkeypatch)
 
 def test_ctrl_c_on_a_terminal_ends_with_130_and_no_file(run, tmp_path):
     """A real process on a pseudo-terminal, interrupted once its bar shows a finished step."""
-    argv = ["learn", run / "p.csv", "--k", 40, "--steps", 4000, "-o", tmp_path / "l.geojson"]
+    argv = [
+        "learn",
+        run / "p.csv",
+        "--learner",
+        "cover",
+        "--k",
+        40,
+        "--steps",
+        4000,
+        "-o",
+        tmp_path / "l.geojson",
+    ]
     status, shown = interrupted(argv, shows=b" of 4000, ")
     assert status == 130
     assert shown.endswith(b"geodp: cancelled; nothing was written\r\n")
@@ -559,7 +651,7 @@ def test_the_first_run_on_a_machine_says_that_it_compiles(run, tmp_path, verb):
 
 def test_learn_draws_when_asked(run, tmp_path, capsys):
     picture = tmp_path / "l.png"
-    argv = ["learn", run / "p.csv", "--learner", "convex", "--k", 2, "--steps", 2]
+    argv = ["learn", run / "p.csv", "--learner", "convex-cover", "--k", 2, "--steps", 2]
     argv += ["-o", tmp_path / "l.geojson", "--picture", picture]
     assert main([str(a) for a in argv]) == 0
     assert picture.read_bytes().startswith(b"\x89PNG\r\n")

@@ -95,7 +95,7 @@ def test_everything_in_the_work_is_undone_and_redone():
         lambda: d.sample(),
         lambda: d.set_bounds(BOX),
         lambda: d.set_sampling(noise=0.1, seed=None),
-        lambda: d.set_run(learner="convex"),
+        lambda: d.set_run(learner="convex-cover"),
         lambda: d.set_name("field"),
         lambda: d.add_dab((5, 6, 7)),
         lambda: d.clear_dabs(),
@@ -123,8 +123,8 @@ def test_typing_a_number_is_one_step_and_each_choice_is_its_own():
     d = document()
     for n in (1, 10, 100):
         d.set_sampling(n=n)
-    d.set_run(learner="convex")
-    d.set_run(learner="greedy-union")
+    d.set_run(learner="convex-cover")
+    d.set_run(learner="greedy-cover")
     for k in (2, 20):
         d.set_run(k=k)
     d.set_run(n_steps=3)
@@ -472,7 +472,7 @@ def test_a_region_over_the_edge_is_cut_there():
 @pytest.mark.parametrize("name", assets.examples())
 def test_every_example_opens_with_settings_that_suit_it(name):
     d = document(examples=imported(), simulated=False)
-    d.set_run(learner="convex", epsilon=0.3)
+    d.set_run(learner="convex-cover", epsilon=0.3)
     before = d.work
     d.open_example(name)
     work = d.work
@@ -490,7 +490,7 @@ def test_every_example_opens_with_settings_that_suit_it(name):
 
 def test_an_example_keeps_another_learner_of_unions_and_unknown_ones_are_named():
     assert example_work("L").run.learner == "tiles"
-    for learner in ("union", "greedy-union"):
+    for learner in ("cover", "greedy-cover"):
         base = Work(run=replace(Work().run, learner=learner))
         assert example_work("L", base).run.learner == learner
     with pytest.raises(assets.UnknownExampleError, match="no example 'moon'"):

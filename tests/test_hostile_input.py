@@ -368,7 +368,7 @@ def test_budgets_that_are_none_are_refused_by_every_learner(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    ["tiles", "union", "convex", "threshold", "discs", "ellipses", "greedy-union",
+    ["tiles", "cover", "convex-cover", "threshold", "discs", "ellipses", "greedy-cover",
      "greedy-convex", "histogram", "quadtree"],
 )  # fmt: skip
 def test_every_learner_at_every_edge(extremes: ModuleType, name: str) -> None:

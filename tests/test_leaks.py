@@ -336,7 +336,7 @@ def points(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    "learner", [["union", "--tiles", "2"], ["threshold"], ["discs"], ["convex", "--k", "1"]]
+    "learner", [["tiles", "--tiles", "2"], ["threshold"], ["discs"], ["convex-cover", "--k", "1"]]
 )
 def test_learn_says_and_writes_nothing_private(
     learner: list[str], points: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]

@@ -20,7 +20,7 @@ LATTICE = HalfplaneLattice(1024)
 SETTING = Setting(k=4, beta=0.1, epsilon=1.0, delta=1e-6, lattice=LATTICE)
 
 
-@pytest.mark.parametrize("learner", ["union", "convex"])
+@pytest.mark.parametrize("learner", ["cover", "convex-cover"])
 @pytest.mark.parametrize("alpha", [0.3, 0.1, 0.02])
 def test_the_plan_is_the_least_number_and_inverts(learner, alpha):
     setting = replace(SETTING, learner=learner)
@@ -44,7 +44,7 @@ def test_more_privacy_more_pieces_or_less_error_needs_more_examples():
     ):
         assert examples_needed(harder, 0.1).examples > base
     assert examples_needed(SETTING, 0.05).examples > base
-    assert examples_needed(replace(SETTING, learner="convex"), 0.1).examples < base
+    assert examples_needed(replace(SETTING, learner="convex-cover"), 0.1).examples < base
 
 
 def test_too_few_examples_guarantee_nothing():
@@ -90,7 +90,7 @@ def test_the_number_of_pieces_is_counted_right(measure, size):
     halfplanes = admitted * len(lattice.sheets)
     setting = replace(SETTING, lattice=lattice)
     assert math.exp(setting.log_pieces) == pytest.approx(halfplanes**3)
-    convex = replace(setting, learner="convex")
+    convex = replace(setting, learner="convex-cover")
     assert math.exp(convex.log_pieces) == pytest.approx(halfplanes)
 
 
@@ -155,7 +155,7 @@ def random_halfplane(lattice: HalfplaneLattice, rng: np.random.Generator) -> Hal
             return lattice.halfplane(rng.choice(lattice.sheets), int(u), int(v))
 
 
-@pytest.mark.parametrize(("learner", "k"), [("convex", 2), ("union", 1)])
+@pytest.mark.parametrize(("learner", "k"), [("convex-cover", 2), ("cover", 1)])
 def test_the_promised_examples_suffice(learner: LearnerName, k: int) -> None:
     """Random targets of the class, random distributions; errors are exact."""
     lattice = HalfplaneLattice(D)
@@ -163,10 +163,12 @@ def test_the_promised_examples_suffice(learner: LearnerName, k: int) -> None:
     assert plan.examples is not None
     assert 10_000 < plan.examples < 100_000
     rng = np.random.default_rng(5)
-    make = ConvexPolygonLearner if learner == "convex" else PolygonUnionLearner
+    make = ConvexPolygonLearner if learner == "convex-cover" else PolygonUnionLearner
     failed = 0
     for run in range(RUNS):
-        edges = [random_halfplane(lattice, rng) for _ in range(2 if learner == "convex" else 3)]
+        edges = [
+            random_halfplane(lattice, rng) for _ in range(2 if learner == "convex-cover" else 3)
+        ]
         truth = np.logical_and.reduce([edge.contains(GRID) for edge in edges])
         weights = rng.dirichlet(np.full(len(GRID), 0.3))
         drawn = rng.choice(len(GRID), plan.examples, p=weights)

@@ -23,7 +23,7 @@ from learners.theory.rule_of_thumb import (
     kinds_of,
 )
 
-TILES = Settings("union", 1.0)
+TILES, COVER = Settings("tiles", 1.0), Settings("cover", 1.0)
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -47,7 +47,7 @@ def test_runs_by_tiles_lie_in_the_range(name: str, n: int, epsilon: float) -> No
     shape, frame = place_target(read_geojson(example_path(name)), 1024)
     fresh = draw_examples(shape, 100_000, frame, rng=open_generator(9))
     kind: Kind = "few-edges" if name in ("star", "tri", "three") else "outlines"
-    expected = expected_error(kind, Settings("union", epsilon), n)
+    expected = expected_error(kind, Settings("tiles", epsilon), n)
     assert expected is not None
     inside = 0
     for seed in range(50, 54):
@@ -64,8 +64,8 @@ def test_covers_too_lie_in_the_range(
 ) -> None:
     shape, frame = place_target(read_geojson(example_path("tri")), 1024)
     fresh = draw_examples(shape, 100_000, frame, rng=open_generator(9))
-    name = "union" if learner is PolygonUnionLearner else "convex"
-    settings = Settings(name, 1.0, k=k)
+    union = learner is PolygonUnionLearner
+    settings = Settings("cover" if union else "convex-cover", 1.0, k=k)
     (kind,) = kinds_of(settings)
     expected = expected_error(kind, settings, 10_000)
     assert expected is not None
@@ -151,7 +151,7 @@ def test_an_error_that_was_never_reached_has_no_number() -> None:
 
 
 def test_replacing_one_is_as_half_of_epsilon() -> None:
-    replaced = Settings("union", 2.0, neighbours="replace-one")
+    replaced = Settings("tiles", 2.0, neighbours="replace-one")
     assert expected_error("outlines", replaced, 9_000) == expected_error("outlines", TILES, 9_000)
     with pytest.raises(NotMeasuredError, match=r"from 0\.2 to 20, not at 0\.1"):
         expected_error("outlines", replace(replaced, epsilon=0.1), 9_000)
@@ -171,7 +171,7 @@ def test_replacing_one_is_as_half_of_epsilon() -> None:
 )
 def test_beyond_what_was_measured_nothing_is_said(n: int, epsilon: float, reason: str) -> None:
     with pytest.raises(NotMeasuredError, match=reason):
-        expected_error("few-edges", Settings("union", epsilon), n)
+        expected_error("few-edges", Settings("tiles", epsilon), n)
 
 
 def test_less_than_a_hopeless_sample_is_hopeless_too() -> None:
@@ -183,17 +183,17 @@ def test_settings_have_their_kinds() -> None:
     assert kinds_of(TILES) == ("few-edges", "outlines")
     assert kinds_of(Settings("convex", 1.0)) == ("convex",)
     assert kinds_of(replace(TILES, delta=1e-9)) == ("few-edges", "outlines")
-    assert kinds_of(replace(TILES, k=1)) == ("one-triangle",)
-    assert kinds_of(Settings("convex", 1.0, k=4)) == ("halfplanes",)
+    assert kinds_of(replace(COVER, k=1)) == ("one-triangle",)
+    assert kinds_of(Settings("convex-cover", 1.0, k=4)) == ("halfplanes",)
 
 
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        (replace(TILES, k=2), "k = 1 triangle"),
-        (Settings("convex", 1.0, k=9), "k = 3 to 8 edges"),
-        (replace(TILES, k=1, delta=1e-9), "delta = 1e-06"),
-        (replace(TILES, k=1, n_steps=7), "default steps"),
+        (replace(COVER, k=2), "k = 1 triangle"),
+        (Settings("convex-cover", 1.0, k=9), "k = 3 to 8 edges"),
+        (replace(COVER, k=1, delta=1e-9), "delta = 1e-06"),
+        (replace(COVER, k=1, n_steps=7), "default steps"),
         (replace(TILES, measure="paper"), "chord measure"),
         (replace(TILES, grid=255), "d = 256 to 16,384"),
         (replace(TILES, grid=2**20), "d = 256 to 16,384"),

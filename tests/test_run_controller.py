@@ -70,7 +70,7 @@ def until(qtbot: QtBot, condition: Callable[[], bool], seconds: float = 60) -> N
     qtbot.waitUntil(condition, timeout=round(1000 * seconds))
 
 
-def job(learner: str = "union", n: int = 400, **settings: object) -> Job:
+def job(learner: str = "cover", n: int = 400, **settings: object) -> Job:
     rng = np.random.default_rng(1)
     points = rng.integers(0, GRID + 1, (n, 2))
     labels = np.abs(points - 30).sum(axis=1) < 25
@@ -82,7 +82,7 @@ def hopeless(n: int = 20_000) -> Job:
     """A job whose first selection takes many minutes."""
     rng = np.random.default_rng(1)
     points = rng.integers(0, 1025, (n, 2))
-    settings = RunSettings("union", k=1, n_steps=1, epsilon=40.0, seed=1)
+    settings = RunSettings("cover", k=1, n_steps=1, epsilon=40.0, seed=1)
     return Job(points, rng.random(n) < 0.5, 1024, settings)
 
 
@@ -132,7 +132,7 @@ def test_a_run_by_steps_then_to_its_end(recorder: Recorder, qtbot: QtBot) -> Non
     c.run()
     until(qtbot, lambda: c.state == "finished")
     assert recorder.states == ["paused", "selecting", "paused", "selecting", "finished"]
-    model = make_learner("union", GRID, work.settings.parameters())
+    model = make_learner(work.settings, GRID)
     expected = list(model.steps(work.points, work.labels))
     records = [reply.record for reply in recorder.all("stepped")]  # type: ignore[attr-defined]
     assert [r.release for r in records] == [r.release for r in expected]
@@ -409,7 +409,7 @@ if __name__ == "__main__":
     controller.run()
     wait(lambda: controller.state == "finished" or failed)
     points = rng.integers(0, 1025, (20_000, 2))
-    settings = RunSettings("union", k=1, n_steps=1, epsilon=40.0)
+    settings = RunSettings("cover", k=1, n_steps=1, epsilon=40.0)
     controller.start(Job(points, rng.random(20_000) < 0.5, 1024, settings))
     controller.run()
     wait(lambda: progressed or failed)

@@ -25,7 +25,7 @@ from learners.records import StepDiagnostics, StepRecord, StepRelease, predict_p
 from learners.releases import CoverRelease, MosaicRelease, Release
 
 GRID, N = 64, 500
-ALL = ("union", "convex", "greedy-union", "greedy-convex")
+ALL = ("cover", "convex-cover", "greedy-cover", "greedy-convex")
 
 
 def examples(n: int, seed: int, noise: float = 0.03) -> Examples:
@@ -40,7 +40,7 @@ def finished(learner: str, n: int = N) -> tuple[RunLog, Release]:
     """A finished run with a test sample."""
     sample = examples(n, seed=1)
     settings = RunSettings(learner, 2.0, k=3, n_steps=3, seed=2, tiles=3)  # type: ignore[arg-type]
-    model = make_learner(settings.learner, GRID, settings.parameters())
+    model = make_learner(settings, GRID)
     log = RunLog(sample.points, sample.labels != 0, GRID, settings, examples(500, seed=7))
     log.plan = model.plan()
     for record in model.steps(sample.points, sample.labels):
@@ -52,7 +52,7 @@ def finished(learner: str, n: int = N) -> tuple[RunLog, Release]:
 @pytest.mark.parametrize("learner", ALL)
 def test_masks_and_figures_are_those_of_the_learners_books(learner: str) -> None:
     # few examples, so that a greedy search for triangles is short
-    n = 40 if learner == "greedy-union" else N
+    n = 40 if learner == "greedy-cover" else N
     log, release = finished(learner, n)
     assert isinstance(release, CoverRelease)
     assert log.role is not None
@@ -159,7 +159,7 @@ def test_how_many_tiles_there_will_be_is_known_when_it_was_asked_for() -> None:
         assert log.tile_steps == log.tiling == ()
 
 
-@pytest.mark.parametrize("learner", ["tiles", "union", "convex"])
+@pytest.mark.parametrize("learner", ["tiles", "cover", "convex-cover"])
 def test_epsilon_so_far_ends_at_the_runs_own(learner: str) -> None:
     log, release = finished(learner)
     assert release.privacy is not None
@@ -173,7 +173,7 @@ def test_epsilon_so_far_ends_at_the_runs_own(learner: str) -> None:
 
 
 def test_a_greedy_log_has_no_privacy_figures() -> None:
-    log, _ = finished("greedy-union", 40)
+    log, _ = finished("greedy-cover", 40)
     figures = log.figures(1)
     assert (figures.eta, figures.epsilon_so_far, figures.account) == (None, None, None)
     assert figures.threshold is None
@@ -182,11 +182,11 @@ def test_a_greedy_log_has_no_privacy_figures() -> None:
 
 
 def test_privacy_is_known_before_the_release() -> None:
-    settings = RunSettings("union", k=2)
+    settings = RunSettings("cover", k=2)
     empty = examples(0, seed=1)
     log = RunLog(empty.points, empty.labels != 0, GRID, settings)
     assert log.planned == 6
-    log.plan = make_learner("union", GRID, settings.parameters()).plan()
+    log.plan = make_learner(settings, GRID).plan()
     assert log.privacy is not None
     assert (log.privacy.steps, log.privacy.epsilon, log.privacy.private) == (6, 1.0, True)
 
@@ -203,7 +203,7 @@ def test_the_region_at_the_end_is_the_releases_shape(learner: str) -> None:
 
 
 def test_the_cursor_follows_the_last_step_until_somebody_looks_back() -> None:
-    done, _ = finished("union")
+    done, _ = finished("cover")
     sample = examples(N, seed=1)
     log = RunLog(sample.points, sample.labels != 0, GRID, done.settings)
     boxes = (BoxView((0,), ((0.0, 1.0, 0.0, 1.0),), 0.5),)
@@ -222,7 +222,7 @@ def test_the_cursor_follows_the_last_step_until_somebody_looks_back() -> None:
 
 
 def test_steps_come_in_order_and_only_those_made_have_figures() -> None:
-    done, _ = finished("union")
+    done, _ = finished("cover")
     sample = examples(10, seed=1)
     log = RunLog(sample.points, sample.labels != 0, GRID, done.settings)
     with pytest.raises(ValueError, match="step 2 does not follow step 0"):
@@ -233,7 +233,7 @@ def test_steps_come_in_order_and_only_those_made_have_figures() -> None:
         log.question(0)
 
 
-@pytest.mark.parametrize("learner", ["union", "convex"])
+@pytest.mark.parametrize("learner", ["cover", "convex-cover"])
 def test_shading_scores_the_chosen_halfplane_as_the_record_does(learner: str) -> None:
     """The question of a step leads to the very score that the learner saw."""
     log, release = finished(learner, 60)
@@ -276,7 +276,7 @@ def test_shading_scores_a_tiles_halfplane_as_the_record_does() -> None:
     assert insides == {True, False}
 
 
-@pytest.mark.parametrize("learner", ["tiles", "convex"])
+@pytest.mark.parametrize("learner", ["tiles", "convex-cover"])
 def test_a_log_is_stored_and_restored(learner: str) -> None:
     log, release = finished(learner)
     log.cursor = len(log.records)
@@ -333,7 +333,7 @@ def test_a_million_examples_take_a_tenth_of_a_second_a_step() -> None:
     points, labels = rng.integers(0, 1025, (10**6, 2)), rng.random(10**6) < 0.5
     lattice = HalfplaneLattice(1024)
     unit = 1 << lattice.bits
-    log = RunLog(points, labels, 1024, RunSettings("union", k=1, n_steps=9))
+    log = RunLog(points, labels, 1024, RunSettings("cover", k=1, n_steps=9))
     known = StepDiagnostics(0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, 0.0)
     seconds = []
     for step in range(1, 10):

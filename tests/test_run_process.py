@@ -79,7 +79,7 @@ def client() -> Iterator[Client]:
     one.far.close()
 
 
-def job(learner: str = "union", n: int = 400, **settings: object) -> Job:
+def job(learner: str = "cover", n: int = 400, **settings: object) -> Job:
     rng = np.random.default_rng(1)
     points = rng.integers(0, GRID + 1, (n, 2))
     labels = np.abs(points - 30).sum(axis=1) < 25
@@ -91,7 +91,7 @@ def hopeless() -> Job:
     """A job whose first selection takes many minutes."""
     rng = np.random.default_rng(1)
     points = rng.integers(0, 1025, (20_000, 2))
-    settings = RunSettings("union", k=1, n_steps=1, epsilon=40.0, seed=1)
+    settings = RunSettings("cover", k=1, n_steps=1, epsilon=40.0, seed=1)
     return Job(points, rng.random(20_000) < 0.5, 1024, settings)
 
 
@@ -99,10 +99,12 @@ def timeless(record: StepRecord) -> StepRecord:
     return replace(record, diagnostics=replace(record.diagnostics, seconds=0.0))
 
 
-@pytest.mark.parametrize("learner", ["tiles", "union", "convex", "greedy-union", "greedy-convex"])
+@pytest.mark.parametrize(
+    "learner", ["tiles", "cover", "convex-cover", "greedy-cover", "greedy-convex"]
+)
 def test_a_run_by_steps_is_the_learners_own_run(client: Client, learner: str) -> None:
     # few examples, so that a greedy search for triangles is short
-    work = job(learner, 30 if learner == "greedy-union" else 400)
+    work = job(learner, 30 if learner == "greedy-cover" else 400)
     client.send(Start(7, work))
     started = client.receive()
     assert isinstance(started, Started)
@@ -116,7 +118,7 @@ def test_a_run_by_steps_is_the_learners_own_run(client: Client, learner: str) ->
         records.append(reply.record)
     last = client.receive()
     assert isinstance(last, Finished)
-    model = make_learner(work.settings.learner, GRID, work.settings.parameters())
+    model = make_learner(work.settings, GRID)
     expected = list(model.steps(work.points, work.labels))
     assert [r.release for r in records] == [r.release for r in expected]
     assert last.release == model.release_
@@ -306,9 +308,9 @@ rng = np.random.default_rng(0)
 points = rng.integers(0, 129, (300, 2))
 labels = points.sum(axis=1) < 120
 for measure in ("chord", "paper"):
-    for learner in ("tiles", "union", "convex", "greedy-union", "greedy-convex"):
+    for learner in ("tiles", "cover", "convex-cover", "greedy-cover", "greedy-convex"):
         settings = RunSettings(learner, k=1, n_steps=2, measure=measure, seed=1, tiles=2)
-        model = make_learner(learner, 128, settings.parameters())
+        model = make_learner(settings, 128)
         for record in model.steps(points, labels):
             pass
 lattice = HalfplaneLattice(128)

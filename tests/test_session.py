@@ -48,7 +48,9 @@ def full_work() -> Work:
         drawing=Drawing(100, SHAPES),
         bounds=BOX,
         sampling=SampleSettings(300, "painted", 0.1, None, ((1, 2, 3), (100, 0, 0))),
-        run=RunSettings("convex", 0.1 + 0.2, 1e-9, 7, 12, 0.05, "replace-one", "paper", 2**64),
+        run=RunSettings(
+            "convex-cover", 0.1 + 0.2, 1e-9, 7, 12, 0.05, "replace-one", "paper", 2**64
+        ),
         examples=examples(),
         simulated=False,
     )

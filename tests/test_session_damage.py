@@ -147,7 +147,7 @@ def without_examples(change: Callable[[Members], None]) -> Callable[[Members], N
         (put("sampling", "dabs", value=7), "session.json: "),
         (put("run", "epsilon", value=-1), "epsilon must be a positive number"),
         (put("run", "epsilon", value=10**400), "is not a number"),
-        (put("run", "learner", value=["union"]), "learner "),
+        (put("run", "learner", value=["cover"]), "learner "),
         (put("run", "k", value=1.5), "k = 1.5"),
         (drop("spent"), "'spent' is missing"),
         (put("spent", value=None), "spent must be a list, not None"),

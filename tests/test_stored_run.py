@@ -60,7 +60,7 @@ def stored(finished: bool = True) -> StoredRun:
         parameters=(("epsilon", 1.0), ("n_steps", None), ("measure", "chord")),
         privacy=SPENT,
     )
-    return StoredRun(RunSettings("union"), 100, records, release if finished else None)
+    return StoredRun(RunSettings("cover"), 100, records, release if finished else None)
 
 
 OWN = HalfplaneLattice(50, "chord")
@@ -81,7 +81,7 @@ def mosaic(steps: int = 4) -> StoredRun:
     return StoredRun(settings, 100, records[:steps], release if steps == 4 else None)
 
 
-RUNS = [stored(), stored(False), StoredRun(RunSettings("union", seed=3), 4096)]
+RUNS = [stored(), stored(False), StoredRun(RunSettings("cover", seed=3), 4096)]
 RUNS += [mosaic(steps) for steps in (0, 1, 3, 4)]
 
 
@@ -143,7 +143,7 @@ def test_any_pieces_on_any_lattice_come_back(measure, data):
         )
         for diag in [diagnostics(score=data.draw(st.floats(allow_nan=False)))]
     )
-    run = StoredRun(RunSettings("union", measure=measure), d, records)
+    run = StoredRun(RunSettings("cover", measure=measure), d, records)
     back = StoredRun.from_lines(run.to_lines())
     assert back == run
     if records:
@@ -157,9 +157,9 @@ def test_pieces_of_another_lattice_are_not_written():
     for wrong in (
         replace(run, records=(run.records[0], odd)),
         replace(run, grid=101),
-        replace(run, settings=RunSettings("union", measure="paper")),
+        replace(run, settings=RunSettings("cover", measure="paper")),
         replace(run, settings=RunSettings("tiles")),
-        replace(mosaic(1), settings=RunSettings("union")),
+        replace(mosaic(1), settings=RunSettings("cover")),
         replace(mosaic(1), grid=49),
     ):
         with pytest.raises(ValueError, match="of one lattice"):

@@ -119,7 +119,7 @@ def test_plan_lists_the_theorems(capsys: pytest.CaptureFixture[str]) -> None:
     ("asked", "told"),
     [
         (["--theorem", "occam"], "theorem 'occam' needs size"),
-        (["--theorem", "ockham"], "unknown theorem 'ockham': use one of union, convex"),
+        (["--theorem", "ockham"], "unknown theorem 'ockham': use one of cover, convex-cover"),
         (["--theorem", "vc-lower", "--vc", "3"], "alpha up to 1/8 and beta up to 1/100"),
         (["--theorem", "experts", "--experts", "0"], "must be at least 1, not 0"),
     ],
@@ -134,7 +134,7 @@ def test_plan_says_what_is_wrong(
 
 
 def test_what_is_not_exact_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "--theorem", "union-printed", "--k", "4"]) == 0
+    assert main(["plan", "--theorem", "cover-printed", "--k", "4"]) == 0
     assert "O(.)" in capsys.readouterr().out
 
 

@@ -20,7 +20,7 @@ SQUARE = Drawing(64, (Shape(((8, 8), (40, 8), (40, 40), (8, 40))),))
 
 def work(n: int, **run: object) -> Work:
     base = Work(drawing=SQUARE)
-    settings = replace(base.run, **{"learner": "union", "k": 1, **run})
+    settings = replace(base.run, **{"learner": "cover", "k": 1, **run})
     return replace(base, sampling=replace(base.sampling, n=n), run=settings)
 
 
@@ -42,7 +42,7 @@ def test_the_promise_is_the_planners() -> None:
 
 def test_a_seeded_run_and_a_greedy_one_are_not_called_private() -> None:
     assert "not private" in verdict(work(1_000, seed=3)).promise
-    assert "No privacy" in verdict(work(1_000, learner="greedy-union")).promise
+    assert "No privacy" in verdict(work(1_000, learner="greedy-cover")).promise
 
 
 def on_grid(n: int, **run: object) -> Work:
@@ -94,8 +94,8 @@ def test_a_hopeless_sample_is_called_so() -> None:
     [
         (9_000, {"epsilon": 30.0}, "ε was measured from 0.1 to 10, not at 30"),
         (9_000_000, {}, "not at 9,000,000"),
-        (9_000, {"learner": "union", "k": 2}, "k = 1 triangle"),
-        (9_000, {"learner": "union", "k": 1, "delta": 1e-9}, "δ = 1e-06"),
+        (9_000, {"learner": "cover", "k": 2}, "k = 1 triangle"),
+        (9_000, {"learner": "cover", "k": 1, "delta": 1e-9}, "δ = 1e-06"),
     ],
 )
 def test_what_was_not_measured_is_not_estimated(
@@ -108,7 +108,7 @@ def test_what_was_not_measured_is_not_estimated(
 
 def test_covers_that_were_measured_have_a_range() -> None:
     assert "for a triangle" in verdict(on_grid(9_000, k=1)).practice
-    convex = verdict(on_grid(9_000, learner="convex", k=5)).practice
+    convex = verdict(on_grid(9_000, learner="convex-cover", k=5)).practice
     assert "for convex polygons of 5 edges" in convex
 
 
@@ -141,7 +141,7 @@ def test_the_error_of_a_threshold_is_what_runs_reach_on_average(epsilon: float, 
         ({"delta": 1e-3}, "Warning: δ = 0.001 protects hardly anybody"),
         ({"delta": 2e-4}, "Warning: δ = 0.0002 protects hardly anybody"),  # 1/5,000
         ({"delta": 1.9e-4}, ""),
-        ({"learner": "greedy-union", "epsilon": 50.0}, ""),
+        ({"learner": "greedy-cover", "epsilon": 50.0}, ""),
     ],
 )
 def test_a_silly_budget_is_warned_about(run: dict[str, object], told: str) -> None:

@@ -53,7 +53,7 @@ def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
 def quick(window: MainWindow, **run: object) -> None:
     """Settings of a cover whose runs take moments."""
     window.document.set_sampling(n=2_000)
-    window.document.set_run(**{"learner": "union", "k": 2, "n_steps": 4, **run})
+    window.document.set_run(**{"learner": "cover", "k": 2, "n_steps": 4, **run})
 
 
 def draw_l(window: MainWindow) -> None:
@@ -143,7 +143,7 @@ def test_from_the_first_click_to_the_reopened_file(
 def test_cancel_takes_effect_at_once_and_releases_nothing(qtbot: QtBot, window: MainWindow) -> None:
     window.document.open_example("three")
     window.document.set_sampling(n=100_000)
-    window.document.set_run(learner="union", k=3, n_steps=3)
+    window.document.set_run(learner="cover", k=3, n_steps=3)
     window.sample()
     wait(qtbot, lambda: window.runs.controller.state != "preparing")
     seen: list[object] = []
@@ -254,7 +254,7 @@ def test_space_lends_the_hand(window: MainWindow) -> None:
 
 def test_letters_typed_into_a_field_are_not_tools(window: MainWindow) -> None:
     window.set_tool("select")
-    window.document.set_run(learner="union")
+    window.document.set_run(learner="cover")
     field = window.settings.delta
     assert field.isVisible()
     field.setFocus()
@@ -267,11 +267,11 @@ def test_letters_typed_into_a_field_are_not_tools(window: MainWindow) -> None:
 
 def test_every_setting_can_be_undone(window: MainWindow) -> None:
     window.settings.epsilon.setValue(2.5)
-    index = window.settings.learner.findData("convex")
+    index = window.settings.learner.findData("convex-cover")
     window.settings.learner.setCurrentIndex(index)
     window.settings.k.setValue(7)
     run = window.document.work.run
-    assert (run.k, run.epsilon, run.learner) == (7, 2.5, "convex")
+    assert (run.k, run.epsilon, run.learner) == (7, 2.5, "convex-cover")
     for _ in range(3):
         action(window, "undo")
     assert window.document.work.run == RunSettings()
@@ -343,7 +343,7 @@ def test_closing_in_the_middle_of_a_run_leaves_no_process(
     with open_window(qtbot, tmp_path) as window:
         window.document.open_example("three")
         window.document.set_sampling(n=50_000)
-        window.document.set_run(learner="union")
+        window.document.set_run(learner="cover")
         window.sample()
         seen: list[object] = []
         window.runs.progressed.connect(seen.append)
@@ -510,7 +510,7 @@ def test_run_is_called_pause_while_it_pauses(qtbot: QtBot, window: MainWindow) -
     assert named(window) == {"Run"}
     window.document.open_example("three")
     window.document.set_sampling(n=50_000)
-    window.document.set_run(learner="union")
+    window.document.set_run(learner="cover")
     window.sample()
     (bar,) = (
         each for each in window.findChildren(QToolBar) if each.windowTitle() == "Sample and run"

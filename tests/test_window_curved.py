@@ -144,7 +144,7 @@ def test_the_dual_plane_says_why_it_is_empty(qtbot: QtBot, window: MainWindow) -
     assert dual.empty.text() == CURVED
     action(window, "release_view")
     # a learner of halfplanes brings it back
-    run(qtbot, window, learner="convex", k=1)
+    run(qtbot, window, learner="convex-cover", k=1)
     assert dual._lattice == HalfplaneLattice(256)
     assert not dual.empty.isVisible()
 

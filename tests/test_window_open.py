@@ -392,7 +392,9 @@ def test_the_dialog_says_that_bounds_are_public_and_has_names(
 # -- no examples --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("learner", ["tiles", "union", "convex", "threshold", "discs", "stability"])
+@pytest.mark.parametrize(
+    "learner", ["tiles", "cover", "convex-cover", "threshold", "discs", "stability"]
+)
 def test_no_examples_and_one_are_neighbours_that_both_run_and_release(
     qtbot: QtBot, window: MainWindow, tmp_path: Path, learner: str
 ) -> None:

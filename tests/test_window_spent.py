@@ -14,7 +14,6 @@ from window_driver import action, drag, finish_run, key, open_window, wait
 
 from geodp_app.document.autosave import recoverable
 from geodp_app.document.session import load_session
-from geodp_app.document.work import LearnerChoice
 from geodp_app.views.main_window import MainWindow
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier
@@ -32,7 +31,7 @@ def sampled(window: MainWindow, n: int = 500) -> None:
     key(window, Qt.Key.Key_R)
     drag(window, (50, 50), (120, 120), (200, 200))
     window.document.set_sampling(n=n)
-    window.document.set_run(learner="union", k=1, n_steps=1)
+    window.document.set_run(learner="cover", k=1, n_steps=1)
     key(window, Qt.Key.Key_F6)
 
 
@@ -59,7 +58,7 @@ def slow(window: MainWindow) -> None:
     """A sample whose selections last."""
     window.document.open_example("three")
     window.document.set_sampling(n=100_000)
-    window.document.set_run(learner="union", k=3, n_steps=3)
+    window.document.set_run(learner="cover", k=3, n_steps=3)
     window.sample()
 
 
@@ -112,7 +111,7 @@ def test_imported_examples_have_a_note_that_goes_with_them_and_comes_back(
     (tmp_path / "p.csv").write_text(CSV)
     (tmp_path / "q.csv").write_text(CSV)
     assert window.files.open(tmp_path / "p.csv")
-    window.document.set_run(learner="union", k=1, n_steps=1)
+    window.document.set_run(learner="cover", k=1, n_steps=1)
     run(qtbot, window)
     run(qtbot, window)
     two = note(window)
@@ -208,10 +207,10 @@ def test_a_run_is_not_charged_before_its_first_step(qtbot: QtBot, window: MainWi
 
 
 @pytest.mark.parametrize(
-    "learner", ["tiles", "union", "convex", "threshold", "discs", "ellipses", "stability"]
+    "learner", ["tiles", "cover", "convex-cover", "threshold", "discs", "ellipses", "stability"]
 )
 def test_what_is_charged_at_the_first_step_is_what_the_release_states(
-    qtbot: QtBot, window: MainWindow, learner: LearnerChoice
+    qtbot: QtBot, window: MainWindow, learner: str
 ) -> None:
     sampled(window, 200)
     for neighbours in ("add-remove", "replace-one"):
@@ -247,7 +246,7 @@ def test_runs_without_privacy_are_not_charged(qtbot: QtBot, window: MainWindow) 
     sampled(window)
     window.document.set_run(seed=7)
     run(qtbot, window)
-    window.document.set_run(learner="greedy-union")
+    window.document.set_run(learner="greedy-cover")
     run(qtbot, window)
     assert window.document.work.spent == ()
 

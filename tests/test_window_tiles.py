@@ -218,7 +218,7 @@ def test_the_figures_speak_of_tiles(qtbot: QtBot, window: MainWindow) -> None:
 def test_another_learner_takes_the_tiles_off_the_plane(qtbot: QtBot, window: MainWindow) -> None:
     run(qtbot, window)
     assert not window.plane.learned._tiling.path().isEmpty()
-    run(qtbot, window, learner="union", k=1, n_steps=1)
+    run(qtbot, window, learner="cover", k=1, n_steps=1)
     assert window.plane.learned._tiling.path().isEmpty()
     assert window.dual_pane.heading.text() == "Dual plane"
     assert window.dual._lattice == HalfplaneLattice(256)
@@ -418,7 +418,7 @@ def test_a_mosaic_is_saved_opened_and_exported(
 def test_a_session_from_before_there_were_tiles_opens_as_what_it_was(
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:
-    log = run(qtbot, window, learner="union", k=2, n_steps=2)
+    log = run(qtbot, window, learner="cover", k=2, n_steps=2)
     new, old = tmp_path / "new.geodp", tmp_path / "old.geodp"
     assert window.files._save(new)
     with zipfile.ZipFile(new) as archive:
@@ -437,7 +437,7 @@ def test_a_session_from_before_there_were_tiles_opens_as_what_it_was(
             archive.writestr(name, data)
     window.start_anew()
     assert window.files.open(old)
-    assert window.document.work.run.learner == "union"
+    assert window.document.work.run.learner == "cover"
     assert window.settings.learner.currentText() == "Polygons, k triangles"
     again = window.runs.current
     assert again is not None

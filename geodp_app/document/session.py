@@ -34,7 +34,7 @@ from geodp_app.document.strict_files import (
     read_json,
     short,
 )
-from geodp_app.document.work import RunSettings, SampleSettings, Work
+from geodp_app.document.work import RunSettings, SampleSettings, Work, first_names
 from geodp_app.document.writing import write_whole
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
@@ -61,8 +61,8 @@ def _without_tiles(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_charges(state: dict[str, Any]) -> dict[str, Any]:
-    """Schema 2 did not say what runs had spent; None where it is not known."""
-    return {"spent": None, **state}
+    """Schema 2 did not say what runs had spent, None where it is not known; and had other names."""
+    return {"spent": None, **state, "run": first_names(state["run"])}
 
 
 #: From each older schema, a function that turns its ``session.json`` into the next one's.

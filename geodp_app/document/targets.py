@@ -134,7 +134,7 @@ def example_work(name: str, base: Work | None = None) -> Work:
     drawing, bounds = place_drawing(target, EXAMPLE_GRID)
     k, steps = EXAMPLE_SETTINGS[name]
     # no example is convex; k and steps were tried with unions
-    learner = "tiles" if base.run.learner.endswith("convex") else base.run.learner
+    learner = "tiles" if base.run.declared.role == "conjunction" else base.run.learner
     change = GridChange.between(base.frame, Frame(EXAMPLE_GRID))
     return replace(
         base,

@@ -5,8 +5,8 @@ Nothing here is released.  A run and its records are kept apart (:mod:`geodp_app
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from geodp_app.document.charges import Charge
 from geodp_app.drawing.shapes import Drawing
@@ -15,20 +15,15 @@ from geodp_app.sampling import Distribution
 from geometry.grid import Bounds
 from geometry.halfplane import Measure
 from learners.accounting import Neighbours
+from learners.declaration import Learner
+from learners.registry import BY_ID, offered
 
-#: "tiles" and "union" are the union learner without and with k.
-LearnerChoice = Literal[
-    "tiles",
-    "union",
-    "convex",
-    "threshold",
-    "discs",
-    "ellipses",
-    "stability",
-    "greedy-union",
-    "greedy-convex",
-]
-LEARNERS: tuple[LearnerChoice, ...] = get_args(LearnerChoice)
+#: Learners that the window offers, by id (:mod:`learners.registry`).
+LEARNERS: tuple[str, ...] = tuple(learner.id for learner in offered("window"))
+
+
+#: What geodp 0.1.0 called learners in its files.
+_FIRST_NAMES = {"union": "cover", "convex": "convex-cover", "greedy-union": "greedy-cover"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +56,13 @@ class RunSettings:
     Attributes
     ----------
     learner : one of :data:`LEARNERS`
-        Polygons tile by tile, or by k triangles, or a convex polygon, or a halfplane along an
-        axis, or a union of discs or ellipses, or k triangles by votes of chunks; the greedy ones
-        are not private.
-    k, n_steps, beta :
-        Of covers: all but tiles, threshold and stability, which has k alone.
+    k, n_steps, beta, measure, tiles :
+        Of learners that have such a parameter; None leaves it to the learner.
     seed : int or None
         Makes a run reproducible and therefore not private.
-    tiles : int or None
-        Of a run by tiles, tiles along a side; None lets a noisy count choose.
     """
 
-    learner: LearnerChoice = "tiles"
+    learner: str = "tiles"
     epsilon: float = 1.0
     delta: float = 1e-6
     k: int = 4
@@ -84,40 +74,38 @@ class RunSettings:
     tiles: int | None = None
 
     @property
+    def declared(self) -> Learner:
+        """What is declared of the learner."""
+        return BY_ID[self.learner]
+
+    @property
     def private(self) -> bool:
         """Whether a run with these settings is differentially private."""
-        return not self.learner.startswith("greedy") and self.seed is None
+        return self.declared.private and self.seed is None
 
     @property
     def by_tiles(self) -> bool:
         """Whether each step of a run labels a tile of its own."""
-        return self.learner == "tiles"
-
-    @property
-    def by_cover(self) -> bool:
-        """Whether the run takes k pieces, or a few times as many, one after the other."""
-        return self.learner not in ("tiles", "threshold", "stability")
+        return self.declared.by_tiles
 
     @property
     def curved(self) -> bool:
         """Whether pieces are discs or ellipses: no halfplanes, and so no dual plane."""
-        return self.learner in ("discs", "ellipses")
+        return self.declared.curved
 
     @property
     def piece_measure(self) -> Measure:
-        """Of the lattice of all pieces: a threshold needs none but the default."""
-        return "chord" if self.learner in ("threshold", "stability") else self.measure
+        """Of the lattice of all pieces; that of learners without a choice is the default."""
+        return "chord" if self.declared.parameter("measure") is None else self.measure
+
+    def has(self, name: str) -> bool:
+        """Whether the learner has a parameter of that name."""
+        return self.declared.parameter(name) is not None
 
     def parameters(self) -> dict[str, Any]:
-        """Constructor parameters of the learner, without the grid."""
-        names = [] if self.curved or self.learner in ("threshold", "stability") else ["measure"]
-        names += ["k", "n_steps"] if self.by_cover else []
-        names += ["k"] if self.learner == "stability" else []
-        names += ["tiles"] if self.by_tiles else []
-        if not self.learner.startswith("greedy"):
-            names += ["epsilon", "delta", "neighbours", "seed"]
-            names += ["beta"] if self.by_cover else []
-        return {name: getattr(self, name) for name in names}
+        """Parameters of the learner that are set here, without the grid."""
+        names = [field.name for field in fields(self) if field.name != "learner"]
+        return {name: getattr(self, name) for name in names if self.has(name)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,3 +142,12 @@ class Work:
     def frame(self) -> Frame:
         """Grid and bounds."""
         return Frame(self.drawing.grid, self.bounds)
+
+
+def first_names(settings: Any) -> Any:
+    """Settings of a run as geodp 0.1.0 wrote them, in today's names."""
+    if not isinstance(settings, dict) or not isinstance(settings.get("learner"), str):
+        return settings
+    learner = _FIRST_NAMES.get(settings["learner"], settings["learner"])
+    # before there were tiles the setting was not there
+    return {"tiles": None, **settings, "learner": learner}

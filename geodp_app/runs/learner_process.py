@@ -23,7 +23,7 @@ from dataclasses import asdict, replace
 from multiprocessing import connection, parent_process
 from typing import TYPE_CHECKING, Any
 
-from geodp_app.document.work import LearnerChoice
+from geodp_app.document.work import RunSettings
 from geodp_app.runs import messages
 from geodp_app.runs.mosaics import all_tiles
 from geodp_app.runs.protocol import (
@@ -216,11 +216,12 @@ class _Run:
 
     def __init__(self, number: int, job: Job, look: Callable[[Progressed | None], None]) -> None:
         self.number = number
-        self.learner = make_learner(job.settings.learner, job.grid, job.settings.parameters())
+        self.learner = make_learner(job.settings, job.grid)
         self._measure = job.settings.piece_measure
         # of a run by tiles it is known once there are tiles
         by_tiles = job.settings.by_tiles
         self._lattice = None if by_tiles else HalfplaneLattice(job.grid, self._measure)
+        self._boxes = "boxes" in job.settings.declared.shows
         self._look = look
         self._step = 0
         self._began = self._reported = 0.0
@@ -264,7 +265,9 @@ class _Run:
         self._look(report)
 
     def _views(self, progress: SelectionProgress | None) -> tuple[BoxView, ...]:
-        if progress is None or progress.heaviest is None or self._lattice is None:
+        if progress is None or progress.heaviest is None or not self._boxes:
+            return ()
+        if self._lattice is None:
             return ()
         unit = float(1 << self._lattice.bits)
         return tuple(
@@ -297,33 +300,7 @@ def _portable(record: StepRecord) -> StepRecord:
     return replace(record, diagnostics=GreedyFigures(**asdict(known)))
 
 
-def make_learner(name: LearnerChoice, grid: int, parameters: dict[str, Any]) -> Estimator:
-    """The learner of that name.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
-    from learners.conic.union import DiscUnionLearner, EllipseUnionLearner
-    from learners.convex_polygon import ConvexPolygonLearner
-    from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
-    from learners.polygon_union import PolygonUnionLearner
-    from learners.stability.stability_learner import StabilityLearner
-    from learners.threshold_learner import ThresholdLearner
-
-    learners: dict[str, type[Any]] = {
-        "tiles": PolygonUnionLearner,
-        "union": PolygonUnionLearner,
-        "convex": ConvexPolygonLearner,
-        "threshold": ThresholdLearner,
-        "discs": DiscUnionLearner,
-        "ellipses": EllipseUnionLearner,
-        "stability": StabilityLearner,
-        "greedy-union": GreedyUnionLearner,
-        "greedy-convex": GreedyConvexLearner,
-    }
-    if name not in learners:
-        raise ValueError(f"unknown learner {name!r}: use one of {', '.join(learners)}")
-    learner: Estimator = learners[name](grid=grid, **parameters)
+def make_learner(settings: RunSettings, grid: int) -> Estimator:
+    """The learner of a run, not yet fitted."""
+    learner: Estimator = settings.declared.build(grid=grid, **settings.parameters())
     return learner

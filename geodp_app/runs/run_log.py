@@ -129,7 +129,7 @@ class RunLog:
     ) -> None:
         self.grid = grid
         self.settings = settings
-        self.role = _role(settings)
+        self.role: Role | None = settings.declared.role
         self.release: Release | None = None
         self._records: list[StepRecord] = []
         self._views: list[tuple[BoxView, ...]] = []
@@ -160,8 +160,7 @@ class RunLog:
         if run.release is None:
             from geodp_app.runs.learner_process import make_learner
 
-            settings = run.settings
-            log.plan = make_learner(settings.learner, run.grid, settings.parameters()).plan()
+            log.plan = make_learner(run.settings, run.grid).plan()
         return log
 
     def stored(self) -> StoredRun:
@@ -210,13 +209,13 @@ class RunLog:
         if self._records:
             return self._records[-1].steps
         s = self.settings
-        if s.by_tiles:
-            return 0 if s.tiles is None else s.tiles**2
-        if s.learner == "stability":
+        if s.has("n_steps"):
+            return default_steps(s.k) if s.n_steps is None else s.n_steps
+        if s.has("k"):
             return s.k
-        if not s.by_cover:
-            return 1
-        return default_steps(s.k) if s.n_steps is None else s.n_steps
+        if s.by_tiles and s.has("tiles"):
+            return 0 if s.tiles is None else s.tiles**2
+        return 1 if s.learner == "threshold" else 0
 
     @property
     def privacy(self) -> PrivacySpent | None:
@@ -407,7 +406,7 @@ class RunLog:
             points, labels = self._examples.points[alive], self._examples.labels[alive]
             score = self._cover_score(record.release.threshold, labels)
         # these are not drawn from the pieces that are shaded by weights of the examples
-        other_law = self.settings.learner in ("threshold", "stability")
+        other_law = "law" not in self.settings.declared.shows
         privacy = None if other_law else self.privacy
         selections = None if privacy is None else privacy.charge("selections")
         return ShadeQuestion(
@@ -435,14 +434,6 @@ class RunLog:
         if not 1 <= step <= len(self._records):
             raise ValueError(f"step {step} is outside 1..{len(self._records)}")
         return self._records[step - 1]
-
-
-def _role(settings: RunSettings) -> Role | None:
-    """How pieces make the hypothesis; None for tiles."""
-    if settings.by_tiles:
-        return None
-    union = settings.curved or settings.learner.endswith("union") or settings.learner == "stability"
-    return "disjunction" if union else "conjunction"
 
 
 def test_sample(work: Work, n: int = 20_000) -> Examples | None:  # noqa: PT028

@@ -21,7 +21,7 @@ from geodp_app.document.strict_files import (
     read_json,
     short,
 )
-from geodp_app.document.work import RunSettings
+from geodp_app.document.work import RunSettings, first_names
 from geodp_app.errors import InputError
 from geodp_app.runs.mosaics import widest
 from geometry.halfplane import Halfplane, HalfplaneLattice
@@ -38,6 +38,9 @@ from learners.records import StepDiagnostics, StepRecord, StepRelease, TileStep
 from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release
 
 Lattice = HalfplaneLattice | ConicLattice
+
+#: Of the first line; files of geodp 0.1.0 have none.
+_VERSION = 2
 
 _WARNING = "Private: true counts and errors of a run. Do not publish."
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)
@@ -76,6 +79,7 @@ class StoredRun:
         lattice = self._lattice()
         head = {
             "kind": "run",
+            "version": _VERSION,
             "warning": _WARNING,
             "settings": asdict(self.settings),
             "grid": self.grid,
@@ -141,7 +145,7 @@ def _own_lattice(settings: RunSettings, side: int, bits: int | None) -> Lattice:
     """The lattice of a run's pieces; the finest one if bits is None."""
     steps = -1 if bits is None else bits
     if settings.curved:
-        return ConicLattice(side, "disc" if settings.learner == "discs" else "ellipse", steps)
+        return ConicLattice(side, "disc" if settings.declared.piece == "disc" else "ellipse", steps)
     return HalfplaneLattice(side, settings.piece_measure, steps)
 
 
@@ -170,13 +174,15 @@ def _plain(value: Any, kind: Any) -> Any:
 def _read_head(data: dict[str, Any]) -> tuple[StoredRun, Lattice]:
     if data.get("kind") != "run":
         raise ValueError("is not the beginning of a run")
-    names = {"kind", "warning", "settings", "grid", "bits"}
+    names = {"kind", "version", "warning", "settings", "grid", "bits"}
+    if "version" not in data:
+        data = {**data, "version": _VERSION, "settings": first_names(data["settings"])}
+    if data["version"] != _VERSION:
+        raise ValueError(f"version {short(data['version'])} is not known")
     odd = sorted(names - set(data)) or sorted(set(data) - names - {"side"})
     if odd:
         raise KeyError(odd[0])
     settings = data["settings"]
-    if isinstance(settings, dict):
-        settings = {"tiles": None, **settings}  # runs of schema 1 had no tiles
     settings = read_fields(RunSettings, settings, "settings")
     check_run(settings)
     grid = _whole(data["grid"], "grid")

@@ -107,7 +107,7 @@ class RunDisplay(QObject):
     def progress(self, reply: Progressed) -> None:
         """Show a selection under way."""
         log = self._window.runs.current
-        training = log is not None and log.settings.learner == "stability"
+        training = log is not None and "votes" in log.settings.declared.shows
         self._window.timeline.set_selecting(
             Selecting(reply.step, reply.trials, reply.boxes, reply.seconds, reply.votes, training)
         )
@@ -281,7 +281,7 @@ def _point(figures: StepFigures) -> ErrorPoint:
 
 def _view(log: RunLog) -> FiguresView:
     settings = log.settings
-    greedy = settings.learner.startswith("greedy")
+    greedy = not settings.declared.private
     view = FiguresView(
         step=log.cursor,
         steps=log.planned,

@@ -30,6 +30,7 @@ from geodp_app.document.work import Work
 from geodp_app.verdict import Verdict
 from geodp_app.views.number_fields import SizeField, SmallNumberField
 from geometry.halfplane import MAX_D
+from learners.registry import offered
 from learners.selection import endless_draw
 
 _DISTRIBUTIONS = (
@@ -38,17 +39,7 @@ _DISTRIBUTIONS = (
     ("gaussian", "Gaussian"),
     ("painted", "Painted"),
 )
-_LEARNERS = (
-    ("tiles", "Polygons, tile by tile"),
-    ("union", "Polygons, k triangles"),
-    ("convex", "Convex polygon"),
-    ("threshold", "Threshold along an axis"),
-    ("discs", "Discs, k of them"),
-    ("ellipses", "Ellipses, k of them"),
-    ("stability", "Triangles by votes"),
-    ("greedy-union", "Greedy union (not private)"),
-    ("greedy-convex", "Greedy convex (not private)"),
-)
+_LEARNERS = tuple((learner.id, learner.title) for learner in offered("window"))
 _NEIGHBOURS = (("add-remove", "Add or remove one"), ("replace-one", "Replace one"))
 _MEASURES = (("chord", "Chord"), ("paper", "Paper"))
 
@@ -82,7 +73,7 @@ class SettingsPanel(QScrollArea):
     def show_work(self, work: Work) -> None:
         """Follow the document."""
         s, r = work.sampling, work.run
-        convex, private = r.learner.endswith("convex"), not r.learner.startswith("greedy")
+        private = r.declared.private
         values: tuple[tuple[Any, Any], ...] = (
             (self.count, s.n),
             (self.noise, s.noise * 100),
@@ -108,17 +99,18 @@ class SettingsPanel(QScrollArea):
                 box.setCurrentIndex(box.findData(value))
         self._show_seed(self.sample_seeded, self.sample_seed, s.seed)
         self._show_seed(self.run_seeded, self.run_seed, r.seed)
-        endless = r.learner == "union" and endless_draw(r.measure, "triangle", work.drawing.grid)
+        endless = r.learner == "cover" and endless_draw(r.measure, "triangle", work.drawing.grid)
         self.endless.setText(endless or "")
-        pieces = {"discs": "Discs", "ellipses": "Ellipses"}.get(r.learner, "Triangles")
-        self._k_label.setText("Edges k" if convex else f"{pieces} k")
+        k = r.declared.parameter("k")
+        self._k_label.setText("" if k is None else k.label)
+        self.sentence.setText(r.declared.sentence)
         for form, field, shown in (
-            (self._learner_form, self.k, r.by_cover or r.learner == "stability"),
-            (self._learner_form, self.steps, r.by_cover),
-            (self._learner_form, self.tiles, r.by_tiles),
-            (self._learner_form, self.measure, "measure" in r.parameters()),
+            (self._learner_form, self.k, r.has("k")),
+            (self._learner_form, self.steps, r.has("n_steps")),
+            (self._learner_form, self.tiles, r.has("tiles")),
+            (self._learner_form, self.measure, r.has("measure")),
             (self._learner_form, self.endless, bool(endless)),
-            (self._privacy_form, self.delta, r.by_cover or r.learner == "stability"),
+            (self._privacy_form, self.delta, private and r.declared.needs_delta),
         ):
             form.setRowVisible(field, shown)
         for field in (self.epsilon, self.delta, self.neighbours, self.run_seeded, self.run_seed):
@@ -182,6 +174,8 @@ class SettingsPanel(QScrollArea):
             _LEARNERS, lambda name: self.run_changed.emit({"learner": name})
         )
         self._add(form, "Learner", self.learner, "What is learned, and whether privately")
+        self.sentence = _paragraph("note")
+        form.addRow(self.sentence)
         self.k = QSpinBox(minimum=1, maximum=200)
         self.k.valueChanged.connect(lambda k: self.run_changed.emit({"k": k}))
         tip = (
