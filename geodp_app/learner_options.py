@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import textwrap
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -38,10 +39,7 @@ def add_learner(parser: arguments.Parser, place: Place, names: Iterable[str] | N
         metavar="NAME",
         help=f"{', '.join(learner.id for learner in found)} (default %(default)s)",
     )
-    shown = None if names is None else set(names)
-    for name, declared in _parameters(found).items():
-        if shown is not None and name not in shown:
-            continue
+    for name, declared in _parameters(found, names).items():
         first = next(iter(declared.values()))
         choices = tuple(dict.fromkeys(
             value for parameter in declared.values() for value, _ in parameter.choices
@@ -58,12 +56,21 @@ def add_learner(parser: arguments.Parser, place: Place, names: Iterable[str] | N
 
 def learner_lines(place: Place) -> str:
     """What the learners of a place do, a line each, for a description."""
-    found = offered(place)
-    return "\n".join(f"  {learner.id:16} {learner.sentence}" for learner in found)
+    lines = []
+    for learner in offered(place):
+        head = f"  {learner.id:16} "
+        lines += textwrap.wrap(
+            learner.sentence, 96, initial_indent=head, subsequent_indent=" " * len(head)
+        )
+    return "\n".join(lines)
 
 
-def settle_learner(options: argparse.Namespace, place: Place) -> tuple[Learner, dict[str, Any]]:
+def settle_learner(
+    options: argparse.Namespace, place: Place, names: Iterable[str] | None = None
+) -> tuple[Learner, dict[str, Any]]:
     """The learner, and its parameters: those given, else its defaults.
+
+    `place` and `names` are those of :func:`add_learner`.
 
     Raises
     ------
@@ -71,8 +78,9 @@ def settle_learner(options: argparse.Namespace, place: Place) -> tuple[Learner, 
         If an option is given that means nothing to the learner, or a value that it does not take.
     """
     learner, found = BY_ID[options.learner], offered(place)
-    own = {p.name: p for p in learner.parameters if not p.of_python}
-    for name, declared in _parameters(found).items():
+    shown = _parameters(found, names)
+    own = {p.name: p for p in learner.parameters if p.name in shown}
+    for name, declared in shown.items():
         value = getattr(options, name, None)
         if value is None:
             continue
@@ -83,7 +91,7 @@ def settle_learner(options: argparse.Namespace, place: Place) -> tuple[Learner, 
             takers = [other for other, parameter in declared.items() if parameter.accepts(value)]
             raise InputError(
                 f"--{typed} {value} means nothing to {learner.id}: it is for "
-                f"--learner {' or '.join(takers)}"
+                f"--learner {_or(takers)}"
             )
     given = {name: getattr(options, name, None) for name in own}
     return learner, {
@@ -96,17 +104,19 @@ def _means_nothing(learner: Learner, name: str, typed: str, declared: dict[str, 
         other = _WITH_K[learner.id]
         return f"--k means nothing to {learner.id}: with k pieces it is --learner {other} --k K"
     return (
-        f"--{typed} means nothing to {learner.id}: leave it out, or take "
-        f"--learner {' or '.join(declared)}"
+        f"--{typed} means nothing to {learner.id}: leave it out, or take --learner {_or(declared)}"
     )
 
 
-def _parameters(found: tuple[Learner, ...]) -> dict[str, dict[str, Parameter]]:
+def _parameters(
+    found: tuple[Learner, ...], names: Iterable[str] | None
+) -> dict[str, dict[str, Parameter]]:
     """Parameters by their name, and by the id of the learner."""
+    shown = None if names is None else set(names)
     named: dict[str, dict[str, Parameter]] = {}
     for learner in found:
         for parameter in learner.parameters:
-            if not parameter.of_python:
+            if not parameter.of_python and (shown is None or parameter.name in shown):
                 named.setdefault(parameter.name, {})[learner.id] = parameter
     return named
 
@@ -125,6 +135,11 @@ def _help(declared: dict[str, Parameter]) -> str:
     everyone = len(declared) > 8
     who = "" if everyone else f" For {', '.join(declared)}."
     return f"{text}{who} (default: {told})".replace("%", "%%")
+
+
+def _or(names: Iterable[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _told(parameter: Parameter) -> str:

@@ -668,7 +668,7 @@ BY_ID: dict[str, Learner] = {learner.id: learner for learner in LEARNERS}
 
 #: What learners were called before, in one place or another.
 _FORMER = {
-    "union": ("tiles", "cover"),
+    "union": ("cover", "tiles"),
     "greedy": ("greedy-cover",),
     "greedy-union": ("greedy-cover",),
     "finite-laplace": ("private-finite-class-laplace",),
@@ -686,7 +686,7 @@ def unknown_learner(name: str, known: Iterable[str]) -> str:
     Examples
     --------
     >>> unknown_learner("union", ["cover", "tiles"])
-    "the learner 'union' is now called tiles or cover"
+    "the learner 'union' is now called cover or tiles"
     """
     known = tuple(known)
     now = [new for new in (*_FORMER.get(name, ()), f"private-{name}") if new in known]

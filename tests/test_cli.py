@@ -343,7 +343,7 @@ def test_plan_names_the_command_that_its_guarantee_is_for(capsys):
     assert main(["plan", "--learner", "convex-cover", "--k", "3"]) == 0
     out = capsys.readouterr().out
     assert "examples suffice for error at most 0.1" in out
-    assert "--learner convex --k 3 --steps 18 --beta 0.03333" in out
+    assert "--learner convex-cover --k 3 --steps 18 --beta 0.03333" in out
     assert main(["plan", "--learner", "cover", "--k", "4", "--n", "100"]) == 0
     assert "guarantee void" in capsys.readouterr().out
 
@@ -369,7 +369,7 @@ def test_a_plan_without_k_tells_what_runs_by_tiles_reached(capsys):
     assert outlines[0] < 0.02 < 0.036 < outlines[1]
     half = plan(capsys, "--n", 9_000, "--epsilon", 2, "--neighbours", "replace-one")
     assert half["in_practice"] == told["in_practice"]
-    assert "--beta means nothing to a run by tiles" in fails(capsys, "plan", "--beta", ".1")
+    assert "--beta means nothing to tiles" in fails(capsys, "plan", "--beta", ".1")
 
 
 def test_a_plan_for_an_error_tells_examples_and_back(capsys):
@@ -438,12 +438,12 @@ def test_a_plan_of_a_cover_says_what_was_measured_too(capsys):
         ("--delta", "0", "--delta: must lie strictly between 0 and 1"),
         ("--delta", "1", "--delta: must lie strictly between 0 and 1"),
         ("--delta", "nan", "not a finite number"),
-        ("--learner", "cover", "--k", "0", "--k: must be at least 1"),
-        ("--learner", "cover", "--k", "2.5", "'2.5' is not an integer"),
+        ("--k", "0", "--k: must lie between 1 and 1000"),
+        ("--k", "2.5", "'2.5' is not an integer"),
         ("--alpha", "1", "--alpha: must lie strictly"),
         ("--beta", "0", "--beta: must lie strictly"),
         ("--grid", "1048577", "outside 1..1048576, where counting is exact"),
-        ("--learner", "star", "invalid choice: 'star'"),
+        ("--learner", "star", "unknown learner 'star': use cover"),
         ("--measure", "area", "invalid choice: 'area'"),
         ("--neighbours", "none", "invalid choice: 'none'"),
     ],

@@ -369,27 +369,34 @@ def test_the_number_of_tiles_may_be_given(run, tmp_path, capsys):
 SENSELESS = [
     (
         ["--tiles", 2, "--learner", "cover", "--k", 3],
-        "a run with --k has no tiles: leave out --tiles",
+        "--tiles means nothing to cover: leave it out, or take --learner tiles or convex",
     ),
     (
         ["--edges", 1, "--learner", "cover", "--k", 3],
-        "a run with --k has no tiles: leave out --edges",
+        "--edges means nothing to cover: leave it out, or take --learner tiles or convex",
     ),
-    (["--steps", 3], "--steps means nothing to a run by tiles: give --k too"),
-    (["--alpha", 0.1], "--alpha means nothing to a run by tiles: give --k too"),
-    (["--beta", 0.1], "--beta means nothing to a run by tiles: give --k too"),
+    (["--steps", 3], "--steps means nothing to tiles: leave it out, or take --learner cover, "),
+    (["--alpha", 0.1], "--alpha means nothing to tiles: leave it out, or take --learner cover or"),
+    (["--beta", 0.1], "--beta means nothing to tiles: leave it out, or take --learner cover, "),
     (
         ["--learner", "cover", "--k", 2, "--steps", 3, "--alpha", 0.1],
         "--steps and --alpha both choose",
     ),
     (["--tiles", 0], "--tiles: must be at least 1"),
+    (["--k", 3], "--k means nothing to tiles: with k pieces it is --learner cover --k K"),
+    (
+        ["--learner", "convex", "--k", 3],
+        "--k means nothing to convex: with k pieces it is --learner convex-cover --k K",
+    ),
+    (["--learner", "union"], "the learner 'union' is now called cover or tiles"),
+    (["--learner", "greedy-cover"], "unknown learner 'greedy-cover': use cover, "),
     (
         ["--learner", "cover", "--k", 100_000],
-        "--k: must be at most 1000, not 100000: every step gets a share of epsilon",
+        "--k: must lie between 1 and 1000, not 100000",
     ),
     (
         ["--learner", "cover", "--k", 2, "--steps", 10**6],
-        "--steps: must be at most 100000, not 1000000",
+        "--steps: must lie between 1 and 100000, not 1000000",
     ),
     (
         ["--learner", "cover", "--k", 1000, "--alpha", 1e-99],
@@ -409,13 +416,13 @@ def test_options_that_do_not_go_together_are_refused(run, tmp_path, capsys, opti
     assert os.listdir(tmp_path) == []
 
 
-def test_a_convex_polygon_is_fitted_to_tiles_unless_k_is_given(run, tmp_path):
+def test_a_convex_polygon_is_fitted_to_tiles_or_covered_by_its_edges(run, tmp_path):
     out = tmp_path / "c.geojson"
     for argv, given in (
-        ([], {"tiles", "edges", "noisy_count"}),
-        (["--learner", "cover", "--k", 1], {"k", "steps", "beta"}),
+        (["convex"], {"tiles", "edges", "noisy_count"}),
+        (["convex-cover", "--k", 1], {"k", "steps", "beta"}),
     ):
-        whole = ["learn", run / "p.csv", "--learner", "convex", *argv, "-o", out, "--quiet"]
+        whole = ["learn", run / "p.csv", "--learner", *argv, "-o", out, "--quiet"]
         assert main([str(a) for a in whole]) == 0
         release = read_learned(out).release
         assert set(dict(release.parameters)) == given

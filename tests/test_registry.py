@@ -134,8 +134,8 @@ def test_values_out_of_range_are_refused(parameter: Parameter, right: Any, wrong
 
 
 def test_old_names_are_told_the_new_one() -> None:
-    known = [learner.id for learner in offered("learn")]
-    assert unknown_learner("union", known) == "the learner 'union' is now called tiles or cover"
+    known = [learner.id for learner in offered("compare")]
+    assert unknown_learner("union", known) == "the learner 'union' is now called cover or tiles"
     assert "greedy-cover" in unknown_learner("greedy", known)
     assert (
         unknown_learner("parity", SUBJECTS) == "the learner 'parity' is now called private-parity"

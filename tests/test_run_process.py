@@ -237,6 +237,9 @@ def test_errors_inside_a_step_end_the_run_and_not_the_process(
     client: Client, monkeypatch: pytest.MonkeyPatch, error: Exception, text: str
 ) -> None:
     class Broken:
+        def plan(self) -> None:
+            pass
+
         def steps(self, *_: object, **__: object) -> Iterator[StepRecord]:
             raise error
             yield

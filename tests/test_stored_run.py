@@ -169,6 +169,8 @@ def test_pieces_of_another_lattice_are_not_written():
 def test_a_run_kept_before_there_were_tiles_is_read():
     lines = stored().to_lines()
     head = json.loads(lines[0])
+    assert head.pop("version") == 2
+    head["settings"]["learner"] = "union"
     del head["settings"]["tiles"]
     assert StoredRun.from_lines([json.dumps(head), *lines[1:]]) == stored()
 

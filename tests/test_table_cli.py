@@ -114,7 +114,13 @@ def test_one_class_is_told_on_a_terminal_alone(tmp_path, capsys, monkeypatch):
 
 @pytest.mark.parametrize(
     "options",
-    [[], ["--k", 2], ["--learner", "convex-cover"], ["--learner", "threshold"], ["--id", "y"]],
+    [
+        [],
+        ["--learner", "cover", "--k", 2],
+        ["--learner", "convex-cover"],
+        ["--learner", "threshold"],
+        ["--id", "y"],
+    ],
 )
 def test_a_table_without_rows_is_learned_from_like_any_other(folder, write, tmp_path, options):
     frame = ["--grid", 64, "--seed", SEED, "--quiet"]

@@ -25,6 +25,7 @@ from geodp_app.comparison_folder import check_folder, file_name, write_shapes
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples, read_examples
 from geodp_app.formatting import count, duration, percentage
+from geodp_app.learner_options import learner_lines
 from learners.registry import unknown_learner
 
 _DEFAULT, _DEFAULT_WITH_K = ("tiles", "histogram", "quadtree"), ("cover", "greedy-cover")
@@ -37,7 +38,7 @@ sum is printed, and holds for whoever sees all the shapes.  Test errors come fro
 examples, also with --holdout: they are for the curator's eyes, and so is a choice made by them.
 
 Learners:
-{chr(10).join(f"  {name:16} {kind.sentence}" for name, kind in KINDS.items())}"""
+{learner_lines("compare")}"""
 
 _HEADINGS = (
     "learner",
@@ -115,8 +116,7 @@ def run(options: argparse.Namespace) -> None:
     examples, test = _read(options)
     spenders = [contender.kind for contender in contenders if contender.kind.private]
     if spenders:
-        # those that are told k need delta, the others none
-        used = any(kind.counts is not None for kind in spenders)
+        used = any(kind.needs_delta for kind in spenders)
         warn_of_budget(options.epsilon, options.delta, used=used, quiet=options.quiet)
 
     from geodp_app.commands.learn import warn_of_one_class

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from learners.theory.rule_of_thumb import Settings
     from learners.theory.theorems import Theorem
 
+#: Parameters that a plan depends on.
+_PARAMETERS = ("k", "measure", "beta", "epsilon", "delta", "neighbours")
+
 _DESCRIPTION = """Say how many examples suffice for error alpha, or with --n what n guarantees.
 
 Learners are those of `geodp learn`.  Of covers the guarantee is a worst case, after Kaplan,
@@ -33,8 +36,7 @@ With --theorem NAME any other theorem of the sources is asked; --theorems lists 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     """Add the verb and its options."""
     parser = arguments.add_verb(verbs, "plan", "how many examples suffice", _DESCRIPTION)
-    names = ("k", "measure", "beta", "epsilon", "delta", "neighbours")
-    learner_options.add_learner(parser, "plan", names)
+    learner_options.add_learner(parser, "plan", _PARAMETERS)
     parser.add_argument(
         "--alpha",
         type=arguments.open_unit,
@@ -121,7 +123,7 @@ def run(options: argparse.Namespace) -> None:
 def _settle(options: argparse.Namespace) -> Learner:
     """The learner; options that are not given become its defaults."""
     if options.theorem is None:
-        learner, given = learner_options.settle_learner(options, "plan")
+        learner, given = learner_options.settle_learner(options, "plan", _PARAMETERS)
     else:
         learner = BY_ID[options.learner]
         given = {}
