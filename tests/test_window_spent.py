@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from window_driver import action, drag, finish_run, key, open_window, wait
 
 from geodp_app.document.autosave import recoverable
+from geodp_app.document.charges import Charge
 from geodp_app.document.session import load_session
 from geodp_app.views.main_window import MainWindow
 
@@ -290,3 +291,19 @@ def test_the_note_can_be_read_to_its_end_at_every_size_and_is_private(
     assert not card.isVisible()  # that a run was made again may depend on the examples
     action(window, "release_view")
     assert card.isVisible()
+
+
+def test_to_note_what_is_spent_draws_nothing_anew(
+    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With many examples a picture takes a tenth of a second."""
+    sampled(window)
+    examples = window.document.work.examples
+    assert examples is not None
+    drawn: list[object] = []
+    monkeypatch.setattr(window.plane, "show_examples", drawn.append)
+    window.document.charge(examples, Charge(1.0, 1e-6, "add-remove", finished=False))
+    assert note(window)
+    assert drawn == []
+    window.document.clear_examples()
+    assert drawn == [None]

@@ -424,8 +424,9 @@ def test_a_session_from_before_there_were_tiles_opens_as_what_it_was(
     with zipfile.ZipFile(new) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     state = json.loads(members["session.json"])
-    assert state["schema"] == 2
+    assert state["schema"] == 3
     state["schema"] = 1
+    assert state.pop("spent") == []  # the run was seeded
     del state["run"]["tiles"]
     head, *rest = members["steps.jsonl"].split(b"\n")
     first = json.loads(head)
@@ -439,6 +440,7 @@ def test_a_session_from_before_there_were_tiles_opens_as_what_it_was(
     assert window.files.open(old)
     assert window.document.work.run.learner == "cover"
     assert window.settings.learner.currentText() == "Polygons, k triangles"
+    assert window.document.work.spent == ()
     again = window.runs.current
     assert again is not None
     assert (again.records, again.release) == (log.records, log.release)

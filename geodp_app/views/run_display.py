@@ -81,8 +81,11 @@ class RunDisplay(QObject):
         w = self._window
         log = w.runs.current
         busy = w.runs.busy
-        # a change of the controller's state alone leaves planes and figures as they are
-        values = (w.document.work, log, log.release if log else None)
+        # a change of the controller's state, of what runs spent or of a name leaves planes and
+        # figures as they are
+        work = w.document.work
+        parts = (work.drawing, work.bounds, work.examples, work.run)
+        values = (*parts, log, log.release if log else None)
         numbers = (log.cursor if log else 0, len(log.records) if log else 0)
         moment = (*map(id, values), *numbers, self._release, self._boxes)
         if moment != self._moment:
