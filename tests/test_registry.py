@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -144,9 +148,6 @@ def test_old_names_are_told_the_new_one() -> None:
 
 
 def test_the_registry_loads_no_learner() -> None:
-    import subprocess
-    import sys
-
     code = "import sys, learners, learners.catalogue; print('numba' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout == "False\n"
@@ -175,3 +176,59 @@ def test_what_a_run_will_spend_is_known_before_it_and_is_what_it_spends(learner:
         # by the sum they are epsilon, but for what rounding is charged
         if planned.account == "basic":
             assert 0.999 * inner < whole <= inner * (1 + 1e-12)
+
+
+_EXERCISE = """
+import re, sys, types
+from pathlib import Path
+
+text = Path(sys.argv[1]).read_text(encoding="utf-8")
+module, entry = re.findall(r"```python\\n(.*?)```", text[text.index("## Exercise") :], re.DOTALL)
+import learners.registry as registry
+
+made = types.ModuleType("learners.majority")
+sys.modules["learners.majority"] = made
+exec(module, made.__dict__)
+learner = eval(entry, registry.__dict__)
+registry.LEARNERS = (*registry.LEARNERS, learner)
+registry.BY_ID[learner.id] = learner
+from geodp_app.cli import main
+
+for argv in (
+    ["learn", "p.csv", "--learner", "majority", "--epsilon", "2", "-o", "l.geojson"],
+    ["evaluate", "l.geojson", "p.csv"],
+    ["compare", "p.csv", "--learners", "majority,tiles", "--json"],
+    ["audit", "--learner", "majority", "--runs", "2000", "--json"],
+    ["learners", "--markdown"],
+    ["learn", "--help"],
+):
+    try:
+        code = main(argv)
+    except SystemExit as end:
+        code = end.code
+    assert code == 0, argv
+from geodp_app.document.work import LEARNERS, RunSettings
+from geodp_app.runs.learner_process import make_learner
+
+assert "majority" in LEARNERS
+assert type(make_learner(RunSettings("majority"), 8)) is made.MajorityLearner
+"""
+
+
+def test_the_exercise_adds_a_learner_in_one_module_and_one_entry(tmp_path: Path) -> None:
+    rows = "".join(f"{x},{y},{int(x + y < 12)}\n" for x in range(9) for y in range(9))
+    (tmp_path / "p.csv").write_text('# geodp {"grid": 8}\nx,y,label\n' + rows)
+    page = Path(__file__).parent.parent / "docs" / "architecture.md"
+    done = subprocess.run(
+        [sys.executable, "-c", _EXERCISE, str(page)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(page.parent.parent)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "1 tile, (2, 0)-differentially private" in done.stderr
+    assert '"refuted": false' in done.stdout
+    assert "| The more frequent label | `majority` |" in done.stdout
+    assert "majority         Labels all points as most examples are." in done.stdout
