@@ -38,6 +38,7 @@ class WindowActions:
         self._window = window
         self._table = {each.id: each for each in actions()}
         self._do = self._handlers()
+        self._named: tuple[str, str, float] | None = None
         self._groups = {name: QActionGroup(window) for name in EXCLUSIVE}
         self.by_id = {each.id: self._make(each) for each in actions()}
         self._make_menus()
@@ -88,12 +89,16 @@ class WindowActions:
     def _name_run(self, what: Literal["run", "pause"]) -> None:
         """Say everywhere what the action would do now."""
         made, ink = self.by_id["run"], self._window.palette_now.on_accent
+        ratio = self._window.devicePixelRatioF()
+        if self._named == (what, ink, ratio):
+            return  # every step of a run asks, and a new icon lays the tool bar out anew
+        self._named = what, ink, ratio
         text, tip = _RUN_OR_PAUSE[what]
         made.setText(text)
         made.setIconText(text)
         made.setToolTip(tool_tip(replace(self._table["run"], text=text, tip=tip)))
         made.setStatusTip(tip)
-        made.setIcon(QIcon(icon_pixmap(what, ink, ratio=self._window.devicePixelRatioF())))
+        made.setIcon(QIcon(icon_pixmap(what, ink, ratio=ratio)))
         self._run_button.setAccessibleName(text)
 
     # making
