@@ -70,8 +70,8 @@ def run(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
 def test_the_panel_offers_both_and_asks_only_for_what_is_used(window: MainWindow) -> None:
     panel = window.settings
     for text, name, label in (
-        ("Discs, k of them", "discs", "Discs k"),
-        ("Ellipses, k of them", "ellipses", "Ellipses k"),
+        ("Discs", "discs", "Discs k"),
+        ("Ellipses", "ellipses", "Ellipses k"),
     ):
         choose(panel.learner, text)
         assert window.document.work.run.learner == name
@@ -82,22 +82,26 @@ def test_the_panel_offers_both_and_asks_only_for_what_is_used(window: MainWindow
         assert "privacy holds in any case" in panel._promise.text()
     window.document.set_grid(4096)
     assert "at most 2048" in panel._practice.text()
-    choose(panel.learner, "Convex polygon")
+    choose(panel.learner, "Convex polygon of k edges (the paper's)")
     assert panel.measure.isVisible()
 
 
 def test_the_panel_warns_of_triangles_that_may_not_be_drawn(window: MainWindow) -> None:
     """Beside the choice, before a run."""
     panel = window.settings
-    choose(panel.learner, "Polygons, k triangles")
+    choose(panel.learner, "Set cover (the paper's)")
     assert not panel.endless.isVisible()
     choose(panel.measure, "Paper")
     assert panel.endless.isVisible()
     assert panel.endless.text() == endless_draw("paper", "triangle", 256)
-    for learner in ("Convex polygon", "Polygons, tile by tile", "Greedy union (not private)"):
+    for learner in (
+        "Convex polygon of k edges (the paper's)",
+        "Tiles",
+        "Greedy cover (not private)",
+    ):
         choose(panel.learner, learner)
         assert not panel.endless.isVisible()
-    choose(panel.learner, "Polygons, k triangles")
+    choose(panel.learner, "Set cover (the paper's)")
     assert panel.endless.isVisible()
     window.document.set_grid(8)
     assert not panel.endless.isVisible()
@@ -106,7 +110,7 @@ def test_the_panel_warns_of_triangles_that_may_not_be_drawn(window: MainWindow) 
 def test_discs_arrive_one_by_one_and_can_be_walked_through(
     qtbot: QtBot, window: MainWindow
 ) -> None:
-    choose(window.settings.learner, "Discs, k of them")
+    choose(window.settings.learner, "Discs")
     window.document.set_run(k=2, seed=5)
     learned = window.plane.learned
     key(window, Qt.Key.Key_F10)

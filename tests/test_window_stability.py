@@ -134,7 +134,10 @@ def test_the_command_protects_labels_alone_if_asked(
     said = capsys.readouterr().err
     assert "replacing the label of one example (the points are not protected)" in said
     assert run_geodp(*ask) == 2
-    assert "is for --learner stability: the others protect points too" in capsys.readouterr().err
+    assert (
+        "--neighbours replace-label means nothing to tiles: it is for --learner stability"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("option", ["--tiles", "--steps"])
@@ -143,4 +146,4 @@ def test_options_of_other_learners_are_refused(
 ) -> None:
     ask = ["learn", points, "--learner", "stability", "--grid", 32, "-o", tmp_path / "o.geojson"]
     assert run_geodp(*ask, option, 3) == 2
-    assert f"{option} means nothing to the stability learner" in capsys.readouterr().err
+    assert f"{option} means nothing to stability" in capsys.readouterr().err

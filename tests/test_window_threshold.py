@@ -95,10 +95,10 @@ def test_the_command_learns_a_threshold_and_evaluates_it(
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--k", "3"], "--k means nothing to a threshold"),
-        (["--tiles", "3"], "--tiles means nothing to a threshold"),
-        (["--beta", ".1"], "--beta means nothing to a threshold"),
-        (["--steps", "3"], "--steps means nothing to a threshold"),
+        (["--k", "3"], "--k means nothing to threshold"),
+        (["--tiles", "3"], "--tiles means nothing to threshold"),
+        (["--beta", ".1"], "--beta means nothing to threshold"),
+        (["--steps", "3"], "--steps means nothing to threshold"),
     ],
 )
 def test_options_of_other_learners_are_refused(
@@ -117,7 +117,10 @@ def test_a_direction_is_for_thresholds(tmp_path: Path, capsys: pytest.CaptureFix
     points.write_text("x,y,label\n1,1,1\n")
     ask = ["learn", points, "--grid", 8, "-o", tmp_path / "out.geojson", "--direction", "left"]
     assert run_geodp(*ask) == 2
-    assert "--direction is for --learner threshold" in capsys.readouterr().err
+    assert (
+        "--direction means nothing to tiles: leave it out, or take --learner threshold"
+        in capsys.readouterr().err
+    )
 
 
 def test_plan_counts_the_halfplanes_of_a_threshold(capsys: pytest.CaptureFixture[str]) -> None:

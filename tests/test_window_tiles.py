@@ -75,18 +75,22 @@ def edges_of(log: RunLog, step: int) -> tuple[float, ...]:
 
 def test_the_panel_offers_tiles_first_and_asks_only_for_what_is_used(window: MainWindow) -> None:
     panel = window.settings
-    assert panel.learner.currentText() == "Polygons, tile by tile"
+    assert panel.learner.currentText() == "Tiles"
     assert panel.tiles.text() == "automatic"
     rows = (panel.tiles, panel.k, panel.steps, panel.delta)
     seen = {
-        "Polygons, tile by tile": (True, False, False, False),
-        "Polygons, k triangles": (False, True, True, True),
-        "Convex polygon": (False, True, True, True),
-        "Greedy union (not private)": (False, True, True, True),
+        "Tiles": (True, False, False, False),
+        "Set cover (the paper's)": (False, True, True, True),
+        "Convex polygon": (True, False, False, False),
+        "Convex polygon of k edges (the paper's)": (False, True, True, True),
+        "Triangles by votes": (False, True, False, True),
+        "Noisy quadtree": (False, False, False, False),
+        "Greedy cover (not private)": (False, True, True, False),
     }
     for text, shown in (*seen.items(), *list(seen.items())[:1]):
         choose(panel.learner, text)
         assert panel.learner.currentText() == text
+        assert panel.sentence.text() == window.document.work.run.declared.sentence
         assert tuple(row.isVisible() for row in rows) == shown
     assert window.document.work.run.learner == "tiles"
 
@@ -196,7 +200,7 @@ def test_examples_are_grey_once_their_tile_is_learned(qtbot: QtBot, window: Main
 def test_the_figures_speak_of_tiles(qtbot: QtBot, window: MainWindow) -> None:
     log = run(qtbot, window, seed=None)
     values = window.figures.budget.values
-    assert values["Account"].text().replace("\u00a0", " ") == "parallel (one tile per example)"
+    assert values["Account"].text().replace("\u00a0", " ") == "basic composition"
     assert values["δ"].text() == "10⁻⁴⁰"
     assert values["η per step"].text() == "1"
     assert values["Noisy threshold"].text() == "–"
@@ -430,7 +434,8 @@ def test_a_session_from_before_there_were_tiles_opens_as_what_it_was(
     del state["run"]["tiles"]
     head, *rest = members["steps.jsonl"].split(b"\n")
     first = json.loads(head)
-    del first["settings"]["tiles"]
+    del first["settings"]["tiles"], first["version"]
+    state["run"]["learner"] = first["settings"]["learner"] = "union"
     members["session.json"] = json.dumps(state).encode()
     members["steps.jsonl"] = b"\n".join([json.dumps(first).encode(), *rest])
     with zipfile.ZipFile(old, "w") as archive:
@@ -439,7 +444,7 @@ def test_a_session_from_before_there_were_tiles_opens_as_what_it_was(
     window.start_anew()
     assert window.files.open(old)
     assert window.document.work.run.learner == "cover"
-    assert window.settings.learner.currentText() == "Polygons, k triangles"
+    assert window.settings.learner.currentText() == "Set cover (the paper's)"
     assert window.document.work.spent == ()
     again = window.runs.current
     assert again is not None
