@@ -196,8 +196,10 @@ def geojson_text(collection: Mapping[str, Any]) -> str:
     return json.dumps(collection, allow_nan=False, default=_plain) + "\n"
 
 
-def write_geojson(path: str | os.PathLike[str], collection: Mapping[str, Any]) -> None:
-    """Write a GeoJSON object, whole or not at all.
+def write_geojson(
+    path: str | os.PathLike[str], collection: Mapping[str, Any], *, private: bool = False
+) -> None:
+    """Write a GeoJSON object, whole or not at all; a private one for its owner alone.
 
     Raises
     ------
@@ -206,7 +208,7 @@ def write_geojson(path: str | os.PathLike[str], collection: Mapping[str, Any]) -
     OSError
         If the file cannot be written; an older file then stays as it was.
     """
-    atomic_write(path, geojson_text(collection))
+    atomic_write(path, geojson_text(collection), private=private)
 
 
 def _plain(value: Any) -> Any:

@@ -248,6 +248,7 @@ def test_an_exported_target_is_read_back_as_it_was_drawn(tmp_path, bounds):
     path = tmp_path / "t.geojson"
     d = document(bounds=bounds, name="field")
     exporting.export_target(path, d.work)
+    assert path.stat().st_mode & 0o777 == 0o600  # a curator's, as the examples are
     other = document(drawing=Drawing(100))
     importing.import_target(path, other)
     assert other.drawing.region().equals(d.drawing.region())

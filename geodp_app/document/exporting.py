@@ -33,7 +33,7 @@ def export_release(path: str | os.PathLike[str], release: Release, frame: Frame)
 
 
 def export_target(path: str | os.PathLike[str], work: Work) -> None:
-    """The drawing as GeoJSON; reading it back on the same grid gives the same region.
+    """The drawing as GeoJSON: private, mode 0600.  Reading it back gives the same region.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def export_target(path: str | os.PathLike[str], work: Work) -> None:
         properties={"name": work.name},
     )
     with named_failures(path):
-        write_geojson(path, collection)
+        write_geojson(path, collection, private=True)
 
 
 def export_examples(path: str | os.PathLike[str], examples: Examples) -> None:

@@ -5,6 +5,7 @@ The window shows the comparison made last; what is drawn or sampled afterwards d
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import shapely
@@ -32,6 +33,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.comparison import KINDS, Contender, Row, make_contender, total_spent
 from geodp_app.comparison_folder import TABLE, check_folder, write_shapes
+from geodp_app.document.charges import Charge
 from geodp_app.document.document import Document
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.document.writing import named_failures
@@ -68,6 +70,9 @@ class CompareWindow(QDialog):
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint, True)
         self._document = document
         self._compared: Work | None = None
+        self._job_now: CompareJob | None = None
+        #: Noted of the contender at work, if it is private.
+        self._charge: Charge | None = None
         self.rows: list[Row] = []
         # of the comparison made last: how many learners, and whether the drawing gave its tests
         self._of, self._fresh = 0, False
@@ -224,6 +229,7 @@ class CompareWindow(QDialog):
         self.table.clear_rows()
         self.plane.clear_shapes()
         self._of, self._fresh = len(job.contenders), job.test is not None
+        self._job_now, self._charge = job, None
         self.progress.setValue(0)
         self.state.setText("Starting…")
         self.controller.start(job)
@@ -263,11 +269,28 @@ class CompareWindow(QDialog):
         if told.preparing:
             self.state.setText(f"Preparing {text}")
             return
+        self._charge_contender(p.number)
         steps = f", step {p.step} of {p.steps}" if p.steps else ""
         self.state.setText(text + steps)
         self.progress.setValue(round(_FINE * p.share))
 
+    def _charge_contender(self, number: int) -> None:
+        """Note with the sample what the contender at work spends, as soon as it has begun."""
+        job = self._job_now
+        if job is None or self._charge is not None or number != len(self.rows) + 1:
+            return
+        given = dict(job.contenders[number - 1].parameters)
+        if "epsilon" in given and given["seed"] is None:
+            budget = given["epsilon"], given["delta"], given["neighbours"]
+            self._charge = Charge(*budget, finished=False)
+            self._document.charge(job.examples, self._charge)
+
     def _arrived(self, row: Row) -> None:
+        self._charge_contender(len(self.rows) + 1)  # it may have been too quick to be told of
+        begun, self._charge = self._charge, None
+        if begun is not None and row.privacy is not None and self._job_now is not None:
+            stated = replace(begun, delta=row.privacy.delta, finished=True)
+            self._document.charge(self._job_now.examples, stated, begun)
         self.rows.append(row)
         self.table.add(row)
         self.plane.add_shape(row.name, row.shape)
