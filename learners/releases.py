@@ -70,23 +70,20 @@ class Release(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class CoverRelease(Release):
+class PiecesRelease(Release):
     """A union of pieces, or their intersection.
 
     Attributes
     ----------
     role : {"disjunction", "conjunction"}
         Union of the pieces, or their intersection.
-    pieces : tuple of tuple of Halfplane
+    pieces : tuple of tuple of Region
     thresholds : tuple of int
         The noisy counts, one a step.
     """
 
-    kind: ClassVar[str] = "cover"
-
-    lattice: HalfplaneLattice
     role: Role
-    pieces: tuple[Piece, ...]
+    pieces: tuple[tuple[Any, ...], ...]
     thresholds: tuple[int, ...]
 
     @property
@@ -95,13 +92,23 @@ class CoverRelease(Release):
         return self.lattice.d
 
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
+        """Labels 0/1, shape (n,), of grid points, shape (n, 2) or (n, 3), by exact side tests."""
         return predict_pieces(self.role, self.pieces, points).astype(np.int64)
 
     def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """Labels after the first piece, the second, and so on."""
         for count in range(1, len(self.pieces) + 1):
             yield predict_pieces(self.role, self.pieces[:count], points).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class CoverRelease(PiecesRelease):
+    """A union or an intersection of pieces in the plane: halfplanes one by one, or triangles."""
+
+    kind: ClassVar[str] = "cover"
+
+    lattice: HalfplaneLattice
+    pieces: tuple[Piece, ...]
 
     def shape(self) -> BaseGeometry:
         """The hypothesis as a valid polygonal shapely geometry in grid units."""
@@ -207,39 +214,16 @@ class ConicRelease(Release):
 
 
 @dataclass(frozen=True, slots=True)
-class SpaceRelease(Release):
+class SpaceRelease(PiecesRelease):
     """A union or an intersection of pieces in three dimensions.
 
-    Attributes
-    ----------
-    lattice : HalfspaceLattice3
-    role : {"disjunction", "conjunction"}
-    pieces : tuple of tuple of Halfspace3
-        One halfspace each, or four whose intersection is a simplex.
-    thresholds : tuple of int
-        The noisy counts, one a step.
+    A piece is one halfspace, or four whose intersection is a simplex.
     """
 
     kind: ClassVar[str] = "space"
 
     lattice: HalfspaceLattice3
-    role: Role
     pieces: tuple[tuple[Halfspace3, ...], ...]
-    thresholds: tuple[int, ...]
-
-    @property
-    def d(self) -> int:
-        """Grid size."""
-        return self.lattice.d
-
-    def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Labels 0/1, shape (n,), of grid points, shape (n, 3), by exact side tests."""
-        return predict_pieces(self.role, self.pieces, points).astype(np.int64)
-
-    def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """Labels after the first piece, the second, and so on."""
-        for count in range(1, len(self.pieces) + 1):
-            yield predict_pieces(self.role, self.pieces[:count], points).astype(np.int64)
 
     def shape(self) -> BaseGeometry:
         """A body in space has no shape in the plane.

@@ -15,7 +15,6 @@ import shapely
 from geodp_app.document.session import load_session
 from geodp_app.learned_file import read_learned
 from learners.codec import VERSION, release_from_dict, release_to_dict
-from learners.releases import Release
 
 #: Written by geodp 0.1.0, from examples on a small grid and with a seed.
 FILES = Path(__file__).parent / "files" / "0.1.0"
@@ -196,8 +195,3 @@ def test_a_learned_file_that_holds_no_shape_is_refused_in_one_line(tmp_path: Pat
     (tmp_path / "a.geojson").write_text(json.dumps(whole))
     with pytest.raises(InputError, match=r"a\.geojson: geodp\.release: a parity, which is no"):
         read_learned(tmp_path / "a.geojson")
-
-
-def test_releases_of_the_plane_and_of_space_say_their_kind() -> None:
-    found = {cls.kind for cls in Release.__subclasses__()}
-    assert found == {"cover", "tiles", "conics", "space"}
