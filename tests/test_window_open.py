@@ -18,6 +18,7 @@ from assets import example_path
 from geodp_app.views.bounds_dialog import BoundsDialog
 from geodp_app.views.main_window import MainWindow
 from geometry.grid import Bounds
+from learners.registry import offered
 
 CSV = "x,y,label\n3,4,1\n50,60,0\n"
 DEGREES = "lon,lat,label\n13.5,43.25,1\n19,46,0\n"
@@ -392,9 +393,7 @@ def test_the_dialog_says_that_bounds_are_public_and_has_names(
 # -- no examples --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "learner", ["tiles", "cover", "convex-cover", "threshold", "discs", "stability"]
-)
+@pytest.mark.parametrize("learner", [each.id for each in offered("window") if each.private])
 def test_no_examples_and_one_are_neighbours_that_both_run_and_release(
     qtbot: QtBot, window: MainWindow, tmp_path: Path, learner: str
 ) -> None:

@@ -16,6 +16,7 @@ from geodp_app.document.autosave import recoverable
 from geodp_app.document.charges import Charge
 from geodp_app.document.session import load_session
 from geodp_app.views.main_window import MainWindow
+from learners.registry import offered
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier
 CSV = "x,y,label\n" + "".join(f"{x},{x * 7 % 256},{x % 2}\n" for x in range(0, 256, 2))
@@ -207,9 +208,7 @@ def test_a_run_is_not_charged_before_its_first_step(qtbot: QtBot, window: MainWi
     assert window.status_line.text() == "Stopped: nothing is released."
 
 
-@pytest.mark.parametrize(
-    "learner", ["tiles", "cover", "convex-cover", "threshold", "discs", "ellipses", "stability"]
-)
+@pytest.mark.parametrize("learner", [each.id for each in offered("window") if each.private])
 def test_what_is_charged_at_the_first_step_is_what_the_release_states(
     qtbot: QtBot, window: MainWindow, learner: str
 ) -> None:
