@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from window_driver import action, finish_run, key, open_window, wait
 
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.dual.captions import CURVED
+from geodp_app.dual.captions import CELLS, CURVED
 from geodp_app.learned_file import read_learned
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.stored_run import StoredRun
@@ -147,6 +147,11 @@ def test_the_dual_plane_says_why_it_is_empty(qtbot: QtBot, window: MainWindow) -
     action(window, "release_view")
     assert dual.empty.text() == CURVED
     action(window, "release_view")
+    run(qtbot, window, learner="quadtree")
+    assert dual.empty.text() == CELLS
+    assert dual._lattice is None
+    window.runs.move_cursor(1)
+    assert dual.empty.text() == CELLS
     # a learner of halfplanes brings it back
     run(qtbot, window, learner="convex-cover", k=1)
     assert dual._lattice == HalfplaneLattice(256)

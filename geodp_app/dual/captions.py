@@ -10,6 +10,7 @@ from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.records import TileStep
 
 CURVED = "Discs and ellipses are no halfplanes: they have no dual plane to draw"
+CELLS = "Every cell has one label: no halfplane is chosen, and there is no dual plane to draw"
 EMPTY = "Sample examples to see their dual lines"
 EMPTY_RELEASE = "Nothing has been released yet: chosen points will appear here"
 NO_PROBABILITIES = "This run has no probabilities to show: its choice was not random"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer
 
-from geodp_app.dual.captions import CURVED, TileShown
+from geodp_app.dual.captions import CELLS, CURVED, TileShown
 from geodp_app.dual.shading import ShadeMode
 from geodp_app.examples_csv import Examples
 from geodp_app.figures_view import ErrorPoint, FiguresView, Selecting
@@ -177,23 +177,24 @@ class RunDisplay(QObject):
         dual.set_shading(None)
         self._tag = None
         self._asked = None
-        tile = self._tile_shown(log)
+        settings = work.run if log is None else log.settings
+        flat = "dual plane" in settings.declared.shows
+        tile = self._tile_shown(log) if flat else None
         w.dual_pane.heading.setText(f"Dual plane of {tile.name}" if tile else "Dual plane")
         if tile is not None:
             w.dual_pane.note.set_words(tile.place, _OWN_FRAME)
         else:
-            by_tiles = work.run.by_tiles and not self._release
+            by_tiles = flat and work.run.by_tiles and not self._release
             w.dual_pane.note.set_words(_BY_TILES if by_tiles else "")
         if tile is not None and log is not None:
             dual.set_lattice(log.tile_lattice)
             self._show_dual_of_tile(log, tile)
             return
-        curved = work.run.curved if log is None else log.settings.curved
-        if curved:
+        if not flat:
             dual.set_tile(None)
             dual.set_examples(None, None)
             dual.set_pieces((), -1)
-            dual.set_lattice(None, CURVED)
+            dual.set_lattice(None, CURVED if settings.curved else CELLS)
             return
         dual.set_lattice(HalfplaneLattice(work.drawing.grid, work.run.piece_measure))
         dual.set_tile(None)
