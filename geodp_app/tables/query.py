@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import functools
 from typing import Any
-from uuid import UUID
 
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Frame
@@ -25,6 +24,9 @@ from geodp_app.tables.columns import Fault, TableColumns
 _BLANKS = (
     "\t\n\v\f\r\x1c-\x20\x85\xa0\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff"
 )
+
+#: The identifier of nobody.
+_NIL_UUID = "00000000-0000-0000-0000-000000000000"
 
 
 def load_ibis() -> Any:
@@ -111,7 +113,7 @@ def _person_faults(person: Any, *, knows_nan: bool) -> list[tuple[Any, int]]:
     elif kind.is_binary():
         faults.append((person == ibis.literal(b"", type="binary"), -Fault.NOBODY))
     elif kind.is_uuid():
-        faults.append((person == ibis.uuid(str(UUID(int=0))), -Fault.NOBODY))
+        faults.append((person == ibis.uuid(_NIL_UUID), -Fault.NOBODY))
     return faults
 
 
