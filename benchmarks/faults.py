@@ -255,7 +255,7 @@ def recorded(do: Callable[[], None]) -> list[Step]:
             steps.append(("write", str(self.name), bytes(data)))
             return super().write(data)
 
-    def noted_open(path: str | int, mode: str = "r") -> io.BufferedWriter:
+    def noted_open(path: str | int, mode: str = "r", **_: Any) -> io.BufferedWriter:
         steps.append(("create", str(path), b""))
         file = Noted(path, mode.replace("b", ""))
         names[file.fileno()] = str(path)

@@ -142,6 +142,7 @@ class RunLog:
         self._cursor = 0
         self._taken = [(0, 0)]
         self._regions: dict[int, BaseGeometry] = {}
+        self._tile_shapes: list[BaseGeometry] = []  # of the first tiles, each made once
         self._tiling: tuple[Tile, ...] = ()
         self._figures: dict[int, StepFigures] = {}
         for record in records:
@@ -314,7 +315,9 @@ class RunLog:
         """The hypothesis as a valid shape in grid units: that of the release, at the end."""
         if self._cursor not in self._regions:
             if self.settings.by_tiles:
-                shape = mosaic_shape(step.shape() for step in self.tile_steps)
+                shapes, steps = self._tile_shapes, self.tile_steps
+                shapes += [step.shape() for step in steps[len(shapes) :]]
+                shape = mosaic_shape(shapes[: len(steps)])
             elif self.settings.curved:
                 parts = [one for piece in self.pieces for one in piece]
                 shape = conic_union(tuple(one for one in parts if isinstance(one, Conic)))

@@ -37,7 +37,7 @@ _OWN_FRAME = "Where the tile lies; its dual plane counts from its own lower left
 _SETTLE = 120
 
 #: Least time between two pictures of a run that goes on, in milliseconds; and how many times as
-#: long as making one it lasts at least, so that steps are not held up by pictures.
+#: long as making and painting one it lasts at least, so that steps are not held up by pictures.
 _FRAME, _REST = 33, 2
 
 
@@ -94,8 +94,8 @@ class RunDisplay(QObject):
             self._show_plane(log, flash=flash)
             self._show_dual(log)
             self._show_figures(log)
-            taken = 1000 * (time.monotonic() - began)
-            self._soon.setInterval(max(_FRAME, round(_REST * taken)))
+            # comes after the paint events that these ask for
+            QTimer.singleShot(0, self, lambda: self._painted(began))
         self._shade_later(log)
         planned = log.planned if log else 0
         done = len(log.records) if log else 0
@@ -106,6 +106,10 @@ class RunDisplay(QObject):
         elif w.runs.controller.state == "selecting":
             w.timeline.set_selecting(Selecting(done + 1))
         w.show_learner_state()
+
+    def _painted(self, began: float) -> None:
+        taken = 1000 * (time.monotonic() - began)
+        self._soon.setInterval(max(_FRAME, round(_REST * taken)))
 
     def progress(self, reply: Progressed) -> None:
         """Show a selection under way."""
