@@ -120,17 +120,16 @@ def write_learned(
     atomic_write(path, learned_text(release, frame, raw_grid=raw_grid))
 
 
-def place_note(name: object, frame: Frame) -> list[str]:
+def place_note(name: object, frame: Frame, *, hint: bool = True) -> list[str]:
     """What to say of a file in degrees whose examples lie nowhere: one line, or none.
 
+    `hint` adds what to do, where there is an option for it.
     Its place is a convention, within what RFC 7946 allows; no place is guessed.
     """
     if frame.bounds is not None:
         return []
-    return [
-        f"{name}: lies at 0..1 degrees, in the Gulf of Guinea, because no bounds are known: to "
-        "place it, give --bounds W,S,E,N"
-    ]
+    told = f"{name}: lies at 0..1 degrees, in the Gulf of Guinea, because no bounds are known"
+    return [f"{told}: to place it, give --bounds W,S,E,N" if hint else told]
 
 
 def read_learned(path: Path) -> LearnedFile:

@@ -64,7 +64,7 @@ def shoot(options: argparse.Namespace) -> str:
             if release is not None:
                 frame = window.document.work.frame
                 export_release(options.learned, release, frame)
-                told += place_note(options.learned, frame)
+                told += place_note(options.learned, frame, hint=False)
         finally:
             window.abandon()
     return "\n".join(told)
