@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from geodp_app.document.charges import Charge, total
+from geodp_app.document.charges import RunCharge, total
 from geodp_app.document.charges import spent_words as told
 
-ONE = Charge(1.0, 1e-40, "add-remove", finished=True)
-HALF = Charge(0.5, 1e-6, "add-remove", finished=False)
-SWAP = Charge(2.0, 1e-6, "replace-one", finished=True)
+ONE = RunCharge(1.0, 1e-40, "add-remove", finished=True)
+HALF = RunCharge(0.5, 1e-6, "add-remove", finished=False)
+SWAP = RunCharge(2.0, 1e-6, "replace-one", finished=True)
 
 
-def spent_words(charges: Sequence[Charge], *, under_way: bool = False) -> str:
+def spent_words(charges: Sequence[RunCharge], *, under_way: bool = False) -> str:
     """With plain spaces."""
     return told(charges, under_way=under_way).replace("\u00a0", " ")
 
@@ -33,7 +33,7 @@ def test_where_kinds_are_mixed_a_replacement_is_two_steps_of_the_other():
 
 
 def test_no_sum_overflows_and_no_probability_exceeds_one():
-    large = Charge(1000.0, 0.5, "add-remove", finished=True)
+    large = RunCharge(1000.0, 0.5, "add-remove", finished=True)
     assert total([large, SWAP]) == (2002.0, 1.0)
 
 

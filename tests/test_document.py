@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import assets
-from geodp_app.document.charges import Charge
+from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
 from geodp_app.document.simulating import simulate
 from geodp_app.document.targets import GridChange, example_work, fit_drawing
@@ -523,7 +523,7 @@ def test_what_is_spent_on_a_sample_goes_and_comes_back_with_it_and_is_never_undo
     d = document()
     d.sample()
     sample = d.work.examples
-    first = Charge(1.0, 1e-6, "add-remove", finished=False)
+    first = RunCharge(1.0, 1e-6, "add-remove", finished=False)
     d.set_run(epsilon=2.0)
     d.charge(sample, first)
     d.undo()
@@ -547,14 +547,14 @@ def test_what_is_spent_on_a_sample_goes_and_comes_back_with_it_and_is_never_undo
 
 def test_what_is_spent_stays_with_examples_that_are_put_on_the_globe():
     d = document(examples=imported(), simulated=False)
-    charge = Charge(1.0, 1e-6, "add-remove", finished=True)
+    charge = RunCharge(1.0, 1e-6, "add-remove", finished=True)
     d.charge(d.work.examples, charge)
     d.set_bounds(BOX)
     assert d.work.spent == (charge,)
 
 
 def test_a_charge_is_unsaved_where_it_matters():
-    charge = Charge(1.0, 1e-6, "add-remove", finished=True)
+    charge = RunCharge(1.0, 1e-6, "add-remove", finished=True)
     d = document(examples=imported())  # simulated, in no file: play
     d.charge(d.work.examples, charge)
     assert not d.dirty

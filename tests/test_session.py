@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from test_stored_run import stored
 
 from geodp_app.document import session
-from geodp_app.document.charges import Charge
+from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
 from geodp_app.document.session import load_session, save_session
 from geodp_app.document.work import RunSettings, SampleSettings, Work
@@ -225,8 +225,8 @@ def test_an_older_schema_is_migrated_step_by_step(tmp_path, monkeypatch):
 
 
 CHARGES = (
-    Charge(1.0, 1e-40, "add-remove", finished=True),
-    Charge(0.1 + 0.2, 0.0, "replace-one", finished=False),
+    RunCharge(1.0, 1e-40, "add-remove", finished=True),
+    RunCharge(0.1 + 0.2, 0.0, "replace-one", finished=False),
 )
 
 
@@ -252,7 +252,7 @@ def test_a_session_of_schema_2_owes_its_one_run(tmp_path, finished):
     rewrite(path, aged)
     s = run.settings
     assert load_session(path).work.spent == (
-        Charge(s.epsilon, s.delta, s.neighbours, finished=finished),
+        RunCharge(s.epsilon, s.delta, s.neighbours, finished=finished),
     )
     for free in (None, replace(run, settings=replace(s, seed=1)), replace(run, records=())):
         if free is not None and free.release is not None:

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from window_driver import action, drag, finish_run, key, open_window, wait
 
 from geodp_app.document.autosave import recoverable
-from geodp_app.document.charges import Charge
+from geodp_app.document.charges import RunCharge
 from geodp_app.document.session import load_session
 from geodp_app.views.main_window import MainWindow
 from learners.registry import offered
@@ -301,7 +301,7 @@ def test_to_note_what_is_spent_draws_nothing_anew(
     assert examples is not None
     drawn: list[object] = []
     monkeypatch.setattr(window.plane, "show_examples", drawn.append)
-    window.document.charge(examples, Charge(1.0, 1e-6, "add-remove", finished=False))
+    window.document.charge(examples, RunCharge(1.0, 1e-6, "add-remove", finished=False))
     assert note(window)
     assert drawn == []
     window.document.clear_examples()

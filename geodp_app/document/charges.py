@@ -18,7 +18,7 @@ _LARGEST_POWER = 700.0
 
 
 @dataclass(frozen=True, slots=True)
-class Charge:
+class RunCharge:
     """What one private run on the examples spends.
 
     Attributes
@@ -37,7 +37,7 @@ class Charge:
     finished: bool
 
 
-def total(charges: Sequence[Charge]) -> tuple[float, float]:
+def total(charges: Sequence[RunCharge]) -> tuple[float, float]:
     """Epsilon and delta of all the runs together.
 
     Where some add or remove an example and others replace one, the total is for replacing one:
@@ -52,12 +52,12 @@ def total(charges: Sequence[Charge]) -> tuple[float, float]:
     return epsilon, min(delta, 1.0)
 
 
-def spent_words(charges: Sequence[Charge], *, under_way: bool = False) -> str:
+def spent_words(charges: Sequence[RunCharge], *, under_way: bool = False) -> str:
     """What the runs on one sample cost together; empty if there is but one and it was not given up.
 
     Parameters
     ----------
-    charges : sequence of Charge
+    charges : sequence of RunCharge
     under_way : bool
         Whether the last of them can still come to its end.
     """
@@ -74,5 +74,5 @@ def spent_words(charges: Sequence[Charge], *, under_way: bool = False) -> str:
     return f"{len(charges)} runs{ended}: together {cost}"
 
 
-def _mixed(charges: Sequence[Charge]) -> bool:
+def _mixed(charges: Sequence[RunCharge]) -> bool:
     return len({charge.neighbours for charge in charges}) > 1

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from geodp_app.document.charges import Charge
+from geodp_app.document.charges import RunCharge
 from geodp_app.document.strict_files import short
 from geodp_app.document.work import LEARNERS, RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -124,7 +124,7 @@ def check_examples(examples: Examples) -> None:
         raise InputError("a label is neither 0 nor 1")
 
 
-def check_charges(charges: tuple[Charge, ...]) -> None:
+def check_charges(charges: tuple[RunCharge, ...]) -> None:
     """Refuse charges that no run can have made."""
     for charge in charges:
         for name, value, most in (("epsilon", charge.epsilon, 1e300), ("delta", charge.delta, 1.0)):

@@ -15,7 +15,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from geodp_app.document.charges import Charge
+from geodp_app.document.charges import RunCharge
 from geodp_app.document.checks import check_change, check_grid
 from geodp_app.document.history import History
 from geodp_app.document.simulating import simulate
@@ -248,15 +248,17 @@ class Document:
             simulated=True,
         )
 
-    def charge(self, examples: Examples, charge: Charge, before: Charge | None = None) -> None:
+    def charge(
+        self, examples: Examples, charge: RunCharge, before: RunCharge | None = None
+    ) -> None:
         """Note with a sample what a run on it spends: no undo takes that back.
 
         Parameters
         ----------
         examples : Examples
             The run's; they may have gone since, and undo brings them back with the note.
-        charge : Charge
-        before : Charge, optional
+        charge : RunCharge
+        before : RunCharge, optional
             What was noted of the same run so far.
         """
 

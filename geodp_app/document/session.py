@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
-from geodp_app.document.charges import Charge
+from geodp_app.document.charges import RunCharge
 from geodp_app.document.checks import check_change, check_crossings, check_examples
 from geodp_app.document.points_file import points_bytes, read_points
 from geodp_app.document.strict_files import (
@@ -234,24 +234,24 @@ def _read_bounds(data: Any) -> Bounds | None:
     return Bounds(*(float(value) for value in data))
 
 
-def _read_charges(state: dict[str, Any]) -> tuple[Charge, ...]:
+def _read_charges(state: dict[str, Any]) -> tuple[RunCharge, ...]:
     data = state["spent"]
     if data is None and state["schema"] < 3:  # it is the run's, if there is one
         return ()
     if not isinstance(data, list):
         raise ValueError(f"spent must be a list, not {short(data)}")
-    return tuple(read_fields(Charge, each, "spent") for each in data)
+    return tuple(read_fields(RunCharge, each, "spent") for each in data)
 
 
-def _charges_of(run: StoredRun) -> tuple[Charge, ...]:
+def _charges_of(run: StoredRun) -> tuple[RunCharge, ...]:
     """What the one run that an older session knows of has spent."""
     s, release = run.settings, run.release
     if not s.private or not run.records:
         return ()
     if release is not None and release.privacy is not None:
         stated = release.privacy
-        return (Charge(stated.epsilon, stated.delta, s.neighbours, finished=True),)
-    return (Charge(s.epsilon, s.delta, s.neighbours, finished=False),)
+        return (RunCharge(stated.epsilon, stated.delta, s.neighbours, finished=True),)
+    return (RunCharge(s.epsilon, s.delta, s.neighbours, finished=False),)
 
 
 def _with_examples(work: Work, said: Any, data: bytes) -> Work:

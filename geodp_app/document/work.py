@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from geodp_app.document.charges import Charge
+from geodp_app.document.charges import RunCharge
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.examples_csv import Examples, Frame
 from geodp_app.sampling import Distribution
@@ -125,7 +125,7 @@ class Work:
         Private.  Simulated, or imported (`simulated` is False: then the drawing does not label
         them).
     simulated : bool
-    spent : tuple of Charge
+    spent : tuple of RunCharge
         Of the private runs on these examples, in order; they go where the examples go.
     """
 
@@ -136,7 +136,7 @@ class Work:
     run: RunSettings = field(default_factory=RunSettings)
     examples: Examples | None = None
     simulated: bool = True
-    spent: tuple[Charge, ...] = ()
+    spent: tuple[RunCharge, ...] = ()
 
     @property
     def frame(self) -> Frame:

@@ -33,7 +33,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.comparison import KINDS, Contender, Row, make_contender, total_spent
 from geodp_app.comparison_folder import TABLE, check_folder, write_shapes
-from geodp_app.document.charges import Charge
+from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.document.writing import named_failures
@@ -72,7 +72,7 @@ class CompareWindow(QDialog):
         self._compared: Work | None = None
         self._job_now: CompareJob | None = None
         #: Noted of the contender at work, if it is private.
-        self._charge: Charge | None = None
+        self._charge: RunCharge | None = None
         self.rows: list[Row] = []
         # of the comparison made last: how many learners, and whether the drawing gave its tests
         self._of, self._fresh = 0, False
@@ -282,7 +282,7 @@ class CompareWindow(QDialog):
         given = dict(job.contenders[number - 1].parameters)
         if "epsilon" in given and given["seed"] is None:
             budget = given["epsilon"], given["delta"], given["neighbours"]
-            self._charge = Charge(*budget, finished=False)
+            self._charge = RunCharge(*budget, finished=False)
             self._document.charge(job.examples, self._charge)
 
     def _arrived(self, row: Row) -> None:

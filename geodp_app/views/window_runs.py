@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from geodp_app.document.charges import Charge, spent_words
+from geodp_app.document.charges import RunCharge, spent_words
 from geodp_app.document.document import Document
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples
@@ -52,7 +52,7 @@ class WindowRuns(QObject):
         self.log: RunLog | None = None
         self._sample: Examples | None = None
         #: Of the run in the log, from its first step to its end.
-        self._charge: Charge | None = None
+        self._charge: RunCharge | None = None
         c = self.controller
         c.state_changed.connect(self._state_changed)
         c.preparing.connect(self._preparing)
@@ -184,7 +184,7 @@ class WindowRuns(QObject):
         stated = log.privacy if log.settings.private else None
         if stated is not None:
             s = log.settings
-            self._charge = Charge(stated.epsilon, stated.delta, s.neighbours, finished=False)
+            self._charge = RunCharge(stated.epsilon, stated.delta, s.neighbours, finished=False)
             self.document.charge(sample, self._charge)
 
     def _preparing(self) -> None:
