@@ -388,7 +388,7 @@ def shaded_cells() -> ShadedSheet:
     lower = ShadedCell(np.array([[0.0, 0], [4, 0], [4, 4]]), -3.0, 0.9)
     upper = ShadedCell(np.array([[0.0, 0], [4, 4], [0, 4]]), -7.0, 0.1)
     edge = ShadedCell(np.array([[0.0, 0], [4, 0]]), -1.0, 0.0)
-    return ShadedSheet(0, (edge, lower, upper), None, 0.0, 4.0)
+    return ShadedSheet(0, (edge, lower, upper), None, 0.0, 4.0, 0.0, 4.0)
 
 
 def test_shading_tells_the_value_under_a_point() -> None:
@@ -398,7 +398,7 @@ def test_shading_tells_the_value_under_a_point() -> None:
     assert lookup.value_at(1.0, 3.0) == 0.1
     assert lookup.value_at(5.0, 1.0) is None
     scores = np.array([[-4.0, np.nan], [-2.0, 0.0]])
-    raster = ShadedSheet(1, (), scores, 0.0, 4.0)
+    raster = ShadedSheet(1, (), scores, 0.0, 4.0, 0.0, 4.0)
     lookup = Lookup(raster, shade_values(raster, "score"))
     assert lookup.value_at(3.0, 1.0) == -2.0
     assert lookup.value_at(1.0, 3.0) is None
@@ -406,7 +406,7 @@ def test_shading_tells_the_value_under_a_point() -> None:
 
 
 def test_scales_hold_their_values_and_colours_are_clear_where_nothing_is_known() -> None:
-    raster = ShadedSheet(1, (), np.array([[-4.0, np.nan], [-2.0, 0.0]]), 0.0, 4.0)
+    raster = ShadedSheet(1, (), np.array([[-4.0, np.nan], [-2.0, 0.0]]), 0.0, 4.0, 0.0, 4.0)
     scale = shade_scale((raster,), "score")
     assert scale is not None
     assert (scale.low, scale.high) == (-4.0, 0.0)

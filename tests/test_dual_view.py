@@ -40,7 +40,7 @@ BOXES = (BoxView((0, 1, 3), ((0, 64, 0, 64), (32, 48, 32, 64), (16, 32, 32, 48))
 def raster() -> tuple[ShadedSheet, ...]:
     """Scores that fall from left to right on every sheet."""
     scores = np.repeat(-np.arange(12.0)[:, None], 12, axis=1)
-    return tuple(ShadedSheet(s, (), scores, -64.0, 128.0) for s in range(4))
+    return tuple(ShadedSheet(s, (), scores, -64.0, 128.0, -64.0, 128.0) for s in range(4))
 
 
 @pytest.fixture
@@ -415,7 +415,7 @@ def test_cells_are_painted_where_they_are(qtbot: QtBot, view: DualView) -> None:
     lower = ShadedCell(np.array([[0.0, 0], [64, 64], [64, 0]]), -9.0, 0.1)
     upper = ShadedCell(np.array([[0.0, 0], [64, 64], [0, 64]]), 0.0, 0.9)
     view.controls.choose("score")
-    view.set_shading((ShadedSheet(0, (lower, upper), None, -64.0, 128.0),))
+    view.set_shading((ShadedSheet(0, (lower, upper), None, -64.0, 128.0, -64.0, 128.0),))
     settle(qtbot, view)
     sheet = view.sheets[Sheet.FLAT_ABOVE]
     image = sheet.plot.viewport().grab().toImage()

@@ -318,7 +318,10 @@ for measure in ("chord", "paper"):
             pass
 lattice = HalfplaneLattice(128)
 other = lattice.halfplane(Sheet.FLAT_ABOVE, 0, 0)
-count_raster(points, labels, lattice, (other, other), 20, lambda: None)
+centres = np.arange(20)
+count_raster(
+    points, labels, lattice, (other, other), {Sheet.FLAT_BELOW: (centres, centres)}, lambda: None
+)
 assert loaded() == warm, loaded() - warm
 """
 

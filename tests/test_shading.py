@@ -92,6 +92,12 @@ def signature(q: ShadeQuestion, sheet: int, u: float, v: float) -> tuple[bool, .
     return tuple(held)
 
 
+def centres_of(lattice: HalfplaneLattice, resolution: int) -> np.ndarray:
+    """Pixel centres of a whole square."""
+    unit = 1 << lattice.bits
+    return pixel_centres(lattice, lattice.low / unit, lattice.high / unit, resolution)
+
+
 def cells_of(sheets: tuple[ShadedSheet, ...]) -> list[tuple[int, shapely.Polygon, float, float]]:
     return [
         (sheet.sheet, shapely.Polygon(cell.outline), cell.score, cell.probability)
@@ -170,7 +176,7 @@ def test_no_examples_make_one_cell_a_sheet() -> None:
     sheets = shade(question(16, 0, 0))
     assert [len(sheet.cells) for sheet in sheets] == [1, 1, 1, 1]
     assert [sheet.cells[0].probability for sheet in sheets] == [0.25] * 4
-    assert [(sheet.low, sheet.high) for sheet in sheets] == [(-16, 32)] * 4
+    assert [(s.u0, s.u1, s.v0, s.v1) for s in sheets] == [(-16, 32, -16, 32)] * 4
 
 
 def test_huge_scores_neither_overflow_nor_vanish() -> None:
@@ -207,7 +213,7 @@ def test_a_raster_counts_like_one_by_one(
     others = wedge(lattice) if held else ()
     q = question(d, 400, 5, measure=measure, role=role, threshold=threshold, others=others)
     q = replace(q, most_lines=0)
-    centres = pixel_centres(lattice, q.resolution)
+    centres = centres_of(lattice, q.resolution)
     sheets = shade(q)
     assert [sheet.sheet for sheet in sheets] == [int(sheet) for sheet in lattice.sheets]
     seen = set()
@@ -226,6 +232,65 @@ def test_a_raster_counts_like_one_by_one(
     assert len(seen) > 10
 
 
+@pytest.mark.parametrize("measure", ["chord", "paper"])
+def test_a_window_is_counted_at_its_own_pixels(measure: str) -> None:
+    """Beyond the square, and where the lattice has no halfplane, nothing is known."""
+    lattice = HalfplaneLattice(20, measure)  # type: ignore[arg-type]
+    unit = 1 << lattice.bits
+    low, high = lattice.low / unit, lattice.high / unit
+    corner = high / 2 if measure == "chord" else high
+    windows = (
+        (Sheet.FLAT_BELOW, 11.25, 12.5, 0.125, 1.125),
+        (Sheet.FLAT_ABOVE, high - 4, high + 4, corner - 6, corner + 2),
+    )
+    q = question(20, 400, 5, measure=measure, others=wedge(lattice))
+    q = replace(q, most_lines=0, resolution=16, windows=windows)
+    sheets = {s.sheet: s for s in shade(replace(q, sheets=(Sheet.FLAT_BELOW, Sheet.FLAT_ABOVE)))}
+    assert list(sheets) == [Sheet.FLAT_ABOVE, Sheet.FLAT_BELOW]
+    for number, u0, u1, v0, v1 in windows:
+        sheet = sheets[number]
+        assert (sheet.u0, sheet.u1, sheet.v0, sheet.v1) == (u0, u1, v0, v1)
+        assert sheet.scores is not None
+        known = 0
+        for i, j in np.ndindex(16, 16):
+            u = round((u0 + (i + 0.5) / 16 * (u1 - u0)) * unit)
+            v = round((v0 + (j + 0.5) / 16 * (v1 - v0)) * unit)
+            if lattice.admits(u, v):
+                moving = lattice.halfplane(number, u, v)
+                assert sheet.scores[i, j] == score_by_hand(q, (moving, *q.others))
+                known += 1
+            else:
+                assert math.isnan(sheet.scores[i, j])
+        assert (known == 256) == (number == Sheet.FLAT_BELOW)
+        assert known > 20
+    # sheets that are not asked for are not made, the others are whole by default
+    assert [s.sheet for s in shade(replace(q, windows=()))] == list(lattice.sheets)
+    (only,) = shade(replace(q, windows=windows[:1], sheets=(Sheet.FLAT_ABOVE,)))
+    assert (only.sheet, only.u0, only.u1) == (Sheet.FLAT_ABOVE, low, high)
+
+
+@pytest.mark.parametrize("measure", ["chord", "paper"])
+def test_a_whole_raster_is_normalised(measure: str) -> None:
+    """By fine pixels a cell gets the probability that counting lattice points gives it."""
+    q = question(8, 6, 8, measure=measure, rate=0.4)
+    raster = shade(replace(q, most_lines=0, resolution=400))
+    nats, exact = q.rate * q.score.k, shade(q)
+    norms = {sheet.log_norm for sheet in raster}
+    ((log_norm,),) = [norms]
+    assert log_norm is not None
+    for shaded in exact:
+        assert shaded.log_norm is None
+        for cell in shaded.cells:
+            density = math.exp(nats * cell.score - log_norm)
+            area = shapely.Polygon(cell.outline).area
+            assert density * area == pytest.approx(cell.probability, rel=0.02, abs=1e-4)
+    part = replace(q, most_lines=0, sheets=(Sheet.FLAT_ABOVE,))
+    assert shade(part)[0].log_norm is None
+    window = (Sheet.FLAT_ABOVE, 0.0, 1.0, 0.0, 1.0)
+    assert {s.log_norm for s in shade(replace(q, most_lines=0, windows=(window,)))} == {None}
+    assert {s.log_norm for s in shade(replace(q, most_lines=0, rate=0.0))} == {None}
+
+
 @pytest.mark.parametrize("most_lines", [0, 120])
 def test_the_score_of_a_tile_is_minus_its_mistakes(most_lines: int) -> None:
     q = question(20, 60, 4)
@@ -238,7 +303,7 @@ def test_the_score_of_a_tile_is_minus_its_mistakes(most_lines: int) -> None:
             ((*_, found, _),) = [c for c in cells if c[1].contains(shapely.Point(u, v))]
             moving = lattice.halfplane(number, round(u * unit), round(v * unit))
         else:
-            centres = pixel_centres(lattice, q.resolution).tolist()
+            centres = centres_of(lattice, q.resolution).tolist()
             i, j = (int(np.abs(np.array(centres) / unit - c).argmin()) for c in (u, v))
             moving = lattice.halfplane(number, centres[i], centres[j])
             found = sheets[number].scores[i, j]  # type: ignore[index]
@@ -250,13 +315,14 @@ def test_pixel_centres_are_the_nearest_lattice_points() -> None:
     width = lattice.high - lattice.low
     for resolution in (1, 7, 96):
         exact = lattice.low + (np.arange(resolution) + 0.5) * width / resolution
-        assert np.abs(pixel_centres(lattice, resolution) - exact).max() <= 0.5
+        assert np.abs(centres_of(lattice, resolution) - exact).max() <= 0.5
+    assert pixel_centres(lattice, 1.5, 2.5, 4).tolist() == [3, 4, 4, 5]
 
 
 def test_cells_and_raster_agree() -> None:
     q = replace(question(32, 30, 9, role="conjunction"), resolution=23)
     unit = 1 << HalfplaneLattice(32).bits
-    centres = pixel_centres(HalfplaneLattice(32), q.resolution) / unit
+    centres = centres_of(HalfplaneLattice(32), q.resolution) / unit
     for fine, coarse in zip(shade(q), shade(replace(q, most_lines=0)), strict=True):
         assert coarse.scores is not None
         u, v = np.meshgrid(centres, centres, indexing="ij")

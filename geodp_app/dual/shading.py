@@ -186,9 +186,9 @@ class Lookup:
     def _raster_value(self, u: float, v: float) -> float | None:
         if self._values.ndim != 2:
             return None
-        low, size = self._sheet.low, self._sheet.high - self._sheet.low
-        columns, rows = self._values.shape
-        i, j = math.floor((u - low) / size * columns), math.floor((v - low) / size * rows)
+        sheet, (columns, rows) = self._sheet, self._values.shape
+        i = math.floor((u - sheet.u0) / (sheet.u1 - sheet.u0) * columns)
+        j = math.floor((v - sheet.v0) / (sheet.v1 - sheet.v0) * rows)
         if not (0 <= i < columns and 0 <= j < rows) or math.isnan(self._values[i, j]):
             return None
         return float(self._values[i, j])

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.document.work import RunSettings
-from geometry.halfplane import Halfplane, HalfplaneLattice
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.accounting import PrivacySpent
 from learners.records import Piece, StepDiagnostics, StepRecord
 from learners.releases import Release
@@ -65,6 +65,11 @@ class ShadeQuestion:
         Samples along a side of a raster.
     most_lines : int
         Cells are exact up to so many distinct examples inside the others.
+    sheets : tuple of Sheet, or None
+        Sheets to make rasters of; all by default.  Cells are of all sheets in any case, for their
+        probabilities need them all.
+    windows : tuple of (sheet, u0, u1, v0, v1)
+        The part of a sheet that its raster covers, in grid units; by default the whole square.
     """
 
     points: NDArray[np.int64]
@@ -75,6 +80,8 @@ class ShadeQuestion:
     others: tuple[Halfplane, ...]
     resolution: int = 96
     most_lines: int = 120
+    sheets: tuple[Sheet, ...] | None = None
+    windows: tuple[tuple[Sheet, float, float, float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +116,25 @@ class ShadedSheet:
         Empty when there are too many lines.
     scores : ndarray of float64, shape (resolution, resolution), or None
         Exact scores at a raster of lattice points, [i, j] at the centre of the i-th column in u
-        and j-th row in v of the sheet's square; NaN where the lattice has no halfplane.
-    low, high : float
-        The square: u and v in low..high, grid units.
+        and j-th row in v; NaN where the lattice has no halfplane.
+    u0, u1, v0, v1 : float
+        What the raster covers, u0 <= u <= u1 and v0 <= v <= v1 in grid units; for cells the
+        sheet's whole square.
+    log_norm : float or None
+        Of a raster of all sheets and their whole squares: ln of the sum of exp(nats * score) times
+        the area of a pixel, in square grid units, over all pixels.  So exp(nats * score -
+        log_norm) is about the probability per square grid unit.  Only as good as the pixels are
+        fine: a peak between their centres is missed.
     """
 
     sheet: int
     cells: tuple[ShadedCell, ...]
     scores: NDArray[np.float64] | None
-    low: float
-    high: float
+    u0: float
+    u1: float
+    v0: float
+    v1: float
+    log_norm: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator"
 """Exact counts at a raster of dual points: what a piece holds when one edge moves.
 
-For every pixel of a sheet's square the lattice point nearest to the pixel's centre is taken as
+For every pixel of a window onto a sheet the lattice point nearest to the pixel's centre is taken as
 the moving halfplane, the other halfplanes of the piece stay, and the examples inside are counted
 by the tables of :mod:`geometry.counting`: O(columns) a pixel and label.  Tables are dropped
 whenever a few hundred lines have been met, so memory is that of the columns
@@ -13,7 +13,7 @@ Imports numba: for the learner's process only.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numba import njit
@@ -42,7 +42,7 @@ def count_raster(
     labels: NDArray[np.bool_],
     lattice: HalfplaneLattice,
     others: tuple[Halfplane, ...],
-    resolution: int,
+    centres: Mapping[Sheet, tuple[NDArray[np.int64], NDArray[np.int64]]],
     watch: Callable[[], None],
 ) -> dict[Sheet, tuple[NDArray[np.int64], NDArray[np.bool_]]]:
     """Examples inside the piece, by sheet of the moving halfplane.
@@ -55,16 +55,16 @@ def count_raster(
     lattice : HalfplaneLattice
     others : tuple of Halfplane
         At most two that do not move.
-    resolution : int
-        Pixels along each side of the square low..high.
+    centres : mapping of Sheet to (u, v)
+        Lattice coordinates of the columns and of the rows of each raster wanted, int64.
     watch : callable
         Called now and then; it may raise.
 
     Returns
     -------
-    counts : ndarray of int64, shape (2, resolution, resolution)
+    counts : ndarray of int64, shape (2, columns, rows)
         counts[label, i, j] in column i of u and row j of v.
-    admitted : ndarray of bool, shape (resolution, resolution)
+    admitted : ndarray of bool, shape (columns, rows)
         Whether the lattice point carries base measure; counts are 0 where it does not.
     """
     examples = GridCounts.of_examples(
@@ -74,31 +74,42 @@ def count_raster(
     fixed = np.full((2, 3), -1, dtype=np.int64)
     for row, other in zip(fixed, others, strict=False):
         row[:] = other.sheet, other.u, other.v
-    centres = pixel_centres(lattice, resolution)
-    side = lattice.d << lattice.bits if lattice.measure == "chord" else 0
     found = {}
-    for sheet in lattice.sheets:
-        counts = np.zeros((2, resolution, resolution), dtype=np.int64)
-        admitted = np.zeros((resolution, resolution), dtype=np.bool_)
-        for start in range(0, resolution, _SLICE):
+    for sheet, (us, vs) in centres.items():
+        counts = np.zeros((2, len(us), len(vs)), dtype=np.int64)
+        admitted = _admitted(lattice, us, vs)
+        for start in range(0, len(us), _SLICE):
             watch()
-            stop = min(start + _SLICE, resolution)
-            _fill(tables, int(sheet), fixed, centres, side, start, stop, counts, admitted)
+            stop = min(start + _SLICE, len(us))
+            _fill(tables, int(sheet), fixed, us, vs, start, stop, counts, admitted)
         found[sheet] = counts, admitted
     return found
 
 
-def pixel_centres(lattice: HalfplaneLattice, resolution: int) -> NDArray[np.int64]:
-    """Lattice coordinates nearest to the centres of pixels along u or v, shape (resolution,)."""
-    width = lattice.high - lattice.low
-    # (2 i + 1) / (2 resolution) of the width, rounded to the nearest integer
-    return np.array(
-        [
-            lattice.low + ((2 * i + 1) * width + resolution) // (2 * resolution)
-            for i in range(resolution)
-        ],
-        dtype=np.int64,
-    )
+def pixel_centres(
+    lattice: HalfplaneLattice, low: float, high: float, resolution: int
+) -> NDArray[np.int64]:
+    """Lattice coordinates nearest to the centres of pixels along low..high, shape (resolution,).
+
+    low and high are in grid units.  Lattice coordinates stay below 2**42, so doubles hold a
+    fraction of a step.
+    """
+    unit = float(1 << lattice.bits)
+    places = (np.arange(resolution) + 0.5) / resolution
+    return np.rint(unit * low + unit * (high - low) * places).astype(np.int64)
+
+
+def _admitted(
+    lattice: HalfplaneLattice, us: NDArray[np.int64], vs: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """:meth:`HalfplaneLattice.admits` of every column and row."""
+    u, v = us[:, None], vs[None, :]
+    low, high = lattice.low, lattice.high
+    inside: NDArray[np.bool_] = (low <= u) & (u <= high) & (low <= v) & (v <= high)
+    if lattice.measure == "chord":
+        side = lattice.d << lattice.bits
+        inside &= (abs(u - v) <= side) & (np.maximum(u, v) >= 0) & (np.minimum(u, v) <= side)
+    return inside
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -109,19 +120,16 @@ def _row(tables, fixed, which, label):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _fill(tables, sheet, fixed, centres, side, start, stop, counts, admitted):
+def _fill(tables, sheet, fixed, us, vs, start, stop, counts, admitted):
     lines, below, totals = tables.lines, tables.below, tables.totals
     for i in range(start, stop):
-        u = centres[i]
-        for j in range(len(centres)):
-            v = centres[j]
-            if side != 0 and (abs(u - v) > side or max(u, v) < 0 or min(u, v) > side):
+        for j in range(len(vs)):
+            if not admitted[i, j]:
                 continue
-            admitted[i, j] = True
             if len(lines) - tables.used[0] < _LINES_PER_PIXEL:
                 forget_lines(tables)
             for label in range(2):
-                moving = line_row(tables, sheet, u, v, label)
+                moving = line_row(tables, sheet, us[i], vs[j], label)
                 one = _row(tables, fixed, 0, label)
                 two = _row(tables, fixed, 1, label)
                 counts[label, i, j] = count_piece(lines, below, totals[label], moving, one, two)

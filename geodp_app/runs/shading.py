@@ -7,8 +7,9 @@ be inside the piece, so only those inside them make lines.
 
 Few lines: the cells of the exact arrangement of every sheet (:mod:`geometry.arrangement`), with
 the score of each and its probability, lattice points * exp(rate * value), normalised over all
-cells of all sheets, drawn or not.  Many lines: a raster of exact scores
-(:mod:`geodp_app.runs.score_raster`).  Nothing is released: all of it is for the curator.
+cells of all sheets, drawn or not.  Many lines: rasters of exact scores
+(:mod:`geodp_app.runs.score_raster`), of the sheets and windows asked for.  Nothing is released:
+all of it is for the curator.
 
 Complexity: O(l^2 log l) for l lines (about a second for 120), else O(resolution^2 * columns) a
 sheet (:mod:`geometry.columns`).
@@ -19,7 +20,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +80,7 @@ def shade(
     Returns
     -------
     tuple of ShadedSheet
-        One for each sheet of the measure, in order.
+        One for each sheet of the measure, in order; a raster only of those asked for.
     """
     sample = _Sample.of(question)
     distinct = np.unique(sample.points, axis=0)
@@ -212,20 +213,54 @@ def _turn(a: Vertex, b: Vertex, c: Vertex) -> int:
 
 def _raster(sample: _Sample, watch: Callable[[], None]) -> tuple[ShadedSheet, ...]:
     # compiled: not to be loaded by the window's process
-    from geodp_app.runs.score_raster import count_raster
+    from geodp_app.runs.score_raster import count_raster, pixel_centres
 
-    question = sample.question
-    counts = count_raster(
-        sample.points, sample.labels, sample.lattice, question.others, question.resolution, watch
-    )
+    question, lattice = sample.question, sample.lattice
+    windows = _windows(question)
+    centres = {
+        sheet: (
+            pixel_centres(lattice, w["u0"], w["u1"], question.resolution),
+            pixel_centres(lattice, w["v0"], w["v1"], question.resolution),
+        )
+        for sheet, w in windows.items()
+    }
+    counts = count_raster(sample.points, sample.labels, lattice, question.others, centres, watch)
     sheets = []
     for sheet, (inside, admitted) in counts.items():
         scores = sample.values(inside[1], inside[0]) / question.score.k
         scores[~admitted] = np.nan
-        sheets.append(ShadedSheet(int(sheet), (), scores, **_square(sample.lattice)))
-    return tuple(sheets)
+        sheets.append(ShadedSheet(int(sheet), (), scores, **windows[sheet]))
+    norm = _log_norm(question, sheets)
+    return tuple(replace(sheet, log_norm=norm) for sheet in sheets)
+
+
+def _windows(question: ShadeQuestion) -> dict[Sheet, dict[str, float]]:
+    """What the raster of each sheet asked for covers, in the order of the measure's sheets."""
+    asked = {sheet: window for sheet, *window in question.windows}
+    windows = {}
+    for sheet in question.lattice.sheets:
+        if question.sheets is not None and sheet not in question.sheets:
+            continue
+        windows[sheet] = _square(question.lattice)
+        if sheet in asked:
+            windows[sheet] = dict(zip(("u0", "u1", "v0", "v1"), asked[sheet], strict=True))
+    return windows
+
+
+def _log_norm(question: ShadeQuestion, sheets: Sequence[ShadedSheet]) -> float | None:
+    """See :attr:`ShadedSheet.log_norm`."""
+    if not question.rate or question.windows or len(sheets) < len(question.lattice.sheets):
+        return None
+    scores = np.concatenate([sheet.scores.ravel() for sheet in sheets if sheet.scores is not None])
+    exponents = question.rate * question.score.k * scores[np.isfinite(scores)]
+    if not exponents.size:
+        return None
+    best = float(exponents.max())
+    pixel = (sheets[0].u1 - sheets[0].u0) / question.resolution
+    return best + math.log(float(np.exp(exponents - best).sum()) * pixel**2)
 
 
 def _square(lattice: HalfplaneLattice) -> dict[str, float]:
     unit = float(1 << lattice.bits)
-    return {"low": lattice.low / unit, "high": lattice.high / unit}
+    low, high = lattice.low / unit, lattice.high / unit
+    return {"u0": low, "u1": high, "v0": low, "v1": high}

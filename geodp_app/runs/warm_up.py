@@ -18,7 +18,7 @@ import numpy as np
 from numba.core import event
 
 from geodp_app.runs.score_raster import count_raster
-from geometry.halfplane import HalfplaneLattice
+from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.conic.union import EllipseUnionLearner
 from learners.convex_polygon import ConvexPolygonLearner
 from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
@@ -48,7 +48,7 @@ def warm_up(compiling: Callable[[], None]) -> None:
         for greedy in (GreedyUnionLearner, GreedyConvexLearner):
             greedy(k=1, n_steps=1, grid=_GRID, max_boxes=100).fit(points, labels)
         lattice = HalfplaneLattice(_GRID)
-        count_raster(points, labels, lattice, (), 1, lambda: None)
+        count_raster(points, labels, lattice, (), {Sheet.FLAT_ABOVE: (xy, xy)}, lambda: None)
 
 
 class _First(event.Listener):

@@ -195,8 +195,8 @@ class DualPictures(QObject):
         if shading.cells:
             self._background.submit(("cells", view.sheet), _painter(shading, tints, window))
         elif tints.ndim == 3:
-            low, high = shading.low, shading.high
-            view.set_shading(rgba_image(tints), Window(low, high, low, high))
+            covered = Window(shading.u0, shading.u1, shading.v0, shading.v1)
+            view.set_shading(rgba_image(tints), covered)
 
     def _done(self, key: object, result: object) -> None:
         if isinstance(result, ExampleLines):
