@@ -2,7 +2,7 @@
 
 Data colours follow Okabe and Ito (2008, "Color universal design"): blue, orange, bluish green and
 reddish purple, moved in lightness until each has a contrast of 3 to its canvas and all four stay
-apart for protanopes and deuteranopes.  Cividis: Nuñez, Anderton and Renslow, PLoS ONE 13(7), 2018.
+apart for protanopes and deuteranopes.
 """
 
 from __future__ import annotations
@@ -145,32 +145,12 @@ def contrast(a: str, b: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-# (index, red, green, blue): between these the published table is linear to 1.2/255
-_CIVIDIS_KNOTS = (
-    (0, 0, 32, 77),
-    (19, 0, 46, 110),
-    (30, 0, 53, 110),
-    (31, 1, 54, 110),
-    (34, 15, 56, 110),
-    (39, 29, 59, 109),
-    (46, 42, 64, 108),
-    (60, 61, 74, 107),
-    (89, 90, 95, 109),
-    (131, 128, 126, 121),
-    (148, 144, 139, 121),
-    (169, 165, 156, 118),
-    (197, 195, 180, 109),
-    (216, 216, 197, 99),
-    (230, 232, 210, 89),
-    (247, 251, 226, 72),
-    (251, 255, 230, 66),
-    (255, 255, 234, 70),
-)
+def ramp(palette: Palette) -> NDArray[np.uint8]:
+    """From the canvas to the colour of what is chosen, as a new table of uint8, shape (256, 3).
 
-
-def cividis() -> NDArray[np.uint8]:
-    """Cividis, dark blue to yellow, as a new table of uint8, shape (256, 3)."""
-    knots = np.array(_CIVIDIS_KNOTS)
-    rows = [np.interp(np.arange(256), knots[:, 0], knots[:, c]) for c in (1, 2, 3)]
-    table: NDArray[np.uint8] = np.rint(np.column_stack(rows)).astype(np.uint8)
+    One hue, which examples do not have, and lightness that only falls (rises, in the dark).
+    """
+    first, last = (np.array(parse_colour(colour)) for colour in (palette.canvas, palette.chosen))
+    shares = np.linspace(0.0, 1.0, 256)[:, None]
+    table: NDArray[np.uint8] = np.rint(first + shares * (last - first)).astype(np.uint8)
     return table

@@ -13,13 +13,13 @@ from assets import palette_path, style_image_path
 from geodp_app.palette import (
     PALETTES,
     PaletteError,
-    cividis,
     contrast,
     load_palette,
     luminance,
     mix,
     parse_colour,
     parse_palette,
+    ramp,
 )
 
 WORDS = ("ink", "soft_ink", "accent", "danger", "warning")
@@ -135,17 +135,19 @@ def test_mixing_moves_from_one_colour_to_the_other() -> None:
     assert mix("#102030", "#304050", 0.5) == "#203040"
 
 
-def test_cividis_runs_from_dark_blue_over_grey_to_yellow_and_only_gets_lighter() -> None:
-    table = cividis()
+@pytest.mark.parametrize("name", PALETTES)
+def test_the_ramp_runs_one_way_in_lightness_from_the_canvas_to_what_is_chosen(name: str) -> None:
+    palette = load_palette(name)
+    table = ramp(palette)
     assert table.shape == (256, 3)
     assert table.dtype == np.uint8
-    # the published table
-    for index, colour in ((0, (0, 32, 77)), (128, (125, 124, 120)), (255, (255, 234, 70))):
-        assert np.abs(table[index].astype(int) - colour).max() <= 1
+    assert tuple(table[0].tolist()) == parse_colour(palette.canvas)
+    assert tuple(table[-1].tolist()) == parse_colour(palette.chosen)
     hexes = ["#" + "".join(f"{c:02X}" for c in row) for row in table.tolist()]
     lightness = np.array([lab(each, "all")[0] for each in hexes])
-    assert (np.diff(lightness) > -0.35).all()  # eight bits a channel
-    assert lightness[-1] - lightness[0] > 70
+    way = 1 if name == "dark" else -1
+    assert (way * np.diff(lightness) > -0.35).all()  # eight bits a channel
+    assert way * (lightness[-1] - lightness[0]) > 50
 
 
 @pytest.mark.parametrize("name", PALETTES)

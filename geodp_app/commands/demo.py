@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from assets import example_path, examples
 from geodp_app import arguments
+from geodp_app.document.targets import EXAMPLE_GRID
 from geodp_app.errors import PictureError
-from geodp_app.example_settings import EXAMPLE_GRID
 from geodp_app.sampling import draw_examples, open_generator, place_target
 from geometry.geojson import read_geojson
 

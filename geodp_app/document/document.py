@@ -19,6 +19,7 @@ from geodp_app.document.charges import RunCharge
 from geodp_app.document.checks import check_change, check_grid
 from geodp_app.document.history import History
 from geodp_app.document.simulating import simulate
+from geodp_app.document.suggested_k import suggested_k
 from geodp_app.document.targets import GridChange, example_work
 from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing
@@ -154,6 +155,7 @@ class Document:
             after = _keep_examples(before, after)
         if not _same_sample(before.examples, after.examples):
             after = replace(after, spent=())
+        after = _follow_drawing(before, after)
         check_change(before, after)
         self._history.push(label, after, merge)
         self._notify()
@@ -201,6 +203,11 @@ class Document:
         run = self.work.run
         self._set("run", run, replace(run, **fields), fields)
 
+    def set_k_drawn(self, on: bool) -> None:
+        """Let k follow the drawing, or keep it as it is."""
+        label = "take k from the drawing" if on else "keep k"
+        self.change(label, k_drawn=on)
+
     def set_grid(self, grid: int) -> None:
         """Another grid size: the drawing and the dabs are scaled, examples dropped.
 
@@ -229,7 +236,7 @@ class Document:
         self.change("sample", examples=simulate(self.work), simulated=True)
 
     def open_example(self, name: str) -> None:
-        """Replace the drawing by a bundled one, with k and steps that suit it.
+        """Replace the drawing by a bundled one, with the k that suits it.
 
         Raises
         ------
@@ -244,6 +251,7 @@ class Document:
             bounds=work.bounds,
             sampling=work.sampling,
             run=work.run,
+            k_drawn=work.k_drawn,
             examples=None,
             simulated=True,
         )
@@ -330,7 +338,8 @@ class Document:
         label = "change " + " and ".join(_NAMES[name] for name in changed)
         # numbers are typed or spun digit by digit; choices are made one at a time
         typed = all(not isinstance(fields[name], str) for name in changed)
-        self.change(label, merge=(part, *changed) if typed else None, **{part: new})
+        by_hand = {"k_drawn": False} if "k" in changed else {}
+        self.change(label, merge=(part, *changed) if typed else None, **{part: new}, **by_hand)
 
     def _notify(self) -> None:
         for callback in tuple(self._observers):
@@ -358,6 +367,15 @@ def _same_sample(one: Examples | None, other: Examples | None) -> bool:
     if one is None or other is None:
         return one is other
     return one.points is other.points
+
+
+def _follow_drawing(before: Work, after: Work) -> Work:
+    """k from the drawing, where it follows that and the drawing or the learner has changed."""
+    asked = (after.drawing, after.run.learner, after.k_drawn)
+    if not after.k_drawn or asked == (before.drawing, before.run.learner, before.k_drawn):
+        return after
+    k = suggested_k(after.drawing, after.run.declared)
+    return after if k is None else replace(after, run=replace(after.run, k=k))
 
 
 def _keep_examples(before: Work, after: Work) -> Work:

@@ -44,7 +44,7 @@ from geodp_app.version import __version__
 from geometry.geojson_rings import is_number
 from geometry.grid import Bounds
 
-SCHEMA = 3
+SCHEMA = 4
 _FORMAT = "geodp session"
 _WARNING = (
     "Private data: this file holds the examples, and true counts of the run if there is one. "
@@ -65,10 +65,16 @@ def _without_charges(state: dict[str, Any]) -> dict[str, Any]:
     return {"spent": None, **state, "run": first_names(state["run"])}
 
 
+def _with_own_k(state: dict[str, Any]) -> dict[str, Any]:
+    """Before schema 4 every k was set by hand."""
+    return {**state, "k_drawn": False}
+
+
 #: From each older schema, a function that turns its ``session.json`` into the next one's.
 _MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     1: _without_tiles,
     2: _without_charges,
+    3: _with_own_k,
 }
 
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)
@@ -138,6 +144,7 @@ def _state_bytes(work: Work, run: StoredRun | None) -> bytes:
         "bounds": bounds,
         "sampling": asdict(work.sampling),
         "run": asdict(work.run),
+        "k_drawn": work.k_drawn,
         "examples": examples,
         "spent": [asdict(charge) for charge in work.spent],
         "has_steps": run is not None,
@@ -219,6 +226,7 @@ def _read_work(state: dict[str, Any]) -> Work:
         bounds=_read_bounds(state["bounds"]),
         sampling=replace(sampling, dabs=dabs),
         run=read_fields(RunSettings, state["run"], "run"),
+        k_drawn=_flag(state["k_drawn"], "k_drawn"),
         spent=_read_charges(state),
     )
     check_change(Work(), work)

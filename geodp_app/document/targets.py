@@ -10,15 +10,18 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from assets import example_path
+from geodp_app.document.suggested_k import suggested_k
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
-from geodp_app.example_settings import EXAMPLE_GRID, EXAMPLE_SETTINGS
 from geodp_app.examples_csv import Frame
 from geodp_app.sampling import Dab, place_target
 from geometry.geojson import TargetFile, read_geojson
 from geometry.grid import Bounds
 from geometry.polygons import orient_valid
+
+#: Grid size on which the bundled examples were tried.
+EXAMPLE_GRID = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,7 @@ def place_drawing(
 
 
 def example_work(name: str, base: Work | None = None) -> Work:
-    """A bundled example, with settings that suit it.
+    """A bundled example, with the learner's k from its drawing.
 
     Parameters
     ----------
@@ -132,9 +135,10 @@ def example_work(name: str, base: Work | None = None) -> Work:
     base = base or Work()
     target = read_geojson(example_path(name))
     drawing, bounds = place_drawing(target, EXAMPLE_GRID)
-    k, steps = EXAMPLE_SETTINGS[name]
-    # no example is convex; k and steps were tried with unions
-    learner = "tiles" if base.run.declared.role == "conjunction" else base.run.learner
+    # no example is convex
+    convex = base.run.declared.role == "conjunction"
+    run = replace(base.run, learner="cover" if convex else base.run.learner, n_steps=None)
+    k = suggested_k(drawing, run.declared)
     change = GridChange.between(base.frame, Frame(EXAMPLE_GRID))
     return replace(
         base,
@@ -142,7 +146,8 @@ def example_work(name: str, base: Work | None = None) -> Work:
         drawing=drawing,
         bounds=bounds,
         sampling=replace(base.sampling, dabs=change.dabs(base.sampling.dabs)),
-        run=replace(base.run, learner=learner, k=k, n_steps=steps),
+        run=run if k is None else replace(run, k=k),
+        k_drawn=True,
         examples=None,
         simulated=True,
     )

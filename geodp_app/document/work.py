@@ -62,7 +62,7 @@ class RunSettings:
         Makes a run reproducible and therefore not private.
     """
 
-    learner: str = "tiles"
+    learner: str = "cover"
     epsilon: float = 1.0
     delta: float = 1e-6
     k: int = 4
@@ -125,6 +125,8 @@ class Work:
         Private.  Simulated, or imported (`simulated` is False: then the drawing does not label
         them).
     simulated : bool
+    k_drawn : bool
+        Whether k follows the drawing (:mod:`geodp_app.document.suggested_k`).
     spent : tuple of RunCharge
         Of the private runs on these examples, in order; they go where the examples go.
     """
@@ -136,6 +138,7 @@ class Work:
     run: RunSettings = field(default_factory=RunSettings)
     examples: Examples | None = None
     simulated: bool = True
+    k_drawn: bool = True
     spent: tuple[RunCharge, ...] = ()
 
     @property

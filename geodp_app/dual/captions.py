@@ -14,7 +14,6 @@ CELLS = "Every cell has one label: no halfplane is chosen, and there is no dual 
 EMPTY = "Sample examples to see their dual lines"
 EMPTY_RELEASE = "Nothing has been released yet: chosen points will appear here"
 NO_PROBABILITIES = "This run has no probabilities to show: its choice was not random"
-POINT_AT = "Point at a sheet to read a halfplane"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,11 @@ from geometry.halfplane import HalfplaneLattice, Sheet
 
 #: At most so many distinct lines are drawn, and beyond so many a density is.
 MOST_DRAWN, MOST_THINNED = 2_000, 20_000
+#: Over a density so many of its lines are drawn, to see what it is made of.
+SOME_DRAWN = 250
 
 #: Cells along the longer side of a density.
 CELLS = 256
-
-_NO_ENDS: Floats = np.empty((0, 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,12 @@ def draw_lines(
         )
         if density is None:
             return None
-        note = f"density of {int(lines.counts[some].sum()):,} lines"
+        note = f"{int(lines.counts[some].sum()):,} lines, {SOME_DRAWN} of them drawn"
+        part = slice(SOME_DRAWN)
+        few = Segments(some[part], segments.low[part], segments.high[part])
+        drawn, positive = ends(lattice, t, s, few), np.repeat(lines.positive[few.index], 2)
         scale = density_scale(density.counts)
-        return LinePicture(window, _NO_ENDS, _NO_ENDS, density, scale, note)
+        return LinePicture(window, drawn[positive], drawn[~positive], density, scale, note)
     every = -(-crossing // MOST_DRAWN)
     if every > 1:  # a prefix of the scattered order is every so-manieth line, and stays when zoomed
         part = slice(crossing // every)

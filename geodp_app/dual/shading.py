@@ -16,8 +16,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from geodp_app.dual.sheets import number
-from geodp_app.palette import cividis
+from geodp_app.dual.sheets import Window, number
 from geodp_app.runs.protocol import ShadedSheet
 
 ShadeMode = Literal["off", "score", "probability"]
@@ -25,6 +24,8 @@ Floats = NDArray[np.float64]
 
 #: Probabilities below the largest by this factor share the darkest colour.
 _DECADES = 4
+#: The streak of probability is where it is at least this share of the largest.
+_STREAK = 1e-2
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +146,18 @@ def shade_values(
     return likelihood
 
 
-def colours(scale: Scale, values: Floats) -> NDArray[np.uint8]:
-    """Cividis colours with opacity, uint8 of shape (..., 4); NaN is clear."""
+def colours(scale: Scale, values: Floats, ramp: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Colours with opacity, uint8 of shape (..., 4); NaN is clear.
+
+    Parameters
+    ----------
+    scale : Scale
+    values : ndarray of float64
+    ramp : ndarray of uint8, shape (256, 3)
+        From the least to the greatest (:func:`geodp_app.palette.ramp`).
+    """
     table = np.zeros((257, 4), dtype=np.uint8)
-    table[:256, :3], table[:256, 3] = cividis(), 255
+    table[:256, :3], table[:256, 3] = ramp, 255
     places = scale.places(values) * 255
     places[np.isnan(places)] = 256
     whole = table.view(np.uint32)[:, 0]  # one look-up a value, not one a channel
@@ -192,6 +201,36 @@ class Lookup:
         if not (0 <= i < columns and 0 <= j < rows) or math.isnan(self._values[i, j]):
             return None
         return float(self._values[i, j])
+
+
+def streak(sheet: ShadedSheet, nats: float | None, best: float) -> Window | None:
+    """The window of a sheet that holds nearly all of its probability, with room around it.
+
+    Parameters
+    ----------
+    sheet : ShadedSheet
+    nats, best
+        As for :func:`shade_values`.
+
+    Returns
+    -------
+    Window or None
+        None where the sheet holds no probability, or none is known.
+    """
+    shares = shade_values(sheet, "probability", nats, best)
+    if not shares.size or not np.nanmax(shares, initial=0.0) > 0:
+        return None
+    likely = shares >= _STREAK * np.nanmax(shares)
+    if sheet.cells:
+        corners = np.concatenate([sheet.cells[i].outline for i in np.flatnonzero(likely)])
+        (u0, v0), (u1, v1) = corners.min(axis=0), corners.max(axis=0)
+    else:
+        columns, rows = shares.shape
+        wide, high = (sheet.u1 - sheet.u0) / columns, (sheet.v1 - sheet.v0) / rows
+        across, up = (np.flatnonzero(likely.any(axis=axis)) for axis in (1, 0))
+        u0, u1 = sheet.u0 + wide * across[0], sheet.u0 + wide * (across[-1] + 1)
+        v0, v1 = sheet.v0 + high * up[0], sheet.v0 + high * (up[-1] + 1)
+    return Window(float(u0), float(u1), float(v0), float(v1)).grown(0.25)
 
 
 def _any(values: Floats) -> bool:

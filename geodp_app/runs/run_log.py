@@ -145,6 +145,7 @@ class RunLog:
         self._tile_shapes: list[BaseGeometry] = []  # of the first tiles, each made once
         self._tiling: tuple[Tile, ...] = ()
         self._figures: dict[int, StepFigures] = {}
+        self._gains: list[int] = []
         for record in records:
             self.add(record)
         if release is not None:
@@ -376,6 +377,38 @@ class RunLog:
             epsilon_so_far=None if spent is None else spent[0],
             account=None if spent is None else spent[1],
         )
+
+    def gain(self, step: int) -> tuple[int, int]:
+        """Examples that a step decided rightly, and those that it decided wrongly.
+
+        Of a tile, those among the examples that it labels 1.
+
+        Raises
+        ------
+        ValueError
+            If the step, from 1, has not been made.
+        """
+        known = self._record(step).diagnostics
+        taken = known.positives_taken, known.negatives_taken
+        return taken[::-1] if self.role == "conjunction" else taken
+
+    @property
+    def gains(self) -> tuple[int, ...]:
+        """Of every step made, examples decided rightly less those decided wrongly; at least 0."""
+        for step in range(len(self._gains) + 1, len(self._records) + 1):
+            right, wrong = self.gain(step)
+            self._gains.append(max(0, right - wrong))
+        return tuple(self._gains)
+
+    @property
+    def last_gain(self) -> int:
+        """The last step made whose piece gained anything; the last step, if none did."""
+        gained = [
+            record.step
+            for record, gain in zip(self._records, self.gains, strict=True)
+            if gain and record.release.piece
+        ]
+        return gained[-1] if gained else len(self._records)
 
     def question(self, step: int, edge: int = 0, resolution: int = 96) -> ShadeQuestion:
         """Why was this halfplane chosen in that step, the piece's others given?

@@ -1,4 +1,4 @@
-"""A colour bar: cividis with the values that its colours stand for."""
+"""A colour bar: the palette's ramp with the values that its colours stand for."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from geodp_app.dual.shading import Scale
-from geodp_app.palette import Palette, cividis
+from geodp_app.palette import Palette, load_palette, ramp
 
 _BAR, _TICK = 12, 4
 
 
 class ColourBar(QWidget):
-    """A horizontal bar with its label before it and values under it."""
+    """A horizontal bar with its label above it and values under it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._scale: Scale | None = None
-        self._palette: Palette | None = None
-        table = cividis()
-        self._colours = QImage(table.tobytes(), 256, 1, 768, QImage.Format.Format_RGB888).copy()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Colour bar")
+        self.set_palette(load_palette("light"))
 
     def set_palette(self, palette: Palette) -> None:
-        """Take the colours of words and outline."""
+        """Take the colours."""
         self._palette = palette
+        table = ramp(palette)
+        self._colours = QImage(table.tobytes(), 256, 1, 768, QImage.Format.Format_RGB888).copy()
         self.update()
 
     def set_scale(self, scale: Scale | None) -> None:
@@ -43,26 +43,24 @@ class ColourBar(QWidget):
         return self._scale
 
     def sizeHint(self) -> QSize:
-        """Bar, ticks and one line of text."""
-        return QSize(240, _BAR + _TICK + self.fontMetrics().height() + 4)
+        """Bar, ticks and two lines of text."""
+        return QSize(140, _BAR + _TICK + 2 * self.fontMetrics().height() + 4)
 
     def minimumSizeHint(self) -> QSize:
         """As high as the hint."""
-        return QSize(160, self.sizeHint().height())
+        return QSize(140, self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Label, bar, values."""
-        if self._scale is None or self._palette is None:
+        if self._scale is None:
             return
         painter = QPainter(self)
         metrics, ink = painter.fontMetrics(), QColor(self._palette.ink)
         label = self._scale.label
-        start = metrics.horizontalAdvance(label) + 14.0
         margin = metrics.horizontalAdvance("0,000") / 2
-        bar = QRectF(start, 1, max(60.0, self.width() - start - margin), _BAR)
+        bar = QRectF(margin, metrics.height() + 1, self.width() - 2 * margin, _BAR)
         painter.setPen(ink)
-        above = (metrics.height() - _BAR) / 2
-        painter.drawText(QPointF(2, 1 - above + metrics.ascent()), label)
+        painter.drawText(QPointF(margin, metrics.ascent()), label)
         painter.drawImage(bar, self._colours)
         painter.setPen(QPen(QColor(self._palette.border), 1))
         painter.drawRect(bar)

@@ -1,4 +1,4 @@
-"""Controls of the dual plane: tabs of the sheets, what is drawn, and what the shading asks."""
+"""Controls of the dual plane: what is drawn, what the shading asks, and the zoom."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
     QLabel,
-    QTabBar,
     QToolButton,
+    QVBoxLayout,
     QWidget,
 )
 
 from geodp_app.dual.shading import ShadeMode
 from geodp_app.palette import Palette
 from geodp_app.views.colour_bar import line_swatch
-from geodp_app.views.folding_row import FoldingRow
 from geodp_app.views.icons import icon
 
 _MODES: tuple[tuple[ShadeMode, str, str], ...] = (
@@ -29,44 +28,11 @@ _MODES: tuple[tuple[ShadeMode, str, str], ...] = (
 )
 
 
-class SheetTabs(FoldingRow):
-    """Tabs 'All' and one for each sheet, and the two zoom buttons."""
+class DualControls(QWidget):
+    """For which edge the sheets are shaded, and how; which lines are drawn; and the zoom.
 
-    changed = Signal(int)
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.bar = QTabBar(drawBase=False, expanding=False)
-        self.bar.setUsesScrollButtons(False)
-        self.bar.setElideMode(Qt.TextElideMode.ElideNone)
-        self.bar.setAccessibleName("Sheets of the dual plane")
-        self.zoom = _icon_button("To chosen", "Show the neighbourhood of the newest chosen point")
-        self.fit = _icon_button("Fit", "Show all of the sheet (F)")
-        self.set_groups(self.bar, _group(self.zoom, self.fit), apart=True)
-        self.bar.currentChanged.connect(self.changed)
-
-    def set_names(self, names: Sequence[str]) -> None:
-        """Tabs, the first for the overview; the first is current if they changed."""
-        if [self.bar.tabText(i) for i in range(self.bar.count())] == list(names):
-            return
-        self.bar.blockSignals(True)
-        while self.bar.count():
-            self.bar.removeTab(0)
-        for name in names:
-            self.bar.addTab(name)
-        self.bar.blockSignals(False)
-        self.bar.updateGeometry()
-        self.fold()
-        self.changed.emit(self.bar.currentIndex())
-
-    def set_palette(self, palette: Palette) -> None:
-        """Take the colour of the icons."""
-        self.zoom.setIcon(icon("zoom-chosen", palette))
-        self.fit.setIcon(icon("fit", palette))
-
-
-class DualControls(FoldingRow):
-    """Which lines are drawn, how the sheets are shaded, and for which edge."""
+    The row of :attr:`lines` is laid out by whoever lays out the view.
+    """
 
     lines_changed = Signal()
     #: (edge from 0, mode)
@@ -80,7 +46,7 @@ class DualControls(FoldingRow):
             box.toggled.connect(lambda _: self.lines_changed.emit())
         self.modes = [_button(text, tip) for _, text, tip in _MODES]
         self.edges = [
-            _button(str(i + 1), f"Shade by where edge {i + 1} could be, the others fixed")
+            _button(str(i + 1), f"Show where edge {i + 1} could be, the others fixed")
             for i in range(3)
         ]
         for i, button in enumerate(self.edges):
@@ -88,18 +54,25 @@ class DualControls(FoldingRow):
         self._groups = [_exclusive(self, group) for group in (self.modes, self.edges)]
         for group in self._groups:
             group.idClicked.connect(lambda _: self.shade_wanted.emit(self.edge, self.mode))
-        #: The edges' buttons; whoever lays out the view places them beside the caption.
-        self.edge_row = QWidget()
+        self.streak = _icon_button("To the probable", "Zoom to where the probability lies")
+        self.zoom = _icon_button("To chosen", "Zoom to the newest chosen point (Shift+F)")
+        self.fit = _icon_button("Fit", "Show all of the sheet (F)")
+        self.lines = QWidget()
+        lines = QVBoxLayout(self.lines)
+        lines.setContentsMargins(0, 0, 0, 0)
+        lines.setSpacing(2)
+        for box in (self.positive, self.negative):
+            lines.addWidget(box)
+        self.edge_row = _group(QLabel("Edge"), _group(*self.edges, spacing=0))
+        self.shade_row = _group(QLabel("Shade"), _group(*self.modes, spacing=0))
         self._edges, self._release = 0, False
-        self._lay_out()
-
-    def _lay_out(self) -> None:
-        shade = _group(QLabel("Shade"), _group(*self.modes, spacing=0))
-        self.set_groups(_group(self.positive, self.negative), shade)
-        edges = QHBoxLayout(self.edge_row)
-        edges.setContentsMargins(0, 0, 4, 0)
-        edges.addWidget(QLabel("Edge"))
-        edges.addWidget(_group(*self.edges, spacing=0))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(12)
+        row.addWidget(self.edge_row)
+        row.addWidget(self.shade_row)
+        row.addStretch(1)
+        row.addWidget(_group(self.streak, self.zoom, self.fit, spacing=2))
 
     @property
     def shown(self) -> tuple[bool, bool]:
@@ -129,18 +102,19 @@ class DualControls(FoldingRow):
             self.edges[0].setChecked(True)
 
     def set_release_view(self, on: bool) -> None:
-        """Nothing here is about what is published."""
+        """Shading and lines are private."""
         self._release = on
-        self.setVisible(not on)
+        for each in (self.shade_row, self.streak):
+            each.setVisible(not on)
         self._show_edges()
 
     def _show_edges(self) -> None:
         for i, button in enumerate(self.edges):
             button.setVisible(i < self._edges)
-        self.edge_row.setVisible(self._edges > 1 and not self._release)
+        self.edge_row.setVisible(self._edges > 1)
 
     def set_palette(self, palette: Palette) -> None:
-        """Take the colours of the lines."""
+        """Take the colours of lines and icons."""
         size = QSize(26, 12)
         for box, colour, dashed in (
             (self.positive, palette.positive, False),
@@ -148,6 +122,12 @@ class DualControls(FoldingRow):
         ):
             box.setIcon(QIcon(QPixmap.fromImage(line_swatch(colour, dashed=dashed, size=size))))
             box.setIconSize(size)
+        for button, name in (
+            (self.streak, "zoom-streak"),
+            (self.zoom, "zoom-chosen"),
+            (self.fit, "fit"),
+        ):
+            button.setIcon(icon(name, palette))
 
 
 def _box(text: str, tip: str) -> QCheckBox:

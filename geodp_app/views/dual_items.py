@@ -12,7 +12,7 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QImage, QPainter, QPainterPath, QPen
+from PySide6.QtGui import QColor, QFont, QImage, QPainter, QPainterPath, QPen, QPolygonF
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from geodp_app.dual.scene import Mark
@@ -126,6 +126,22 @@ class ExampleLine(Overlay):
         for colour, width in ((palette.canvas, 6.0), (palette.selection, 3.0)):
             painter.setPen(QPen(QColor(colour), width))
             painter.drawLine(first, last)
+
+
+class CellOutline(Overlay):
+    """The cell under the pointer: its halfplanes hold the same examples."""
+
+    corners: Floats = _NO_POINTS
+
+    def draw(self, painter: QPainter, palette: Palette) -> None:
+        """The outline with a rim, so that it is seen on any ground."""
+        if len(self.corners) < 3:
+            return
+        outline = QPolygonF([QPointF(x, y) for x, y in self.to_pixels(self.corners).tolist()])
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for colour, width in ((palette.canvas, 4.0), (palette.ink, 2.0)):
+            painter.setPen(QPen(QColor(colour), width))
+            painter.drawPolygon(outline)
 
 
 class Boxes(Overlay):

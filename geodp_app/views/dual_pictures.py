@@ -25,8 +25,10 @@ from geodp_app.dual.shading import (
     common_scale,
     shade_scale,
     shade_values,
+    streak,
 )
 from geodp_app.dual.sheets import Window
+from geodp_app.palette import Palette, load_palette, ramp
 from geodp_app.runs.protocol import ShadedSheet
 from geodp_app.views.background import Background, Work
 from geodp_app.views.dual_cells import cells_image
@@ -50,6 +52,7 @@ class DualPictures(QObject):
         super().__init__(parent)
         self._views = views
         self._lattice: HalfplaneLattice | None = None
+        self._ramp = ramp(load_palette("light"))
         self._sight: frozenset[Sheet] = frozenset()
         self._stale = set(views)
         self._pending: Callable[[], ExampleLines] | None = None
@@ -63,6 +66,10 @@ class DualPictures(QObject):
         self._lookups: dict[Sheet, Lookup] = {}
         self._background = Background(self)
         self._background.done.connect(self._done)
+        self._coarse: Shading = ()
+        self._detail: ShadedSheet | None = None
+        self._mode: ShadeMode = "off"
+        self._nats: float | None = None
         self.lines: ExampleLines | None = None
         self.shade_scale: Scale | None = None
         self.density_scale: Scale | None = None
@@ -74,6 +81,13 @@ class DualPictures(QObject):
         """Whether something is being computed."""
         return self._background.busy
 
+    def set_palette(self, palette: Palette) -> None:
+        """Take the colours of shadings and densities."""
+        self._ramp = ramp(palette)
+        self._coloured = {}
+        self._stale = set(self._views)
+        self._draw_stale()
+
     def set_lattice(self, lattice: HalfplaneLattice | None) -> None:
         """Take the class of halfplanes; everything is drawn anew."""
         self._lattice = lattice
@@ -82,6 +96,9 @@ class DualPictures(QObject):
     def set_sight(self, sheets: frozenset[Sheet]) -> None:
         """Which sheets can be seen; the others wait."""
         self._sight = sheets
+        if self._detail is not None and self._detail.sheet not in sheets:
+            self._detail = None
+            self._take_shading()
         self._draw_stale()
 
     def set_examples(
@@ -109,13 +126,41 @@ class DualPictures(QObject):
 
     def set_shading(self, sheets: Shading, mode: ShadeMode, nats: float | None) -> None:
         """Shade the sheets by score or probability, or not."""
-        self.shade_scale = shade_scale(sheets, mode, nats)
+        self._coarse, self._mode, self._nats = sheets, mode, nats
+        self._detail = None
+        self._take_shading()
+
+    def set_detail(self, detail: ShadedSheet) -> None:
+        """Shade a window of one sheet finely, with colours of its own range."""
+        self._detail = detail
+        self._take_shading()
+
+    def small(self, sheet: Sheet) -> tuple[QImage, Window] | None:
+        """The shading of a sheet as a small picture and where it lies; None without a raster."""
+        found = next((each for each in self._coarse if each.sheet == sheet), None)
+        scale = shade_scale(self._coarse, self._mode, self._nats)
+        if found is None or scale is None or found.cells:
+            return None
+        values = shade_values(found, self._mode, self._nats, best_score(self._coarse))
+        return rgba_image(colours(scale, values, self._ramp)), _covered(found)
+
+    def streak(self, sheet: Sheet) -> Window | None:
+        """The window of a sheet that holds what is most probable, if that is known."""
+        found = next((each for each in self._coarse if each.sheet == sheet), None)
+        return None if found is None else streak(found, self._nats, best_score(self._coarse))
+
+    def _take_shading(self) -> None:
+        """Make values and their scale: of the detail alone, where there is one."""
+        detail, mode, nats = self._detail, self._mode, self._nats
+        ranged = self._coarse if detail is None else (detail,)
+        self.shade_scale = shade_scale(ranged, mode, nats)
         self._shading, self._values, self._lookups = {}, {}, {}
         if self.shade_scale is not None:
-            self._shading = {Sheet(sheet.sheet): sheet for sheet in sheets}
-            best = best_score(sheets)
-            for number, sheet in self._shading.items():
-                self._values[number] = shade_values(sheet, mode, nats, best)
+            best = best_score(ranged)
+            for each in (*self._coarse, *ranged):
+                number = Sheet(each.sheet)
+                self._shading[number] = each
+                self._values[number] = shade_values(each, mode, nats, best)
         for number, view in self._views.items():
             self._background.drop(("cells", number))
             if number not in self._shading:
@@ -180,7 +225,7 @@ class DualPictures(QObject):
                 return picture
 
             if len(lines) > MOST_THINNED:
-                view.note.setText("counting lines …")
+                view.note = "counting lines …"
                 self._background.submit(("picture", view.sheet), draw)
             else:
                 self._background.drop(("picture", view.sheet))
@@ -191,12 +236,11 @@ class DualPictures(QObject):
         shading = self._shading.get(view.sheet)
         if shading is None or self.shade_scale is None:
             return
-        tints = colours(self.shade_scale, self._values[view.sheet])
+        tints = colours(self.shade_scale, self._values[view.sheet], self._ramp)
         if shading.cells:
             self._background.submit(("cells", view.sheet), _painter(shading, tints, window))
         elif tints.ndim == 3:
-            covered = Window(shading.u0, shading.u1, shading.v0, shading.v1)
-            view.set_shading(rgba_image(tints), covered)
+            view.set_shading(rgba_image(tints), _covered(shading))
 
     def _done(self, key: object, result: object) -> None:
         if isinstance(result, ExampleLines):
@@ -232,8 +276,14 @@ class DualPictures(QObject):
                 view.set_density(None, None)
             else:
                 counts = density.counts.astype(np.float64)
-                view.set_density(rgba_image(colours(self.density_scale, counts)), density.window)
+                tints = colours(self.density_scale, counts, self._ramp)
+                view.set_density(rgba_image(tints), density.window)
         self.changed.emit()
+
+
+def _covered(shading: ShadedSheet) -> Window:
+    """What a raster covers."""
+    return Window(shading.u0, shading.u1, shading.v0, shading.v1)
 
 
 def _painter(shading: ShadedSheet, tints: NDArray[np.uint8], window: Window) -> Work:

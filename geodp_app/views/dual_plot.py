@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pyqtgraph as pg
@@ -28,6 +29,7 @@ _MOVES = {
     Qt.Key.Key_Down: (0, -1),
     Qt.Key.Key_Up: (0, 1),
 }
+_OWN = (Qt.Key.Key_F, Qt.Key.Key_Escape)
 _ZOOMS = {
     Qt.Key.Key_Plus: 1 / _ZOOM,
     Qt.Key.Key_Equal: 1 / _ZOOM,
@@ -60,12 +62,21 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
     fit_wanted = Signal()
     #: The person moved the window by mouse or keys.
     moved_by_hand = Signal()
+    #: (u, v) to which what was taken is dragged.
+    dragged = Signal(object)
+    #: (across, up): Shift and an arrow key.
+    nudged = Signal(int, int)
+    #: Escape was pressed.
+    dropped = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         axes = {name: DualAxis(name) for name in ("bottom", "left")}
         super().__init__(parent, axisItems=axes)
         self.axes = axes
         self._labelled, self._line = True, 16
+        #: Whether something at a place, in pixels of the view box, can be dragged.
+        self.grabs: Callable[[QPointF], bool] = lambda at: False
+        self._dragging = False
         self.box: pg.ViewBox = self.getViewBox()
         self.box.setMenuEnabled(False)
         self.box.disableAutoRange()
@@ -135,17 +146,19 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
             event.type() == QEvent.Type.ShortcutOverride
             and isinstance(event, QKeyEvent)
             and _plain(event)
-            and (event.key() in _MOVES or event.key() in _ZOOMS or event.key() == Qt.Key.Key_F)
+            and (event.key() in _MOVES or event.key() in _ZOOMS or event.key() in _OWN)
         ):
             event.accept()
             return True
         return bool(super().event(event))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Arrows pan, + and − zoom, F fits."""
+        """Arrows pan, with Shift they move the point; + and − zoom, F fits, Escape drops."""
         key = Qt.Key(event.key())
         if not _plain(event):
             event.ignore()
+        elif key in _MOVES and event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            self.nudged.emit(*_MOVES[key])
         elif key in _MOVES:
             across, up = _MOVES[key]
             window = self.window()
@@ -155,13 +168,39 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
             self.zoom(_ZOOMS[key])
         elif key == Qt.Key.Key_F:
             self.fit_wanted.emit()
+        elif key == Qt.Key.Key_Escape:
+            self.dropped.emit()
         else:
             event.ignore()
 
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Take what can be dragged, or begin to pan."""
+        scene = self.mapToScene(event.position().toPoint())
+        left = event.button() == Qt.MouseButton.LeftButton
+        self._dragging = left and self.grabs(self.box.mapFromScene(scene))
+        if self._dragging:
+            self.setFocus(Qt.FocusReason.MouseFocusReason)
+            event.accept()
+        else:
+            super().mousePressEvent(event)
+
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Tell what is under the pointer."""
+        at = self._dual_at(self.mapToScene(event.position().toPoint()))
+        if self._dragging:
+            if at is not None:
+                self.dragged.emit(at)
+            return
         super().mouseMoveEvent(event)
-        self.pointed.emit(self._dual_at(self.mapToScene(event.position().toPoint())))
+        self.pointed.emit(at)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Leave what was dragged where it is."""
+        if self._dragging:
+            self._dragging = False
+            event.accept()
+        else:
+            super().mouseReleaseEvent(event)
 
     def leaveEvent(self, event: QEvent) -> None:
         """Nothing is under the pointer."""

@@ -1,4 +1,4 @@
-"""One sheet of the dual plane: its title, its plot and everything painted on it."""
+"""One sheet of the dual plane: its plot and everything painted on it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QImage, QResizeEvent
-from PySide6.QtWidgets import QGraphicsPathItem, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGraphicsPathItem, QVBoxLayout, QWidget
 
 from geodp_app.dual.line_picture import LinePicture
 from geodp_app.dual.scene import LEAST_STEPS, Mark, nearest_mark, region_in
@@ -17,6 +17,7 @@ from geodp_app.dual.sheets import Window, extent, sheet_words
 from geodp_app.palette import Palette
 from geodp_app.views.dual_items import (
     Boxes,
+    CellOutline,
     Chosen,
     ExampleLine,
     Overlay,
@@ -51,6 +52,8 @@ class SheetView(QWidget):
     pointed = Signal(object)
     #: A Mark was clicked.
     picked = Signal(object)
+    #: (u, v) to which the newest chosen point, or the one tried in its place, is dragged.
+    dragged = Signal(object)
 
     def __init__(self, sheet: Sheet, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -58,10 +61,14 @@ class SheetView(QWidget):
         self.lattice: HalfplaneLattice | None = None
         self._palette: Palette | None = None
         self._fitted, self._dim, self._drawn = True, False, 0
-        self._note, self._dense = "", False
+        #: How many lines are drawn, in words (private).
+        self.note = ""
         self.plot = SheetPlot()
-        self.name, self.meaning, self.note = QLabel(), QLabel(), QLabel()
-        self._build_layout()
+        self.plot.grabs = self._grabs
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.plot)
+        self.setFocusProxy(self.plot)
         self._build_items()
         self._timer = QTimer(self, singleShot=True, interval=_PAUSE)
         self._timer.timeout.connect(lambda: self.moved.emit(self))
@@ -71,27 +78,7 @@ class SheetView(QWidget):
         self.plot.fit_wanted.connect(self.fit)
         self.plot.pointed.connect(self._point)
         self.plot.clicked.connect(self._click)
-
-    def _build_layout(self) -> None:
-        head = QHBoxLayout()
-        head.setContentsMargins(4, 0, 4, 0)
-        head.setSpacing(8)
-        bold = self.name.font()
-        bold.setBold(True)
-        self.name.setFont(bold)
-        self.note.setAlignment(Qt.AlignmentFlag.AlignRight)
-        for label in (self.meaning, self.note):
-            label.setMinimumWidth(1)
-        head.addWidget(self.name)
-        head.addWidget(self.meaning)
-        head.addStretch(1)
-        head.addWidget(self.note)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        column.addLayout(head)
-        column.addWidget(self.plot, 1)
-        self.setFocusProxy(self.plot)
+        self.plot.dragged.connect(self.dragged)
 
     def _build_items(self) -> None:
         box = self.plot.box
@@ -103,6 +90,7 @@ class SheetView(QWidget):
         for height, item in enumerate((*pictures, self.border)):
             item.setZValue(height)
             box.addItem(item, ignoreBounds=True)
+        self.cell = CellOutline(box, 99)
         self.example = ExampleLine(box, 100)
         self.boxes = Boxes(box, 101)
         self.chosen = Chosen(box, 102)
@@ -111,7 +99,7 @@ class SheetView(QWidget):
     @property
     def overlays(self) -> tuple[Overlay, ...]:
         """What is painted over the lines."""
-        return self.example, self.boxes, self.chosen, self.pointer
+        return self.cell, self.example, self.boxes, self.chosen, self.pointer
 
     @property
     def private_items(self) -> tuple[object, ...]:
@@ -121,22 +109,19 @@ class SheetView(QWidget):
             self.density,
             self.positive,
             self.negative,
+            self.cell,
             self.example,
             self.boxes,
-            self.note,
         )
 
     def sizeHint(self) -> QSize:
-        """The same for all sheets, whatever they have shown: side by side they are as large."""
-        return QSize(240, 180)
+        """The same for all sheets, whatever they have shown."""
+        return QSize(440, 440)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """A small sheet keeps its name and its plot; words are in the tool tip."""
+        """A small sheet goes without words at its axes."""
         super().resizeEvent(event)
-        width = self.width()
-        self.meaning.setVisible(width >= _WIDE)
-        self._fit_note()
-        self.plot.set_labelled(width >= _WIDE)
+        self.plot.set_labelled(self.width() >= _WIDE)
 
     # what is shown
 
@@ -144,9 +129,6 @@ class SheetView(QWidget):
         """Show the region of this class of halfplanes, all of it."""
         self.lattice = lattice
         words, whole = sheet_words(lattice, self.sheet), extent(lattice)
-        self.name.setText(words.name)
-        self.meaning.setText(words.meaning)
-        self.name.setToolTip(f"Points are {words.meaning}.\nAcross: {words.across}\nUp: {words.up}")
         self.plot.setAccessibleName(f"Dual plane, sheet {words.name}")
         self.plot.setAccessibleDescription(
             f"Points are {words.meaning}. Across: {words.across}. Up: {words.up}."
@@ -171,12 +153,6 @@ class SheetView(QWidget):
         self.outside.setBrush(tinted(palette.canvas, 1.0))
         self.outside.setPen(Qt.PenStyle.NoPen)
         self.border.setPen(cosmetic(palette.soft_ink, 1.5))
-        for label, colour in (
-            (self.name, palette.ink),
-            (self.meaning, palette.soft_ink),
-            (self.note, palette.soft_ink),
-        ):
-            label.setStyleSheet(f"color: {colour}")
         for overlay in self.overlays:
             overlay.set_palette(palette)
         self._pen_lines()
@@ -191,15 +167,7 @@ class SheetView(QWidget):
         self._pen_lines()
         self.positive.setData(positive[:, 0], positive[:, 1])
         self.negative.setData(negative[:, 0], negative[:, 1])
-        self._note, self._dense = (
-            ("", False)
-            if picture is None
-            else (
-                picture.note,
-                picture.density is not None,
-            )
-        )
-        self._write_note()
+        self.note = "" if picture is None else picture.note
 
     def set_density(self, image: QImage | None, window: Window | None) -> None:
         """Show how dense the lines are."""
@@ -210,7 +178,6 @@ class SheetView(QWidget):
         self.shading.set_image(image, window)
         self._dim = image is not None
         self._pen_lines()
-        self._write_note()
 
     def set_marks(self, marks: Sequence[Mark], asked: int | None = None) -> None:
         """Chosen dual points, of all sheets, and the edge that the shading is about."""
@@ -232,6 +199,11 @@ class SheetView(QWidget):
         """Mark a dual point."""
         self.pointer.halfplane = at
         self.pointer.update()
+
+    def set_cell(self, corners: NDArray[np.float64]) -> None:
+        """Outline a cell, shape (m, 2); none for no rows."""
+        self.cell.corners = corners
+        self.cell.update()
 
     def show_private(self, shown: bool) -> None:
         """Show or hide all that is private."""
@@ -291,18 +263,14 @@ class SheetView(QWidget):
     def _mark_at(self, x: float, y: float) -> Mark | None:
         return nearest_mark(self.chosen.marks, self.chosen.pixels(), (x, y), PICK)
 
-    def _write_note(self) -> None:
-        covered = self._dense and self._dim
-        self.note.setText("zoom in to see lines" if covered else self._note)
-        self.note.setToolTip(self.note.text())
-        self._fit_note()
-
-    def _fit_note(self) -> None:
-        """The note where there is room for it, else nothing: half a sentence misleads."""
-        room = self.width() - self.name.sizeHint().width() - 20
-        if self.meaning.isVisibleTo(self):
-            room -= self.meaning.sizeHint().width() + 8
-        self.note.setMaximumWidth(room if self.note.sizeHint().width() <= room else 0)
+    def _grabs(self, at: QPointF) -> bool:
+        tried = self.pointer.halfplane
+        if tried is not None:
+            x, y = self.pointer.to_pixels(np.array([tried]))[0].tolist()
+            if np.hypot(x - at.x(), y - at.y()) <= PICK:
+                return True
+        mark = self._mark_at(at.x(), at.y())
+        return mark is not None and mark.age == 0 and not self.chosen.fixed(mark)
 
     def _pen_lines(self) -> None:
         if self._palette is None:
@@ -311,7 +279,7 @@ class SheetView(QWidget):
         area = self.plot.width() * self.plot.height()
         alpha = area / (_AREA_A_LINE * max(1, self._drawn))  # crowded lines step back
         if self._dim:
-            alpha = min(max(alpha, _FAINTEST_SHADED), 0.5)
+            alpha = min(max(alpha, _FAINTEST_SHADED), 0.4)
         else:
             alpha = min(max(alpha, _FAINTEST), 0.8)
         self.positive.setPen(cosmetic(self._palette.positive, 1.0, alpha=alpha))

@@ -1,7 +1,9 @@
 """The dual plane: every halfplane a point, every example a line, and why a piece was chosen.
 
-Sheets are shown all at once or one at a time.  In curator view they carry the examples' lines,
-the shading and the sampler's boxes, all private; in release view only the chosen points.
+One sheet is large, and follows the newest edge; the others are small beside it.  In curator view
+they carry the examples' lines, the shading and the sampler's boxes, all private; in release view
+only the chosen points.  Another halfplane can be pointed at, or dragged to, in place of the chosen
+one: its piece is judged by the same score.
 """
 
 from __future__ import annotations
@@ -12,21 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from geodp_app.dual.captions import (
     EMPTY,
     EMPTY_RELEASE,
     NO_PROBABILITIES,
-    POINT_AT,
     TileShown,
     hover_words,
     reading_words,
     shading_words,
 )
+from geodp_app.dual.cell import cell_around
 from geodp_app.dual.lines import example_segment, held
 from geodp_app.dual.scene import Mark, boxes_on, chosen_marks, neighbourhood, newest_mark
 from geodp_app.dual.sheets import (
+    Window,
     digits_for,
     dual_position,
     extent,
@@ -35,30 +38,36 @@ from geodp_app.dual.sheets import (
 )
 from geodp_app.palette import Palette, load_palette
 from geodp_app.runs.protocol import BoxView, ShadedSheet
+from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.views.colour_bar import ColourBar
-from geodp_app.views.dual_controls import DualControls, SheetTabs
+from geodp_app.views.dual_controls import DualControls
 from geodp_app.views.dual_pictures import DualPictures
 from geodp_app.views.dual_sheet import SheetView
+from geodp_app.views.sheet_strip import SheetStrip
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.records import Piece
-
-#: Below this height no room is kept for what is hidden, in device-independent pixels.
-_HIGH = 480
 
 #: Milliseconds between two readouts of the pointer.
 _HOVER_PAUSE = 25
 
 
 class DualView(QWidget):
-    """The dual plane with its sheets, controls and readout."""
+    """The dual plane: one sheet large, all of them small, controls and a readout."""
 
     #: The Halfplane under the pointer (the nearest of the lattice), or None.
     dual_hovered = Signal(object)
+    #: The Candidate with the halfplane that is pointed at or tried in place of the chosen one, or
+    #: None.
+    candidate_shown = Signal(object)
     #: The step, from 1, whose chosen point was clicked.
     step_picked = Signal(int)
     #: The person wants another shading: the edge that could be elsewhere, from 0, and the mode,
     #: "off", "score" or "probability".
     shade_wanted = Signal(int, str)
+    #: The sheet that is shown and the window onto it have changed and rested.
+    detail_wanted = Signal()
+    #: The heading or the note of the pane may have to change.
+    titled = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -72,14 +81,19 @@ class DualView(QWidget):
         self._shading: tuple[ShadedSheet, ...] = ()
         self._nats: float | None = None
         self._boxes: tuple[BoxView, ...] = ()
+        self._what_if: WhatIf | None = None
         self._hovered: Halfplane | None = None
-        self._pointer: tuple[SheetView, tuple[float, float]] | None = None
+        #: Tried in place of the chosen halfplane, dragged there or moved by keys.
+        self._tried: Halfplane | None = None
+        self._candidate: Candidate | None = None
+        self._pointer: tuple[float, float] | None = None
+        self._words = ""
         self.sheets = {sheet: SheetView(sheet) for sheet in Sheet}
         self.pictures = DualPictures(self.sheets, self)
-        self.tabs, self.controls, self.bar = SheetTabs(), DualControls(), ColourBar()
-        self.caption, self.readout = QLabel(wordWrap=True), QLabel(wordWrap=True)
-        self._grid = QWidget()
-        self.empty = QLabel(self._grid, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        self.strip, self.controls, self.bar = SheetStrip(), DualControls(), ColourBar()
+        self.readout = QLabel(wordWrap=True)
+        self._stack = QStackedWidget()
+        self.empty = QLabel(self._stack, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         self._lay_out()
         self._timer = QTimer(self, singleShot=True, interval=_HOVER_PAUSE)
         self._connect()
@@ -88,48 +102,56 @@ class DualView(QWidget):
 
     def _lay_out(self) -> None:
         self.setAccessibleName("Dual plane")
-        self._keep_room(True)
-        self.caption.setAccessibleName("How to read the dual plane")
-        self.readout.setAccessibleName("Halfplane under the pointer")
+        self.readout.setAccessibleName("What the dual plane shows")
         self.readout.setMinimumHeight(2 * self.readout.fontMetrics().height() + 2)
         self.readout.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        grid = QGridLayout(self._grid)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setSpacing(6)
-        for sheet, view in self.sheets.items():
-            grid.addWidget(view, sheet // 2, sheet % 2)
-        grid.addWidget(self.empty, 0, 0, 2, 2, Qt.AlignmentFlag.AlignCenter)
+        for view in self.sheets.values():
+            self._stack.addWidget(view)
+            view.plot.box.sigResized.connect(lambda *_: self._place_legend())
+        beside = QHBoxLayout()
+        beside.setSpacing(4)
+        beside.addWidget(self._stack, 1)
+        beside.addWidget(self.strip)
+        # in the corner that the region leaves empty
+        self._legend = QFrame(self._stack)
+        self._legend.setObjectName("legend")
+        inside = QVBoxLayout(self._legend)
+        inside.setContentsMargins(6, 4, 6, 4)
+        inside.setSpacing(2)
+        inside.addWidget(self.controls.lines)
+        inside.addWidget(self.bar)
         column = QVBoxLayout(self)
-        column.setContentsMargins(6, 6, 6, 6)
-        column.setSpacing(5)
-        column.addWidget(self.tabs)
+        column.setContentsMargins(6, 2, 6, 4)
+        column.setSpacing(4)
         column.addWidget(self.controls)
-        column.addWidget(self._grid, 1)
-        explained = QHBoxLayout()
-        explained.addWidget(self.controls.edge_row, 0, Qt.AlignmentFlag.AlignTop)
-        explained.addWidget(self.caption, 1)
-        column.addLayout(explained)
+        column.addLayout(beside, 1)
         column.addWidget(self.readout)
-        column.addWidget(self.bar)
 
     def _connect(self) -> None:
         self._timer.timeout.connect(self._hover)
-        self.tabs.changed.connect(lambda _: self._show_sheets())
-        self.tabs.zoom.clicked.connect(self.zoom_to_chosen)
-        self.tabs.fit.clicked.connect(self.fit)
+        self.strip.picked.connect(self._pick_sheet)
+        self.controls.streak.clicked.connect(self.zoom_to_streak)
+        self.controls.zoom.clicked.connect(self.zoom_to_chosen)
+        self.controls.fit.clicked.connect(self.fit)
         self.controls.lines_changed.connect(lambda: self.pictures.set_shown(self.controls.shown))
         self.controls.shade_wanted.connect(self._shade_wanted)
         self.pictures.changed.connect(self._explain)
         for view in self.sheets.values():
             view.picked.connect(lambda mark: self.step_picked.emit(mark.step))
             view.pointed.connect(lambda at, view=view: self._point(view, at))
+            view.dragged.connect(self.try_at)
+            view.moved.connect(lambda view: self._moved(view))
+            view.plot.nudged.connect(self._nudge)
+            view.plot.dropped.connect(lambda: self.try_halfplane(None))
 
-    def _keep_room(self, keep: bool) -> None:
-        """Room for the colour bar where it is hidden: else every plot would change its size."""
-        policy = self.bar.sizePolicy()
-        policy.setRetainSizeWhenHidden(keep)
-        self.bar.setSizePolicy(policy)
+    def _place_legend(self) -> None:
+        """In the upper left corner of the plot, right of its axis."""
+        box = self.sheets[self.sheet].plot
+        corner = box.mapFromScene(box.box.sceneBoundingRect().topLeft())
+        self._legend.adjustSize()
+        self._legend.move(corner.x() + 6, corner.y() + 4)
+        self._legend.raise_()
 
     # what is shown
 
@@ -140,16 +162,17 @@ class DualView(QWidget):
             return
         self._lattice = lattice
         self.pictures.set_lattice(lattice)
-        names = ["All"]
+        self.set_what_if(None)
         if lattice is not None:
-            names += [sheet_words(lattice, sheet).name for sheet in lattice.sheets]
             for sheet in lattice.sheets:
                 self.sheets[sheet].set_lattice(lattice)
-        self.tabs.set_names(names)
+            self.strip.set_lattice(lattice)
+        self.strip.setVisible(lattice is not None)
+        self.controls.setVisible(lattice is not None)
         self.show_example(None)
         self.show_halfplane(None)
         self._set_marks()
-        self._show_sheets()
+        self._show_sheet()
         self._hover()
 
     def set_examples(
@@ -200,8 +223,10 @@ class DualView(QWidget):
         self._marks = chosen_marks(self._pieces, self._newest, self._first) if fits else ()
         self._edges = len(self._pieces[self._newest]) if self._marks else 0
         self.controls.set_edges(self._edges)
+        self.controls.zoom.setEnabled(bool(self._marks))
+        self.strip.set_marks(self._marks)
+        self._follow_edge()
         self._mark()
-        self.tabs.zoom.setEnabled(bool(self._marks))
         self._explain()
 
     def set_shading(
@@ -218,6 +243,17 @@ class DualView(QWidget):
         """
         self._shading, self._nats = tuple(sheets or ()), nats
         self._shade()
+
+    def set_detail(self, sheet: ShadedSheet) -> None:
+        """Take a finer shading of the window in sight (private)."""
+        if sheet.sheet == self.strip.current and self._shading:
+            self.pictures.set_detail(sheet)
+
+    def set_what_if(self, what_if: WhatIf | None) -> None:
+        """Take what judges halfplanes in place of the chosen one (private); None for none."""
+        self._what_if = what_if
+        self.controls.streak.setEnabled(what_if is not None)
+        self.try_halfplane(None)
 
     def set_boxes(self, views: Sequence[BoxView]) -> None:
         """Take the sampler's heaviest boxes (private)."""
@@ -257,6 +293,7 @@ class DualView(QWidget):
         for view in self.sheets.values():
             view.show_private(not on)
         self.controls.set_release_view(on)
+        self.set_what_if(None)
         self._sight()
         self._mark()
         self._explain()
@@ -265,10 +302,10 @@ class DualView(QWidget):
         """Take the colours."""
         self.bar.set_palette(palette)
         self.controls.set_palette(palette)
-        self.tabs.set_palette(palette)
+        self.strip.set_palette(palette)
+        self.pictures.set_palette(palette)
         for view in self.sheets.values():
             view.set_palette(palette)
-        self.caption.setStyleSheet(f"color: {palette.soft_ink}")
         self.readout.setStyleSheet(f"color: {palette.ink}")
         self.empty.setStyleSheet(
             f"color: {palette.ink}; background: {palette.panel}; padding: 10px 18px;"
@@ -278,47 +315,106 @@ class DualView(QWidget):
     # the windows onto the sheets
 
     @property
-    def shown_sheets(self) -> tuple[Sheet, ...]:
-        """Sheets of the current tab."""
-        if self._lattice is None:
-            return ()
-        sheets, tab = self._lattice.sheets, self.tabs.bar.currentIndex()
-        return sheets[tab - 1 : tab] or sheets
+    def sheet(self) -> Sheet:
+        """The sheet that is shown."""
+        return self.strip.current
 
-    def show_sheet(self, sheet: Sheet | None) -> None:
-        """Open the tab of a sheet, or of all."""
-        if self._lattice is not None:
-            self.tabs.bar.setCurrentIndex(
-                0 if sheet is None else self._lattice.sheets.index(sheet) + 1
-            )
+    @property
+    def rasters(self) -> bool:
+        """Whether the sheets are shaded by rasters, which can be finer, and not by exact cells."""
+        return any(sheet.scores is not None for sheet in self._shading)
+
+    @property
+    def window_shown(self) -> Window:
+        """The dual points in sight."""
+        return self.sheets[self.sheet].plot.window()
+
+    @property
+    def title(self) -> str:
+        """Which sheet it is, and of which edge of the newest piece."""
+        if self._lattice is None:
+            return ""
+        name = sheet_words(self._lattice, self.sheet).name
+        marks = [m for m in self._marks if m.age == 0 and m.sheet == self.sheet]
+        if self._edges > 1 and any(mark.edge == self.controls.edge for mark in marks):
+            return f"{name}, edge {self.controls.edge + 1} of {self._edges}"
+        return name
+
+    @property
+    def note(self) -> str:
+        """How many lines are drawn; empty where that is not to be seen."""
+        return "" if self._release or self._lattice is None else self.sheets[self.sheet].note
+
+    def show_sheet(self, sheet: Sheet) -> None:
+        """Show another sheet large."""
+        if self._lattice is not None and sheet in self._lattice.sheets:
+            self.strip.show_sheet(sheet)
+            self._show_sheet()
 
     def fit(self) -> None:
-        """Show all of the sheets of the current tab."""
-        for sheet in self.shown_sheets:
-            self.sheets[sheet].fit()
+        """Show all of the sheet."""
+        self.sheets[self.sheet].fit()
 
     def start_over(self) -> None:
-        """Show all sheets whole, as at first."""
-        self.show_sheet(None)
+        """Show the first sheet, and all sheets whole, as at first."""
+        self.show_sheet(Sheet.FLAT_ABOVE)
         for view in self.sheets.values():
             view.fit()
 
     def zoom_to_chosen(self) -> None:
-        """Show the neighbourhood of the newest chosen point on each sheet of the current tab.
-
-        In the overview only the sheets that hold points of the newest piece move.
-        """
+        """Show the neighbourhood of the newest chosen point on the sheet."""
         if self._lattice is None:
             return
         lines = None if self._release else self.pictures.lines
-        alone, moved = len(self.shown_sheets) == 1, False
-        for sheet in self.shown_sheets:
-            mark = newest_mark(self._marks, sheet, self.controls.edge)
-            if mark is not None and (alone or mark.age == 0):
-                self.sheets[sheet].zoom_to(neighbourhood(self._lattice, mark, lines))
-                moved = True
-        if not moved:
+        mark = newest_mark(self._marks, self.sheet, self.controls.edge)
+        if mark is None:
             self.readout.setText("No chosen point on this sheet yet")
+        else:
+            self.sheets[self.sheet].zoom_to(neighbourhood(self._lattice, mark, lines))
+
+    def zoom_to_streak(self) -> None:
+        """Show where the probability of the edge lies on the sheet."""
+        window = None if self._release else self.pictures.streak(self.sheet)
+        if window is None:
+            self.readout.setText("No probability to speak of lies on this sheet")
+        else:
+            self.sheets[self.sheet].zoom_to(window)
+
+    # trying other halfplanes
+
+    def try_at(self, at: tuple[float, float]) -> None:
+        """Try the halfplane at (u, v) of the sheet in place of the chosen one."""
+        if self._lattice is not None and self._what_if is not None:
+            halfplane = nearest_halfplane(self._lattice, self.sheet, *at)
+            if halfplane is not None:
+                self.try_halfplane(halfplane)
+
+    def try_halfplane(self, halfplane: Halfplane | None) -> None:
+        """Keep a halfplane in place of the chosen one until another step or Escape; None: none."""
+        self._tried = halfplane
+        self.show_halfplane(halfplane)
+        self._hover()
+
+    @property
+    def candidate(self) -> Candidate | None:
+        """What is pointed at or tried."""
+        return self._candidate
+
+    def _nudge(self, across: int, up: int) -> None:
+        """Move what is tried, at first the chosen point, by a pixel or so."""
+        at = self._tried or self._chosen_here()
+        if at is None:
+            return
+        window, plot = self.window_shown, self.sheets[self.sheet].plot
+        pixel = window.width / max(1, plot.width()), window.height / max(1, plot.height())
+        u, v = dual_position(at)
+        self.try_at((u + 2 * across * pixel[0], v + 2 * up * pixel[1]))
+
+    def _chosen_here(self) -> Halfplane | None:
+        if not self._marks or self._what_if is None:
+            return None
+        halfplane = self._pieces[self._newest][self.controls.edge]
+        return halfplane if halfplane.sheet == self.sheet else None
 
     # events and answers
 
@@ -332,51 +428,69 @@ class DualView(QWidget):
         super().hideEvent(event)
         self._sight()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """A low view keeps no empty room."""
-        super().resizeEvent(event)
-        self._keep_room(self.height() >= _HIGH)
+    def _pick_sheet(self, sheet: Sheet) -> None:
+        """A sheet was asked for: if an edge of the newest piece lies on it, it is about that."""
+        edges = [m.edge for m in self._marks if m.age == 0 and m.sheet == sheet]
+        self._show_sheet()
+        if edges and self.controls.edge not in edges:
+            self.controls.choose(self.controls.mode, edges[0])
+            self.shade_wanted.emit(edges[0], self.controls.mode)
 
-    def _show_sheets(self) -> None:
-        shown = self.shown_sheets
-        for sheet, view in self.sheets.items():
-            view.setVisible(sheet in shown)
+    def _follow_edge(self) -> None:
+        """Show the sheet that holds the edge that is asked about, of the newest piece."""
+        if self._marks and self._edges:
+            self.show_sheet(self._pieces[self._newest][self.controls.edge].sheet)
+
+    def _show_sheet(self) -> None:
+        self._stack.setCurrentWidget(self.sheets[self.sheet])
+        self._place_legend()
+        self._pointer = None
         self._sight()
         self._explain()
+        self.detail_wanted.emit()
+
+    def _moved(self, view: SheetView) -> None:
+        if view.sheet == self.sheet:
+            self.detail_wanted.emit()
 
     def _sight(self) -> None:
-        seen = self.isVisible() and not self._release
-        self.pictures.set_sight(frozenset(self.shown_sheets if seen else ()))
+        seen = self.isVisible() and not self._release and self._lattice is not None
+        self.pictures.set_sight(frozenset({self.sheet} if seen else ()))
 
     def _fits(self, halfplane: Halfplane) -> bool:
         own, other = self._lattice, halfplane.lattice
         return own is not None and (own.d, own.measure) == (other.d, other.measure)
 
     def _shade_wanted(self, edge: int, mode: str) -> None:
+        self._follow_edge()
         self._shade()
         self.shade_wanted.emit(edge, mode)
 
     def _shade(self) -> None:
         self.pictures.set_shading(self._shading, self.controls.mode, self._nats)
-
+        for sheet, thumb in self.strip.thumbs.items():
+            thumb.set_shading(*(self.pictures.small(sheet) or (None, None)))
         self._mark()
 
     def _mark(self) -> None:
-        shaded = self.pictures.shade_scale is not None and self._edges > 1 and not self._release
+        asked = self.controls.edge if self._edges > 1 and not self._release else None
         for view in self.sheets.values():
-            view.set_marks(self._marks, self.controls.edge if shaded else None)
+            view.set_marks(self._marks, asked)
 
     def _explain(self) -> None:
-        """Colour bar, caption and the sentence of the empty state."""
+        """Colour bar, readout and the sentence of the empty state."""
+        self.titled.emit()
         if self._lattice is None:
-            self.caption.setText("")
-            self.bar.setVisible(False)
+            self._legend.setVisible(False)
+            self._say("")
             self._say_empty(self._why)
             return
         shade, density = self.pictures.shade_scale, self.pictures.density_scale
         scale = None if self._release else shade or density
         self.bar.set_scale(scale)
         self.bar.setVisible(scale is not None)
+        self._legend.setVisible(not self._release)
+        self._place_legend()
         if self._release:
             self._explain_release()
             return
@@ -390,7 +504,7 @@ class DualView(QWidget):
         if self._tile is not None:
             words = f"{self._tile.label} {words}"
             empty = self._tile.no_examples
-        self.caption.setText(words)
+        self._say(words)
         self._say_empty("" if self._has_examples or self._marks else empty)
 
     def _explain_release(self) -> None:
@@ -398,39 +512,71 @@ class DualView(QWidget):
         words, empty = "Only the chosen points are shown: they are published.", EMPTY_RELEASE
         if self._tile is not None:
             words, empty = f"{self._tile.label} {words}", self._tile.no_piece
-        self.caption.setText(words)
+        self._say(words)
         self._say_empty("" if self._marks else empty)
+
+    def _say(self, words: str) -> None:
+        """How to read what is shown; what is pointed at takes its place."""
+        self._words = words
+        if self._hovered is None:
+            self.readout.setText(words)
 
     def _say_empty(self, words: str) -> None:
         self.empty.setText(words)
         self.empty.setVisible(bool(words))
+        self.empty.setFixedWidth(min(340, max(120, self._stack.width() - 40)))
+        self.empty.adjustSize()
+        self.empty.move(self._stack.rect().center() - self.empty.rect().center())
         self.empty.raise_()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Words in the middle stay there."""
+        super().resizeEvent(event)
+        QTimer.singleShot(0, self, lambda: self._say_empty(self.empty.text()))
 
     # the pointer
 
     def _point(self, view: SheetView, at: tuple[float, float] | None) -> None:
-        self._pointer = None if at is None else (view, at)
+        self._pointer = at if view.sheet == self.sheet else None
         if not self._timer.isActive():
             self._timer.start()
 
     def _hover(self) -> None:
-        halfplane = None
+        pointed = None
         if self._pointer is not None and self._lattice is not None:
-            view, at = self._pointer
-            halfplane = nearest_halfplane(self._lattice, view.sheet, *at)
-        if halfplane is None:
-            self.readout.setText(POINT_AT if self._lattice is not None else "")
-        else:
-            self.readout.setText(self._describe(view, halfplane))
-        if halfplane != self._hovered:
-            self._hovered = halfplane
-            self.dual_hovered.emit(halfplane)
+            pointed = nearest_halfplane(self._lattice, self.sheet, *self._pointer)
+        halfplane = pointed or self._tried
+        self._judge(halfplane)
+        self._outline(pointed)
+        changed = halfplane != self._hovered
+        self._hovered = halfplane
+        self.readout.setText(self._words if halfplane is None else self._describe(halfplane))
+        if changed:
+            self.dual_hovered.emit(None if self._candidate is not None else halfplane)
 
-    def _describe(self, view: SheetView, halfplane: Halfplane) -> str:
-        pixel = view.plot.window().width / max(1, view.plot.width())
-        digits = digits_for(pixel)
+    def _judge(self, halfplane: Halfplane | None) -> None:
+        """The piece with this halfplane in place of the chosen one."""
+        judged = None
+        if halfplane is not None and self._what_if is not None and self._fits(halfplane):
+            judged = self._what_if.judge(halfplane)
+        if judged != self._candidate:
+            self._candidate = judged
+            self.candidate_shown.emit(judged)
+
+    def _outline(self, halfplane: Halfplane | None) -> None:
+        """The cell that is pointed at."""
+        corners, lines = np.empty((0, 2)), self.pictures.lines
+        if halfplane is not None and lines is not None and not self._release and self._lattice:
+            corners = cell_around(self._lattice, lines, halfplane, self.window_shown)
+        self.sheets[self.sheet].set_cell(corners)
+
+    def _describe(self, halfplane: Halfplane) -> str:
+        plot = self.sheets[halfplane.sheet].plot
+        digits = digits_for(plot.window().width / max(1, plot.width()))
         if self._release:
             return hover_words(halfplane, digits)
+        if self._candidate is not None:
+            return f"{hover_words(halfplane, digits)}\n{self._candidate.words}"
         lines, scale = self.pictures.lines, self.pictures.shade_scale
         counts = None if lines is None else held(lines, halfplane)
         value = self.pictures.shade_at(halfplane.sheet, *dual_position(halfplane))

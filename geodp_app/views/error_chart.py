@@ -133,7 +133,7 @@ class ErrorChart(QFrame):
     def _make_plot(self) -> None:
         self.readout = ErrorReadout()
         self.plot = pg.PlotWidget()
-        self.plot.setMinimumSize(160, 80)
+        self.plot.setMinimumSize(160, 56)
         self.plot.setAccessibleName("Error over steps")
         self.plot.setMenuEnabled(False)
         self.plot.setMouseEnabled(False, False)

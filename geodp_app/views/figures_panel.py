@@ -33,6 +33,7 @@ from geodp_app.figures_view import (
     step_text,
 )
 from geodp_app.palette import Palette, load_palette, mix
+from geodp_app.views.fold import Fold
 from geodp_app.views.panes import PrivateMark
 
 _HIDDEN = "Errors and the sampler's work are private: the release view hides them."
@@ -157,10 +158,17 @@ class FiguresCard(QFrame):
         self._grid.setHorizontalSpacing(14)
         self._grid.setVerticalSpacing(4)
         self._grid.setColumnStretch(1, 1)
-        self._column.addLayout(self._grid)
+        rows = QWidget()
+        rows.setLayout(self._grid)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._column.addWidget(self._framed(rows))
         self._column.addStretch(1)
         for row, figure in enumerate(source(FiguresView())):
             self._add_row(row, figure)
+
+    def _framed(self, rows: QWidget) -> QWidget:
+        """How the rows are shown."""
+        return rows
 
     def set_title(self, title: str) -> None:
         """Another heading."""
@@ -213,6 +221,11 @@ class BudgetCard(FiguresCard):
         self._column.insertWidget(3, self.bar)
         for value in self.values.values():
             value.setWordWrap(True)  # the column is narrow
+
+    def _framed(self, rows: QWidget) -> QWidget:
+        """In a fold: a first look needs the bar alone."""
+        self.fold = Fold("What is charged, and how", rows)
+        return self.fold
 
     def show_figures(self, view: FiguresView) -> None:
         """Fill in the numbers, the bar and the banner."""

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QMessageBox,
     QScrollArea,
     QSplitter,
+    QTabWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -48,19 +49,23 @@ from geodp_app.views.status_line import StatusLine
 from geodp_app.views.theme import apply_theme
 from geodp_app.views.timeline import Timeline
 from geodp_app.views.vertex_table import VertexDialog
+from geodp_app.views.why_card import WhyCard
 from geodp_app.views.window_actions import WindowActions
 from geodp_app.views.window_files import WindowFiles
 from geodp_app.views.window_pictures import write_widget
 from geodp_app.views.window_recovery import WindowRecovery
 from geodp_app.views.window_runs import WindowRuns
 
-#: Opened first: its shape needs more than one triangle, and with so many examples a step takes
-#: moments and the whole run gets the shape about right.
-FIRST_EXAMPLE, FIRST_SIZE = "star", 30_000
+#: Opened first: its shape needs a few triangles, and with so many examples a step takes moments
+#: and the whole run gets the shape about right.
+FIRST_EXAMPLE, FIRST_SIZE = "L", 30_000
 
 #: Of a window that was never opened before, where the screen has room for it; and what its title
 #: bar and edges take of the screen besides, in device-independent pixels.
 _FIRST_SIZE, _DECORATION = QSize(1440, 900), QSize(4, 40)
+
+#: Width of the settings: planes take what is left.
+_SIDE = 276
 
 _STATES = {
     "preparing": "Preparing the learner…",
@@ -136,7 +141,8 @@ class MainWindow(QMainWindow):
         self.plane_pane = Pane("Plane", self.plane)
         self.dual_pane = Pane("Dual plane", self.dual)
         self.planes = _splitter(Qt.Orientation.Horizontal, self.plane_pane, self.dual_pane)
-        self._lower = _splitter(Qt.Orientation.Horizontal, self.chart, self.figures)
+        self.why = WhyCard()
+        self._lower = _splitter(Qt.Orientation.Horizontal, self.why, self.chart)
         below = QWidget()
         column = QVBoxLayout(below)
         column.setContentsMargins(0, 0, 0, 0)
@@ -151,18 +157,23 @@ class MainWindow(QMainWindow):
         right = QVBoxLayout(side)
         right.setContentsMargins(0, 0, 6, 6)
         right.setSpacing(6)
-        right.addWidget(self.settings, 1)
+        self.pages = QTabWidget(documentMode=True)
+        self.pages.addTab(self.settings, "Settings")
+        self.pages.addTab(self.figures, "Figures")
+        right.addWidget(self.pages, 1)
         right.addWidget(self.spent)
         right.addWidget(self.figures.budget)
         self._sides = _splitter(Qt.Orientation.Horizontal, self._stack, side)
-        self.planes.setSizes([600, 600])
-        self._lower.setStretchFactor(0, 2)
-        self._lower.setStretchFactor(1, 3)
-        self._stack.setSizes([620, 250])
-        self._lower.setSizes([420, 720])
+        self.planes.setSizes([560, 640])
+        self.planes.setStretchFactor(0, 1)
+        self.planes.setStretchFactor(1, 1)
+        self._stack.setStretchFactor(1, 0)
+        self._stack.setSizes([700, 150])
+        self._lower.setSizes([600, 400])
         self._sides.setStretchFactor(0, 1)
         self._sides.setStretchFactor(1, 0)
-        side.setMinimumWidth(262)
+        self._sides.setSizes([_FIRST_SIZE.width() - _SIDE, _SIDE])
+        side.setFixedWidth(_SIDE)
         # where the screen is too small for all of it, there are bars to reach the rest
         room = QScrollArea(widgetResizable=True)
         room.setFrameShape(QFrame.Shape.NoFrame)
@@ -186,6 +197,9 @@ class MainWindow(QMainWindow):
         self.plane.edited.connect(self._editor_changed)
         self.plane.pointed.connect(self._pointed)
         self.dual.dual_hovered.connect(self.plane.show_halfplane)
+        self.dual.candidate_shown.connect(self.display.candidate)
+        self.dual.detail_wanted.connect(self.display.detail_later)
+        self.dual.titled.connect(self.display.title_dual)
         self.dual.step_picked.connect(self.runs.move_cursor)
         self.dual.shade_wanted.connect(lambda *_: self.display.refresh())
         self.chart.step_picked.connect(self.runs.move_cursor)
@@ -199,6 +213,7 @@ class MainWindow(QMainWindow):
             lambda v: self._change(self.document.set_sampling, v)
         )
         self.settings.run_changed.connect(lambda v: self._change(self.document.set_run, v))
+        self.settings.k_drawn_changed.connect(self.document.set_k_drawn)
         self.settings.grid_changed.connect(self._grid_changed)
         self.settings.sample_asked.connect(self.sample)
 
@@ -330,7 +345,14 @@ class MainWindow(QMainWindow):
     def set_release_view(self, release: bool) -> None:
         """Show only what may be published, or everything."""
         self.display.set_release_view(release)
-        for view in (self.chart, self.figures, self.timeline, self.settings, self.spent):
+        for view in (
+            self.why,
+            self.chart,
+            self.figures,
+            self.timeline,
+            self.settings,
+            self.spent,
+        ):
             view.set_release_view(release)
         for pane in (self.plane_pane, self.dual_pane):
             pane.set_private(not release)

@@ -28,6 +28,7 @@ from geodp_app.views.votes_layer import VotesLayer
 from geometry.halfplane import Halfplane
 from geometry.region import Region
 from geometry.tiling import Tile
+from learners.records import Piece
 from learners.stability.vote_view import VoteView
 
 #: Pixels within which something is hit.
@@ -161,6 +162,11 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
         """The halfplane pointed at in the dual plane."""
         if self._frame is not None:
             self.learned.point_at(halfplane, self._frame.d)
+
+    def show_candidate(self, piece: Piece | None) -> None:
+        """The piece that is tried in place of the newest, if there is one."""
+        if self._frame is not None:
+            self.learned.try_piece(piece or (), self._frame.d)
 
     def show_drawing(self, faults: Sequence[Fault]) -> None:
         """The drawing, the draft and what is wrong with them."""

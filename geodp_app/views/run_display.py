@@ -20,6 +20,8 @@ from geodp_app.figures_view import ErrorPoint, FiguresView, Selecting
 from geodp_app.plane.examples_picture import ExampleKinds
 from geodp_app.runs.protocol import Progressed, Shaded
 from geodp_app.runs.run_log import RunLog, StepFigures
+from geodp_app.runs.what_if import Candidate, WhatIf
+from geodp_app.why import piece_name, why
 from geometry.halfplane import HalfplaneLattice
 from geometry.region import Region
 from learners.records import Piece, halfplanes_of
@@ -28,13 +30,16 @@ from learners.releases import ConicRelease, CoverRelease, Release
 if TYPE_CHECKING:
     from geodp_app.views.main_window import MainWindow
 
-#: Said beside the dual plane of the whole square.
-_BY_TILES = "a run by tiles has one for each tile"
 #: Said of the dual plane of a tile.
 _OWN_FRAME = "Where the tile lies; its dual plane counts from its own lower left corner"
 
 #: Pause before a question about the dual plane is asked, in milliseconds: scrubbing asks none.
 _SETTLE = 120
+#: Pixels along a side of all sheets' shadings, and of that of the window in sight.
+_COARSE, _FINE = 48, 160
+
+#: What pieces are called where the learner's own word says less.
+_PIECE_NAMES = {"tile": "piece", None: "piece"}
 
 #: Least time between two pictures of a run that goes on, in milliseconds; and how many times as
 #: long as making and painting one it lasts at least, so that steps are not held up by pictures.
@@ -49,15 +54,19 @@ class RunDisplay(QObject):
         self._window = window
         self._release = False
         window.dual.controls.choose("score")
-        self._boxes = True
+        self._boxes = False
         self._tag: int | None = None
         self._nats: float | None = None
         self._moment: tuple[int, ...] = ()
         self._kept: tuple[object, ...] = ()
         self._asked: tuple[RunLog, int, int] | None = None
+        self._tile: TileShown | None = None
         self._labels: tuple[Examples, NDArray[np.bool_]] | None = None
         self._asking = QTimer(self, singleShot=True, interval=_SETTLE)
         self._asking.timeout.connect(self._ask)
+        self._detail: int | None = None
+        self._detailing = QTimer(self, singleShot=True, interval=_SETTLE)
+        self._detailing.timeout.connect(self._ask_detail)
         self._flash = False
         self._soon = QTimer(self, singleShot=True, interval=_FRAME)
         self._soon.timeout.connect(self.refresh)
@@ -65,7 +74,9 @@ class RunDisplay(QObject):
     @property
     def settled(self) -> bool:
         """Whether every step is shown, and everything that was asked about the dual plane."""
-        asked = self._soon.isActive() or self._asking.isActive() or self._tag is not None
+        timers = (self._soon, self._asking, self._detailing)
+        asked = any(timer.isActive() for timer in timers)
+        asked = asked or self._tag is not None or self._detail is not None
         return not asked and not self._window.dual.pictures.busy
 
     def refresh_soon(self) -> None:
@@ -100,6 +111,7 @@ class RunDisplay(QObject):
         planned = log.planned if log else 0
         done = len(log.records) if log else 0
         w.timeline.set_run(log.cursor if log else 0, done, planned)
+        w.timeline.set_gains(log.gains if log else ())
         w.timeline.set_playing(busy)
         if not busy:
             w.timeline.set_selecting(None)
@@ -144,6 +156,28 @@ class RunDisplay(QObject):
         if reply.tag == self._tag:
             self._tag = None
             self._window.dual.set_shading(reply.sheets, nats=self._nats)
+            self._detailing.start()
+        elif reply.tag == self._detail:
+            self._detail = None
+            self._window.dual.set_detail(reply.sheets[0])
+
+    def detail_later(self) -> None:
+        """The sheet or the window in sight has changed: shade it finely, once it rests."""
+        self._detailing.start()
+
+    def candidate(self, candidate: Candidate | None) -> None:
+        """Another piece is pointed at in the dual plane, or none."""
+        self._window.plane.show_candidate(None if candidate is None else candidate.piece)
+
+    def title_dual(self) -> None:
+        """The head of the dual plane's pane: which sheet it is, and how many lines it has."""
+        pane, dual = self._window.dual_pane, self._window.dual
+        name = f"Dual plane of {self._tile.name}" if self._tile else "Dual plane"
+        pane.heading.setText(f"{name}: {dual.title}" if dual.title else name)
+        if self._tile is not None:
+            pane.note.set_words(self._tile.place, _OWN_FRAME)
+        else:
+            pane.note.set_words(dual.note)
 
     # views
 
@@ -179,17 +213,12 @@ class RunDisplay(QObject):
         dual, work = w.dual, w.document.work
         dual.set_release_view(self._release)
         dual.set_shading(None)
-        self._tag = None
+        dual.set_what_if(None)
+        self._tag = self._detail = None
         self._asked = None
         settings = work.run if log is None else log.settings
         flat = "dual plane" in settings.declared.shows
-        tile = self._tile_shown(log) if flat else None
-        w.dual_pane.heading.setText(f"Dual plane of {tile.name}" if tile else "Dual plane")
-        if tile is not None:
-            w.dual_pane.note.set_words(tile.place, _OWN_FRAME)
-        else:
-            by_tiles = flat and work.run.by_tiles and not self._release
-            w.dual_pane.note.set_words(_BY_TILES if by_tiles else "")
+        tile = self._tile = self._tile_shown(log) if flat else None
         if tile is not None and log is not None:
             dual.set_lattice(log.tile_lattice)
             self._show_dual_of_tile(log, tile)
@@ -231,23 +260,44 @@ class RunDisplay(QObject):
         return TileShown(log.cursor, log.planned, log.tile_steps[-1])
 
     def _shade_later(self, log: RunLog | None) -> None:
-        """Ask for the shading of the step at the cursor, once the run rests."""
-        controls = self._window.dual.controls
-        if controls.mode == "off" or self._window.runs.busy or log is None or not log.newest_piece:
+        """Ask for the shading of the step at the cursor, between two steps or once it rests."""
+        if log is None or not log.newest_piece or self._release or not self._pausing:
             return
-        question = (log, log.cursor, controls.edge)
-        if not self._release and question != self._asked:
+        question = (log, log.cursor, self._window.dual.controls.edge)
+        if question != self._asked:
             self._asked = question
-            self._asking.start()
+            self._asking.start(0 if self._window.runs.busy else _SETTLE)
+
+    @property
+    def _pausing(self) -> bool:
+        """Whether the learner's process has time for questions."""
+        runs = self._window.runs
+        return not runs.busy or runs.controller.state == "waiting"
 
     def _ask(self) -> None:
         w = self._window
         log = w.runs.current
-        if log is None or not log.newest_piece or w.runs.busy or self._release:
+        if log is None or not log.newest_piece or not self._pausing or self._release:
             return
-        question = log.question(log.cursor, w.dual.controls.edge)
-        self._nats = question.rate * question.score.k or None
-        self._tag = w.runs.controller.shade(question)
+        edge, mode = w.dual.controls.edge, w.dual.controls.mode
+        question = log.question(log.cursor, edge, _COARSE)
+        w.dual.set_what_if(WhatIf(question, log.newest_piece, edge))
+        if mode != "off":
+            self._nats = question.rate * question.score.k or None
+            self._tag = w.runs.controller.shade(question)
+
+    def _ask_detail(self) -> None:
+        w = self._window
+        log, dual = w.runs.current, w.dual
+        settled = self._tag is None and not self._asking.isActive() and self._pausing
+        if log is None or not log.newest_piece or self._release or not settled:
+            return
+        if dual.rasters and dual.controls.mode != "off":
+            sheet, seen = dual.sheet, dual.window_shown
+            window = (sheet, seen.u0, seen.u1, seen.v0, seen.v1)
+            question = log.question(log.cursor, dual.controls.edge, _FINE)
+            question = replace(question, sheets=(sheet,), windows=(window,))
+            self._detail = w.runs.controller.shade(question)
 
     def _labels_of(self, examples: Examples) -> NDArray[np.bool_]:
         """Labels as truth values, made once for each sample."""
@@ -257,6 +307,7 @@ class RunDisplay(QObject):
 
     def _show_figures(self, log: RunLog | None) -> None:
         w = self._window
+        self._say_why(log)
         if log is None or (self._release and log.release is None):
             w.chart.set_points((), 0, 0)
             w.figures.show_figures(FiguresView())
@@ -264,6 +315,18 @@ class RunDisplay(QObject):
         steps = [log.figures(step) for step in range(1, len(log.records) + 1)]
         w.chart.set_points(tuple(_point(each) for each in steps), log.planned, log.cursor)
         w.figures.show_figures(_view(log))
+
+    def _say_why(self, log: RunLog | None) -> None:
+        card = self._window.why
+        learner = self._window.document.work.run.declared
+        if log is None or not log.cursor:
+            card.show_why(f"Why this {_PIECE_NAMES.get(learner.piece, learner.piece)}", None)
+            return
+        record = log.records[log.cursor - 1]
+        learner = log.settings.declared
+        said = why(record, learner, log.role, log.settings.k)
+        name = piece_name(record, learner)
+        card.show_why(f"Step {log.cursor} of {log.planned}: why this {name}", said)
 
 
 def _halfplanes(pieces: tuple[tuple[Region, ...], ...]) -> tuple[Piece, ...]:

@@ -26,8 +26,10 @@ from PySide6.QtWidgets import (
 )
 
 from geodp_app.document.checks import MOST_TILES
+from geodp_app.document.suggested_k import MOST
 from geodp_app.document.work import Work
 from geodp_app.verdict import Verdict
+from geodp_app.views.fold import Fold
 from geodp_app.views.number_fields import SizeField, SmallNumberField
 from geometry.halfplane import MAX_D
 from learners.registry import offered
@@ -40,6 +42,8 @@ _DISTRIBUTIONS = (
     ("painted", "Painted"),
 )
 _LEARNERS = tuple((learner.id, learner.title) for learner in offered("window"))
+#: So many learners stand apart, before the others.
+_FIRST = 3
 _NEIGHBOURS = (("add-remove", "Add or remove one"), ("replace-one", "Replace one"))
 _MEASURES = (("chord", "Chord"), ("paper", "Paper"))
 
@@ -52,6 +56,8 @@ class SettingsPanel(QScrollArea):
     sampling_changed = Signal(dict)
     run_changed = Signal(dict)
     sample_asked = Signal()
+    #: Whether k is to follow the drawing.
+    k_drawn_changed = Signal(bool)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -65,7 +71,7 @@ class SettingsPanel(QScrollArea):
         layout.setContentsMargins(12, 12, 12, 12)
         layout.setSpacing(12)
         self._sample, self._verdict = self._sample_group(), self._verdict_group()
-        for group in (self._sample, self._learner_group(), self._privacy_group(), self._verdict):
+        for group in (self._learner_group(), self._privacy_group(), self._verdict, self._sample):
             layout.addWidget(group)
         layout.addStretch(1)
         self.setWidget(self._column)
@@ -106,13 +112,18 @@ class SettingsPanel(QScrollArea):
         self.sentence.setText(r.declared.sentence)
         for form, field, shown in (
             (self._learner_form, self.k, r.has("k")),
-            (self._learner_form, self.steps, r.has("n_steps")),
-            (self._learner_form, self.tiles, r.has("tiles")),
-            (self._learner_form, self.measure, r.has("measure")),
+            (self._learner_form, self.k_drawn, r.has("k") and work.simulated),
             (self._learner_form, self.endless, bool(endless)),
-            (self._privacy_form, self.delta, private and r.declared.needs_delta),
+            (self._more_learner, self.steps, r.has("n_steps")),
+            (self._more_learner, self.tiles, r.has("tiles")),
+            (self._more_learner, self.measure, r.has("measure")),
+            (self._more_privacy, self.delta, private and r.declared.needs_delta),
         ):
             form.setRowVisible(field, shown)
+        more = any(r.has(name) for name in ("n_steps", "tiles", "measure"))
+        self._learner_form.setRowVisible(self.learner_fold, more)
+        with QSignalBlocker(self.k_drawn):
+            self.k_drawn.setChecked(work.k_drawn)
         for field in (self.epsilon, self.delta, self.neighbours, self.run_seeded, self.run_seed):
             field.setEnabled(private and (field is not self.run_seed or r.seed is not None))
         self._imported.setVisible(not work.simulated and work.examples is not None)
@@ -152,11 +163,12 @@ class SettingsPanel(QScrollArea):
             "The same seed draws the same sample; the sample is simulated in any case",
             lambda seed: self.sampling_changed.emit({"seed": seed}),
         )
-        form.addRow(self.sample_seeded, self.sample_seed)
+        self.sample_fold, more = _fold("sample")
+        more.addRow(self.sample_seeded, self.sample_seed)
         self.grid = QSpinBox(minimum=1, maximum=MAX_D, singleStep=64)
         self.grid.setKeyboardTracking(False)
         self.grid.valueChanged.connect(self.grid_changed)
-        self._add(form, "Grid d", self.grid, f"Coordinates are 0..d; at most {MAX_D:,}")
+        self._add(more, "Grid d", self.grid, f"Coordinates are 0..d; at most {MAX_D:,}")
         self._imported = QLabel("These examples were imported: drawing does not change them.")
         self._imported.setWordWrap(True)
         self._imported.setObjectName("note")
@@ -165,6 +177,7 @@ class SettingsPanel(QScrollArea):
         self.sample_button.setToolTip("Draw examples, labelled by the drawing (F6)")
         self.sample_button.clicked.connect(self.sample_asked)
         form.addRow(self.sample_button)
+        form.addRow(self.sample_fold)
         return group
 
     def _learner_group(self) -> QGroupBox:
@@ -173,6 +186,9 @@ class SettingsPanel(QScrollArea):
         self.learner = self._choice(
             _LEARNERS, lambda name: self.run_changed.emit({"learner": name})
         )
+        for i, learner in enumerate(offered("window")):
+            self.learner.setItemData(i, learner.sentence, Qt.ItemDataRole.ToolTipRole)
+        self.learner.insertSeparator(_FIRST)
         self._add(form, "Learner", self.learner, "What is learned, and whether privately")
         self.sentence = _paragraph("note")
         form.addRow(self.sentence)
@@ -183,44 +199,57 @@ class SettingsPanel(QScrollArea):
             "convex polygon"
         )
         self._k_label = self._add(form, "Triangles k", self.k, tip)
+        self.k_drawn = QCheckBox("from the drawing")
+        self.k_drawn.setToolTip(
+            "k follows the drawing: as many triangles as cut it up, at most "
+            f"{MOST}. A k set by hand stays"
+        )
+        self.k_drawn.setAccessibleName("k from the drawing")
+        self.k_drawn.toggled.connect(self.k_drawn_changed)
+        form.addRow("", self.k_drawn)
+        self.endless = _paragraph("note")
+        form.addRow(self.endless)
+        self.learner_fold, more = _fold("learner")
+        self._more_learner = more
+        form.addRow(self.learner_fold)
         self.steps = QSpinBox(minimum=0, maximum=1000)
         self.steps.setSpecialValueText("automatic")
         self.steps.valueChanged.connect(lambda m: self.run_changed.emit({"n_steps": m or None}))
-        self._add(form, "Steps m", self.steps, "Automatic: 1 for k = 1, else 3k")
+        self._add(more, "Steps m", self.steps, "Automatic: 1 for k = 1, else 3k")
         self.tiles = QSpinBox(minimum=0, maximum=MOST_TILES)
         self.tiles.setSpecialValueText("automatic")
         self.tiles.setKeyboardTracking(False)
         self.tiles.valueChanged.connect(lambda m: self.run_changed.emit({"tiles": m or None}))
         tip = "Along a side of the square. Automatic: by a noisy number of examples"
-        self._add(form, "Tiles a side", self.tiles, tip)
+        self._add(more, "Tiles a side", self.tiles, tip)
         self.measure = self._choice(
             _MEASURES, lambda name: self.run_changed.emit({"measure": name})
         )
-        self._add(form, "Measure", self.measure, "Base measure of the dual plane; chord is better")
-        self.endless = _paragraph("note")
-        form.addRow(self.endless)
+        self._add(more, "Measure", self.measure, "Base measure of the dual plane; chord is better")
         return group
 
     def _privacy_group(self) -> QGroupBox:
         group, form = _group("Privacy")
-        self._privacy_form = form
         self.epsilon = QDoubleSpinBox(decimals=3, minimum=0.001, maximum=1000.0, singleStep=0.1)
         self.epsilon.setKeyboardTracking(False)
         self.epsilon.valueChanged.connect(lambda e: self.run_changed.emit({"epsilon": e}))
         self._add(form, "ε", self.epsilon, "Privacy of the whole run; smaller is more private")
+        self.privacy_fold, more = _fold("privacy")
+        self._more_privacy = more
         self.delta = SmallNumberField(1e-30, 0.5)
         self.delta.valueChanged.connect(lambda e: self.run_changed.emit({"delta": e}))
-        self._add(form, "δ", self.delta, "Probability that the guarantee fails: well below 1/n")
+        self._add(more, "δ", self.delta, "Probability that the guarantee fails: well below 1/n")
         self.neighbours = self._choice(
             _NEIGHBOURS, lambda name: self.run_changed.emit({"neighbours": name})
         )
-        self._add(form, "Neighbours", self.neighbours, "What one person's report may change")
+        self._add(more, "Neighbours", self.neighbours, "What one person's report may change")
         self.run_seeded, self.run_seed = self._seed_fields(
             "Seeded",
             "A seeded run can be repeated and is therefore not private",
             lambda seed: self.run_changed.emit({"seed": seed}),
         )
-        form.addRow(self.run_seeded, self.run_seed)
+        more.addRow(self.run_seeded, self.run_seed)
+        form.addRow(self.privacy_fold)
         return group
 
     def _verdict_group(self) -> QGroupBox:
@@ -283,6 +312,19 @@ def _group(title: str) -> tuple[QGroupBox, QFormLayout]:
     form.setHorizontalSpacing(10)
     form.setVerticalSpacing(7)
     return group, form
+
+
+def _fold(name: str) -> tuple[Fold, QFormLayout]:
+    """What a first run needs no one to know."""
+    body = QWidget()
+    form = QFormLayout(body)
+    form.setContentsMargins(0, 0, 0, 0)
+    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+    form.setHorizontalSpacing(10)
+    form.setVerticalSpacing(7)
+    fold = Fold("Advanced", body)
+    fold.button.setAccessibleName(f"Advanced settings of the {name}")
+    return fold, form
 
 
 def _paragraph(name: str) -> QLabel:

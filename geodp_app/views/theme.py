@@ -125,6 +125,8 @@ QToolTip {
 #pane, #card, #settings, #below { background: @panel; }
 #pane { border: 1px solid @rule; border-radius: 6px; }
 #paneTitle { font-weight: 600; }
+#legend { background: @panel; border: 1px solid @rule; border-radius: 4px; }
+#fold { border: none; background: transparent; color: @soft_ink; text-align: left; padding: 2px; }
 #note { color: @soft_ink; }
 #warning { color: @warning; }
 #privateMark {
@@ -246,6 +248,7 @@ QRadioButton::indicator:checked { width: 8px; height: 8px; border: 4px solid @ac
 
 /* sliders, progress */
 QSlider:horizontal { min-height: 20px; }
+QSlider#track { min-height: 44px; }
 QSlider::groove:horizontal { height: 4px; border-radius: 2px; background: @hairline; }
 QSlider::sub-page:horizontal { border-radius: 2px; background: @accent; }
 QSlider::handle:horizontal {

@@ -6,6 +6,8 @@ begins another run, which would spend epsilon again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
@@ -36,6 +38,7 @@ class Timeline(QFrame):
         self.setObjectName("pane")
         self._steps = 0
         self._note = ""
+        self._gains: tuple[int, ...] = ()
         self._release = self._playing = False
         self._selecting: Selecting | None = None
         self.track = Track()
@@ -59,7 +62,7 @@ class Timeline(QFrame):
         for each in (self.back, self.play, self.forward):
             row.addWidget(each)
         row.addSpacing(4)
-        row.addWidget(self.track, 1)
+        row.addWidget(self.track, 2)
         row.addSpacing(6)
         row.addWidget(self.words)
         row.addSpacing(6)
@@ -96,6 +99,11 @@ class Timeline(QFrame):
         self.words.setMinimumWidth(max(map(self.fontMetrics().horizontalAdvance, words)) + 2)
         self._show()
 
+    def set_gains(self, gains: Sequence[int]) -> None:
+        """Examples that each step made gained, in order (private)."""
+        self._gains = tuple(gains)
+        self.track.set_gains(() if self._release else self._gains)
+
     def set_playing(self, playing: bool) -> None:
         """Whether the run goes on by itself."""
         self._playing = playing
@@ -110,8 +118,9 @@ class Timeline(QFrame):
         self._show()
 
     def set_release_view(self, release: bool) -> None:
-        """Hide how hard the selection is: it depends on the examples."""
+        """Hide what steps gained and how hard the selection is: that depends on the examples."""
         self._release = release
+        self.set_gains(self._gains)
         self._show()
 
     def set_palette(self, palette: Palette) -> None:

@@ -1,9 +1,13 @@
-"""The track of the timeline: a slider over all the steps of a run.
+"""The track of the timeline: a slider over all the steps of a run, with what each step gained.
 
-Steps that were not made yet are faint and out of reach; over the one under way a line moves.
+Over every step stands a bar: how many examples it gained, of the most that one gained.  A step
+that gained none has a stroke.  Steps that were not made yet are faint and out of reach; over the
+one under way a line moves.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen
@@ -16,6 +20,10 @@ from geodp_app.palette import Palette, load_palette, mix
 _FRAME, _TRAVEL = 50, 0.04
 #: On either side, for half of the handle and its ring, in device-independent pixels.
 _MARGIN = 10.0
+#: From the bottom to the groove's middle; the bars stand above the groove.
+_GROOVE = 15.0
+#: Widest bar.
+_WIDEST = 18.0
 
 
 class Track(QSlider):
@@ -25,8 +33,10 @@ class Track(QSlider):
         super().__init__(Qt.Orientation.Horizontal)
         self._steps = 0
         self._phase = 0.0
+        self._gains: tuple[int, ...] = ()
         self._palette = load_palette("light")
         self.setMaximum(0)
+        self.setObjectName("track")
         self.setPageStep(5)
         self.setMouseTracking(True)
         self.setAccessibleName("Timeline")
@@ -38,6 +48,17 @@ class Track(QSlider):
         """How many steps the run will have."""
         self._steps = steps
         self.update()
+
+    def set_gains(self, gains: Sequence[int]) -> None:
+        """Examples that each step made gained, in order; none where that is private."""
+        if tuple(gains) != self._gains:
+            self._gains = tuple(gains)
+            self.update()
+
+    @property
+    def gains(self) -> tuple[int, ...]:
+        """What the bars show."""
+        return self._gains
 
     def set_busy(self, busy: bool) -> None:
         """Whether the next step is under way."""
@@ -64,12 +85,12 @@ class Track(QSlider):
         return _MARGIN + step / max(self._steps, 1) * (self.width() - 2 * _MARGIN)
 
     def sizeHint(self) -> QSize:
-        """Room for the handle and its ring."""
-        return QSize(240, 30)
+        """Room for the bars, the handle and its ring."""
+        return QSize(240, 44)
 
     def minimumSizeHint(self) -> QSize:
         """Enough to hit something."""
-        return QSize(80, 30)
+        return QSize(80, 44)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Straight to the step under the pointer."""
@@ -99,7 +120,8 @@ class Track(QSlider):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        done, middle = self.maximum(), self.height() / 2 - 2
+        done, middle = self.maximum(), self.height() - _GROOVE
+        self._stand(painter, middle - 9)
         self._bar(painter, 0, max(self._steps, 1), mix(p.panel, p.border, 0.35))
         self._bar(painter, 0, done, mix(p.panel, p.accent, 0.45))
         self._bar(painter, 0, self.value(), p.accent)
@@ -119,7 +141,20 @@ class Track(QSlider):
         left, right = self.x_of(start), self.x_of(end)
         if right > left:
             painter.setBrush(QColor(colour))
-            painter.drawRoundedRect(QRectF(left, self.height() / 2 - 4, right - left, 4), 2, 2)
+            painter.drawRoundedRect(
+                QRectF(left, self.height() - _GROOVE - 2, right - left, 4), 2, 2
+            )
+
+    def _stand(self, painter: QPainter, foot: float) -> None:
+        """The bars of the steps made; those after the cursor are faint."""
+        p, most = self._palette, max(self._gains, default=0)
+        width = min(_WIDEST, 0.7 * (self.x_of(1) - self.x_of(0)))
+        for step, gain in enumerate(self._gains, start=1):
+            at_cursor = step == self.value()
+            colour = p.chosen if at_cursor else p.learned
+            painter.setBrush(QColor(colour if step <= self.value() else mix(p.panel, colour, 0.4)))
+            height = max(2.0, (foot - 3) * gain / most) if gain > 0 else 1.0
+            painter.drawRect(QRectF(self.x_of(step) - width / 2, foot - height, width, height))
 
     def _marks(self, painter: QPainter, done: int, middle: float) -> None:
         p = self._palette

@@ -17,7 +17,7 @@ from geodp_app.drawing.editor import ToolName
 from geodp_app.palette import Palette
 from geodp_app.views.icons import icon, icon_pixmap
 from geodp_app.views.thumbnails import example_icon
-from geodp_app.views.window_runs import SPEEDS
+from geodp_app.views.window_runs import FIRST_SPEED
 
 if TYPE_CHECKING:
     from geodp_app.views.main_window import MainWindow
@@ -230,7 +230,7 @@ class WindowActions:
                 button.setMinimumWidth(button.sizeHint().width())  # nothing moves by the name
         self.speed = QComboBox()
         self.speed.addItems(_SPEED_NAMES)
-        self.speed.setCurrentIndex(len(SPEEDS) - 1)
+        self.speed.setCurrentIndex(FIRST_SPEED)
         self.speed.setToolTip("Pause between two steps")
         self.speed.setAccessibleName("Speed")
         self.speed.currentIndexChanged.connect(self._window.runs.set_speed)

@@ -25,6 +25,8 @@ from learners.releases import Release
 
 #: Pauses between steps, in seconds, from slow to fast.
 SPEEDS = (2.0, 1.0, 0.5, 0.2, 0.0)
+#: Where a window begins, by place among them: a pace that the eye can follow.
+FIRST_SPEED = 2
 
 _CANCELLED = (
     "Cancelled: nothing is released, and the run counts in full. "
@@ -63,6 +65,7 @@ class WindowRuns(QObject):
         c.stopped.connect(self._stopped)
         c.failed.connect(self._failed)
         c.shaded.connect(self._shaded)
+        c.set_delay(SPEEDS[FIRST_SPEED])
         c.prepare()
 
     @property
@@ -135,6 +138,8 @@ class WindowRuns(QObject):
         self.controller.reset()
         self._give_up()
         self.log, self._sample = log, self.document.work.examples
+        if log is not None and log.release is not None:
+            log.cursor = log.last_gain
         self.changed.emit(False)
 
     def close(self) -> None:
@@ -211,10 +216,23 @@ class WindowRuns(QObject):
         if self.log is None:
             return
         self.log.finish(release)
+        self._rest()
         begun, self._charge = self._charge, None
         if begun is not None and self._sample is not None:
             self.document.charge(self._sample, replace(begun, finished=True), begun)
         self.changed.emit(False)
+
+    def _rest(self) -> None:
+        """A run that was followed to its end rests at the last step that gained."""
+        log = self.log
+        assert log is not None
+        made = len(log.records)
+        if log.cursor == made and log.last_gain < made:
+            log.cursor = log.last_gain
+            found = (
+                "no later step found more" if made - log.cursor > 1 else "the last found nothing"
+            )
+            self.told.emit(f"Finished. Shown is step {log.cursor}: {found}.")
 
     def _stopped(self) -> None:
         if self._charge is None:

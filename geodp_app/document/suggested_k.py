@@ -1,0 +1,60 @@
+"""How many pieces a drawing needs: the k that a learner is given unless a person sets it.
+
+A polygon of v vertices and h holes is cut into v + 2h - 2 triangles by any triangulation (holes
+counted among its vertices), so as many cover it.  A drawing made freehand or of a coast has far
+more corners than a private run has steps to spend: it is smoothed first, and k stops at
+:data:`MOST`.  k is published with a run; it is the drawing's, never the examples'.
+"""
+
+from __future__ import annotations
+
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+from geodp_app.drawing.shapes import Drawing
+from learners.declaration import Learner
+
+#: Greatest k that is suggested: each more piece takes three more steps of the same budget.
+MOST = 12
+
+#: Corners nearer to the smoothed outline than this share of the grid do not count.
+_SMOOTH = 0.01
+
+
+def suggested_k(drawing: Drawing, learner: Learner) -> int | None:
+    """The k that suits a drawing.
+
+    Parameters
+    ----------
+    drawing : Drawing
+    learner : Learner
+        What is declared of it; its pieces say what k counts.
+
+    Returns
+    -------
+    int or None
+        1..:data:`MOST`; None for a learner without k and for an empty drawing.
+    """
+    if learner.parameter("k") is None or not drawing.shapes:
+        return None
+    region = drawing.region()
+    if region.is_empty:
+        return None
+    if learner.role == "conjunction":
+        needed = triangles_needed(region.convex_hull.simplify(_SMOOTH * drawing.grid)) + 2
+    elif learner.curved:
+        needed = len(shapely.get_parts(region))
+    else:
+        needed = triangles_needed(region.simplify(_SMOOTH * drawing.grid))
+    return min(max(needed, 1), MOST)
+
+
+def triangles_needed(region: BaseGeometry) -> int:
+    """Triangles in a triangulation of a polygonal region, valid and without doubled vertices."""
+    parts = [part for part in shapely.get_parts(region) if part.geom_type == "Polygon"]
+    return sum(
+        sum(len(ring.coords) - 1 for ring in (part.exterior, *part.interiors))
+        + 2 * len(part.interiors)
+        - 2
+        for part in parts
+    )

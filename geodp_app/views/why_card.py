@@ -1,0 +1,85 @@
+"""Why the step at the cursor chose its piece, in sentences."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+
+from geodp_app.views.panes import PrivateMark
+from geodp_app.why import Why
+
+#: Said before the first step.
+BEFORE = "Press Run (F5): each step chooses a piece, and here it says why that one."
+_RELEASE = "Why a piece was chosen is private: the release view hides it."
+
+
+class WhyCard(QFrame):
+    """A heading, what the step did with its score spelled out, and its odds."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("pane")
+        self._release = False
+        self.heading = QLabel()
+        self.heading.setObjectName("paneTitle")
+        self.mark = PrivateMark()
+        self.what, self.odds = _sentence("why"), _sentence("note")
+        self.what.setAccessibleName("Why this piece")
+        self.odds.setAccessibleName("How likely a piece as good was")
+        head = QHBoxLayout()
+        head.setSpacing(10)
+        head.addWidget(self.heading)
+        head.addWidget(self.mark)
+        head.addStretch(1)
+        body = QWidget()
+        body.setObjectName("below")
+        sentences = QVBoxLayout(body)
+        sentences.setContentsMargins(0, 0, 0, 0)
+        sentences.setSpacing(4)
+        for label in (self.what, self.odds):
+            sentences.addWidget(label)
+        sentences.addStretch(1)
+        room = QScrollArea(widgetResizable=True)
+        room.setFrameShape(QFrame.Shape.NoFrame)
+        room.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        room.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        room.setWidget(body)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 6, 10, 6)
+        column.setSpacing(4)
+        column.addLayout(head)
+        column.addWidget(room, 1)
+        self.setMinimumSize(260, 96)
+        self.show_why("Why this piece", None)
+
+    def show_why(self, heading: str, why: Why | None) -> None:
+        """Another step; None before the first."""
+        self.heading.setText(heading)
+        self._why = why
+        self._show()
+
+    def set_release_view(self, release: bool) -> None:
+        """Hide the sentences, or show them."""
+        self._release = release
+        self.mark.setVisible(not release)
+        self._show()
+
+    def _show(self) -> None:
+        why = self._why
+        if self._release:
+            what, odds = _RELEASE, ""
+        elif why is None:
+            what, odds = BEFORE, ""
+        else:
+            what, odds = why.what, why.odds
+        self.what.setText(what)
+        self.odds.setText(odds)
+        self.odds.setVisible(bool(odds))
+
+
+def _sentence(name: str) -> QLabel:
+    label = QLabel()
+    label.setObjectName(name)
+    label.setWordWrap(True)
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return label

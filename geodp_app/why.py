@@ -1,0 +1,165 @@
+"""Why a step chose its piece, in whole sentences.  Private: they count examples.
+
+The score is spelled out with its own numbers (:mod:`learners.scores`), so that a reader can add
+it up; the noisy count in it is published, everything else is not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from geodp_app.formatting import amount, count
+from learners.declaration import Learner
+from learners.records import StepRecord, TileStep
+from learners.scores import Role
+
+#: What a piece is called.
+_PIECES = {1: "halfplane", 3: "triangle"}
+
+
+@dataclass(frozen=True, slots=True)
+class AsGood:
+    """The share of a step's law that pieces as good as the chosen one, or better, hold.
+
+    Attributes
+    ----------
+    share : float
+        0..1.
+    exact : bool
+        Whether it is no estimate.
+    """
+
+    share: float
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """What is said of one step.
+
+    Attributes
+    ----------
+    what : str
+        What the piece did, with the numbers of its score; or that it found nothing.
+    odds : str
+        How likely a piece as good was; empty where that is not known.
+    found : bool
+        Whether the step gained anything.
+    """
+
+    what: str
+    odds: str
+    found: bool
+
+
+def why(
+    record: StepRecord,
+    learner: Learner,
+    role: Role | None,
+    k: int,
+    as_good: AsGood | None = None,
+) -> Why:
+    """Sentences about a step.
+
+    Parameters
+    ----------
+    record : StepRecord
+    learner : Learner
+        What is declared of the run's learner.
+    role : {"disjunction", "conjunction"} or None
+        Of the run.
+    k : int
+        Of the run; read where the step has a noisy count.
+    as_good : AsGood, optional
+    """
+    name = piece_name(record, learner)
+    if isinstance(record.release, TileStep):
+        what, found = _tile(record, record.release)
+    else:
+        what, found = _cover(record, name, role, k)
+    return Why(what, odds_words(name, as_good) if found else "", found)
+
+
+def piece_name(record: StepRecord, learner: Learner) -> str:
+    """A halfplane, a triangle, or what the learner declares its pieces to be."""
+    release = record.release
+    if isinstance(release, TileStep):
+        return "halfplane" if len(release.piece) == 1 else "piece"
+    halfplanes = len(release.halfplanes)
+    return _PIECES.get(halfplanes, learner.piece or "piece")
+
+
+def odds_words(name: str, as_good: AsGood | None) -> str:
+    """How much of the probability pieces as good or better had."""
+    if as_good is None:
+        return ""
+    share = as_good.share
+    percent = "less than 0.1" if share < 0.001 else amount(100 * share, 2)
+    sure = "" if as_good.exact else " (an estimate)"
+    return f"A {name} this good or better had {percent} % of the probability{sure}."
+
+
+def score_words(gained: int, lost: int, need: float | None, score: float) -> str:
+    """The score as an equation of its numbers."""
+    if need is None:
+        return f"Score: {count(gained)} − {count(lost)} = {amount(score, 6)}."
+    short = gained - need
+    signed = f"{count(gained)} − {amount(need, 6)}"
+    return (
+        f"Score, the worse of {signed} = {amount(short, 6)} and {_minus(lost)}: {amount(score, 6)}."
+    )
+
+
+def _minus(value: int) -> str:
+    return f"−{count(value)}" if value else "0"
+
+
+def _cover(record: StepRecord, name: str, role: Role | None, k: int) -> tuple[str, bool]:
+    known, b = record.diagnostics, getattr(record.release, "threshold", None)
+    right, wrong = known.positives_taken, known.negatives_taken
+    still, verb, labels = known.positives_alive, "Covers", ("positive", "negative")
+    if role == "conjunction":
+        right, wrong, still = wrong, right, known.negatives_alive
+        verb, labels = "Cuts off", ("negative", "positive")
+    need = None if b is None else b / k
+    score = score_words(right, wrong, need, known.score)
+    enough = ""
+    if need is not None:
+        enough = f"; b/k = {amount(need, 6)} would have been enough (b is their noisy count)"
+    if right == 0:
+        what = (
+            f"Found nothing: this {name} takes none of the {count(still)} {labels[0]} examples "
+            f"still open. What is left is small beside the noise. {score}"
+        )
+        return what, False
+    what = (
+        f"{verb} {count(right)} of the {_examples(still, labels[0])} still open{enough}. "
+        f"{_wrongly(wrong, labels[1], verb)} {score}"
+    )
+    return what, right > wrong
+
+
+def _wrongly(wrong: int, label: str, verb: str) -> str:
+    if not wrong:
+        return f"It takes no {label} example."
+    return f"It also {verb[0].lower()}{verb[1:]} {_examples(wrong, label)}."
+
+
+def _examples(many: int, label: str) -> str:
+    return f"{count(many)} {label} example{'' if many == 1 else 's'}"
+
+
+def _tile(record: StepRecord, step: TileStep) -> tuple[str, bool]:
+    known = record.diagnostics
+    held = known.positives_alive + known.negatives_alive
+    wrong = round(-known.score)
+    edges = len(step.piece)
+    where = f"The tile holds {count(held)} example{'' if held == 1 else 's'}"
+    mistakes = f"{count(wrong)} of them wrong: score {amount(-wrong, 6) if wrong else '0'}."
+    if not edges:
+        what = f"{where}. All of it is labelled {int(step.inside)}, {mistakes}"
+        return what, False
+    by = "A halfplane labels" if edges == 1 else f"{edges} halfplanes label"
+    inside = int(step.inside)
+    what = f"{where}. {by} it {inside} inside and {1 - inside} outside, {mistakes}"
+    return what, True
