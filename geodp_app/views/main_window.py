@@ -199,6 +199,7 @@ class MainWindow(QMainWindow):
             lambda v: self._change(self.document.set_sampling, v)
         )
         self.settings.run_changed.connect(lambda v: self._change(self.document.set_run, v))
+        self.settings.slid.connect(self.document.settle)
         self.settings.grid_changed.connect(self._grid_changed)
         self.settings.sample_asked.connect(self.sample)
 
@@ -407,6 +408,7 @@ class MainWindow(QMainWindow):
             self.recovery.later()
 
     def _editor_changed(self) -> None:
+        self.runs.drag(self.editor.shown)
         self.show_faults.refresh()
         self.plane.drawing.show_dabs(self.document.work.sampling.dabs)
         self.commands.refresh()

@@ -28,7 +28,7 @@ from PySide6.QtWidgets import (
 from geodp_app.document.checks import MOST_TILES
 from geodp_app.document.work import Work
 from geodp_app.verdict import Verdict
-from geodp_app.views.number_fields import SizeField, SmallNumberField
+from geodp_app.views.number_fields import DecadeSlider, SizeField, SmallNumberField
 from geometry.halfplane import MAX_D
 from learners.registry import offered
 from learners.selection import endless_draw
@@ -52,6 +52,8 @@ class SettingsPanel(QScrollArea):
     sampling_changed = Signal(dict)
     run_changed = Signal(dict)
     sample_asked = Signal()
+    #: The slider of ε was let go: what it does next is another step to undo.
+    slid = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -84,6 +86,7 @@ class SettingsPanel(QScrollArea):
             (self.epsilon, r.epsilon),
             (self.delta, r.delta),
         )
+        self.epsilon_slider.show_number(r.epsilon)
         for field, value in values:
             if field.value() != value:  # else what is being typed there would be lost
                 with QSignalBlocker(field):
@@ -113,6 +116,7 @@ class SettingsPanel(QScrollArea):
             (self._privacy_form, self.delta, private and r.declared.needs_delta),
         ):
             form.setRowVisible(field, shown)
+        self.epsilon_slider.setEnabled(private)
         for field in (self.epsilon, self.delta, self.neighbours, self.run_seeded, self.run_seed):
             field.setEnabled(private and (field is not self.run_seed or r.seed is not None))
         self._imported.setVisible(not work.simulated and work.examples is not None)
@@ -208,6 +212,12 @@ class SettingsPanel(QScrollArea):
         self.epsilon.setKeyboardTracking(False)
         self.epsilon.valueChanged.connect(lambda e: self.run_changed.emit({"epsilon": e}))
         self._add(form, "ε", self.epsilon, "Privacy of the whole run; smaller is more private")
+        self.epsilon_slider = DecadeSlider(-2, 2)
+        self.epsilon_slider.setAccessibleName("ε, from 0.01 to 100")
+        self.epsilon_slider.setToolTip("Slide ε; while the run is live, it follows")
+        self.epsilon_slider.moved.connect(lambda e: self.run_changed.emit({"epsilon": e}))
+        self.epsilon_slider.sliderReleased.connect(self.slid)
+        form.addRow("", self.epsilon_slider)
         self.delta = SmallNumberField(1e-30, 0.5)
         self.delta.valueChanged.connect(lambda e: self.run_changed.emit({"delta": e}))
         self._add(form, "δ", self.delta, "Probability that the guarantee fails: well below 1/n")
