@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -69,6 +69,14 @@ class Palette:
     chosen: str
     selection: str
     focus: str
+
+
+def greyed(palette: Palette) -> Palette:
+    """The same theme with one grey for all that a run has shown: it is out of date."""
+    grey = palette.soft_ink
+    return replace(
+        palette, ink=grey, accent=grey, positive=grey, negative=grey, learned=grey, chosen=grey
+    )
 
 
 class PaletteError(ValueError):

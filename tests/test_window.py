@@ -278,19 +278,24 @@ def test_every_setting_can_be_undone(window: MainWindow) -> None:
     assert window.settings.k.value() == RunSettings().k
 
 
-def test_editing_the_drawing_drops_the_sample_and_undo_brings_run_and_sample_back(
+def test_editing_the_drawing_labels_the_sample_anew_and_undo_brings_run_and_sample_back(
     qtbot: QtBot, window: MainWindow
 ) -> None:
     draw_l(window)
     quick(window, k=1, n_steps=1)
     key(window, Qt.Key.Key_F5)  # samples by itself
     finish_run(qtbot, window)
-    log = window.runs.current
+    log, sample = window.runs.current, window.document.work.examples
+    assert sample is not None
     key(window, Qt.Key.Key_R)
     drag(window, (210, 210), (240, 240))
-    assert window.document.work.examples is None
-    assert window.runs.current is None
+    now = window.document.work.examples
+    assert now is not None
+    assert now.points is sample.points
+    assert (now.labels != sample.labels).any()
+    assert window.runs.current is not log
     action(window, "undo")
+    assert window.document.work.examples is sample
     assert window.runs.current is log
 
 

@@ -157,7 +157,7 @@ def test_the_note_goes_with_a_sample_and_undo_brings_both_back(
     assert window.document.work.run.epsilon == 1.0
     assert note(window).startswith("3 runs: together ε = 2.5")
     key(window, Qt.Key.Key_R)
-    drag(window, (210, 210), (220, 220), (240, 240))  # drops the sample
+    drag(window, (210, 210), (220, 220), (240, 240))  # labels the sample anew
     assert note(window) == ""
     action(window, "undo")
     assert note(window).startswith("3 runs: together ε = 2.5")

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from geodp_app.document.charges import RunCharge
 from geodp_app.document.checks import check_change, check_grid
 from geodp_app.document.history import History
+from geodp_app.document.relabelling import Relabelling
 from geodp_app.document.simulating import simulate
 from geodp_app.document.suggested_k import suggested_k
 from geodp_app.document.targets import GridChange, example_work
@@ -61,6 +62,7 @@ class Document:
         self._observers: list[Callable[[], None]] = []
         self._path = path
         self._history = _history(work or Work())
+        self._relabelled = Relabelling()
         self._stroke = 0
 
     # looking
@@ -125,9 +127,10 @@ class Document:
     def change(self, label: str, *, merge: Hashable = None, **fields: Any) -> None:
         """Replace fields of the work in one undoable step.
 
-        Simulated examples go when the drawing, the grid or the bounds change; imported ones when
-        the grid changes or moves on the globe.  Examples among `fields` stay.  What runs have spent
-        goes with the examples.  Nothing happens if nothing differs.
+        When the drawing changes, simulated examples stay where they are and are labelled anew.
+        They go when the grid or the bounds change; imported ones when the grid changes or moves on
+        the globe.  Examples among `fields` stay.  What runs have spent goes with the examples, and
+        examples labelled anew are others.  Nothing happens if nothing differs.
 
         Parameters
         ----------
@@ -151,14 +154,22 @@ class Document:
         if "sampling" not in fields and after.drawing.grid != before.drawing.grid:
             dabs = GridChange.between(before.frame, after.frame).dabs(before.sampling.dabs)
             after = replace(after, sampling=replace(before.sampling, dabs=dabs))
-        if "examples" not in fields:
-            after = _keep_examples(before, after)
-        if not _same_sample(before.examples, after.examples):
-            after = replace(after, spent=())
         after = _follow_drawing(before, after)
         check_change(before, after)
+        if "examples" not in fields:
+            after = self._keep_examples(before, after)
+        if not same_sample(before.examples, after.examples):
+            after = replace(after, spent=())
         self._history.push(label, after, merge)
         self._notify()
+
+    def preview(self, drawing: Drawing) -> Work:
+        """The work as :meth:`edit` would leave it; nothing changes yet."""
+        work = self.work
+        if drawing == work.drawing:
+            return work
+        after = self._keep_examples(work, replace(work, drawing=drawing))
+        return replace(after, spent=())
 
     def edit(self, label: str, drawing: Drawing, *, merge: Hashable = None) -> None:
         """Replace the drawing."""
@@ -271,7 +282,7 @@ class Document:
         """
 
         def noted(work: Work) -> Work:
-            if not _same_sample(work.examples, examples):
+            if not same_sample(work.examples, examples):
                 return work
             others = tuple(each for each in work.spent if each is not before)
             return replace(work, spent=(*others, charge))
@@ -341,6 +352,24 @@ class Document:
         by_hand = {"k_drawn": False} if "k" in changed else {}
         self.change(label, merge=(part, *changed) if typed else None, **{part: new}, **by_hand)
 
+    def _keep_examples(self, before: Work, after: Work) -> Work:
+        """The examples that still fit, in the frame of the drawing and labelled by it."""
+        old = before.examples
+        if old is None:
+            return after
+        same_grid = after.drawing.grid == before.drawing.grid
+        same_place = after.bounds == before.bounds
+        # a grid that lay nowhere may be put somewhere: imported points stay what they are
+        moves = not after.simulated and None in (before.bounds, after.bounds)
+        if not (same_grid and (same_place or moves)):
+            return replace(after, examples=None, simulated=True)
+        if not same_place:
+            return replace(after, examples=replace(old, frame=after.frame))
+        if after.simulated and after.drawing != before.drawing:
+            drawn = self._relabelled(old, before.drawing, after.drawing)
+            return replace(after, examples=drawn)
+        return after
+
     def _notify(self) -> None:
         for callback in tuple(self._observers):
             callback()
@@ -362,11 +391,11 @@ def _differs(work: Work, name: str, value: Any) -> bool:
     return value is not old and value != old
 
 
-def _same_sample(one: Examples | None, other: Examples | None) -> bool:
+def same_sample(one: Examples | None, other: Examples | None) -> bool:
     """Whether two are the same examples, wherever on the globe they are said to lie."""
     if one is None or other is None:
         return one is other
-    return one.points is other.points
+    return one.points is other.points and one.labels is other.labels
 
 
 def _follow_drawing(before: Work, after: Work) -> Work:
@@ -376,19 +405,3 @@ def _follow_drawing(before: Work, after: Work) -> Work:
         return after
     k = suggested_k(after.drawing, after.run.declared)
     return after if k is None else replace(after, run=replace(after.run, k=k))
-
-
-def _keep_examples(before: Work, after: Work) -> Work:
-    """The examples that still fit, in the frame of the drawing."""
-    old = before.examples
-    if old is None:
-        return after
-    same_grid = after.drawing.grid == before.drawing.grid
-    same_place = after.bounds == before.bounds
-    if after.simulated:
-        fits = same_grid and same_place and after.drawing == before.drawing
-    else:  # a grid that lay nowhere may be put somewhere: its points stay what they are
-        fits = same_grid and (same_place or None in (before.bounds, after.bounds))
-    if not fits:
-        return replace(after, examples=None, simulated=True)
-    return after if same_place else replace(after, examples=replace(old, frame=after.frame))

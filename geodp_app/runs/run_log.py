@@ -303,6 +303,11 @@ class RunLog:
         return self._examples.alive(self._cursor)
 
     @property
+    def seen(self) -> NDArray[np.bool_]:
+        """Examples that the newest step shown has seen; all before the first, shape (n,)."""
+        return self._examples.alive(max(0, self._cursor - 1))
+
+    @property
     def decided(self) -> NDArray[np.bool_]:
         """Examples that some step shown has decided, shape (n,)."""
         return ~self.alive

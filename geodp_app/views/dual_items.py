@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from geodp_app.dual.scene import Mark
 from geodp_app.dual.sheets import Window
-from geodp_app.palette import Palette
+from geodp_app.palette import Palette, greyed
 
 Floats = NDArray[np.float64]
 _NO_POINTS: Floats = np.empty((0, 2))
@@ -174,6 +174,8 @@ class Chosen(Overlay):
     marks: Sequence[Mark] = ()
     #: The edge that the shading is about; the newest piece's others are held fixed.
     asked: int | None = None
+    #: Out of date: grey.
+    past: bool = False
 
     def fixed(self, mark: Mark) -> bool:
         """Whether the shading holds this mark fixed."""
@@ -186,6 +188,7 @@ class Chosen(Overlay):
 
     def draw(self, painter: QPainter, palette: Palette) -> None:
         """Points, oldest first, then the numbers that find room, newest first."""
+        palette = greyed(palette) if self.past else palette
         places = [QPointF(x, y) for x, y in self.pixels().tolist()]
         marks = list(zip(self.marks, places, strict=True))
         self._link(painter, palette, [place for mark, place in marks if mark.age == 0])

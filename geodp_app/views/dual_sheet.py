@@ -185,6 +185,11 @@ class SheetView(QWidget):
         self.chosen.asked = asked
         self.chosen.update()
 
+    def set_past(self, past: bool) -> None:
+        """Grey the chosen points: they are out of date; or not."""
+        self.chosen.past = past
+        self.chosen.update()
+
     def set_boxes(self, boxes: Sequence[tuple[tuple[float, float, float, float], float]]) -> None:
         """Boxes of this sheet with their opacities."""
         self.boxes.boxes = boxes

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLay
 
 from geodp_app.error_scale import ErrorScale, step_ticks
 from geodp_app.figures_view import ErrorPoint
-from geodp_app.palette import Palette, load_palette
+from geodp_app.palette import Palette, greyed, load_palette
 from geodp_app.views.error_readout import ErrorReadout, empirical_pen, held_out_pen, part_pen
 from geodp_app.views.icons import icon
 from geodp_app.views.panes import PrivateMark
@@ -40,7 +40,7 @@ class ErrorChart(QFrame):
         self._points: tuple[ErrorPoint, ...] = ()
         self._steps, self._cursor = 0, 0
         self._hovered: int | None = None
-        self._release = False
+        self._release = self._past = False
         self._palette = load_palette("light")
         self._make_head()
         self._make_plot()
@@ -82,11 +82,17 @@ class ErrorChart(QFrame):
         self._release = release
         self._refresh()
 
+    def set_past(self, past: bool) -> None:
+        """Grey: the errors are out of date; or not."""
+        if past != self._past:
+            self._past = past
+            self._title.setText("Error, out of date" if past else "Error")
+            self._dress()
+
     def set_palette(self, palette: Palette) -> None:
         """Light or dark."""
         self._palette = palette
         self.log_button.setIcon(icon("log", palette))
-        self.readout.set_palette(palette)
         self.plot.setBackground(palette.panel)
         for side in ("left", "bottom"):
             axis = self.plot.getAxis(side)
@@ -111,8 +117,8 @@ class ErrorChart(QFrame):
     # parts
 
     def _make_head(self) -> None:
-        title = QLabel("Error")
-        title.setObjectName("paneTitle")
+        self._title = QLabel("Error")
+        self._title.setObjectName("paneTitle")
         self.mark = PrivateMark()
         self._message = QLabel()
         self._message.setObjectName("note")
@@ -125,7 +131,7 @@ class ErrorChart(QFrame):
         self.log_button.toggled.connect(lambda _: self._refresh())
         self._head = QHBoxLayout()
         self._head.setSpacing(10)
-        self._head.addWidget(title)
+        self._head.addWidget(self._title)
         self._head.addWidget(self.mark)
         self._head.addStretch(1)
         self._head.addWidget(self.log_button)
@@ -167,6 +173,8 @@ class ErrorChart(QFrame):
 
     def _dress(self) -> None:
         p, ratio = self._palette, self.devicePixelRatioF()
+        p = greyed(p) if self._past else p
+        self.readout.set_palette(p)
         faint = QColor(p.negative), QColor(p.positive)
         bands = self._in_band, self._out_band
         for colour, band, share in zip(faint, bands, (0.28, 0.2), strict=True):

@@ -86,6 +86,11 @@ class FiguresPanel(QScrollArea):
         for card in (*self.cards, self.budget):
             card.show_figures(view)
 
+    def set_past(self, past: bool) -> None:
+        """Grey: the figures are out of date; or not."""
+        for card in (*self.cards, self.budget):
+            card.set_past(past)
+
     def set_release_view(self, release: bool) -> None:
         """Hide what may not be published, or show it."""
         self.errors.setHidden(release)
@@ -140,6 +145,7 @@ class FiguresCard(QFrame):
         super().__init__()
         self.setObjectName("card")
         self.setProperty("private", private)
+        self.setProperty("past", False)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.MinimumExpanding)
         self._source = source
         self._title = QLabel(title)
@@ -173,6 +179,13 @@ class FiguresCard(QFrame):
     def set_title(self, title: str) -> None:
         """Another heading."""
         self._title.setText(title)
+
+    def set_past(self, past: bool) -> None:
+        """Grey numbers, or not."""
+        if past != self.property("past"):
+            self.setProperty("past", past)
+            for label in self.findChildren(QLabel):
+                label.style().polish(label)
 
     def title(self) -> str:
         """The heading."""

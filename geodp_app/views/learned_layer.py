@@ -10,7 +10,7 @@ from PySide6.QtGui import QPainterPath
 from PySide6.QtWidgets import QGraphicsPathItem
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.palette import Palette
+from geodp_app.palette import Palette, greyed
 from geodp_app.views.paths import cosmetic, shape_path, tinted
 from geometry.halfplane import Halfplane
 from geometry.region import Region
@@ -37,12 +37,15 @@ class LearnedLayer:
         self._frame = _FRAMES
         self._timer = QTimer(plot, interval=33)
         self._timer.timeout.connect(self._fade)
+        self._theme: Palette | None = None
         self._palette: Palette | None = None
+        self._past = False
         self._tile: Tile | None = None
 
     def set_palette(self, palette: Palette) -> None:
         """Colours."""
-        self._palette = palette
+        self._theme = palette
+        self._palette = palette = greyed(palette) if self._past else palette
         self._tiling.setPen(cosmetic(palette.border, 1.0, alpha=0.4))
         self._region.setPen(cosmetic(palette.learned, 2.4))
         self._region.setBrush(tinted(palette.learned, 0.14))
@@ -51,6 +54,13 @@ class LearnedLayer:
         self._pointed.setPen(cosmetic(palette.accent, 1.6, dash=(6, 4)))
         self._pointed.setBrush(tinted(palette.accent, 0.10))
         self._fade()
+
+    def set_past(self, past: bool) -> None:
+        """Grey: what is learned is out of date; or not."""
+        if past != self._past:
+            self._past = past
+            if self._theme is not None:
+                self.set_palette(self._theme)
 
     def show(
         self,

@@ -214,6 +214,7 @@ class MainWindow(QMainWindow):
         )
         self.settings.run_changed.connect(lambda v: self._change(self.document.set_run, v))
         self.settings.k_drawn_changed.connect(self.document.set_k_drawn)
+        self.settings.slid.connect(self.document.settle)
         self.settings.grid_changed.connect(self._grid_changed)
         self.settings.sample_asked.connect(self.sample)
 
@@ -429,6 +430,7 @@ class MainWindow(QMainWindow):
             self.recovery.later()
 
     def _editor_changed(self) -> None:
+        self.runs.drag(self.editor.shown)
         self.show_faults.refresh()
         self.plane.drawing.show_dabs(self.document.work.sampling.dabs)
         self.commands.refresh()

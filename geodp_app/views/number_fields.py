@@ -1,10 +1,16 @@
-"""Number fields that the toolkit lacks: sizes by decades, and very small numbers."""
+"""Number fields that the toolkit lacks: sizes by decades, very small numbers, and a slider over
+decades."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+import math
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QValidator
-from PySide6.QtWidgets import QLineEdit, QSpinBox, QWidget
+from PySide6.QtWidgets import QLineEdit, QSlider, QSpinBox, QWidget
+
+#: Places of a slider in each decade.
+_PLACES = 50
 
 
 class SizeField(QSpinBox):
@@ -83,6 +89,32 @@ class SmallNumberField(QLineEdit):
         self.setValue(value)
         if changed:
             self.valueChanged.emit(value)
+
+
+class DecadeSlider(QSlider):
+    """A slider from 10**low to 10**high, its numbers of two digits; what is beyond is at its end.
+
+    A place is 1/50 of a decade: an arrow key moves by 5 %.
+    """
+
+    #: Moved by hand or key, to this number.
+    moved = Signal(float)
+
+    def __init__(self, low: int, high: int, parent: QWidget | None = None) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self.setRange(low * _PLACES, high * _PLACES)
+        self.setPageStep(_PLACES // 5)
+        self.valueChanged.connect(lambda place: self.moved.emit(_number(place)))
+
+    def show_number(self, number: float) -> None:
+        """Go to a number; emits nothing."""
+        if _number(self.value()) != number:  # else what is being dragged would jump
+            with QSignalBlocker(self):
+                self.setValue(round(_PLACES * math.log10(number)))
+
+
+def _number(place: int) -> float:
+    return float(f"{10 ** (place / _PLACES):.2g}")
 
 
 def _plain(text: str) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer
 
+from geodp_app.document.work import Work
 from geodp_app.dual.captions import CELLS, CURVED, TileShown
 from geodp_app.dual.shading import ShadeMode
 from geodp_app.examples_csv import Examples
@@ -52,12 +53,12 @@ class RunDisplay(QObject):
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self._window = window
-        self._release = False
+        self._release = self._past = False
         window.dual.controls.choose("score")
         self._boxes = False
         self._tag: int | None = None
         self._nats: float | None = None
-        self._moment: tuple[int, ...] = ()
+        self._moment: tuple[object, ...] = ()
         self._kept: tuple[object, ...] = ()
         self._asked: tuple[RunLog, int, int] | None = None
         self._tile: TileShown | None = None
@@ -90,24 +91,27 @@ class RunDisplay(QObject):
         self._soon.stop()
         flash, self._flash = flash or self._flash, False
         w = self._window
-        log = w.runs.current
+        work, log, past = w.runs.shown
+        if past and self._release:
+            log, past = w.runs.current, ""
         busy = w.runs.busy
         # a change of the controller's state, of what runs spent or of a name leaves planes and
         # figures as they are
-        work = w.document.work
         parts = (work.drawing, work.bounds, work.examples, work.run)
         values = (*parts, log, log.release if log else None)
         numbers = (log.cursor if log else 0, len(log.records) if log else 0)
-        moment = (*map(id, values), *numbers, self._release, self._boxes)
+        moment = (*map(id, values), *numbers, past, self._release, self._boxes)
         if moment != self._moment:
             self._moment, self._kept = moment, values  # kept, so that ids stay theirs
             began = time.monotonic()
-            self._show_plane(log, flash=flash)
-            self._show_dual(log)
+            self._set_past(past)
+            self._show_plane(work, log, flash=flash)
+            self._show_dual(work, log)
             self._show_figures(log)
             # comes after the paint events that these ask for
             QTimer.singleShot(0, self, lambda: self._painted(began))
-        self._shade_later(log)
+        self._shade_later(None if past else log)
+        log = w.runs.stepped_through
         planned = log.planned if log else 0
         done = len(log.records) if log else 0
         w.timeline.set_run(log.cursor if log else 0, done, planned)
@@ -119,13 +123,24 @@ class RunDisplay(QObject):
             w.timeline.set_selecting(Selecting(done + 1))
         w.show_learner_state()
 
+    def _set_past(self, past: str) -> None:
+        """Grey what a change has put out of date, and say so; empty for what is up to date."""
+        self._past = bool(past)
+        w = self._window
+        w.plane_pane.note.set_words(past)
+        w.plane.learned.set_past(self._past)
+        w.chart.set_past(self._past)
+        w.figures.set_past(self._past)
+        for sheet in w.dual.sheets.values():
+            sheet.set_past(self._past)
+
     def _painted(self, began: float) -> None:
         taken = 1000 * (time.monotonic() - began)
         self._soon.setInterval(max(_FRAME, round(_REST * taken)))
 
     def progress(self, reply: Progressed) -> None:
         """Show a selection under way."""
-        log = self._window.runs.current
+        log = self._window.runs.log
         training = log is not None and "votes" in log.settings.declared.shows
         self._window.timeline.set_selecting(
             Selecting(reply.step, reply.trials, reply.boxes, reply.seconds, reply.votes, training)
@@ -181,8 +196,8 @@ class RunDisplay(QObject):
 
     # views
 
-    def _show_plane(self, log: RunLog | None, *, flash: bool) -> None:
-        plane, work = self._window.plane, self._window.document.work
+    def _show_plane(self, work: Work, log: RunLog | None, *, flash: bool) -> None:
+        plane = self._window.plane
         if self._release:
             release = log.release if log else None
             region = release.shape() if release else None
@@ -194,7 +209,7 @@ class RunDisplay(QObject):
         examples = work.examples
         if examples is None:
             plane.show_examples(None)
-        elif log is None:
+        elif log is None or self._past:
             plane.show_examples(ExampleKinds.of(examples.points, self._labels_of(examples)))
         else:
             labels = self._labels_of(examples)
@@ -208,9 +223,9 @@ class RunDisplay(QObject):
         else:
             plane.show_learned(region, log.pieces if log is not None else (), flash=flash)
 
-    def _show_dual(self, log: RunLog | None) -> None:
+    def _show_dual(self, work: Work, log: RunLog | None) -> None:
         w = self._window
-        dual, work = w.dual, w.document.work
+        dual = w.dual
         dual.set_release_view(self._release)
         dual.set_shading(None)
         dual.set_what_if(None)
@@ -239,8 +254,8 @@ class RunDisplay(QObject):
         if examples is None:
             dual.set_examples(None, None)
         else:
-            alive = None if log is None else log.alive
-            dual.set_examples(examples.points, self._labels_of(examples), alive)
+            seen = None if log is None or self._past else log.seen
+            dual.set_examples(examples.points, self._labels_of(examples), seen)
         dual.set_pieces(_halfplanes(log.pieces) if log else (), log.cursor - 1 if log else -1)
         dual.set_boxes(log.views if log and self._boxes else ())
 
@@ -277,7 +292,7 @@ class RunDisplay(QObject):
     def _ask(self) -> None:
         w = self._window
         log = w.runs.current
-        if log is None or not log.newest_piece or not self._pausing or self._release:
+        if log is None or not log.newest_piece or self._release or self._past or not self._pausing:
             return
         edge, mode = w.dual.controls.edge, w.dual.controls.mode
         question = log.question(log.cursor, edge, _COARSE)

@@ -30,7 +30,7 @@ from geodp_app.document.suggested_k import MOST
 from geodp_app.document.work import Work
 from geodp_app.verdict import Verdict
 from geodp_app.views.fold import Fold
-from geodp_app.views.number_fields import SizeField, SmallNumberField
+from geodp_app.views.number_fields import DecadeSlider, SizeField, SmallNumberField
 from geometry.halfplane import MAX_D
 from learners.registry import offered
 from learners.selection import endless_draw
@@ -58,6 +58,8 @@ class SettingsPanel(QScrollArea):
     sample_asked = Signal()
     #: Whether k is to follow the drawing.
     k_drawn_changed = Signal(bool)
+    #: The slider of ε was let go: what it does next is another step to undo.
+    slid = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -90,6 +92,7 @@ class SettingsPanel(QScrollArea):
             (self.epsilon, r.epsilon),
             (self.delta, r.delta),
         )
+        self.epsilon_slider.show_number(r.epsilon)
         for field, value in values:
             if field.value() != value:  # else what is being typed there would be lost
                 with QSignalBlocker(field):
@@ -124,6 +127,7 @@ class SettingsPanel(QScrollArea):
         self._learner_form.setRowVisible(self.learner_fold, more)
         with QSignalBlocker(self.k_drawn):
             self.k_drawn.setChecked(work.k_drawn)
+        self.epsilon_slider.setEnabled(private)
         for field in (self.epsilon, self.delta, self.neighbours, self.run_seeded, self.run_seed):
             field.setEnabled(private and (field is not self.run_seed or r.seed is not None))
         self._imported.setVisible(not work.simulated and work.examples is not None)
@@ -234,6 +238,12 @@ class SettingsPanel(QScrollArea):
         self.epsilon.setKeyboardTracking(False)
         self.epsilon.valueChanged.connect(lambda e: self.run_changed.emit({"epsilon": e}))
         self._add(form, "ε", self.epsilon, "Privacy of the whole run; smaller is more private")
+        self.epsilon_slider = DecadeSlider(-2, 2)
+        self.epsilon_slider.setAccessibleName("ε, from 0.01 to 100")
+        self.epsilon_slider.setToolTip("Slide ε; while the run is live, it follows")
+        self.epsilon_slider.moved.connect(lambda e: self.run_changed.emit({"epsilon": e}))
+        self.epsilon_slider.sliderReleased.connect(self.slid)
+        form.addRow("", self.epsilon_slider)
         self.privacy_fold, more = _fold("privacy")
         self._more_privacy = more
         self.delta = SmallNumberField(1e-30, 0.5)

@@ -59,7 +59,7 @@ class WindowActions:
         """Enable and check what the window's state says."""
         window, by_id = self._window, self.by_id
         document, runs = window.document, window.runs
-        log = runs.current
+        log, looked = runs.current, runs.stepped_through
         has_examples = document.work.examples is not None
         enabled = {
             "undo": document.can_undo or window.editor.draft is not None,
@@ -73,14 +73,15 @@ class WindowActions:
             "step": not runs.busy,
             "stop": runs.busy,
             "reset": log is not None,
-            "back": log is not None and log.cursor > 0,
-            "forward": log is not None and log.cursor < len(log.records),
-            "zoom_to_chosen": log is not None and log.cursor > 0,
+            "back": looked is not None and looked.cursor > 0,
+            "forward": looked is not None and looked.cursor < len(looked.records),
+            "zoom_to_chosen": looked is not None and looked.cursor > 0,
         }
         for name, on in enabled.items():
             by_id[name].setEnabled(on)
         by_id[window.editor.tool].setChecked(True)
         by_id["snapping"].setChecked(window.editor.snapping)
+        by_id["live"].setChecked(runs.live)
         by_id["dark_theme"].setChecked(window.palette_now.name == "dark")
         by_id["undo"].setText(_with("Undo", document.undo_label))
         by_id["redo"].setText(_with("Redo", document.redo_label))
@@ -130,6 +131,7 @@ class WindowActions:
             "step": runs.step,
             "stop": runs.cancel,
             "reset": runs.reset,
+            "live": runs.set_live,
             "back": lambda: runs.walk(-1),
             "forward": lambda: runs.walk(+1),
             "compare": w.compare_learners,

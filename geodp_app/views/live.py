@@ -1,0 +1,103 @@
+"""What a run is about, and whether what it has shown is out of date.
+
+A run that was there follows by itself when simulated examples are labelled anew or settings
+change.  Imported examples are real people's: every run on them must be asked for, as it spends
+epsilon again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from geodp_app.document.charges import RunCharge
+from geodp_app.document.document import same_sample
+from geodp_app.document.work import RunSettings, Work
+from geodp_app.runs.run_log import RunLog
+
+#: Milliseconds that an edit rests before a run follows that takes its time.
+REST = 150
+#: Milliseconds after which what is shown is out of date, though a quick run is on its way.
+HURRY = 300
+#: A run by tiles of no more examples is quick: it follows a drag.
+QUICK = 100_000
+#: Finished runs kept for an undo.
+MOST_KEPT = 6
+
+
+@dataclass(slots=True, eq=False)
+class LoggedRun:
+    """A run, what it is about, and what it costs.
+
+    Attributes
+    ----------
+    work : Work
+        The examples, the drawing that labels them, and the settings.
+    log : RunLog
+    tried : bool
+        It follows a drag: its examples are in the document only if the drag ends there.
+    charge, noted : RunCharge or None
+        What it spends, from its first step on, and what the document says of it.
+    over : bool
+        No step of it is to come.
+    """
+
+    work: Work
+    log: RunLog
+    tried: bool = False
+    charge: RunCharge | None = None
+    noted: RunCharge | None = None
+    over: bool = False
+
+    def related(self, work: Work) -> bool:
+        """Whether the work's examples are the run's, with these labels or others."""
+        mine, other = self.work.examples, work.examples
+        if mine is None or other is None or mine is other:
+            return mine is other
+        return work.simulated and mine.points is other.points
+
+    def out_of_date(self, work: Work) -> str:
+        """Why its results are not those of a work with related examples; empty if they are."""
+        if not same_sample(self.work.examples, work.examples):
+            return "Out of date: the drawing has changed"
+        return (
+            "" if _same(self.log.settings, work.run) else "Out of date: the settings have changed"
+        )
+
+    def fresh(self, work: Work) -> bool:
+        """Whether it is about these examples and settings."""
+        return self.related(work) and not self.out_of_date(work)
+
+
+class Shown(NamedTuple):
+    """What the views show.
+
+    Attributes
+    ----------
+    work : Work
+        The examples, as they are labelled.
+    log : RunLog or None
+    out_of_date : str
+        Why the log's results are of the past; empty if they are not.
+    """
+
+    work: Work
+    log: RunLog | None
+    out_of_date: str = ""
+
+
+def is_quick(work: Work) -> bool:
+    """Whether a run is over before a hand notices."""
+    few = work.examples is not None and len(work.examples.labels) <= QUICK
+    return work.run.by_tiles and few
+
+
+def find_fresh(runs: Iterable[LoggedRun], work: Work) -> LoggedRun | None:
+    """The run among these that is about this work; None if there is none."""
+    return next((run for run in runs if run.fresh(work)), None)
+
+
+def _same(one: RunSettings, other: RunSettings) -> bool:
+    """Whether the learner would get the same parameters."""
+    return one.learner == other.learner and one.parameters() == other.parameters()
