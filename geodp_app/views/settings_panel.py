@@ -193,7 +193,9 @@ class SettingsPanel(QScrollArea):
         for i, learner in enumerate(offered("window")):
             self.learner.setItemData(i, learner.sentence, Qt.ItemDataRole.ToolTipRole)
         self.learner.insertSeparator(_FIRST)
-        self._add(form, "Learner", self.learner, "What is learned, and whether privately")
+        self.learner.setAccessibleName("Learner")
+        self.learner.setToolTip("What is learned, and whether privately")
+        form.addRow(self.learner)
         self.sentence = _paragraph("note")
         form.addRow(self.sentence)
         self.k = QSpinBox(minimum=1, maximum=200)
