@@ -162,6 +162,9 @@ _RUN = (
            "Look at the step before.", "back", group="timeline"),
     Action("forward", "Forward one step", ("Alt+Right",), "Run",
            "Look at the step after.", "forward", group="timeline"),
+    Action("again", "Again × 20", ("Ctrl+Shift+G",), "Run",
+           "Make twenty runs on the same simulated examples and show all their outlines.",
+           "again", group="compare"),
     Action("compare", "Compare learners…", ("Ctrl+K",), "Run",
            "Run several learners on the same examples, side by side.", group="compare"),
 )
@@ -171,6 +174,8 @@ _VIEW = (
            "Show the whole grid.", "fit", group="zoom"),
     Action("zoom_to_chosen", "Zoom to chosen cell", ("Shift+F",), "View",
            "Zoom the dual plane to the cell of the chosen point.", "zoom-chosen", group="zoom"),
+    Action("zoom_to_streak", "Zoom to the probable", ("Ctrl+Shift+F",), "View",
+           "Zoom the dual plane to where the probability lies.", "zoom-streak", group="zoom"),
     Action("shade_none", "No shading", (), "View",
            "Leave the cells of the dual plane plain.", checkable=True, group="shading"),
     Action("shade_score", "Shade by score", (), "View",

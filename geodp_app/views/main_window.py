@@ -34,6 +34,7 @@ from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.stored_run import StoredRun
 from geodp_app.verdict import verdict
 from geodp_app.views.about import about_text, privacy_text
+from geodp_app.views.again import Again
 from geodp_app.views.compare_window import CompareWindow
 from geodp_app.views.dual_view import DualView
 from geodp_app.views.error_chart import ErrorChart
@@ -103,6 +104,7 @@ class MainWindow(QMainWindow):
         self.document = Document()
         self.editor = Editor(self.document)
         self.runs = WindowRuns(self.document, self)
+        self.again = Again(self.document, self)
         self.files = WindowFiles(self)
         self.recovery = WindowRecovery(self, recovery)
         self.comparison: CompareWindow | None = None
@@ -139,6 +141,7 @@ class MainWindow(QMainWindow):
         self.timeline, self.settings = Timeline(), SettingsPanel()
         self.spent = SpentCard()
         self.plane_pane = Pane("Plane", self.plane)
+        self.plane_pane.note.setAccessibleName("About the plane")
         self.dual_pane = Pane("Dual plane", self.dual)
         self.planes = _splitter(Qt.Orientation.Horizontal, self.plane_pane, self.dual_pane)
         self.why = WhyCard()
@@ -208,6 +211,8 @@ class MainWindow(QMainWindow):
         self.runs.progressed.connect(self.display.progress)
         self.runs.shaded.connect(self.display.shaded)
         self.runs.told.connect(self.tell)
+        self.again.changed.connect(self._again_changed)
+        self.again.told.connect(self.tell)
         self.settings.sampling_changed.connect(
             lambda v: self._change(self.document.set_sampling, v)
         )
@@ -360,6 +365,15 @@ class MainWindow(QMainWindow):
         if release and (self.runs.current is None or self.runs.current.release is None):
             self.tell("Nothing is released yet: a release exists when all steps are done.")
 
+    def run_again(self) -> None:
+        """Twenty runs on the same simulated examples, or the end of those under way."""
+        self.again.start_or_stop()
+
+    def _again_changed(self) -> None:
+        self.plane.learned.show_again(self.again.shapes)
+        self.display.note_plane()
+        self.commands.refresh()
+
     def compare_learners(self) -> None:
         """Several learners on the same examples, in a window of their own."""
         if self.comparison is None:
@@ -410,6 +424,7 @@ class MainWindow(QMainWindow):
         self.settings.show_work(work)
         self.settings.show_verdict(verdict(work))
         self.runs.follow_document()
+        self.again.follow_document()
         self.spent.set_words(self.runs.spent_words)
         self._editor_changed()
         self.display.refresh()
@@ -484,6 +499,7 @@ class MainWindow(QMainWindow):
     def abandon(self) -> None:
         """End the learner's process and forget the recovery file."""
         self.runs.close()
+        self.again.controller.drop()
         if self.comparison is not None:
             self.comparison.close()
         self.recovery.end()

@@ -163,10 +163,10 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
         if self._frame is not None:
             self.learned.point_at(halfplane, self._frame.d)
 
-    def show_candidate(self, piece: Piece | None) -> None:
-        """The piece that is tried in place of the newest, if there is one."""
+    def show_candidate(self, piece: Piece) -> None:
+        """The piece that is tried in place of the newest."""
         if self._frame is not None:
-            self.learned.try_piece(piece or (), self._frame.d)
+            self.learned.try_piece(piece, self._frame.d)
 
     def show_drawing(self, faults: Sequence[Fault]) -> None:
         """The drawing, the draft and what is wrong with them."""

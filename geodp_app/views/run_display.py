@@ -62,6 +62,7 @@ class RunDisplay(QObject):
         self._kept: tuple[object, ...] = ()
         self._asked: tuple[RunLog, int, int] | None = None
         self._tile: TileShown | None = None
+        self._past_words = ""
         self._labels: tuple[Examples, NDArray[np.bool_]] | None = None
         self._asking = QTimer(self, singleShot=True, interval=_SETTLE)
         self._asking.timeout.connect(self._ask)
@@ -127,12 +128,18 @@ class RunDisplay(QObject):
         """Grey what a change has put out of date, and say so; empty for what is up to date."""
         self._past = bool(past)
         w = self._window
-        w.plane_pane.note.set_words(past)
+        self._past_words = past
+        self.note_plane()
         w.plane.learned.set_past(self._past)
         w.chart.set_past(self._past)
         w.figures.set_past(self._past)
         for sheet in w.dual.sheets.values():
             sheet.set_past(self._past)
+
+    def note_plane(self) -> None:
+        """Beside the plane's title: what is out of date, else what other runs are shown."""
+        again = "" if self._release else self._window.again.words
+        self._window.plane_pane.note.set_words(self._past_words or again)
 
     def _painted(self, began: float) -> None:
         taken = 1000 * (time.monotonic() - began)
@@ -154,6 +161,7 @@ class RunDisplay(QObject):
         """Only what may be published, or everything."""
         self._release = release
         self.refresh()
+        self.note_plane()
 
     def set_boxes(self, shown: bool = True) -> None:
         """Show or hide the sampler's boxes."""
@@ -181,8 +189,9 @@ class RunDisplay(QObject):
         self._detailing.start()
 
     def candidate(self, candidate: Candidate | None) -> None:
-        """Another piece is pointed at in the dual plane, or none."""
-        self._window.plane.show_candidate(None if candidate is None else candidate.piece)
+        """Another piece is pointed at in the dual plane; a halfplane alone is shown without."""
+        if candidate is not None:
+            self._window.plane.show_candidate(candidate.piece)
 
     def title_dual(self) -> None:
         """The head of the dual plane's pane: which sheet it is, and how many lines it has."""
