@@ -105,6 +105,13 @@ def _verdict(work: Work) -> Verdict:
     return Verdict(promise + _seeded(run), _practice(run, n, work.drawing.grid))
 
 
+#: docs/accuracy.md, the mean of eight cases.
+_SEVERAL_TRIANGLES = (
+    "Measured at ε = 1, told the right k: mean errors of 18 % with 1,000 examples, 4.0 % with "
+    "10,000, 0.64 % with 100,000. For these settings no estimate is made."
+)
+
+
 def _by_tiles(run: RunSettings, n: int, grid: int) -> Verdict:
     """What runs by tiles reached: nothing is proved of their error."""
     try:
@@ -142,6 +149,8 @@ def _practice(run: RunSettings, n: int, grid: int) -> str:
     try:
         return _greek(error_sentence(settings, n))
     except NotMeasuredError as error:
+        if run.learner == "cover" and run.k > 1:
+            return _SEVERAL_TRIANGLES
         return _greek(f"No estimate is made: {error}.")
 
 
