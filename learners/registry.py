@@ -336,6 +336,7 @@ LEARNERS: tuple[Learner, ...] = (
         role="disjunction",
         piece="disc",
         counts="discs that cover the region",
+        shows=frozenset({"law"}),
         offered=_EVERYWHERE,
         takes_counts=True,
         audits=(_audit("discs", "union of discs, k = 1", 20_000, _AREA, _COUNT, parameters=_ONE),),
@@ -352,6 +353,7 @@ LEARNERS: tuple[Learner, ...] = (
         role="disjunction",
         piece="ellipse",
         counts="ellipses that cover the region",
+        shows=frozenset({"law"}),
         offered=_EVERYWHERE,
         takes_counts=True,
         audits=(

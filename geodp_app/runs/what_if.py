@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geodp_app.formatting import amount, count
+from geodp_app.formatting import amount, count, decimal
 from geodp_app.runs.protocol import ShadeQuestion
 from geometry.halfplane import Halfplane
+from geometry.region import Region
 from learners.records import Piece, inside_piece
 
 #: Odds beyond these are said as powers of ten.
@@ -26,7 +27,7 @@ class Candidate:
 
     Attributes
     ----------
-    piece : tuple of Halfplane
+    piece : tuple of Region
     positives, negatives : int
         Examples in it, of those that the step saw.
     score : float
@@ -35,7 +36,7 @@ class Candidate:
         ln of its probability over that of the chosen piece; None for a choice that was not drawn.
     """
 
-    piece: Piece
+    piece: tuple[Region, ...]
     positives: int
     negatives: int
     score: float
@@ -45,7 +46,7 @@ class Candidate:
     def words(self) -> str:
         """What it would hold, its score and its odds."""
         held = f"{count(self.positives)} positive, {count(self.negatives)} negative"
-        text = f"{held}: score {amount(self.score, 6)}"
+        text = f"{held}: score {decimal(self.score)}"
         return text if self.log_odds is None else f"{text}; {odds_words(self.log_odds)}"
 
 

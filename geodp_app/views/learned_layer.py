@@ -15,7 +15,7 @@ from geodp_app.views.paths import cosmetic, shape_path, tinted
 from geometry.halfplane import Halfplane
 from geometry.region import Region
 from geometry.tiling import Tile
-from learners.records import Piece, piece_shape
+from learners.records import halfplanes_of, piece_shape
 
 #: The flash: opacity from strong to resting, in frames of 33 ms.
 _FLASH = 0.6
@@ -112,11 +112,11 @@ class LearnedLayer:
         """Show the halfplane that is pointed at in the dual plane, that of the newest tile."""
         self.try_piece(() if halfplane is None else (halfplane,), d)
 
-    def try_piece(self, piece: Piece, d: int) -> None:
+    def try_piece(self, piece: tuple[Region, ...], d: int) -> None:
         """Show a piece that could be in place of the newest, in that one's frame; none if empty."""
         path = QPainterPath()
         if piece and self._tile is not None:
-            path = shape_path(self._tile.piece_polygon(piece))
+            path = shape_path(self._tile.piece_polygon(halfplanes_of(piece)))
         elif piece:
             path = _pieces_path([piece], d)
         self._pointed.setPath(path)

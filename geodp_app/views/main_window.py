@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QMessageBox,
     QScrollArea,
     QSplitter,
+    QStackedWidget,
     QTabWidget,
     QVBoxLayout,
     QWidget,
@@ -36,6 +37,7 @@ from geodp_app.verdict import verdict
 from geodp_app.views.about import about_text, privacy_text
 from geodp_app.views.again import Again
 from geodp_app.views.compare_window import CompareWindow
+from geodp_app.views.conic_view import ConicView
 from geodp_app.views.dual_view import DualView
 from geodp_app.views.error_chart import ErrorChart
 from geodp_app.views.fault_watch import FaultWatch
@@ -142,7 +144,11 @@ class MainWindow(QMainWindow):
         self.spent = SpentCard()
         self.plane_pane = Pane("Plane", self.plane)
         self.plane_pane.note.setAccessibleName("About the plane")
-        self.dual_pane = Pane("Dual plane", self.dual)
+        self.conics = ConicView()
+        self.duals = QStackedWidget()
+        self.duals.addWidget(self.dual)
+        self.duals.addWidget(self.conics)
+        self.dual_pane = Pane("Dual plane", self.duals)
         self.planes = _splitter(Qt.Orientation.Horizontal, self.plane_pane, self.dual_pane)
         self.why = WhyCard()
         self._lower = _splitter(Qt.Orientation.Horizontal, self.why, self.chart)
@@ -202,6 +208,8 @@ class MainWindow(QMainWindow):
         self.dual.candidate_shown.connect(self.display.candidate)
         self.dual.detail_wanted.connect(self.display.detail_later)
         self.dual.titled.connect(self.display.title_dual)
+        self.conics.candidate_shown.connect(self.display.conic_candidate)
+        self.conics.step_picked.connect(self.runs.move_cursor)
         self.dual.step_picked.connect(self.runs.move_cursor)
         self.dual.shade_wanted.connect(lambda *_: self.display.refresh())
         self.chart.step_picked.connect(self.runs.move_cursor)
@@ -238,7 +246,7 @@ class MainWindow(QMainWindow):
     def set_palette(self, palette: Palette) -> None:
         """Light or dark."""
         self.palette_now = palette
-        for view in (self.plane, self.dual, self.chart, self.figures, self.timeline):
+        for view in (self.plane, self.dual, self.conics, self.chart, self.figures, self.timeline):
             view.set_palette(palette)
         self.commands.set_palette(palette)
         if self.comparison is not None:
@@ -346,6 +354,7 @@ class MainWindow(QMainWindow):
         """Show everything in both planes."""
         self.plane.fit()
         self.dual.fit()
+        self.conics.fit()
 
     def set_release_view(self, release: bool) -> None:
         """Show only what may be published, or everything."""

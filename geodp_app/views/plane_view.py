@@ -28,7 +28,6 @@ from geodp_app.views.votes_layer import VotesLayer
 from geometry.halfplane import Halfplane
 from geometry.region import Region
 from geometry.tiling import Tile
-from learners.records import Piece
 from learners.stability.vote_view import VoteView
 
 #: Pixels within which something is hit.
@@ -163,7 +162,7 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
         if self._frame is not None:
             self.learned.point_at(halfplane, self._frame.d)
 
-    def show_candidate(self, piece: Piece) -> None:
+    def show_candidate(self, piece: tuple[Region, ...]) -> None:
         """The piece that is tried in place of the newest."""
         if self._frame is not None:
             self.learned.try_piece(piece, self._frame.d)

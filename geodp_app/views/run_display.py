@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer
 
 from geodp_app.document.work import Work
-from geodp_app.dual.captions import CELLS, CURVED, TileShown
+from geodp_app.dual.captions import CELLS, TileShown
 from geodp_app.dual.shading import ShadeMode
 from geodp_app.examples_csv import Examples
 from geodp_app.figures_view import ErrorPoint, FiguresView, Selecting
@@ -24,6 +24,7 @@ from geodp_app.runs.run_log import RunLog, StepFigures
 from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.why import piece_name, why
 from geometry.halfplane import HalfplaneLattice
+from geometry.lift import Conic
 from geometry.region import Region
 from learners.records import Piece, halfplanes_of
 from learners.releases import ConicRelease, CoverRelease, Release
@@ -79,7 +80,8 @@ class RunDisplay(QObject):
         timers = (self._soon, self._asking, self._detailing)
         asked = any(timer.isActive() for timer in timers)
         asked = asked or self._tag is not None or self._detail is not None
-        return not asked and not self._window.dual.pictures.busy
+        computing = self._window.dual.pictures.busy or self._window.conics.busy
+        return not asked and not computing
 
     def refresh_soon(self) -> None:
         """Show a step that has just arrived; of steps that come faster than frames, the newest."""
@@ -184,6 +186,10 @@ class RunDisplay(QObject):
             self._detail = None
             self._window.dual.set_detail(reply.sheets[0])
 
+    def conic_candidate(self, candidate: Candidate | None) -> None:
+        """Another disc or ellipse is pointed at, or none."""
+        self._window.plane.show_candidate(() if candidate is None else candidate.piece)
+
     def detail_later(self) -> None:
         """The sheet or the window in sight has changed: shade it finely, once it rests."""
         self._detailing.start()
@@ -196,6 +202,10 @@ class RunDisplay(QObject):
     def title_dual(self) -> None:
         """The head of the dual plane's pane: which sheet it is, and how many lines it has."""
         pane, dual = self._window.dual_pane, self._window.dual
+        if self._window.duals.currentWidget() is self._window.conics:
+            pane.heading.setText(f"Dual plane: {self._window.conics.title}")
+            pane.note.set_words("")
+            return
         name = f"Dual plane of {self._tile.name}" if self._tile else "Dual plane"
         pane.heading.setText(f"{name}: {dual.title}" if dual.title else name)
         if self._tile is not None:
@@ -247,11 +257,13 @@ class RunDisplay(QObject):
             dual.set_lattice(log.tile_lattice)
             self._show_dual_of_tile(log, tile)
             return
+        w.duals.setCurrentWidget(w.conics if settings.curved else dual)
+        self._show_conics(log if settings.curved else None)
         if not flat:
             dual.set_tile(None)
             dual.set_examples(None, None)
             dual.set_pieces((), -1)
-            dual.set_lattice(None, CURVED if settings.curved else CELLS)
+            dual.set_lattice(None, CELLS)
             return
         dual.set_lattice(HalfplaneLattice(work.drawing.grid, work.run.piece_measure))
         dual.set_tile(None)
@@ -267,6 +279,17 @@ class RunDisplay(QObject):
             dual.set_examples(examples.points, self._labels_of(examples), seen)
         dual.set_pieces(_halfplanes(log.pieces) if log else (), log.cursor - 1 if log else -1)
         dual.set_boxes(log.views if log and self._boxes else ())
+
+    def _show_conics(self, log: RunLog | None) -> None:
+        """Centres of discs and ellipses; where the newest could be is private."""
+        conics = self._window.conics
+        pieces = () if log is None else log.pieces
+        if self._release:
+            pieces = _pieces(log.release if log else None)
+        chosen = tuple(one for piece in pieces for one in piece if isinstance(one, Conic))
+        seen = bool(chosen) and not (self._release or self._past) and log is not None
+        conics.show_run(chosen, log.conic_question(log.cursor) if seen and log else None)
+        self.title_dual()
 
     def _show_dual_of_tile(self, log: RunLog, tile: TileShown) -> None:
         """The tile at the cursor in its own frame; its piece is published with the run."""
