@@ -86,7 +86,7 @@ def _verdict(work: Work) -> Verdict:
             delta=run.delta,
             lattice=HalfplaneLattice(work.drawing.grid, run.measure),
             learner=cast(LearnerName, run.learner),
-            neighbours=run.neighbours,
+            neighbours=run.whole_neighbours,
         )
         plan = error_guaranteed(setting, n)
     except ValueError as error:
@@ -132,7 +132,7 @@ def _practice(run: RunSettings, n: int, grid: int) -> str:
         learner=cast(Any, run.learner),
         epsilon=run.epsilon,
         delta=run.delta,
-        neighbours=run.neighbours,
+        neighbours=run.whole_neighbours,
         measure=run.measure,
         grid=grid,
         k=run.k if run.has("k") else None,
@@ -152,10 +152,10 @@ def _threshold(run: RunSettings, n: int, grid: int) -> Verdict:
     from learners.threshold_learner import threshold_class_size
 
     size = threshold_class_size(grid)
-    parameters = {"size": size, "epsilon": run.epsilon, "neighbours": run.neighbours}
+    parameters = {"size": size, "epsilon": run.epsilon, "neighbours": run.whole_neighbours}
     try:
         alpha = alpha_for(find_theorem("private-finite"), n, run.beta, parameters)
-        inner = inner_budget(run.epsilon, run.delta, run.neighbours)[0]
+        inner = inner_budget(run.epsilon, run.delta, run.whole_neighbours)[0]
     except ValueError as error:
         return Verdict("", f"These settings cannot run: {error}.")
     fits = "if a halfplane along an axis fits the shape exactly"
@@ -184,7 +184,7 @@ def _curved(run: RunSettings, n: int, grid: int) -> Verdict:
     members = ConicLattice(grid, "disc" if run.learner == "discs" else "ellipse").members
     parameters = {
         "k": run.k, "size": members, "epsilon": run.epsilon, "delta": run.delta,
-        "neighbours": run.neighbours,
+        "neighbours": run.whole_neighbours,
     }  # fmt: skip
     try:
         alpha = alpha_for(find_theorem("set-cover"), n, run.beta, parameters)
