@@ -51,6 +51,7 @@ from geodp_app.views.vertex_table import VertexDialog
 from geodp_app.views.window_actions import WindowActions
 from geodp_app.views.window_files import WindowFiles
 from geodp_app.views.window_pictures import write_widget
+from geodp_app.views.window_questions import WindowQuestions
 from geodp_app.views.window_recovery import WindowRecovery
 from geodp_app.views.window_runs import WindowRuns
 
@@ -98,6 +99,7 @@ class MainWindow(QMainWindow):
         self.document = Document()
         self.editor = Editor(self.document)
         self.runs = WindowRuns(self.document, self)
+        self.questions = WindowQuestions(self.runs, self.editor, self)
         self.files = WindowFiles(self)
         self.recovery = WindowRecovery(self, recovery)
         self.comparison: CompareWindow | None = None
@@ -152,6 +154,7 @@ class MainWindow(QMainWindow):
         right.setContentsMargins(0, 0, 6, 6)
         right.setSpacing(6)
         right.addWidget(self.settings, 1)
+        right.addWidget(self.questions.card)
         right.addWidget(self.spent)
         right.addWidget(self.figures.budget)
         self._sides = _splitter(Qt.Orientation.Horizontal, self._stack, side)
@@ -194,6 +197,7 @@ class MainWindow(QMainWindow):
         self.runs.changed.connect(self._run_changed)
         self.runs.progressed.connect(self.display.progress)
         self.runs.shaded.connect(self.display.shaded)
+        self.runs.controller.answered.connect(lambda _: self.recovery.later())
         self.runs.told.connect(self.tell)
         self.settings.sampling_changed.connect(
             lambda v: self._change(self.document.set_sampling, v)
@@ -330,7 +334,8 @@ class MainWindow(QMainWindow):
     def set_release_view(self, release: bool) -> None:
         """Show only what may be published, or everything."""
         self.display.set_release_view(release)
-        for view in (self.chart, self.figures, self.timeline, self.settings, self.spent):
+        views = (self.chart, self.figures, self.timeline, self.settings, self.spent, self.questions)
+        for view in views:
             view.set_release_view(release)
         for pane in (self.plane_pane, self.dual_pane):
             pane.set_private(not release)

@@ -17,7 +17,8 @@ from geodp_app.document.charges import RunCharge, spent_words
 from geodp_app.document.document import Document
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples
-from geodp_app.runs.protocol import Job, Progressed, Shaded, Stepped
+from geodp_app.runs.protocol import Answered, Job, Progressed, Shaded, Stepped
+from geodp_app.runs.questions import Point, Question, refusal
 from geodp_app.runs.run_log import RunLog, test_sample
 from geodp_app.workers.run_controller import RunController
 from learners.accounting import PrivacySpent
@@ -63,6 +64,7 @@ class WindowRuns(QObject):
         c.stopped.connect(self._stopped)
         c.failed.connect(self._failed)
         c.shaded.connect(self._shaded)
+        c.answered.connect(self._answered)
         c.prepare()
 
     @property
@@ -104,6 +106,18 @@ class WindowRuns(QObject):
         self._give_up()
         self.log = None
         self.changed.emit(False)
+
+    @property
+    def refusal(self) -> str:
+        """Why no point can be asked about now, in a sentence; empty if one can."""
+        return refusal(self.current, self.controller.state == "finished")
+
+    def ask(self, point: Point) -> None:
+        """Ask the chunks of a run by votes for the label of a public point."""
+        if why := self.refusal:
+            self.told.emit(why)
+        else:
+            self.controller.ask(np.array([point], dtype=np.int64))
 
     def move_cursor(self, step: int) -> None:
         """Show the run as it was after that many steps."""
@@ -232,6 +246,19 @@ class WindowRuns(QObject):
         if self.controller.state not in ("paused", "waiting", "selecting"):
             self._charge = None  # the run has ended; it was begun, and counts
         self.told.emit(message)
+        self.changed.emit(False)
+
+    def _answered(self, reply: Answered) -> None:
+        log = self.log
+        if log is None:
+            return
+        for (x, y), record in zip(reply.points.tolist(), reply.records, strict=False):
+            # what was asked before it was known that the halts are used up has no answer
+            if record.release.status != "halted":
+                log.questions.append(Question((x, y), record.release, record.diagnostics))
+                self.told.emit(f"({x}, {y}): {log.questions[-1].answer}. {self.refusal}".rstrip())
+        if reply.refused:
+            self.told.emit(f"The point cannot be asked about: {reply.refused}.")
         self.changed.emit(False)
 
     def _shaded(self, reply: Shaded) -> None:
