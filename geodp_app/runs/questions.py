@@ -113,6 +113,7 @@ def read_question(data: dict[str, Any], grid: int, before: Sequence[Question]) -
         last = before[-1].release
         halts = last.halts_left - (release.status == "unstable")
         follows = (last.query + 1, halts, last.queries_left - 1)
-        if (release.query, release.halts_left, release.queries_left) != follows:
+        told = (release.query, release.halts_left, release.queries_left)
+        if told != follows or last.halts_left == 0:
             raise ValueError("a question does not follow the one before it")
     return question

@@ -67,9 +67,12 @@ class QueryCard(QFrame):
         column.setSpacing(4)
         column.addWidget(title)
         column.addLayout(row)
-        for label in (self.answer, self.left, self.votes):
-            column.addWidget(label)
-        column.addWidget(self.mark, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self.answer)
+        column.addWidget(self.left)
+        private = QHBoxLayout()
+        private.addWidget(self.votes, 1)
+        private.addWidget(self.mark, 0, Qt.AlignmentFlag.AlignTop)
+        column.addLayout(private)
         column.addWidget(self.rule)
         self.hide()
 
