@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -98,6 +99,10 @@ def test_points_are_clicked_until_the_halts_are_used_up(
     qtbot.wait(100)
     assert asked(window) == many
     assert window.status_line.text() == window.runs.refusal
+    # what was on its way meanwhile comes back without an answer, and is none
+    with qtbot.waitSignal(window.runs.controller.answered):
+        window.runs.controller.ask(np.array([[26, 22]]))
+    assert asked(window) == many
     # all of it was paid for with the run
     assert window.document.work.spent == spent
 

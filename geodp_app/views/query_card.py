@@ -96,12 +96,12 @@ class QueryCard(QFrame):
         self.answer.setVisible(newest is not None)
         if newest is not None:
             x, y = newest.point
-            self.answer.setText(f"({x}, {y}): {newest.answer}")
-            self.votes.setText(f"Votes: {newest.votes}")
+            _say(self.answer, f"({x}, {y}): {newest.answer}")
+            _say(self.votes, f"Votes: {newest.votes}")
         shown = newest is not None and bool(newest.votes) and not self._release
         self.votes.setVisible(shown)
         self.mark.setVisible(shown)
-        self.left.setText(refusal or f"Halts left: {halts_left(log)}")
+        _say(self.left, refusal or f"Halts left: {halts_left(log)}")
         self.rule.setVisible(not refusal)
 
     def _ask(self) -> None:
@@ -110,3 +110,9 @@ class QueryCard(QFrame):
     def set_release_view(self, release: bool) -> None:
         """Whether votes may be shown; takes effect when the run is shown next."""
         self._release = release
+
+
+def _say(label: QLabel, text: str) -> None:
+    """To those who see the window, and to those who hear it."""
+    label.setText(text)
+    label.setAccessibleDescription(text)
