@@ -131,6 +131,9 @@ _DRAW = (
            "Move, insert and delete vertices.", "vertices", checkable=True, group="tool"),
     Action("paint", "Paint sample", ("B",), "Draw",
            "Paint where examples come from.", "paint", checkable=True, group="tool"),
+    Action("ask", "Ask about a point", ("Q",), "Draw",
+           "Ask the chunks of a run by votes for a point's label.",
+           "ask", checkable=True, group="tool"),
     Action("pan", "Pan", ("Space",), "Draw",
            "Move the view. Hold Space to pan from any tool.",
            "pan", checkable=True, group="tool", held=True),
@@ -210,7 +213,7 @@ _GESTURES = (
     Gesture(("Space",), "Hold and drag to pan"),
     Gesture(("Wheel",), "Zoom at the pointer"),
     Gesture(("Arrows",), "Move the grid cursor by 1; with Shift by 10"),
-    Gesture(("Insert",), "Add a vertex at the grid cursor"),
+    Gesture(("Insert",), "Add a vertex at the grid cursor, or ask about it"),
 )
 
 

@@ -128,6 +128,12 @@ HALTS = Parameter(
     "halts", "whole number", "Halts T",
     "How many points may stay without an answer before the run ends.", 1, low=1, of_python=True,
 )  # fmt: skip
+KEPT = Parameter(
+    "kept", "whole number", "Kept for you",
+    "How many of the halts are kept for the points that you ask about after the run, and half of "
+    "the queries with them. More halts need more chunks.",
+    0, of_python=True,
+)  # fmt: skip
 
 _PRIVACY = (EPSILON, DELTA, NEIGHBOURS, SEED)
 _PURE = (EPSILON, NEIGHBOURS, SEED)
@@ -399,6 +405,7 @@ LEARNERS: tuple[Learner, ...] = (
             CHUNKS,
             QUERIES,
             HALTS,
+            KEPT,
             EPSILON,
             DELTA,
             _LABELS,

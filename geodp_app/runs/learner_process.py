@@ -27,6 +27,8 @@ from geodp_app.document.work import RunSettings
 from geodp_app.runs import messages
 from geodp_app.runs.mosaics import all_tiles
 from geodp_app.runs.protocol import (
+    Answered,
+    Ask,
     BoxView,
     Cancel,
     Failed,
@@ -95,13 +97,14 @@ def _end_with_parent() -> None:
 
 
 class LearnerServer:
-    """Answers requests; holds at most one run."""
+    """Answers requests; holds at most one run, and the last learner that can still be asked."""
 
     def __init__(self, pipe: Connection[Any, Any]) -> None:
         self._pipe = pipe
         self._sending = threading.Lock()
         self._waiting: deque[Request] = deque()
         self._run: _Run | None = None
+        self._ended: tuple[int, Any] | None = None
 
     def serve(self) -> None:
         """Answer requests until the other end is gone."""
@@ -110,6 +113,7 @@ class LearnerServer:
             Start: self._start,
             Next: self._next,
             Shade: self._shade,
+            Ask: self._ask,
             Cancel: self._cancel,
         }
         try:
@@ -133,7 +137,7 @@ class LearnerServer:
         self._send(Prepared())
 
     def _start(self, request: Start) -> None:
-        self._run = None
+        self._run = self._ended = None
         self._run = _Run(request.run, request.job, self._look)
         self._send(Started(request.run, self._run.learner.plan()))
 
@@ -151,6 +155,8 @@ class LearnerServer:
         self._send(Stepped(run.number, record, views, votes))
         if record.step == record.steps:
             self._send(Finished(run.number, run.learner.release_))
+            if hasattr(run.learner, "ask"):
+                self._ended = run.number, run.learner
         else:
             self._run = run
 
@@ -162,6 +168,16 @@ class LearnerServer:
         except Cancelled:
             sheets = ()
         self._send(Shaded(request.run, request.tag, sheets))
+
+    def _ask(self, request: Ask) -> None:
+        ended = self._ended
+        try:
+            if ended is None or ended[0] != request.run:
+                raise ValueError("the chunks of this run are gone: a new run trains others")
+            reply = Answered(request.run, request.points, ended[1].ask(request.points))
+        except ValueError as error:
+            reply = Answered(request.run, request.points, refused=str(error))
+        self._send(reply)
 
     def _cancel(self, request: Cancel) -> None:
         if self._run is not None and self._run.number == request.run:

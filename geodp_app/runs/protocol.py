@@ -6,6 +6,7 @@ The process answers requests one at a time, in order:
     Start     Started
     Next      Progressed (any number), Stepped; after the last step also Finished
     Shade     Shaded
+    Ask       Answered
     Cancel    Stopped, also from inside a Next
 
 or with Failed.  A question gives way to whatever is asked after it.  Replies carry the number of
@@ -25,6 +26,7 @@ from learners.accounting import PrivacySpent
 from learners.records import Piece, StepDiagnostics, StepRecord
 from learners.releases import Release
 from learners.scores import Score
+from learners.stability.query_classifier import QueryRecord
 from learners.stability.vote_view import VoteView
 
 
@@ -201,13 +203,24 @@ class Shade:
 
 
 @dataclass(frozen=True, slots=True)
+class Ask:
+    """Have public points labelled by the chunks of a run by votes that has ended.
+
+    `points` are of int64, shape (m, 2), grid units.
+    """
+
+    run: int
+    points: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
 class Cancel:
     """End the run, even from inside a selection; the answer is always Stopped."""
 
     run: int
 
 
-Request = Prepare | Start | Next | Shade | Cancel
+Request = Prepare | Start | Next | Shade | Ask | Cancel
 
 # replies
 
@@ -291,4 +304,28 @@ class Shaded:
     piece: Piece = field(default=())
 
 
-Reply = Preparing | Prepared | Started | Progressed | Stepped | Finished | Stopped | Failed | Shaded
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Answers at public points, or in one line why there are none.
+
+    Private: the diagnostics of each record; its release is public.
+    """
+
+    run: int
+    points: NDArray[np.int64]
+    records: tuple[QueryRecord, ...] = ()
+    refused: str = ""
+
+
+Reply = (
+    Preparing
+    | Prepared
+    | Started
+    | Progressed
+    | Stepped
+    | Finished
+    | Stopped
+    | Failed
+    | Shaded
+    | Answered
+)

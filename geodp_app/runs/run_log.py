@@ -20,6 +20,7 @@ from geodp_app.runs.conic_question import ConicQuestion
 from geodp_app.runs.decisions import Decisions
 from geodp_app.runs.mosaics import all_tiles, own_lattice
 from geodp_app.runs.protocol import BoxView, ShadeQuestion
+from geodp_app.runs.questions import Question
 from geodp_app.runs.stored_run import StoredRun
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic, conic_union
@@ -136,6 +137,8 @@ class RunLog:
         self._views: list[tuple[BoxView, ...]] = []
         #: Of a run by votes: the newest view (private); a session does not keep it.
         self.votes: VoteView | None = None
+        #: Of a run by votes: what was asked after it.
+        self.questions: list[Question] = []
         self._examples = Decisions(points, labels, self.role)
         self._test = Decisions(test.points, test.labels, self.role) if test is not None else None
         #: What the learner will spend; None until it says so, and when it is not private.
@@ -160,6 +163,7 @@ class RunLog:
         labels = np.empty(0, dtype=np.bool_) if examples is None else examples.labels != 0
         test = test_sample(work)
         log = cls(points, labels, run.grid, run.settings, test, run.records, run.release)
+        log.questions = list(run.questions)
         if run.release is None:
             from geodp_app.runs.learner_process import make_learner
 
@@ -168,7 +172,8 @@ class RunLog:
 
     def stored(self) -> StoredRun:
         """What a session keeps of it."""
-        return StoredRun(self.settings, self.grid, self.records, self.release)
+        asked = tuple(self.questions)
+        return StoredRun(self.settings, self.grid, self.records, self.release, asked)
 
     # growing
 

@@ -56,6 +56,7 @@ from geodp_app.views.why_card import WhyCard
 from geodp_app.views.window_actions import WindowActions
 from geodp_app.views.window_files import WindowFiles
 from geodp_app.views.window_pictures import write_widget
+from geodp_app.views.window_questions import WindowQuestions
 from geodp_app.views.window_recovery import WindowRecovery
 from geodp_app.views.window_runs import WindowRuns
 
@@ -107,6 +108,7 @@ class MainWindow(QMainWindow):
         self.editor = Editor(self.document)
         self.runs = WindowRuns(self.document, self)
         self.again = Again(self.document, self)
+        self.questions = WindowQuestions(self.runs, self.editor, self)
         self.files = WindowFiles(self)
         self.recovery = WindowRecovery(self, recovery)
         self.comparison: CompareWindow | None = None
@@ -170,6 +172,7 @@ class MainWindow(QMainWindow):
         self.pages.addTab(self.settings, "Settings")
         self.pages.addTab(self.figures, "Figures")
         right.addWidget(self.pages, 1)
+        right.addWidget(self.questions.card)
         right.addWidget(self.spent)
         right.addWidget(self.figures.budget)
         self._sides = _splitter(Qt.Orientation.Horizontal, self._stack, side)
@@ -218,6 +221,7 @@ class MainWindow(QMainWindow):
         self.runs.changed.connect(self._run_changed)
         self.runs.progressed.connect(self.display.progress)
         self.runs.shaded.connect(self.display.shaded)
+        self.runs.controller.answered.connect(lambda _: self.recovery.later())
         self.runs.told.connect(self.tell)
         self.again.changed.connect(self._again_changed)
         self.again.told.connect(self.tell)
@@ -366,6 +370,7 @@ class MainWindow(QMainWindow):
             self.timeline,
             self.settings,
             self.spent,
+            self.questions,
         ):
             view.set_release_view(release)
         for pane in (self.plane_pane, self.dual_pane):

@@ -19,11 +19,13 @@ from geodp_app.drawing.faults import Fault
 from geodp_app.examples_csv import Frame
 from geodp_app.palette import Palette
 from geodp_app.plane.examples_picture import ExampleKinds
+from geodp_app.runs.questions import Question
 from geodp_app.views.drawing_layer import DrawingLayer
 from geodp_app.views.examples_layer import ExamplesLayer
 from geodp_app.views.learned_layer import LearnedLayer
 from geodp_app.views.paths import cosmetic
 from geodp_app.views.plane_axes import PlaneAxis, aspect_ratio
+from geodp_app.views.questions_layer import QuestionsLayer
 from geodp_app.views.votes_layer import VotesLayer
 from geometry.halfplane import Halfplane
 from geometry.region import Region
@@ -76,6 +78,7 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
         self.drawing = DrawingLayer(plot, 30)
         self.learned = LearnedLayer(plot, 20)
         self.votes = VotesLayer(plot, 22)
+        self.questions = QuestionsLayer(plot, 40)
         self._border = pg.QtWidgets.QGraphicsRectItem()
         self._border.setZValue(5)
         plot.addItem(self._border, ignoreBounds=True)
@@ -104,7 +107,7 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
             axis.setTextPen(palette.soft_ink)
         self._border.setPen(cosmetic(palette.border, 1))
         self._border.setBrush(pg.mkBrush(palette.canvas))
-        for layer in (self.examples, self.drawing, self.learned, self.votes):
+        for layer in (self.examples, self.drawing, self.learned, self.votes, self.questions):
             layer.set_palette(palette)
 
     def set_frame(self, frame: Frame) -> None:
@@ -156,6 +159,11 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
         """Margins and answers of a run by votes; None for other runs."""
         if self._frame is not None:
             self.votes.show(votes, self._frame.d)
+
+    def show_questions(self, questions: Sequence[Question]) -> None:
+        """Points asked about after a run by votes; the release view shows their answers alone."""
+        if self._frame is not None:
+            self.questions.show(questions, self._frame.d, private=not self._release)
 
     def show_halfplane(self, halfplane: Halfplane | None) -> None:
         """The halfplane pointed at in the dual plane."""

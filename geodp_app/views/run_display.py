@@ -102,8 +102,8 @@ class RunDisplay(QObject):
         # figures as they are
         parts = (work.drawing, work.bounds, work.examples, work.run)
         values = (*parts, log, log.release if log else None)
-        numbers = (log.cursor if log else 0, len(log.records) if log else 0)
-        moment = (*map(id, values), *numbers, past, self._release, self._boxes)
+        counts = (log.cursor, len(log.records), len(log.questions)) if log else (0, 0, 0)
+        moment = (*map(id, values), *counts, past, self._release, self._boxes)
         if moment != self._moment:
             self._moment, self._kept = moment, values  # kept, so that ids stay theirs
             began = time.monotonic()
@@ -222,9 +222,11 @@ class RunDisplay(QObject):
             region = release.shape() if release else None
             plane.show_learned(region, _pieces(release), flash=False)
             plane.set_release_view(True)
+            plane.show_questions(log.questions if log else ())
             return
         plane.set_release_view(False)
         plane.show_votes(log.votes if log else None)
+        plane.show_questions(log.questions if log else ())
         examples = work.examples
         if examples is None:
             plane.show_examples(None)

@@ -23,7 +23,8 @@ from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
-from geodp_app.runs.protocol import Job, Progressed, Shaded, Stepped
+from geodp_app.runs.protocol import Answered, Job, Progressed, Shaded, Stepped
+from geodp_app.runs.questions import Point, Question, refusal
 from geodp_app.runs.run_log import RunLog, test_sample
 from geodp_app.views.live import HURRY, MOST_KEPT, REST, LoggedRun, Shown, find_fresh, is_quick
 from geodp_app.workers.run_controller import RunController
@@ -85,6 +86,7 @@ class WindowRuns(QObject):
         c.failed.connect(self._failed)
         c.shaded.connect(self._shaded)
         c.set_delay(self._pace)
+        c.answered.connect(self._answered)
         c.prepare()
 
     @property
@@ -161,6 +163,18 @@ class WindowRuns(QObject):
         self._run = self._before = None
         self._kept.clear()
         self.changed.emit(False)
+
+    @property
+    def refusal(self) -> str:
+        """Why no point can be asked about now, in a sentence; empty if one can."""
+        return refusal(self.current, self.controller.state == "finished")
+
+    def ask(self, point: Point) -> None:
+        """Ask the chunks of a run by votes for the label of a public point."""
+        if why := self.refusal:
+            self.told.emit(why)
+        else:
+            self.controller.ask(np.array([point], dtype=np.int64))
 
     def move_cursor(self, step: int) -> None:
         """Show the run as it was after that many steps."""
@@ -449,6 +463,19 @@ class WindowRuns(QObject):
             self._run.over = True  # it was begun, and counts
             self._hurry.stop()
         self.told.emit(message)
+        self.changed.emit(False)
+
+    def _answered(self, reply: Answered) -> None:
+        log = self.log
+        if log is None:
+            return
+        for (x, y), record in zip(reply.points.tolist(), reply.records, strict=False):
+            # what was asked before it was known that the halts are used up has no answer
+            if record.release.status != "halted":
+                log.questions.append(Question((x, y), record.release, record.diagnostics))
+                self.told.emit(f"({x}, {y}): {log.questions[-1].answer}. {self.refusal}".rstrip())
+        if reply.refused:
+            self.told.emit(f"The point cannot be asked about: {reply.refused}.")
         self.changed.emit(False)
 
     def _shaded(self, reply: Shaded) -> None:

@@ -13,10 +13,14 @@ from __future__ import annotations
 import contextlib
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer, Signal
 
 from geodp_app.runs.process_link import ProcessLink
 from geodp_app.runs.protocol import (
+    Answered,
+    Ask,
     Cancel,
     Failed,
     Finished,
@@ -82,6 +86,8 @@ class RunController(QObject):
     failed = Signal(str)
     #: Shaded: the answer to a question.
     shaded = Signal(object)
+    #: Answered: what a run by votes that has ended was asked.
+    answered = Signal(object)
 
     _arrived = Signal(object, object)
 
@@ -208,6 +214,11 @@ class RunController(QObject):
         self._go_on()
         return self._tag
 
+    def ask(self, points: NDArray[np.int64]) -> None:
+        """Have public points labelled by a run by votes that has ended; `answered` tells how."""
+        if self._phase == "finished":
+            self._send(Ask(self._run, points))
+
     def close(self) -> None:
         """End the process; to be called before the application ends."""
         self._closed = True
@@ -284,7 +295,7 @@ class RunController(QObject):
 
     # the process
 
-    def _send(self, request: Start | Next | Shade | Cancel) -> None:
+    def _send(self, request: Start | Next | Shade | Ask | Cancel) -> None:
         if self._link is not None:
             self._link.send(request)
 
@@ -325,6 +336,9 @@ class RunController(QObject):
                     self._cancelled()
             case Shaded():
                 self._answered(reply)
+            case Answered():
+                if reply.run == self._run:
+                    self.answered.emit(reply)
             case Failed():
                 self._refused(reply)
             case Started() | Progressed() | Stepped() | Finished():
