@@ -7,8 +7,7 @@ run in its place is chosen by what was seen of it.
 
 While it is live, a run on simulated examples follows their edits and its settings
 (:mod:`geodp_app.views.live`).  What is shown stays until the run that follows has something to
-show.  A quick run that follows shows its end alone, and one that is overtaken while it is young
-comes to its end first: else a hand that never rests would never see any.
+show.  A quick run that follows shows its end alone, and comes to it though it is overtaken.
 """
 
 from __future__ import annotations
@@ -280,7 +279,7 @@ class WindowRuns(QObject):
             return
         if dragging and (not quick or run.work.drawing == self._dragged):
             return
-        if self._hurry.isActive() and self._going and not at_once:
+        if run.young and self._going and not at_once:
             return  # it comes to its end first, and then this is asked again
         if quick and (dragging or not self._pace):
             self._start_anew()
@@ -343,11 +342,11 @@ class WindowRuns(QObject):
         dragging = follows and self._dragged is not None
         past = self._before or self._run
         self._stop_timers()
-        if follows:
-            if is_quick(work) and (dragging or not self._pace):
-                self._hurry.start()
-            if self._run is not None:
-                self._run.over = True  # nobody stopped it: there is nothing to tell
+        quick = follows and is_quick(work) and (dragging or not self._pace)
+        if quick:
+            self._hurry.start()
+        if follows and self._run is not None:
+            self._run.over = True  # nobody stopped it: there is nothing to tell
         self.controller.reset()
         self._give_up()
         self._keep(self._run)
@@ -355,7 +354,7 @@ class WindowRuns(QObject):
         self._before = past if past is not None and stale and not past.fresh(work) else None
         labels = examples.labels.astype(np.bool_)
         log = RunLog(examples.points, labels, work.drawing.grid, work.run, test_sample(work))
-        self._run = LoggedRun(work, log, tried=dragging)
+        self._run = LoggedRun(work, log, tried=dragging, quick=quick)
         self.controller.set_delay(0.0 if dragging else self._pace)
         self.controller.start(Job(examples.points, labels, work.drawing.grid, work.run))
         self.changed.emit(False)

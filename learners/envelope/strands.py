@@ -335,7 +335,7 @@ def _rectangles(lattice: HalfplaneLattice) -> list[tuple[int, int, int, int]]:
 
 def heaviest_boxes(strands: list[Strand], count: int) -> tuple[HeavyBox, ...]:
     """The heaviest boxes of all strands, heaviest first; O(boxes), between two slices of work."""
-    found: list[tuple[float, NDArray[np.int64]]] = []
+    found: list[tuple[float, list[int]]] = []
     for strand in strands:
         capacity = len(strand.partition.boxes)
         used = int(strand.partition.tally[BOXES])
@@ -346,7 +346,8 @@ def heaviest_boxes(strands: list[Strand], count: int) -> tuple[HeavyBox, ...]:
             least = np.partition(masses, used - most)[used - most]
             candidates = np.flatnonzero(masses >= least)
             chosen = candidates[np.argsort(-masses[candidates], kind="stable")[:most]]
-            found += [(float(masses[i]), strand.partition.boxes[i]) for i in chosen]
+            boxes = strand.partition.boxes[chosen].tolist()
+            found += zip(masses[chosen].tolist(), boxes, strict=True)
     found.sort(key=lambda one: -one[0])
     total = sum(strand.mass for strand in strands)
     return tuple(_heavy_box(box, mass / total) for mass, box in found[:count] if mass > 0)
@@ -356,11 +357,11 @@ def _remember(boxes: tuple[HeavyBox, ...]) -> Callable[[int], tuple[HeavyBox, ..
     return lambda count: boxes[:count]
 
 
-def _heavy_box(box: NDArray[np.int64], share: float) -> HeavyBox:
-    u0, u1, v0, v1 = (box[side:12:4].tolist() for side in range(4))
-    packed = int(box[SHEETS])
+def _heavy_box(box: list[int], share: float) -> HeavyBox:
+    u0, u1, v0, v1 = (box[side:12:4] for side in range(4))
+    packed = box[SHEETS]
     sheets = [packed >> (3 * e) & 7 for e in range(3)]
-    edges = [e for e in range(3) if sheets[e] in tuple(Sheet)]
+    edges = [e for e in range(3) if sheets[e] != NO_SHEET]
     return HeavyBox(
         sheets=tuple(sheets[e] for e in edges),
         rectangles=tuple((u0[e], u1[e], v0[e], v1[e]) for e in edges),
