@@ -17,8 +17,6 @@ from geodp_app.document.work import RunSettings
 from geodp_app.runs import learner_process, messages
 from geodp_app.runs.learner_process import MOST_BOXES, LearnerServer, make_learner
 from geodp_app.runs.protocol import (
-    Answered,
-    Ask,
     Cancel,
     Failed,
     Finished,
@@ -29,6 +27,8 @@ from geodp_app.runs.protocol import (
     Prepared,
     Preparing,
     Progressed,
+    Queried,
+    Query,
     Reply,
     Request,
     Shade,
@@ -268,27 +268,27 @@ def test_a_run_by_votes_answers_for_points_after_its_end_and_no_other_run_does(
 ) -> None:
     votes = job("stability", epsilon=8.0, k=1, halts=2, kept=1)
     points = np.array([[30, 30], [60, 60]])
-    client.send(Ask(1, points), Start(1, votes), Ask(1, points), Next(1), Ask(2, points))
-    early = client.until(Answered)
+    client.send(Query(1, points), Start(1, votes), Query(1, points), Next(1), Query(2, points))
+    early = client.until(Queried)
     client.until(Started)
-    during = client.until(Answered)
+    during = client.until(Queried)
     client.until(Stepped)
     client.until(Finished)
-    other = client.until(Answered)
+    other = client.until(Queried)
     for reply in (early, during, other):
         assert reply.records == ()
         assert reply.refused == "the chunks of this run are gone: a new run trains others"
-    client.send(Ask(1, points), Ask(1, np.array([[65, 0]])))
-    reply = client.until(Answered)
+    client.send(Query(1, points), Query(1, np.array([[65, 0]])))
+    reply = client.until(Queried)
     learner = make_learner(votes.settings, GRID)
     learner.fit(votes.points, votes.labels)
-    assert reply == Answered(1, reply.points, learner.ask(points))
+    assert reply == Queried(1, reply.points, learner.ask(points))
     np.testing.assert_array_equal(reply.points, points)
-    assert "off the grid 0..64" in client.until(Answered).refused
+    assert "off the grid 0..64" in client.until(Queried).refused
     # a new run lets go of the chunks
-    client.send(Start(2, job()), Ask(1, points))
+    client.send(Start(2, job()), Query(1, points))
     client.until(Started)
-    assert client.until(Answered).refused
+    assert client.until(Queried).refused
 
 
 def test_a_question_is_answered_and_gives_way_to_other_requests(client: Client) -> None:

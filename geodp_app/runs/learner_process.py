@@ -27,8 +27,6 @@ from geodp_app.document.work import RunSettings
 from geodp_app.runs import messages
 from geodp_app.runs.mosaics import all_tiles
 from geodp_app.runs.protocol import (
-    Answered,
-    Ask,
     BoxView,
     Cancel,
     Failed,
@@ -40,6 +38,8 @@ from geodp_app.runs.protocol import (
     Prepared,
     Preparing,
     Progressed,
+    Queried,
+    Query,
     Reply,
     Request,
     Shade,
@@ -113,7 +113,7 @@ class LearnerServer:
             Start: self._start,
             Next: self._next,
             Shade: self._shade,
-            Ask: self._ask,
+            Query: self._query,
             Cancel: self._cancel,
         }
         try:
@@ -169,14 +169,14 @@ class LearnerServer:
             sheets = ()
         self._send(Shaded(request.run, request.tag, sheets))
 
-    def _ask(self, request: Ask) -> None:
+    def _query(self, request: Query) -> None:
         ended = self._ended
         try:
             if ended is None or ended[0] != request.run:
                 raise ValueError("the chunks of this run are gone: a new run trains others")
-            reply = Answered(request.run, request.points, ended[1].ask(request.points))
+            reply = Queried(request.run, request.points, ended[1].ask(request.points))
         except ValueError as error:
-            reply = Answered(request.run, request.points, refused=str(error))
+            reply = Queried(request.run, request.points, refused=str(error))
         self._send(reply)
 
     def _cancel(self, request: Cancel) -> None:

@@ -6,7 +6,7 @@ The process answers requests one at a time, in order:
     Start     Started
     Next      Progressed (any number), Stepped; after the last step also Finished
     Shade     Shaded
-    Ask       Answered
+    Query     Queried
     Cancel    Stopped, also from inside a Next
 
 or with Failed.  A question gives way to whatever is asked after it.  Replies carry the number of
@@ -203,7 +203,7 @@ class Shade:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class Query:
     """Have public points labelled by the chunks of a run by votes that has ended.
 
     `points` are of int64, shape (m, 2), grid units.
@@ -220,7 +220,7 @@ class Cancel:
     run: int
 
 
-Request = Prepare | Start | Next | Shade | Ask | Cancel
+Request = Prepare | Start | Next | Shade | Query | Cancel
 
 # replies
 
@@ -305,7 +305,7 @@ class Shaded:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class Queried:
     """Answers at public points, or in one line why there are none.
 
     Private: the diagnostics of each record; its release is public.
@@ -327,5 +327,5 @@ Reply = (
     | Stopped
     | Failed
     | Shaded
-    | Answered
+    | Queried
 )

@@ -221,7 +221,7 @@ class MainWindow(QMainWindow):
         self.runs.changed.connect(self._run_changed)
         self.runs.progressed.connect(self.display.progress)
         self.runs.shaded.connect(self.display.shaded)
-        self.runs.controller.answered.connect(lambda _: self.recovery.later())
+        self.runs.controller.queried.connect(lambda _: self.recovery.later())
         self.runs.told.connect(self.tell)
         self.again.changed.connect(self._again_changed)
         self.again.told.connect(self.tell)

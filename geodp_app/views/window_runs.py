@@ -22,7 +22,7 @@ from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
-from geodp_app.runs.protocol import Answered, Job, Progressed, Shaded, Stepped
+from geodp_app.runs.protocol import Job, Progressed, Queried, Shaded, Stepped
 from geodp_app.runs.questions import Point, Question, refusal
 from geodp_app.runs.run_log import RunLog, test_sample
 from geodp_app.views.live import HURRY, MOST_KEPT, REST, LoggedRun, Shown, find_fresh, is_quick
@@ -85,7 +85,7 @@ class WindowRuns(QObject):
         c.failed.connect(self._failed)
         c.shaded.connect(self._shaded)
         c.set_delay(self._pace)
-        c.answered.connect(self._answered)
+        c.queried.connect(self._queried)
         c.prepare()
 
     @property
@@ -173,7 +173,7 @@ class WindowRuns(QObject):
         if why := self.refusal:
             self.told.emit(why)
         else:
-            self.controller.ask(np.array([point], dtype=np.int64))
+            self.controller.query(np.array([point], dtype=np.int64))
 
     def move_cursor(self, step: int) -> None:
         """Show the run as it was after that many steps."""
@@ -464,7 +464,7 @@ class WindowRuns(QObject):
         self.told.emit(message)
         self.changed.emit(False)
 
-    def _answered(self, reply: Answered) -> None:
+    def _queried(self, reply: Queried) -> None:
         log = self.log
         if log is None:
             return

@@ -19,8 +19,6 @@ from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer, Signal
 
 from geodp_app.runs.process_link import ProcessLink
 from geodp_app.runs.protocol import (
-    Answered,
-    Ask,
     Cancel,
     Failed,
     Finished,
@@ -30,6 +28,8 @@ from geodp_app.runs.protocol import (
     Prepared,
     Preparing,
     Progressed,
+    Queried,
+    Query,
     Reply,
     Shade,
     Shaded,
@@ -86,8 +86,8 @@ class RunController(QObject):
     failed = Signal(str)
     #: Shaded: the answer to a question.
     shaded = Signal(object)
-    #: Answered: what a run by votes that has ended was asked.
-    answered = Signal(object)
+    #: Queried: what a run by votes that has ended was asked.
+    queried = Signal(object)
 
     _arrived = Signal(object, object)
 
@@ -214,10 +214,10 @@ class RunController(QObject):
         self._go_on()
         return self._tag
 
-    def ask(self, points: NDArray[np.int64]) -> None:
-        """Have public points labelled by a run by votes that has ended; `answered` tells how."""
+    def query(self, points: NDArray[np.int64]) -> None:
+        """Have public points labelled by a run by votes that has ended; `queried` tells how."""
         if self._phase == "finished":
-            self._send(Ask(self._run, points))
+            self._send(Query(self._run, points))
 
     def close(self) -> None:
         """End the process; to be called before the application ends."""
@@ -295,7 +295,7 @@ class RunController(QObject):
 
     # the process
 
-    def _send(self, request: Start | Next | Shade | Ask | Cancel) -> None:
+    def _send(self, request: Start | Next | Shade | Query | Cancel) -> None:
         if self._link is not None:
             self._link.send(request)
 
@@ -336,9 +336,9 @@ class RunController(QObject):
                     self._cancelled()
             case Shaded():
                 self._answered(reply)
-            case Answered():
+            case Queried():
                 if reply.run == self._run:
-                    self.answered.emit(reply)
+                    self.queried.emit(reply)
             case Failed():
                 self._refused(reply)
             case Started() | Progressed() | Stepped() | Finished():
