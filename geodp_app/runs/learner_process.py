@@ -27,10 +27,13 @@ from geodp_app.document.work import RunSettings
 from geodp_app.runs import messages
 from geodp_app.runs.mosaics import all_tiles
 from geodp_app.runs.protocol import (
+    Answer,
+    Ask,
     BoxView,
     Cancel,
     Failed,
     Finished,
+    GaveWay,
     GreedyFigures,
     Job,
     Next,
@@ -39,8 +42,9 @@ from geodp_app.runs.protocol import (
     Preparing,
     Progressed,
     Reply,
+    Reported,
+    ReportQuestion,
     Request,
-    Shade,
     Shaded,
     Start,
     Started,
@@ -109,7 +113,7 @@ class LearnerServer:
             Prepare: self._prepare,
             Start: self._start,
             Next: self._next,
-            Shade: self._shade,
+            Ask: self._ask,
             Cancel: self._cancel,
         }
         try:
@@ -154,14 +158,21 @@ class LearnerServer:
         else:
             self._run = run
 
-    def _shade(self, request: Shade) -> None:
+    def _ask(self, request: Ask) -> None:
+        try:
+            self._send(self._answer(request))
+        except Cancelled:
+            self._send(GaveWay(request.run, request.tag))
+
+    def _answer(self, request: Ask) -> Answer:
+        from geodp_app.runs.report import change
         from geodp_app.runs.shading import shade
 
-        try:
-            sheets = shade(request.question, self._give_way)
-        except Cancelled:
-            sheets = ()
-        self._send(Shaded(request.run, request.tag, sheets))
+        self._give_way()
+        if isinstance(request.question, ReportQuestion):
+            found = change(request.question, self._give_way)
+            return Reported(request.run, request.tag, found)
+        return Shaded(request.run, request.tag, shade(request.question, self._give_way))
 
     def _cancel(self, request: Cancel) -> None:
         if self._run is not None and self._run.number == request.run:

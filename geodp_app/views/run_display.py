@@ -247,7 +247,7 @@ class RunDisplay(QObject):
             return
         question = log.question(log.cursor, w.dual.controls.edge)
         self._nats = question.rate * question.score.k or None
-        self._tag = w.runs.controller.shade(question)
+        self._tag = w.runs.controller.ask(question)
 
     def _labels_of(self, examples: Examples) -> NDArray[np.bool_]:
         """Labels as truth values, made once for each sample."""

@@ -118,6 +118,13 @@ class Strand:
     def clock(self) -> float:
         return float(self.partition.clock[0])
 
+    def restart(self, source: RandomSource) -> None:
+        """Begin anew at clock 0 with bits of another source; the boxes stay."""
+        self.source = source
+        self.chunks, self.at = self.chunks[:0], 0
+        self.partition.clock[:] = 0.0
+        self.accepted = None
+
     def advance(self, horizon: float) -> None:
         """Run for a slice of work, or until something is accepted."""
         target = self.target
@@ -247,7 +254,7 @@ def settle(
         Natural log of the whole class's weight at score 0, which `log_mass` is relative to.
     watch : callable, optional
     """
-    _weigh(strands)
+    weigh_all(strands)
     while behind := _behind(strands):
         horizon = _first_acceptance(strands)
         slices = [_POOL.submit(s.advance, horizon) for s in behind[1:]]
@@ -255,7 +262,7 @@ def settle(
         for done in slices:
             done.result()
         if max(strand.mass for strand in strands) < _LIGHT:
-            _weigh(strands)
+            weigh_all(strands)
         if watch is not None:
             watch(_progress(strands, log_measure))
     accepted = [i for i, strand in enumerate(strands) if strand.accepted is not None]
@@ -268,8 +275,13 @@ def settle(
 
 
 def _drawn_piece(winner: Strand, lattice: HalfplaneLattice) -> tuple[Halfplane, ...]:
-    packed = int(winner.partition.boxes[winner.accepted, SHEETS])
-    theta = winner.theta
+    return piece_at(lattice, int(winner.partition.boxes[winner.accepted, SHEETS]), winner.theta)
+
+
+def piece_at(
+    lattice: HalfplaneLattice, packed: int, theta: NDArray[np.int64]
+) -> tuple[Halfplane, ...]:
+    """The piece of packed sheets and dual points."""
     sheets = [packed >> (3 * e) & 7 for e in range(3)]
     return tuple(
         lattice.halfplane(Sheet(sheet), int(theta[2 * e]), int(theta[2 * e + 1]))
@@ -382,7 +394,7 @@ def _behind(strands: list[Strand]) -> list[Strand]:
     return [s for s in strands if s.accepted is None and s.clock <= horizon and s.mass >= core.TINY]
 
 
-def _weigh(strands: Sequence[Strand]) -> None:
+def weigh_all(strands: Sequence[Strand]) -> None:
     """Make the best bound of all strands weigh 1, and keep the clocks in step."""
     best = max(int(best_bound(s.target, s.partition)) for s in strands)
     for strand in strands:
