@@ -139,7 +139,11 @@ def test_a_run_by_steps_is_the_learners_own_run(client: Client, learner: str) ->
 def test_boxes_come_in_grid_units_with_every_step(client: Client) -> None:
     client.send(Start(1, job()), Next(1))
     client.until(Started)
-    views = client.until(Stepped).views  # type: ignore[union-attr]
+    stepped = client.until(Stepped)
+    assert isinstance(stepped, Stepped)
+    assert [sheet for sheet, _ in stepped.density] == [0, 1, 2, 3]
+    assert sum(float(one.sum()) for _, one in stepped.density) == pytest.approx(3, rel=1e-4)
+    views = stepped.views
     assert 0 < len(views) <= MOST_BOXES
     assert 0 < sum(view.share for view in views) <= 1 + 1e-9
     for view in views:

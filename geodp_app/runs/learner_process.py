@@ -53,7 +53,7 @@ from geodp_app.runs.protocol import (
 )
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.records import StepRecord
-from learners.selection import Cancelled, SelectionProgress
+from learners.selection import Cancelled, SelectionProgress, SheetDensities
 from learners.stability.vote_view import VoteProgress, VoteView
 
 if TYPE_CHECKING:
@@ -63,6 +63,9 @@ if TYPE_CHECKING:
 
 #: Boxes of the sampler shown at most.
 MOST_BOXES = 60
+
+#: Pixels along a side of the pictures of where boxes lie.
+DENSITY_SIZE = 64
 
 #: Seconds between two reports from inside a selection.
 REPORT_EVERY = 0.1
@@ -148,12 +151,12 @@ class LearnerServer:
         # a run that fails or is cancelled is over
         self._run = None
         try:
-            record, views, votes = run.advance()
+            stepped = run.advance()
         except Cancelled:
             self._send(Stopped(run.number))
             return
-        self._send(Stepped(run.number, record, views, votes))
-        if record.step == record.steps:
+        self._send(stepped)
+        if stepped.record.step == stepped.record.steps:
             self._send(Finished(run.number, run.learner.release_))
         else:
             self._run = run
@@ -242,7 +245,7 @@ class _Run:
             job.points, job.labels, watch=self._watch
         )
 
-    def advance(self) -> tuple[StepRecord, tuple[BoxView, ...], VoteView | None]:
+    def advance(self) -> Stepped:
         """Make the next step."""
         self._step += 1
         self._began = self._reported = time.monotonic()
@@ -250,7 +253,13 @@ class _Run:
             record = next(self._stream)
             if self._lattice is None:
                 self._lattice = _own_lattice(record, self._measure)
-            return _portable(record), self._views(self._last), self._votes
+            return Stepped(
+                run=self.number,
+                record=_portable(record),
+                views=self._views(self._last),
+                votes=self._votes,
+                density=self._density(self._last),
+            )
         finally:
             # it holds on to the sampler's tables
             self._last = None
@@ -272,6 +281,7 @@ class _Run:
                 seconds=now - self._began,
                 views=self._views(progress),
                 votes=self._votes,
+                density=self._density(progress),
             )
         self._look(report)
 
@@ -292,6 +302,11 @@ class _Run:
             )
             for box in progress.heaviest(MOST_BOXES)
         )
+
+    def _density(self, progress: SelectionProgress | None) -> SheetDensities:
+        if progress is None or progress.density is None or not self._boxes:
+            return ()
+        return progress.density(DENSITY_SIZE)
 
 
 def _own_lattice(record: StepRecord, measure: Measure) -> HalfplaneLattice:

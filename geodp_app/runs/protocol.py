@@ -26,6 +26,7 @@ from learners.accounting import PrivacySpent
 from learners.records import StepDiagnostics, StepRecord
 from learners.releases import Release
 from learners.scores import Score
+from learners.selection import SheetDensities
 from learners.stability.vote_view import VoteView
 
 
@@ -317,7 +318,13 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Progressed:
-    """From inside a selection, at most every tenth of a second.  Private."""
+    """From inside a selection, at most every tenth of a second.  Private.
+
+    `density` holds, for each sheet (a value of geometry.halfplane.Sheet), the expected number of
+    the piece's halfplanes in each pixel of its square, float32 of shape (r, r), [i, j] in column i
+    of u and row j of v: by the sampler's boxes, which only bound the law.  Empty where there are
+    none.
+    """
 
     run: int
     step: int
@@ -327,12 +334,13 @@ class Progressed:
     seconds: float
     views: tuple[BoxView, ...] = ()
     votes: VoteView | None = None
+    density: SheetDensities = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Stepped:
     """A step is done.  Private: `views`, the sampler's heaviest boxes at its end; `votes`, what a
-    run by votes has asked.
+    run by votes has asked; `density`, as in Progressed.
 
     The record's diagnostics are StepDiagnostics or GreedyFigures.
     """
@@ -341,6 +349,7 @@ class Stepped:
     record: StepRecord
     views: tuple[BoxView, ...] = ()
     votes: VoteView | None = None
+    density: SheetDensities = ()
 
 
 @dataclass(frozen=True, slots=True)
