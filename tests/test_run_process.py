@@ -17,9 +17,11 @@ from geodp_app.document.work import RunSettings
 from geodp_app.runs import learner_process, messages
 from geodp_app.runs.learner_process import MOST_BOXES, LearnerServer, make_learner
 from geodp_app.runs.protocol import (
+    Ask,
     Cancel,
     Failed,
     Finished,
+    GaveWay,
     GreedyFigures,
     Job,
     Next,
@@ -30,8 +32,9 @@ from geodp_app.runs.protocol import (
     Queried,
     Query,
     Reply,
+    Reported,
+    ReportQuestion,
     Request,
-    Shade,
     Shaded,
     ShadeQuestion,
     Start,
@@ -39,7 +42,7 @@ from geodp_app.runs.protocol import (
     Stepped,
     Stopped,
 )
-from geometry.halfplane import HalfplaneLattice
+from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.records import StepDiagnostics, StepRecord
 from learners.scores import set_cover_score
 
@@ -138,7 +141,11 @@ def test_a_run_by_steps_is_the_learners_own_run(client: Client, learner: str) ->
 def test_boxes_come_in_grid_units_with_every_step(client: Client) -> None:
     client.send(Start(1, job()), Next(1))
     client.until(Started)
-    views = client.until(Stepped).views  # type: ignore[union-attr]
+    stepped = client.until(Stepped)
+    assert isinstance(stepped, Stepped)
+    assert [sheet for sheet, _ in stepped.density] == [0, 1, 2, 3]
+    assert sum(float(one.sum()) for _, one in stepped.density) == pytest.approx(3, rel=1e-4)
+    views = stepped.views
     assert 0 < len(views) <= MOST_BOXES
     assert 0 < sum(view.share for view in views) <= 1 + 1e-9
     for view in views:
@@ -297,17 +304,23 @@ def test_a_question_is_answered_and_gives_way_to_other_requests(client: Client) 
     question = ShadeQuestion(
         work.points, work.labels, HalfplaneLattice(GRID), score, 0.1, (), most_lines=0
     )
-    client.send(Start(1, work), Shade(1, question, 11))
+    client.send(Start(1, work), Ask(1, question, 11))
     client.until(Started)
     answer = client.until(Shaded)
     assert isinstance(answer, Shaded)
     assert (answer.run, answer.tag, len(answer.sheets)) == (1, 11, 4)
+    chosen = HalfplaneLattice(GRID).halfplane(Sheet.FLAT_ABOVE, 0, 0)
+    report = ReportQuestion(question, chosen, (3, 4), True, False, score)
+    client.send(Ask(1, report, 13))
+    told = client.until(Reported)
+    assert isinstance(told, Reported)
+    assert (told.run, told.tag, len(told.change.sheets)) == (1, 13, 4)
     second = Client()
-    second.send(Start(1, work), Shade(1, question, 12), Next(1))
+    second.send(Start(1, work), Ask(1, question, 12), Next(1))
     second.thread.start()
     second.until(Started)
     # Next was in the pipe before the question was looked at
-    assert second.receive() == Shaded(1, 12, ())
+    assert second.receive() == GaveWay(1, 12)
     second.until(Stepped)
     second.pipe.close()
     second.thread.join(10)
@@ -319,8 +332,9 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.learner_process import make_learner
-from geodp_app.runs.score_raster import count_raster
+from geodp_app.runs.score_raster import PieceCounter
 from geodp_app.runs.warm_up import warm_up
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
 
 def loaded():
@@ -348,10 +362,8 @@ for measure in ("chord", "paper"):
             pass
 lattice = HalfplaneLattice(128)
 other = lattice.halfplane(Sheet.FLAT_ABOVE, 0, 0)
-centres = np.arange(20)
-count_raster(
-    points, labels, lattice, (other, other), {Sheet.FLAT_BELOW: (centres, centres)}, lambda: None
-)
+counter = PieceCounter(GridCounts.of_examples(points, labels, 128), lattice, (other, other))
+counter.count(Sheet.FLAT_BELOW, np.arange(20), np.arange(20), lambda: None)
 assert loaded() == warm, loaded() - warm
 """
 
@@ -378,7 +390,7 @@ def test_preparing_is_told_once_when_a_loop_is_not_cached(
     def fresh(x):  # type: ignore[no-untyped-def]
         return x + 1
 
-    monkeypatch.setattr(warm_up, "count_raster", lambda *_: (fresh(1), fresh(1.0)))
+    monkeypatch.setattr(warm_up.PieceCounter, "count", lambda *_: (fresh(1), fresh(1.0)))
     client.send(Prepare())
     assert client.receive() == Preparing()
     assert client.receive() == Prepared()

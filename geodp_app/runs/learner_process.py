@@ -27,10 +27,13 @@ from geodp_app.document.work import RunSettings
 from geodp_app.runs import messages
 from geodp_app.runs.mosaics import all_tiles
 from geodp_app.runs.protocol import (
+    Answer,
+    Ask,
     BoxView,
     Cancel,
     Failed,
     Finished,
+    GaveWay,
     GreedyFigures,
     Job,
     Next,
@@ -41,8 +44,9 @@ from geodp_app.runs.protocol import (
     Queried,
     Query,
     Reply,
+    Reported,
+    ReportQuestion,
     Request,
-    Shade,
     Shaded,
     Start,
     Started,
@@ -51,7 +55,7 @@ from geodp_app.runs.protocol import (
 )
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.records import StepRecord
-from learners.selection import Cancelled, SelectionProgress
+from learners.selection import Cancelled, SelectionProgress, SheetDensities
 from learners.stability.vote_view import VoteProgress, VoteView
 
 if TYPE_CHECKING:
@@ -61,6 +65,9 @@ if TYPE_CHECKING:
 
 #: Boxes of the sampler shown at most.
 MOST_BOXES = 60
+
+#: Pixels along a side of the pictures of where boxes lie.
+DENSITY_SIZE = 64
 
 #: Seconds between two reports from inside a selection.
 REPORT_EVERY = 0.1
@@ -112,8 +119,6 @@ class LearnerServer:
             Prepare: self._prepare,
             Start: self._start,
             Next: self._next,
-            Shade: self._shade,
-            Query: self._query,
             Cancel: self._cancel,
         }
         try:
@@ -148,26 +153,33 @@ class LearnerServer:
         # a run that fails or is cancelled is over
         self._run = None
         try:
-            record, views, votes = run.advance()
+            stepped = run.advance()
         except Cancelled:
             self._send(Stopped(run.number))
             return
-        self._send(Stepped(run.number, record, views, votes))
-        if record.step == record.steps:
+        self._send(stepped)
+        if stepped.record.step == stepped.record.steps:
             self._send(Finished(run.number, run.learner.release_))
             if hasattr(run.learner, "ask"):
                 self._ended = run.number, run.learner
         else:
             self._run = run
 
-    def _shade(self, request: Shade) -> None:
+    def _ask(self, request: Ask) -> None:
+        try:
+            self._send(self._answer(request))
+        except Cancelled:
+            self._send(GaveWay(request.run, request.tag))
+
+    def _answer(self, request: Ask) -> Answer:
+        from geodp_app.runs.report import change
         from geodp_app.runs.shading import shade
 
-        try:
-            sheets = shade(request.question, self._give_way)
-        except Cancelled:
-            sheets = ()
-        self._send(Shaded(request.run, request.tag, sheets))
+        self._give_way()
+        if isinstance(request.question, ReportQuestion):
+            found = change(request.question, self._give_way)
+            return Reported(request.run, request.tag, found)
+        return Shaded(request.run, request.tag, shade(request.question, self._give_way))
 
     def _query(self, request: Query) -> None:
         ended = self._ended
@@ -247,7 +259,7 @@ class _Run:
             job.points, job.labels, watch=self._watch
         )
 
-    def advance(self) -> tuple[StepRecord, tuple[BoxView, ...], VoteView | None]:
+    def advance(self) -> Stepped:
         """Make the next step."""
         self._step += 1
         self._began = self._reported = time.monotonic()
@@ -255,7 +267,13 @@ class _Run:
             record = next(self._stream)
             if self._lattice is None:
                 self._lattice = _own_lattice(record, self._measure)
-            return _portable(record), self._views(self._last), self._votes
+            return Stepped(
+                run=self.number,
+                record=_portable(record),
+                views=self._views(self._last),
+                votes=self._votes,
+                density=self._density(self._last),
+            )
         finally:
             # it holds on to the sampler's tables
             self._last = None
@@ -277,6 +295,7 @@ class _Run:
                 seconds=now - self._began,
                 views=self._views(progress),
                 votes=self._votes,
+                density=self._density(progress),
             )
         self._look(report)
 
@@ -297,6 +316,11 @@ class _Run:
             )
             for box in progress.heaviest(MOST_BOXES)
         )
+
+    def _density(self, progress: SelectionProgress | None) -> SheetDensities:
+        if progress is None or progress.density is None or not self._boxes:
+            return ()
+        return progress.density(DENSITY_SIZE)
 
 
 def _own_lattice(record: StepRecord, measure: Measure) -> HalfplaneLattice:

@@ -333,7 +333,7 @@ class RunDisplay(QObject):
         w.dual.set_what_if(WhatIf(question, log.newest_piece, edge))
         if mode != "off":
             self._nats = question.rate * question.score.k or None
-            self._tag = w.runs.controller.shade(question)
+            self._tag = w.runs.controller.ask(question)
 
     def _ask_detail(self) -> None:
         w = self._window
@@ -346,7 +346,7 @@ class RunDisplay(QObject):
             window = (sheet, seen.u0, seen.u1, seen.v0, seen.v1)
             question = log.question(log.cursor, dual.controls.edge, _FINE)
             question = replace(question, sheets=(sheet,), windows=(window,))
-            self._detail = w.runs.controller.shade(question)
+            self._detail = w.runs.controller.ask(question)
 
     def _labels_of(self, examples: Examples) -> NDArray[np.bool_]:
         """Labels as truth values, made once for each sample."""
