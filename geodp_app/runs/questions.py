@@ -71,11 +71,11 @@ def refusal(log: RunLog | None, ready: bool) -> str:
         return "Points are asked about after a run of the learner Triangles by votes."
     if log.release is None:
         return "Points can be asked about when the run is finished."
-    left = halts_left(log)
-    if left == 0 and log.settings.kept:
-        return "The halts are used up: no more points are answered."
     if not log.settings.kept:
         return "This run kept no halt for you: set “Kept for you” to 1 or more, and run again."
+    left = halts_left(log)
+    if left == 0:
+        return "The halts are used up: no more points are answered."
     if not ready or left is None:
         return "The chunks of this run are gone: sessions do not keep them. Run again to ask."
     if log.questions and log.questions[-1].release.queries_left == 0:
