@@ -119,6 +119,8 @@ class LearnerServer:
             Prepare: self._prepare,
             Start: self._start,
             Next: self._next,
+            Ask: self._ask,
+            Query: self._query,
             Cancel: self._cancel,
         }
         try:
@@ -272,7 +274,6 @@ class _Run:
                 record=_portable(record),
                 views=self._views(self._last),
                 votes=self._votes,
-                density=self._density(self._last),
             )
         finally:
             # it holds on to the sampler's tables

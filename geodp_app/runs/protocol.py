@@ -353,7 +353,7 @@ class Progressed:
 @dataclass(frozen=True, slots=True)
 class Stepped:
     """A step is done.  Private: `views`, the sampler's heaviest boxes at its end; `votes`, what a
-    run by votes has asked; `density`, as in Progressed.
+    run by votes has asked.
 
     The record's diagnostics are StepDiagnostics or GreedyFigures.
     """
@@ -362,7 +362,6 @@ class Stepped:
     record: StepRecord
     views: tuple[BoxView, ...] = ()
     votes: VoteView | None = None
-    density: SheetDensities = ()
 
 
 @dataclass(frozen=True, slots=True)
