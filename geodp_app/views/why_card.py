@@ -79,10 +79,11 @@ class WhyCard(QFrame):
             what, odds = why.what, why.odds
         self.what.setText(what)
         self.odds.setText(odds)
-        self.odds.setVisible(bool(odds))
-        self.report.setVisible(bool(self.report.text()) and not self._release)
-        self.what.setVisible(self.report.isHidden())
-        self.heading.setText("One report" if not self.report.isHidden() else self._heading)
+        looked_at = bool(self.report.text()) and not self._release
+        self.report.setVisible(looked_at)
+        self.what.setVisible(not looked_at)
+        self.odds.setVisible(bool(odds) and not looked_at)
+        self.heading.setText("One report" if looked_at else self._heading)
 
 
 def _sentence(name: str) -> QLabel:
