@@ -152,7 +152,7 @@ def settle_frame(
     InputError
         If two of them are at odds, or there are no bounds and the examples are not `on_grid`.
     """
-    own_grid, own_bounds = _member_frame(name, member)
+    own_grid, own_bounds = member_frame(name, member)
     if own_bounds and bounds and own_bounds != bounds:
         raise InputError(
             f"{name}: its first line says bounds {own_bounds.as_tuple()}, --bounds says "
@@ -170,7 +170,14 @@ def settle_frame(
     return frame
 
 
-def _member_frame(name: str, member: dict[str, Any]) -> tuple[int | None, Bounds | None]:
+def member_frame(name: str, member: dict[str, Any]) -> tuple[int | None, Bounds | None]:
+    """Grid size and bounds that a file's frame line states.
+
+    Raises
+    ------
+    InputError
+        If they are unusable.
+    """
     grid, box = member.get("grid"), member.get("bounds")
     if grid is not None and not (type(grid) is int and 1 <= grid <= MAX_D):
         raise InputError(
