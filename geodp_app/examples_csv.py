@@ -76,10 +76,6 @@ class Examples:
     frame: Frame
 
 
-class BoundsNeededError(InputError):
-    """Examples are in degrees, and nothing says on which public bounds: ask for them."""
-
-
 def format_examples(examples: Examples) -> str:
     """The CSV text of examples, with its frame in the first line."""
     member: dict[str, Any] = {"grid": examples.frame.d}
@@ -163,7 +159,7 @@ def settle_frame(
     spare = fallback or Frame(DEFAULT_GRID)
     frame = Frame(grid or own_grid or spare.d, bounds or own_bounds or spare.bounds)
     if not on_grid and frame.bounds is None:
-        raise BoundsNeededError(
+        raise InputError(
             f"{name}: columns lon,lat need public bounds: give --bounds W,S,E,N "
             "(they are never taken from the data)"
         )

@@ -308,10 +308,10 @@ def features(document: dict[str, Any]) -> Iterator[tuple[str, Any, dict[str, Any
     """
     kind = document.get("type")
     if kind == "FeatureCollection":
-        features = document.get("features")
-        if not isinstance(features, list):
-            raise GeoJSONError(f"features must be a list, not {short(features)}")
-        for i, feature in enumerate(features):
+        listed = document.get("features")
+        if not isinstance(listed, list):
+            raise GeoJSONError(f"features must be a list, not {short(listed)}")
+        for i, feature in enumerate(listed):
             yield _feature(feature, f"features[{i}]")
     elif kind == "Feature":
         yield _feature(document, "the feature")

@@ -1,4 +1,4 @@
-"""Points of a GeoJSON file and their properties: rows of a table, for whoever knows what they mean."""
+"""Points of a GeoJSON file and their properties, as rows of text."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def read_points(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> Poi
         member = document.get("geodp", {})
         if not isinstance(member, dict):
             raise GeoJSONError(f"member geodp must be an object, not {short(member)}")
-        rows, properties = [], dict[str, None]()
+        rows: list[tuple[str, str, Mapping[str, Any]]] = []
+        properties: dict[str, None] = {}
         for _, geometry, own in features(document):
             rows.append((*_coordinates(geometry), own))
             if len(properties) < MAX_PROPERTIES:
