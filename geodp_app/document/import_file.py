@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -27,19 +27,22 @@ _ROWS_AT_ONCE = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some rows.
+    """Some columns of some rows.
 
     Attributes
     ----------
-    rows : list of list of str
-        Cells; a row may have too few or too many.
+    cells : tuple of list of str
+        For each column one cell a row; empty for a row of wrong length.
+    wrong : dict of int to int
+        Number of cells of rows that have too few or too many.
     lines : list of int
         The line of the file on which each row ends; empty if the file has no such lines.
     share : float
         How much of the file has been read with it, 0..1.
     """
 
-    rows: list[list[str]]
+    cells: tuple[list[str], ...]
+    wrong: dict[int, int]
     lines: list[int]
     share: float
 
@@ -72,15 +75,30 @@ class ImportFile:
         """Whether rows are features of a map file, with coordinates by standard."""
         return isinstance(self.source, PointsFile)
 
-    def blocks(self) -> Iterator[Block]:
-        """All rows in order.
+    def blocks(self, places: Sequence[int]) -> Iterator[Block]:
+        """The columns at these places, of all rows in order.
 
         Raises
         ------
         InputError
             If a line cannot be taken apart; it is named.
         """
-        return _blocks(self.name, self.source)
+        rows = _rows(self.name, self.source)
+        # a row is let go at once: to hold thousands makes the collector of garbage stop the window
+        while True:
+            block = Block(tuple([] for _ in places), {}, [], 0.0)
+            share = 1.0
+            for i, (row, line, share) in enumerate(islice(rows, _ROWS_AT_ONCE)):  # noqa: B007
+                right = len(row) == len(self.columns)
+                if not right:
+                    block.wrong[i] = len(row)
+                for cells, place in zip(block.cells, places, strict=True):
+                    cells.append(row[place] if right else "")
+                if line is not None:
+                    block.lines.append(line)
+            if not block.cells[0]:
+                return
+            yield replace(block, share=share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,17 +168,18 @@ def _make(
     name: str, columns: tuple[str, ...], member: dict[str, Any], source: _CsvRows | PointsFile
 ) -> ImportFile:
     named = tuple(column or f"column {i}" for i, column in enumerate(columns, 1))
-    first = next(_blocks(name, source, PREVIEW), Block([], [], 1.0))
-    preview = tuple(tuple(row) for row in first.rows)
+    preview = tuple(tuple(row) for row, _, _ in islice(_rows(name, source), PREVIEW))
     return ImportFile(name, named, member, preview, source)
 
 
-def _blocks(name: str, source: _CsvRows | PointsFile, size: int = _ROWS_AT_ONCE) -> Iterator[Block]:
+def _rows(
+    name: str, source: _CsvRows | PointsFile
+) -> Iterator[tuple[list[str], int | None, float]]:
+    """Each row with its line, and the share of the file that has been read with it."""
     if isinstance(source, PointsFile):
         n = len(source.rows)
-        for start in range(0, n, size):
-            end = min(start + size, n)
-            yield Block([source.cells(i) for i in range(start, end)], [], end / n)
+        for i in range(n):
+            yield source.cells(i), None, (i + 1) / n
         return
     given = 0
 
@@ -171,11 +190,10 @@ def _blocks(name: str, source: _CsvRows | PointsFile, size: int = _ROWS_AT_ONCE)
             yield source.body[start:given]
 
     reader = csv.reader(lines(), delimiter=source.delimiter)
-    numbered = ((row, source.lines + reader.line_num) for row in reader if row)
     try:
-        while some := list(islice(numbered, size)):
-            rows, ends = map(list, zip(*some, strict=True))
-            yield Block(rows, ends, given / len(source.body))
+        for row in reader:
+            if row:
+                yield row, source.lines + reader.line_num, given / len(source.body)
     except csv.Error as error:
         line = source.lines + reader.line_num
         raise InputError(f"{name}: line {line}: {error}") from None

@@ -143,7 +143,7 @@ def read_rows(
     assert columns.label is not None
     places = (columns.first, columns.second, columns.label)
     reader = _Reader(file, places)
-    for block in file.blocks():
+    for block in file.blocks(places):
         if stop():
             return None
         reader.add(block)
@@ -155,7 +155,7 @@ class _Reader:
     """Blocks of rows become arrays."""
 
     def __init__(self, file: ImportFile, places: tuple[int, int, int]) -> None:
-        self._places, self._width = places, len(file.columns)
+        self._width = len(file.columns)
         first, second, label = (file.columns[place] for place in places)
         self._names = (first, second, label)
         self._numbers: list[NDArray[np.float64]] = []
@@ -169,24 +169,20 @@ class _Reader:
 
     def add(self, block: Block) -> None:
         """The next rows."""
-        rows = block.rows
-        for i, row in enumerate(rows):
-            if len(row) != self._width:
-                fault = f"has {len(row)} fields, the header has {self._width}"
-                self._tell(i, "", fault)
-                rows[i] = [""] * self._width
-        numbers = np.empty((len(rows), 2))
-        for axis in (0, 1):
-            numbers[:, axis] = self._column([row[self._places[axis]] for row in rows], axis)
-        place = self._places[2]
-        codes = [self._code(row[place]) for row in rows]
+        *axes, labels = block.cells
+        for i, length in block.wrong.items():
+            self._tell(i, "", f"has {length} fields, the header has {self._width}")
+        numbers = np.empty((len(labels), 2))
+        for axis, texts in enumerate(axes):
+            numbers[:, axis] = self._column(texts, axis)
+        codes = [self._code(text) for text in labels]
         for i, code in enumerate(codes):
             if code == _EMPTY:
                 self._tell(i, self._names[2], "is empty")
         self._numbers.append(numbers)
         self._codes.append(np.array(codes, dtype=np.int32))
         self._lines.append(np.array(block.lines, dtype=np.int64))
-        self._before += len(rows)
+        self._before += len(labels)
 
     def result(self) -> ReadRows:
         """All rows."""

@@ -316,6 +316,7 @@ class ImportDialog(QDialog):
         checked = self.checked
         self.take.setEnabled(False)
         if checked is None:
+            self.misfits.leave_out.setEnabled(False)
             missing = ("", "") if self._file is None else self._missing()
             self._say(*(missing or ("", "")))
             if missing:  # else rows are told apart: what is shown stays for that moment
