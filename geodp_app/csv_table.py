@@ -131,7 +131,7 @@ def read_head(name: str, text: str, delimiters: str = ",") -> Head:
     InputError
         If there is no header.
     """
-    if not text.strip():
+    if not text or text.isspace():
         raise InputError(f"{name}: the file is empty; it needs a header x,y,label")
     member: dict[str, Any] = {}
     line, start = 0, 0

@@ -103,9 +103,11 @@ class ImportFile:
 
 @dataclass(frozen=True, slots=True)
 class _CsvRows:
-    """The rows of a CSV text, and the number of lines before them."""
+    """Where the rows are in a CSV text, which is never copied, and the lines before them."""
 
-    body: str
+    text: str
+    start: int
+    end: int
     delimiter: str
     lines: int
 
@@ -128,7 +130,10 @@ def open_import(path: str | os.PathLike[str]) -> ImportFile:
             f"{name}: line {head.lines} holds numbers; put a line above it that names the columns, "
             "such as x,y,label"
         )
-    rows = _CsvRows(text[head.start :].rstrip(), head.delimiter, head.lines)
+    end = len(text)
+    while end > head.start and text[end - 1].isspace():
+        end -= 1
+    rows = _CsvRows(text, head.start, end, head.delimiter, head.lines)
     return _make(name, head.names, head.member, rows)
 
 
@@ -181,19 +186,20 @@ def _rows(
         for i in range(n):
             yield source.cells(i), None, (i + 1) / n
         return
-    given = 0
+    text, given, end = source.text, source.start, source.end
 
     def lines() -> Iterator[str]:  # one by one: to split a large text takes long
         nonlocal given
-        while given < len(source.body):
-            start, given = given, source.body.find("\n", given) + 1 or len(source.body)
-            yield source.body[start:given]
+        while given < end:
+            start, given = given, text.find("\n", given, end) + 1 or end
+            yield text[start:given]
 
     reader = csv.reader(lines(), delimiter=source.delimiter)
     try:
         for row in reader:
             if row:
-                yield row, source.lines + reader.line_num, given / len(source.body)
+                share = (given - source.start) / (end - source.start)
+                yield row, source.lines + reader.line_num, share
     except csv.Error as error:
         line = source.lines + reader.line_num
         raise InputError(f"{name}: line {line}: {error}") from None
