@@ -231,6 +231,15 @@ def test_rows_that_do_not_fit_are_told_by_row_line_column_and_reason(write: Writ
     assert checked.left_out == 10
 
 
+@pytest.mark.parametrize("odd", ["1_0", "٣", "0x1", "1e", "--1"])
+def test_numbers_are_what_the_command_line_takes_for_numbers(write: Write, odd: str) -> None:
+    path = write("p.csv", f"x,y,label\n1,2,1\n{odd},5,0\n")
+    checked = check(path, Meaning("grid", Frame(16), "1", "0"))
+    assert told(checked) == [(2, 3, "x", f"{odd!r} is not a number")]
+    with pytest.raises(InputError, match=r"row 2 \(line 3\), column x: .* is not a number"):
+        read_examples(path, grid=16)
+
+
 def test_a_row_more_is_one_example_more_or_none(write: Write) -> None:
     """Each row is judged by itself: what is left out leaves neighbours neighbours."""
     lines = BAD.splitlines()

@@ -335,7 +335,7 @@ class ImportDialog(QDialog):
         none_left = bool(left_out) and not n
         self.misfits.leave_out.setEnabled(not none_left)
         self._say("No row fits: choose other columns, bounds or labels." if none_left else "")
-        self.take.setEnabled(not none_left and (agreed or not left_out))
+        self.take.setEnabled(agreed or not left_out)
 
     def _nothing_to_ask(self, checked: CheckedRows) -> bool:
         """Whether the file is in the strict form, and all of it fits."""
