@@ -26,7 +26,7 @@ _AXES: dict[Kind, tuple[str, str]] = {"degrees": ("Longitude", "Latitude"), "gri
 #: Labels to choose from; where there are more, the column is hardly one of labels.
 _MOST_OFFERED = 50
 #: In device-independent pixels.
-_WIDEST = 440
+_WIDTH = 430
 
 
 class ImportChoices(QGroupBox):
@@ -46,7 +46,7 @@ class ImportChoices(QGroupBox):
 
     def __init__(self, grid: int, parent: QWidget | None = None) -> None:
         super().__init__("What is read", parent)
-        self.setMaximumWidth(_WIDEST)
+        self.setFixedWidth(_WIDTH)
         self._form = form = QFormLayout(self)
         form.setHorizontalSpacing(10)
         form.setVerticalSpacing(5)

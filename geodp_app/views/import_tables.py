@@ -21,6 +21,8 @@ from geodp_app.formatting import MISSING, count
 
 #: Longest cell, in characters.
 _LONGEST = 60
+#: Rows that do not fit and are in sight at once.
+_SHOWN = 6
 #: Height of a row, in device-independent pixels.
 _ROW = 23
 
@@ -81,7 +83,6 @@ class Misfits(QWidget):
         super().__init__(parent)
         self.words = QLabel(wordWrap=True)
         self.table = SmallTable("Rows that do not fit")
-        self.table.setMinimumHeight(96)
         resize = QHeaderView.ResizeMode.ResizeToContents
         self.table.horizontalHeader().setSectionResizeMode(resize)
         self.leave_out = QCheckBox()
@@ -116,6 +117,7 @@ class Misfits(QWidget):
                 for each in checked.misfits
             ],
         )
+        self.table.fit_height(_SHOWN)
         row = "this row" if left_out == 1 else f"these {count(left_out)} rows"
         self.leave_out.blockSignals(True)
         self.leave_out.setText(f"Leave {row} out")
