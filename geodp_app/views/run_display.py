@@ -21,8 +21,8 @@ from geodp_app.figures_view import ErrorPoint, FiguresView, Selecting
 from geodp_app.plane.examples_picture import ExampleKinds
 from geodp_app.runs.one_report import OneReport, change_words
 from geodp_app.runs.protocol import Progressed, Reported, Shaded
-from geodp_app.runs.report_question import report_question
 from geodp_app.runs.run_log import RunLog, StepFigures
+from geodp_app.runs.step_questions import report_question
 from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.why import piece_name, why
 from geometry.halfplane import HalfplaneLattice
