@@ -123,10 +123,8 @@ class RunDisplay(QObject):
         w.timeline.set_run(log.cursor if log else 0, done, planned)
         w.timeline.set_gains(log.gains if log else ())
         w.timeline.set_playing(busy)
-        if not busy:
-            w.timeline.set_selecting(None)
-        elif w.runs.controller.state == "selecting":
-            w.timeline.set_selecting(Selecting(done + 1))
+        selecting = busy and w.runs.controller.state == "selecting"
+        w.timeline.set_selecting(Selecting(done + 1) if selecting else None)
         w.show_learner_state()
 
     def _set_past(self, past: str) -> None:
