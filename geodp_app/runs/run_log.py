@@ -19,7 +19,7 @@ from geodp_app.examples_csv import Examples
 from geodp_app.runs.conic_question import ConicQuestion
 from geodp_app.runs.decisions import Decisions
 from geodp_app.runs.mosaics import all_tiles, own_lattice
-from geodp_app.runs.protocol import BoxView, ShadeQuestion
+from geodp_app.runs.protocol import AsGood, BoxView, ShadeQuestion
 from geodp_app.runs.questions import Question
 from geodp_app.runs.stored_run import StoredRun
 from geometry.halfplane import HalfplaneLattice
@@ -150,6 +150,8 @@ class RunLog:
         self._tiling: tuple[Tile, ...] = ()
         self._figures: dict[int, StepFigures] = {}
         self._gains: list[int] = []
+        #: By step, how much of its law pieces as good as the chosen one hold, once that is known.
+        self.as_good: dict[int, AsGood] = {}
         for record in records:
             self.add(record)
         if release is not None:

@@ -224,6 +224,8 @@ class MainWindow(QMainWindow):
         self.runs.progressed.connect(self.display.progress)
         self.runs.shaded.connect(self.display.shaded)
         self.runs.reported.connect(self.display.reported)
+        self.runs.shared.connect(self.display.shared)
+        self.runs.controller.failed.connect(lambda _: self.display.forget_questions())
         self.editor.on_report(self._report)
         self.runs.controller.queried.connect(lambda _: self.recovery.later())
         self.runs.told.connect(self.tell)

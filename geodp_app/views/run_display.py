@@ -20,9 +20,9 @@ from geodp_app.examples_csv import Examples
 from geodp_app.figures_view import ErrorPoint, FiguresView, Selecting
 from geodp_app.plane.examples_picture import ExampleKinds
 from geodp_app.runs.one_report import OneReport, change_words
-from geodp_app.runs.protocol import Progressed, Reported, Shaded
+from geodp_app.runs.protocol import Progressed, Reported, Shaded, Shared
 from geodp_app.runs.run_log import RunLog, StepFigures
-from geodp_app.runs.step_questions import report_question
+from geodp_app.runs.step_questions import report_question, share_question
 from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.why import piece_name, why
 from geometry.halfplane import HalfplaneLattice
@@ -71,6 +71,7 @@ class RunDisplay(QObject):
         self._asking = QTimer(self, singleShot=True, interval=_SETTLE)
         self._asking.timeout.connect(self._ask)
         self._detail: int | None = None
+        self._sharing: tuple[int, RunLog, int] | None = None
         self._detailing = QTimer(self, singleShot=True, interval=_SETTLE)
         self._detailing.timeout.connect(self._ask_detail)
         self._flash = False
@@ -82,7 +83,7 @@ class RunDisplay(QObject):
         """Whether every step is shown, and everything that was asked about the dual plane."""
         timers = (self._soon, self._asking, self._detailing)
         asked = any(timer.isActive() for timer in timers)
-        asked = asked or self._tag is not None or self._detail is not None
+        asked = asked or any(each is not None for each in (self._tag, self._detail, self._sharing))
         computing = self._window.dual.pictures.busy or self._window.conics.busy
         return not asked and not computing
 
@@ -188,6 +189,19 @@ class RunDisplay(QObject):
         elif reply.tag == self._detail:
             self._detail = None
             self._window.dual.set_detail(reply.sheets[0])
+            self._ask_share()
+
+    def forget_questions(self) -> None:
+        """No answer will come."""
+        self._tag = self._detail = self._sharing = None
+
+    def shared(self, reply: Shared) -> None:
+        """How much of the probability pieces as good as the chosen one had."""
+        if self._sharing is not None and reply.tag == self._sharing[0]:
+            _, log, step = self._sharing
+            self._sharing = None
+            log.as_good[step] = reply.as_good
+            self._say_why(self._window.runs.shown.log)
 
     def show_report(self, report: OneReport | None) -> None:
         """Ask what one report changes in the step at the cursor; None for the shading again."""
@@ -275,7 +289,7 @@ class RunDisplay(QObject):
         dual.set_release_view(self._release)
         dual.set_shading(None)
         dual.set_what_if(None)
-        self._tag = self._detail = None
+        self._tag = self._detail = self._sharing = None
         self._asked = None
         settings = work.run if log is None else log.settings
         flat = "dual plane" in settings.declared.shows
@@ -375,18 +389,29 @@ class RunDisplay(QObject):
         self._nats = question.step.rate * question.step.score.k
         self._tag = self._window.runs.controller.ask(question)
 
+    def _ask_share(self) -> None:
+        log = self._window.runs.current
+        if log is None or not log.cursor or log.cursor in log.as_good or not self._pausing:
+            return
+        question = share_question(log, log.cursor)
+        if question is not None:
+            tag = self._window.runs.controller.ask(question)
+            self._sharing = tag, log, log.cursor
+
     def _ask_detail(self) -> None:
         w = self._window
         log, dual = w.runs.current, w.dual
         settled = self._tag is None and not self._asking.isActive() and self._pausing
-        if log is None or not log.newest_piece or self._release or not settled:
+        if log is None or not log.newest_piece or self._release or self._past or not settled:
             return
-        if dual.rasters and dual.controls.mode != "off":
+        if self._report is None and dual.rasters and dual.controls.mode != "off":
             sheet, seen = dual.sheet, dual.window_shown
             window = (sheet, seen.u0, seen.u1, seen.v0, seen.v1)
             question = log.question(log.cursor, dual.controls.edge, _FINE)
             question = replace(question, sheets=(sheet,), windows=(window,))
             self._detail = w.runs.controller.ask(question)
+        else:
+            self._ask_share()
 
     def _labels_of(self, examples: Examples) -> NDArray[np.bool_]:
         """Labels as truth values, made once for each sample."""
@@ -413,7 +438,8 @@ class RunDisplay(QObject):
             return
         record = log.records[log.cursor - 1]
         learner = log.settings.declared
-        said = why(record, learner, log.role, log.settings.k)
+        known = log.as_good.get(log.cursor)
+        said = why(record, learner, log.role, log.settings.k, known)
         name = piece_name(record, learner)
         card.show_why(f"Step {log.cursor} of {log.planned}: why this {name}", said)
 

@@ -53,6 +53,8 @@ class WindowRuns(QObject):
     told = Signal(str)
     #: Answers about the dual plane.
     shaded = Signal(object)
+    #: Answers to how much of the law pieces as good as the chosen one hold.
+    shared = Signal(object)
     #: Answers to what one report changes.
     reported = Signal(object)
 
@@ -87,6 +89,7 @@ class WindowRuns(QObject):
         c.failed.connect(self._failed)
         c.shaded.connect(self._shaded)
         c.reported.connect(self.reported)
+        c.shared.connect(self.shared)
         c.set_delay(self._pace)
         c.queried.connect(self._queried)
         c.prepare()
