@@ -156,8 +156,8 @@ _RUN = (
     Action("reset", "Reset", ("Ctrl+R",), "Run",
            "Forget the run and go back to before step 1. It counts.", "reset", group="run"),
     Action("live", "Live", (), "Run",
-           "Let the run follow every edit. Imported examples are never run on unasked: "
-           "each run spends ε on real people.", checkable=True, group="live"),
+           "Let the run follow every edit, but never on imported examples.",
+           checkable=True, group="live"),
     Action("back", "Back one step", ("Alt+Left",), "Run",
            "Look at the step before.", "back", group="timeline"),
     Action("forward", "Forward one step", ("Alt+Right",), "Run",
