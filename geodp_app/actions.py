@@ -166,7 +166,7 @@ _RUN = (
     Action("forward", "Forward one step", ("Alt+Right",), "Run",
            "Look at the step after.", "forward", group="timeline"),
     Action("again", "Again × 20", ("Ctrl+Shift+G",), "Run",
-           "Make twenty runs on the same simulated examples and show all their outlines.",
+           "Show the outlines of twenty runs on the same simulated examples.",
            "again", group="compare"),
     Action("compare", "Compare learners…", ("Ctrl+K",), "Run",
            "Run several learners on the same examples, side by side.", group="compare"),
