@@ -64,7 +64,7 @@ def test_a_density_is_that_of_all_boxes(
 
 def test_some_boxes_stand_for_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "_MOST", 300)
-    density, boxes = watched("triangle", 0.2)[-1]
+    density, boxes = watched("triangle", 0.1)[-1]
     assert len(boxes) > 1500
     pictures = np.stack([one for _, one in density])
     assert pictures.sum() == pytest.approx(3, rel=1e-4)

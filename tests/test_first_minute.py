@@ -12,7 +12,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
-from window_driver import LEFT, NONE, action, finish_run, key, open_window, wait
+from window_driver import LEFT, NONE, PATIENCE, action, finish_run, key, open_window, wait
 
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -44,7 +44,11 @@ def first(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Itera
     QTest.keyClick(speed, Qt.Key.Key_End)
     assert speed.currentText() == "Full speed"
     QTest.keyClick(window, Qt.Key.Key_F5)
-    assert QTest.qWaitFor(lambda: released(window) and window.display.settled, 120_000)
+    for _ in range(PATIENCE // 50):
+        if released(window) and window.display.settled:
+            break
+        QTest.qWait(50)
+    assert released(window)
     yield window
     window.abandon()
     window.hide()

@@ -19,8 +19,10 @@ from geodp_app.dual.shading import ShadeMode
 from geodp_app.examples_csv import Examples
 from geodp_app.figures_view import ErrorPoint, FiguresView, Selecting
 from geodp_app.plane.examples_picture import ExampleKinds
-from geodp_app.runs.protocol import Progressed, Shaded
+from geodp_app.runs.one_report import OneReport, change_words
+from geodp_app.runs.protocol import Progressed, Reported, Shaded
 from geodp_app.runs.run_log import RunLog, StepFigures
+from geodp_app.runs.step_questions import report_question
 from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.why import piece_name, why
 from geometry.halfplane import HalfplaneLattice
@@ -64,6 +66,7 @@ class RunDisplay(QObject):
         self._asked: tuple[RunLog, int, int] | None = None
         self._tile: TileShown | None = None
         self._past_words = ""
+        self._report: OneReport | None = None
         self._labels: tuple[Examples, NDArray[np.bool_]] | None = None
         self._asking = QTimer(self, singleShot=True, interval=_SETTLE)
         self._asking.timeout.connect(self._ask)
@@ -120,10 +123,8 @@ class RunDisplay(QObject):
         w.timeline.set_run(log.cursor if log else 0, done, planned)
         w.timeline.set_gains(log.gains if log else ())
         w.timeline.set_playing(busy)
-        if not busy:
-            w.timeline.set_selecting(None)
-        elif w.runs.controller.state == "selecting":
-            w.timeline.set_selecting(Selecting(done + 1))
+        selecting = busy and w.runs.controller.state == "selecting"
+        w.timeline.set_selecting(Selecting(done + 1) if selecting else None)
         w.show_learner_state()
 
     def _set_past(self, past: str) -> None:
@@ -158,6 +159,8 @@ class RunDisplay(QObject):
             self._window.plane.show_votes(reply.votes)
         if self._boxes and not self._release:
             self._window.dual.set_boxes(reply.views)
+        if reply.density and not self._window.runs.following:
+            self._window.dual.set_search(reply.density)
 
     def set_release_view(self, release: bool) -> None:
         """Only what may be published, or everything."""
@@ -185,6 +188,28 @@ class RunDisplay(QObject):
         elif reply.tag == self._detail:
             self._detail = None
             self._window.dual.set_detail(reply.sheets[0])
+
+    def show_report(self, report: OneReport | None) -> None:
+        """Ask what one report changes in the step at the cursor; None for the shading again."""
+        self._report = report
+        w = self._window
+        w.plane.report.show(report)
+        w.why.show_report("" if report is None else report.words)
+        self._asked = None
+        if report is None:
+            w.dual.set_shading(None)
+        self.refresh()
+
+    def reported(self, reply: Reported) -> None:
+        """What the report changes."""
+        log, report = self._window.runs.current, self._report
+        if reply.tag != self._tag or log is None or report is None:
+            return
+        self._tag = None
+        eta = self._nats or 0.0
+        self._window.dual.set_change(reply.change, eta)
+        words = change_words(reply.change, eta, log.privacy)
+        self._window.why.show_report(f"{report.words} {words}")
 
     def conic_candidate(self, candidate: Candidate | None) -> None:
         """Another disc or ellipse is pointed at, or none."""
@@ -331,9 +356,24 @@ class RunDisplay(QObject):
         edge, mode = w.dual.controls.edge, w.dual.controls.mode
         question = log.question(log.cursor, edge, _COARSE)
         w.dual.set_what_if(WhatIf(question, log.newest_piece, edge))
-        if mode != "off":
+        if self._report is not None:
+            self._ask_report(log, self._report, edge)
+        elif mode != "off":
             self._nats = question.rate * question.score.k or None
             self._tag = w.runs.controller.ask(question)
+
+    def _ask_report(self, log: RunLog, report: OneReport, edge: int) -> None:
+        try:
+            question = report_question(
+                log, log.cursor, edge, report.point, report.label, report.present
+            )
+        except ValueError:
+            words = "This run draws nothing by its examples: no report changes a probability."
+            self._window.why.show_report(words)
+            return
+        question = replace(question, step=replace(question.step, resolution=_FINE))
+        self._nats = question.step.rate * question.step.score.k
+        self._tag = self._window.runs.controller.ask(question)
 
     def _ask_detail(self) -> None:
         w = self._window
