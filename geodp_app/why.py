@@ -91,10 +91,25 @@ def _percent(share: float) -> str:
     return f"{amount(100 * share, 2)}{SPACE}%"
 
 
-def score_words(gained: int, lost: int, need: float | None, score: float) -> str:
-    """The score as an equation of its numbers."""
-    if need is None:
+def score_words(gained: int, lost: int, left: int, need: float | None, score: float) -> str:
+    """The score as an equation of its numbers, where they make it.
+
+    Parameters
+    ----------
+    gained, lost, left : int
+        Examples that the piece decided rightly and wrongly, and those it should have but did not.
+    need : float or None
+        b/k; None for a learner without a noisy count, whose score is what is gained less what is
+        lost, or minus what is wrong.
+    score : float
+    """
+    if need is None and score == gained - lost:
         return f"Score: {count(gained)} − {count(lost)} = {decimal(score)}."
+    if need is None and score == -left - lost:
+        wrong = f"{_minus(left)} (left open) − {count(lost)} (wrong)"
+        return f"Score: {wrong} = {decimal(score)}."
+    if need is None:
+        return f"Score: {decimal(score)}."
     short = gained - need
     signed = f"{count(gained)} − {decimal(need)}"
     return f"Score, the worse of {signed} = {decimal(short)} and {_minus(lost)}: {decimal(score)}."
@@ -112,7 +127,7 @@ def _cover(record: StepRecord, name: str, role: Role | None, k: int) -> tuple[st
         right, wrong, still = wrong, right, known.negatives_alive
         verb, labels = "Cuts off", ("negative", "positive")
     need = None if b is None else b / k
-    score = score_words(right, wrong, need, known.score)
+    score = score_words(right, wrong, still - right, need, known.score)
     enough = ""
     if need is not None:
         enough = f"; b/k = {decimal(need)} would have been enough (b is their noisy count)"

@@ -15,6 +15,7 @@ from window_driver import LEFT, NONE, action, click, drag, finish_run, key, open
 
 from assets import example_path
 from geodp_app.views.main_window import MainWindow
+from geometry.halfplane import Sheet
 from learners.registry import offered
 
 CSV = "x,y,label\n3,4,1\n50,60,0\n"
@@ -180,7 +181,7 @@ def test_new_and_something_else_begin_with_nothing_zoomed_or_begun(
     (tmp_path / "p.csv").write_text(CSV)
     for begin in (window.start_anew, lambda: window.files.open(tmp_path / "p.csv")):
         window.document.new(window.document.work)
-        sheet = next(iter(window.dual.sheets.values()))
+        sheet = window.dual.sheets[Sheet.STEEP_LEFT]
         window.dual.show_sheet(sheet.sheet)
         sheet.plot.zoom(0.1)
         window.plane.getViewBox().scaleBy((0.2, 0.2))
@@ -193,9 +194,13 @@ def test_new_and_something_else_begin_with_nothing_zoomed_or_begun(
         assert window.commands.by_id["polygon"].isChecked()
         assert window.editor.draft is None
         assert not window.editor.undo_vertex()
-        assert len(window.dual.shown_sheets) == 4
+        assert window.dual.sheet == Sheet.FLAT_ABOVE
         qtbot.wait(50)
-        ranges = [np.ptp(view.plot.box.viewRange(), axis=1) for view in window.dual.sheets.values()]
+        ranges = []
+        for number in Sheet:
+            window.dual.show_sheet(number)
+            qtbot.wait(50)
+            ranges.append(np.ptp(window.dual.sheets[number].plot.box.viewRange(), axis=1))
         assert np.ptp(ranges, axis=0).max() < 0.05 * np.max(ranges)  # all are as whole
         if begin == window.start_anew:
             window.set_tool("select")

@@ -415,12 +415,8 @@ class RunLog:
 
     @property
     def last_gain(self) -> int:
-        """The last step made whose piece gained anything; the last step, if none did."""
-        gained = [
-            record.step
-            for record, gain in zip(self._records, self.gains, strict=True)
-            if gain and record.release.piece
-        ]
+        """The last step made that gained anything; the last step, if none did."""
+        gained = [step for step, gain in enumerate(self.gains, start=1) if gain]
         return gained[-1] if gained else len(self._records)
 
     def question(self, step: int, edge: int = 0, resolution: int = 96) -> ShadeQuestion:
@@ -492,12 +488,14 @@ class RunLog:
         return 0.0 if selections is None else selections.each / score.k
 
     def _cover_score(self, threshold: int | None, labels: NDArray[np.bool_]) -> Score:
-        """The score of a step of a cover; without a noisy count, gain less loss."""
+        """The score of a step of a cover; without a noisy count, gain less loss or mistakes."""
         positives = int(np.count_nonzero(labels))
         negatives = len(labels) - positives
         assert self.role is not None  # a cover has one
         if threshold is not None:
             return set_cover_score(self.role, self.settings.k, threshold, positives, negatives)
+        if self.settings.declared.private:
+            return mistakes_score(positives)
         if self.role == "disjunction":
             return Score(1, 0, 0, total=True)
         return Score(1, -positives, negatives, total=True)
