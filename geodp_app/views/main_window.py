@@ -47,6 +47,7 @@ from geodp_app.views.shortcut_sheet import ShortcutSheet
 from geodp_app.views.spent_card import SpentCard
 from geodp_app.views.status_line import StatusLine
 from geodp_app.views.theme import apply_theme
+from geodp_app.views.theorem_page import TheoremPage
 from geodp_app.views.timeline import Timeline
 from geodp_app.views.vertex_table import VertexDialog
 from geodp_app.views.why_card import WhyCard
@@ -138,6 +139,7 @@ class MainWindow(QMainWindow):
         self.chart, self.figures = ErrorChart(), FiguresPanel()
         self.timeline, self.settings = Timeline(), SettingsPanel()
         self.spent = SpentCard()
+        self.theorem = TheoremPage()
         self.plane_pane = Pane("Plane", self.plane)
         self.dual_pane = Pane("Dual plane", self.dual)
         self.planes = _splitter(Qt.Orientation.Horizontal, self.plane_pane, self.dual_pane)
@@ -160,6 +162,7 @@ class MainWindow(QMainWindow):
         self.pages = QTabWidget(documentMode=True)
         self.pages.addTab(self.settings, "Settings")
         self.pages.addTab(self.figures, "Figures")
+        self.pages.addTab(self.theorem, "Theorem")
         right.addWidget(self.pages, 1)
         right.addWidget(self.spent)
         right.addWidget(self.figures.budget)
@@ -212,6 +215,9 @@ class MainWindow(QMainWindow):
             lambda v: self._change(self.document.set_sampling, v)
         )
         self.settings.run_changed.connect(lambda v: self._change(self.document.set_run, v))
+        self.theorem.steps_wanted.connect(
+            lambda m: self._change(self.document.set_run, {"n_steps": m})
+        )
         self.settings.k_drawn_changed.connect(self.document.set_k_drawn)
         self.settings.slid.connect(self.document.settle)
         self.settings.grid_changed.connect(self._grid_changed)
@@ -233,7 +239,8 @@ class MainWindow(QMainWindow):
     def set_palette(self, palette: Palette) -> None:
         """Light or dark."""
         self.palette_now = palette
-        for view in (self.plane, self.dual, self.chart, self.figures, self.timeline):
+        views = (self.plane, self.dual, self.chart, self.figures, self.timeline, self.theorem)
+        for view in views:
             view.set_palette(palette)
         self.commands.set_palette(palette)
         if self.comparison is not None:
@@ -409,6 +416,7 @@ class MainWindow(QMainWindow):
         self.plane.set_frame(work.frame)
         self.settings.show_work(work)
         self.settings.show_verdict(verdict(work))
+        self.theorem.show_work(work)
         self.runs.follow_document()
         self.spent.set_words(self.runs.spent_words)
         self._editor_changed()

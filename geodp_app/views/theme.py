@@ -128,6 +128,7 @@ QToolTip {
 #legend { background: @panel; border: 1px solid @rule; border-radius: 4px; }
 #fold { border: none; background: transparent; color: @soft_ink; text-align: left; padding: 2px; }
 #note { color: @soft_ink; }
+#formula { color: @soft_ink; font-size: 8.5pt; }
 #warning { color: @warning; }
 #privateMark {
     color: @warning; background: @private_tint; border: 1px solid @private_edge;
