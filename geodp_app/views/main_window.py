@@ -49,6 +49,7 @@ from geodp_app.views.status_line import StatusLine
 from geodp_app.views.theme import apply_theme
 from geodp_app.views.theorem_page import TheoremPage
 from geodp_app.views.timeline import Timeline
+from geodp_app.views.tour import Tour
 from geodp_app.views.vertex_table import VertexDialog
 from geodp_app.views.why_card import WhyCard
 from geodp_app.views.window_actions import WindowActions
@@ -101,6 +102,7 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.palette_now = palette
         self._settings = settings
+        self._opening: Work | None = None
         self.document = Document()
         self.editor = Editor(self.document)
         self.runs = WindowRuns(self.document, self)
@@ -111,6 +113,7 @@ class MainWindow(QMainWindow):
         self._make_views()
         self.show_faults = FaultWatch(self.editor, self._faults_found, self)
         self.display = RunDisplay(self)
+        self.tour = Tour(self)
         self.commands = WindowActions(self)
         self._connect()
         self.set_palette(palette)
@@ -122,6 +125,8 @@ class MainWindow(QMainWindow):
         if self.recovery.offer() or (path is not None and self.files.open(path)):
             return
         self.begin_with_example(None)
+        if self._settings is not None:
+            self.tour.offer(self._settings)
 
     def begin_with_example(self, name: str | None) -> None:
         """An example, drawn and sampled, with nothing to undo or to save."""
@@ -130,6 +135,17 @@ class MainWindow(QMainWindow):
             self.document.set_sampling(n=FIRST_SIZE)
         self.document.sample()
         self.document.new(self.document.work)
+        self._opening = None if name else self.document.work
+
+    @property
+    def shows_opening(self) -> bool:
+        """Whether the example that a window opens with is there, and nobody has changed it."""
+        first, now = self._opening, self.document.work
+        return (
+            first is not None
+            and now.examples is first.examples
+            and (now.drawing, now.bounds, now.run) == (first.drawing, first.bounds, first.run)
+        )
 
     # layout
 
@@ -243,6 +259,7 @@ class MainWindow(QMainWindow):
         for view in views:
             view.set_palette(palette)
         self.commands.set_palette(palette)
+        self.tour.set_palette(palette)
         if self.comparison is not None:
             self.comparison.set_palette(palette)
         self._editor_changed()
@@ -491,6 +508,7 @@ class MainWindow(QMainWindow):
 
     def abandon(self) -> None:
         """End the learner's process and forget the recovery file."""
+        self.tour.end()
         self.runs.close()
         if self.comparison is not None:
             self.comparison.close()

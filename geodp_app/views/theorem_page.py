@@ -77,7 +77,7 @@ class TheoremPage(QScrollArea):
             field.setAccessibleName(name)
             field.setMinimumWidth(80)  # the widest number would widen the page
             form.addRow(label, field)
-        self.cards[0].layout().addWidget(self.use)
+        self.cards[0].column.addWidget(self.use)
         body = QWidget()
         body.setObjectName("settings")
         column = QVBoxLayout(body)
@@ -156,7 +156,6 @@ class _FigureBox(QGroupBox):
 
     def __init__(self, figure: Figure) -> None:
         super().__init__(figure.title)
-        self._sentence = _words("note", figure.words)
         self.formula = _words("formula")
         self.values: dict[str, tuple[QLabel, QLabel]] = {}
         self.bars: dict[str, _Bar] = {}
@@ -165,16 +164,16 @@ class _FigureBox(QGroupBox):
         grid.setVerticalSpacing(3)
         grid.setColumnStretch(0, 1)
         if any(row.run for row in figure.rows):
-            for column, head in ((1, "theorem"), (2, "this run")):
-                grid.addWidget(_cell("figureLabel", head), 0, column)
+            for at, head in ((1, "theorem"), (2, "this run")):
+                grid.addWidget(_cell("figureLabel", head), 0, at)
         for row in figure.rows:
             self._add_row(grid, row)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(9, 6, 4, 4)
-        column.setSpacing(8)
-        column.addLayout(grid)
-        column.addWidget(self._sentence)
-        column.addWidget(self.formula)
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(9, 6, 4, 4)
+        self.column.setSpacing(8)
+        self.column.addLayout(grid)
+        self.column.addWidget(_words("note", figure.words))
+        self.column.addWidget(self.formula)
 
     def _add_row(self, grid: QGridLayout, row: Row) -> None:
         at = grid.rowCount()
