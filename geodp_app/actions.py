@@ -131,6 +131,9 @@ _DRAW = (
            "Move, insert and delete vertices.", "vertices", checkable=True, group="tool"),
     Action("paint", "Paint sample", ("B",), "Draw",
            "Paint where examples come from.", "paint", checkable=True, group="tool"),
+    Action("ask", "Ask about a point", ("Q",), "Draw",
+           "Ask the chunks of a run by votes for a point's label.",
+           "ask", checkable=True, group="tool"),
     Action("pan", "Pan", ("Space",), "Draw",
            "Move the view. Hold Space to pan from any tool.",
            "pan", checkable=True, group="tool", held=True),
@@ -162,6 +165,9 @@ _RUN = (
            "Look at the step before.", "back", group="timeline"),
     Action("forward", "Forward one step", ("Alt+Right",), "Run",
            "Look at the step after.", "forward", group="timeline"),
+    Action("again", "Again × 20", ("Ctrl+Shift+G",), "Run",
+           "Make twenty runs on the same simulated examples and show all their outlines.",
+           "again", group="compare"),
     Action("compare", "Compare learners…", ("Ctrl+K",), "Run",
            "Run several learners on the same examples, side by side.", group="compare"),
 )
@@ -171,6 +177,8 @@ _VIEW = (
            "Show the whole grid.", "fit", group="zoom"),
     Action("zoom_to_chosen", "Zoom to chosen cell", ("Shift+F",), "View",
            "Zoom the dual plane to the cell of the chosen point.", "zoom-chosen", group="zoom"),
+    Action("zoom_to_streak", "Zoom to the probable", ("Ctrl+Shift+F",), "View",
+           "Zoom the dual plane to where the probability lies.", "zoom-streak", group="zoom"),
     Action("shade_none", "No shading", (), "View",
            "Leave the cells of the dual plane plain.", checkable=True, group="shading"),
     Action("shade_score", "Shade by score", (), "View",
@@ -207,7 +215,7 @@ _GESTURES = (
     Gesture(("Space",), "Hold and drag to pan"),
     Gesture(("Wheel",), "Zoom at the pointer"),
     Gesture(("Arrows",), "Move the grid cursor by 1; with Shift by 10"),
-    Gesture(("Insert",), "Add a vertex at the grid cursor"),
+    Gesture(("Insert",), "Add a vertex at the grid cursor, or ask about it"),
 )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from geodp_app.formatting import amount, count
+from geodp_app.formatting import amount, count, decimal
 from learners.declaration import Learner
 from learners.records import StepRecord, TileStep
 from learners.scores import Role
@@ -102,12 +102,10 @@ def odds_words(name: str, as_good: AsGood | None) -> str:
 def score_words(gained: int, lost: int, need: float | None, score: float) -> str:
     """The score as an equation of its numbers."""
     if need is None:
-        return f"Score: {count(gained)} − {count(lost)} = {amount(score, 6)}."
+        return f"Score: {count(gained)} − {count(lost)} = {decimal(score)}."
     short = gained - need
-    signed = f"{count(gained)} − {amount(need, 6)}"
-    return (
-        f"Score, the worse of {signed} = {amount(short, 6)} and {_minus(lost)}: {amount(score, 6)}."
-    )
+    signed = f"{count(gained)} − {decimal(need)}"
+    return f"Score, the worse of {signed} = {decimal(short)} and {_minus(lost)}: {decimal(score)}."
 
 
 def _minus(value: int) -> str:
@@ -125,7 +123,7 @@ def _cover(record: StepRecord, name: str, role: Role | None, k: int) -> tuple[st
     score = score_words(right, wrong, need, known.score)
     enough = ""
     if need is not None:
-        enough = f"; b/k = {amount(need, 6)} would have been enough (b is their noisy count)"
+        enough = f"; b/k = {decimal(need)} would have been enough (b is their noisy count)"
     if right == 0:
         what = (
             f"Found nothing: this {name} takes none of the {count(still)} {labels[0]} examples "
@@ -155,7 +153,7 @@ def _tile(record: StepRecord, step: TileStep) -> tuple[str, bool]:
     wrong = round(-known.score)
     edges = len(step.piece)
     where = f"The tile holds {count(held)} example{'' if held == 1 else 's'}"
-    mistakes = f"{count(wrong)} of them wrong: score {amount(-wrong, 6) if wrong else '0'}."
+    mistakes = f"{count(wrong)} of them wrong: score {decimal(-wrong)}."
     if not edges:
         what = f"{where}. All of it is labelled {int(step.inside)}, {mistakes}"
         return what, False

@@ -351,6 +351,10 @@ def test_an_empty_drawing_gives_zeros_or_says_what_to_do():
         (lambda d: d.set_run(seed=-3), "seed of the run -3"),
         (lambda d: d.set_run(measure="round"), "measure 'round'"),
         (lambda d: d.set_run(neighbours="two"), "neighbours 'two'"),
+        (lambda d: d.set_run(neighbours="replace-label"), "tiles cannot protect labels alone"),
+        (lambda d: d.set_run(chunks=0), "chunks = 0: use a whole number in 1..100000"),
+        (lambda d: d.set_run(halts=0), "halts = 0"),
+        (lambda d: d.set_run(kept=2), "kept = 2: use a whole number below halts = 2"),
         (lambda d: d.set_name("x" * 201), "at most 200 characters"),
         (
             lambda d: d.edit("draw", Drawing(100, (Shape(((0, 0), (101, 0), (5, 5))),))),
@@ -373,6 +377,19 @@ def test_wrong_values_are_refused_and_leave_everything_as_it_was(change, message
         change(d)
     assert d.work is before
     assert not d.can_undo
+
+
+def test_labels_alone_are_protected_only_as_long_as_the_learner_can():
+    d = document()
+    d.set_run(learner="stability", neighbours="replace-label")
+    assert d.work.run.parameters()["neighbours"] == "replace-label"
+    assert d.work.run.whole_neighbours == "add-remove"
+    d.set_run(k=3)
+    assert d.work.run.neighbours == "replace-label"
+    d.set_run(learner="cover")
+    assert d.work.run.neighbours == "add-remove"
+    d.undo()
+    assert d.work.run.neighbours == "replace-label"
 
 
 def test_imported_examples_must_be_labelled_points_of_the_grid():

@@ -225,7 +225,7 @@ def test_the_slider_of_epsilon_is_live_and_one_step_to_undo(
     slider = window.settings.epsilon_slider
     assert slider.value() == round(50 * np.log10(4))
     slider.setSliderDown(True)
-    for place in range(25, -30, -11):
+    for place in range(25, -31, -11):
         slider.setSliderPosition(place)
         qtbot.wait(20)
     slider.setSliderDown(False)

@@ -44,6 +44,9 @@ _NAMES = {
     "beta": "β",
     "neighbours": "the neighbours",
     "measure": "the measure",
+    "chunks": "the number of chunks",
+    "halts": "the halts",
+    "kept": "the halts kept",
 }
 
 
@@ -210,8 +213,13 @@ class Document:
         self._set("sampling", sampling, replace(sampling, **fields), fields)
 
     def set_run(self, **fields: Any) -> None:
-        """Change fields of :class:`RunSettings`."""
+        """Change fields of :class:`RunSettings`.
+
+        A learner that cannot protect labels alone protects examples instead.
+        """
         run = self.work.run
+        if not replace(run, **fields).fits and "neighbours" not in fields:
+            fields["neighbours"] = "add-remove"
         self._set("run", run, replace(run, **fields), fields)
 
     def set_k_drawn(self, on: bool) -> None:

@@ -7,9 +7,11 @@ undoable edit.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import get_args
 
+from geodp_app.drawing.ask_tool import AskTool
 from geodp_app.drawing.draft import Draft, Handle, ToolName
 from geodp_app.drawing.drag_tools import FreehandTool, RectangleTool
 from geodp_app.drawing.paint_tool import PaintTool
@@ -25,7 +27,8 @@ __all__ = ["TOOLS", "Draft", "Editor", "Handle", "Host", "Modifiers", "ToolName"
 TOOLS: tuple[ToolName, ...] = get_args(ToolName)
 
 _MAKERS: tuple[type[Tool], ...] = (
-    PolygonTool, HoleTool, RectangleTool, FreehandTool, SelectTool, VerticesTool, PaintTool, Tool,
+    PolygonTool, HoleTool, RectangleTool, FreehandTool, SelectTool, VerticesTool, PaintTool,
+    AskTool, Tool,
 )  # fmt: skip
 _ARROWS = {"Left": (-1, 0), "Right": (1, 0), "Up": (0, 1), "Down": (0, -1)}
 
@@ -136,6 +139,10 @@ class Editor:
         if not tool.leave():
             self._dropped = tool
         self._tool = self._tools[name]
+
+    def on_ask(self, ask: Callable[[Point], None]) -> None:
+        """Whom to tell of the points that the ask tool takes."""
+        self._desk.ask = ask
 
     def start_over(self) -> None:
         """Take the polygon tool, with nothing begun or selected, as at first."""

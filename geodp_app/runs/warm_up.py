@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numba.core import event
 
-from geodp_app.runs.score_raster import count_raster
+from geodp_app.runs.score_raster import PieceCounter
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.conic.union import EllipseUnionLearner
 from learners.convex_polygon import ConvexPolygonLearner
@@ -48,7 +49,8 @@ def warm_up(compiling: Callable[[], None]) -> None:
         for greedy in (GreedyUnionLearner, GreedyConvexLearner):
             greedy(k=1, n_steps=1, grid=_GRID, max_boxes=100).fit(points, labels)
         lattice = HalfplaneLattice(_GRID)
-        count_raster(points, labels, lattice, (), {Sheet.FLAT_ABOVE: (xy, xy)}, lambda: None)
+        counter = PieceCounter(GridCounts.of_examples(points, labels, _GRID), lattice, ())
+        counter.count(Sheet.FLAT_ABOVE, xy, xy, lambda: None)
 
 
 class _First(event.Listener):

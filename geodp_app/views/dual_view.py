@@ -545,23 +545,20 @@ class DualView(QWidget):
         pointed = None
         if self._pointer is not None and self._lattice is not None:
             pointed = nearest_halfplane(self._lattice, self.sheet, *self._pointer)
-        halfplane = pointed or self._tried
-        self._judge(halfplane)
+        halfplane, before = pointed or self._tried, self._candidate
+        self._candidate = self._judge(halfplane)
         self._outline(pointed)
-        changed = halfplane != self._hovered
-        self._hovered = halfplane
+        changed, self._hovered = halfplane != self._hovered, halfplane
         self.readout.setText(self._words if halfplane is None else self._describe(halfplane))
-        if changed:
-            self.dual_hovered.emit(None if self._candidate is not None else halfplane)
+        if changed or self._candidate != before:
+            self.dual_hovered.emit(halfplane if self._candidate is None else None)
+            self.candidate_shown.emit(self._candidate)
 
-    def _judge(self, halfplane: Halfplane | None) -> None:
+    def _judge(self, halfplane: Halfplane | None) -> Candidate | None:
         """The piece with this halfplane in place of the chosen one."""
-        judged = None
-        if halfplane is not None and self._what_if is not None and self._fits(halfplane):
-            judged = self._what_if.judge(halfplane)
-        if judged != self._candidate:
-            self._candidate = judged
-            self.candidate_shown.emit(judged)
+        if halfplane is None or self._what_if is None or not self._fits(halfplane):
+            return None
+        return self._what_if.judge(halfplane)
 
     def _outline(self, halfplane: Halfplane | None) -> None:
         """The cell that is pointed at."""

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QMessageBox,
     QScrollArea,
     QSplitter,
+    QStackedWidget,
     QTabWidget,
     QVBoxLayout,
     QWidget,
@@ -34,7 +35,9 @@ from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.stored_run import StoredRun
 from geodp_app.verdict import verdict
 from geodp_app.views.about import about_text, privacy_text
+from geodp_app.views.again import Again
 from geodp_app.views.compare_window import CompareWindow
+from geodp_app.views.conic_view import ConicView
 from geodp_app.views.dual_view import DualView
 from geodp_app.views.error_chart import ErrorChart
 from geodp_app.views.fault_watch import FaultWatch
@@ -55,6 +58,7 @@ from geodp_app.views.why_card import WhyCard
 from geodp_app.views.window_actions import WindowActions
 from geodp_app.views.window_files import WindowFiles
 from geodp_app.views.window_pictures import write_widget
+from geodp_app.views.window_questions import WindowQuestions
 from geodp_app.views.window_recovery import WindowRecovery
 from geodp_app.views.window_runs import WindowRuns
 
@@ -106,6 +110,8 @@ class MainWindow(QMainWindow):
         self.document = Document()
         self.editor = Editor(self.document)
         self.runs = WindowRuns(self.document, self)
+        self.again = Again(self.document, self)
+        self.questions = WindowQuestions(self.runs, self.editor, self)
         self.files = WindowFiles(self)
         self.recovery = WindowRecovery(self, recovery)
         self.comparison: CompareWindow | None = None
@@ -157,7 +163,12 @@ class MainWindow(QMainWindow):
         self.spent = SpentCard()
         self.theorem = TheoremPage()
         self.plane_pane = Pane("Plane", self.plane)
-        self.dual_pane = Pane("Dual plane", self.dual)
+        self.plane_pane.note.setAccessibleName("About the plane")
+        self.conics = ConicView()
+        self.duals = QStackedWidget()
+        self.duals.addWidget(self.dual)
+        self.duals.addWidget(self.conics)
+        self.dual_pane = Pane("Dual plane", self.duals)
         self.planes = _splitter(Qt.Orientation.Horizontal, self.plane_pane, self.dual_pane)
         self.why = WhyCard()
         self._lower = _splitter(Qt.Orientation.Horizontal, self.why, self.chart)
@@ -180,6 +191,7 @@ class MainWindow(QMainWindow):
         self.pages.addTab(self.figures, "Figures")
         self.pages.addTab(self.theorem, "Theorem")
         right.addWidget(self.pages, 1)
+        right.addWidget(self.questions.card)
         right.addWidget(self.spent)
         right.addWidget(self.figures.budget)
         self._sides = _splitter(Qt.Orientation.Horizontal, self._stack, side)
@@ -218,6 +230,8 @@ class MainWindow(QMainWindow):
         self.dual.candidate_shown.connect(self.display.candidate)
         self.dual.detail_wanted.connect(self.display.detail_later)
         self.dual.titled.connect(self.display.title_dual)
+        self.conics.candidate_shown.connect(self.display.conic_candidate)
+        self.conics.step_picked.connect(self.runs.move_cursor)
         self.dual.step_picked.connect(self.runs.move_cursor)
         self.dual.shade_wanted.connect(lambda *_: self.display.refresh())
         self.chart.step_picked.connect(self.runs.move_cursor)
@@ -226,7 +240,10 @@ class MainWindow(QMainWindow):
         self.runs.changed.connect(self._run_changed)
         self.runs.progressed.connect(self.display.progress)
         self.runs.shaded.connect(self.display.shaded)
+        self.runs.controller.queried.connect(lambda _: self.recovery.later())
         self.runs.told.connect(self.tell)
+        self.again.changed.connect(self._again_changed)
+        self.again.told.connect(self.tell)
         self.settings.sampling_changed.connect(
             lambda v: self._change(self.document.set_sampling, v)
         )
@@ -255,10 +272,10 @@ class MainWindow(QMainWindow):
     def set_palette(self, palette: Palette) -> None:
         """Light or dark."""
         self.palette_now = palette
-        views = (self.plane, self.dual, self.chart, self.figures, self.timeline, self.theorem)
-        for view in views:
+        for view in (self.plane, self.dual, self.conics, self.chart, self.figures, self.timeline):
             view.set_palette(palette)
         self.commands.set_palette(palette)
+        self.theorem.set_palette(palette)
         self.tour.set_palette(palette)
         if self.comparison is not None:
             self.comparison.set_palette(palette)
@@ -365,6 +382,7 @@ class MainWindow(QMainWindow):
         """Show everything in both planes."""
         self.plane.fit()
         self.dual.fit()
+        self.conics.fit()
 
     def set_release_view(self, release: bool) -> None:
         """Show only what may be published, or everything."""
@@ -376,6 +394,7 @@ class MainWindow(QMainWindow):
             self.timeline,
             self.settings,
             self.spent,
+            self.questions,
         ):
             view.set_release_view(release)
         for pane in (self.plane_pane, self.dual_pane):
@@ -383,6 +402,15 @@ class MainWindow(QMainWindow):
         self.commands.by_id["release_view"].setChecked(release)
         if release and (self.runs.current is None or self.runs.current.release is None):
             self.tell("Nothing is released yet: a release exists when all steps are done.")
+
+    def run_again(self) -> None:
+        """Twenty runs on the same simulated examples, or the end of those under way."""
+        self.again.start_or_stop()
+
+    def _again_changed(self) -> None:
+        self.plane.learned.show_again(self.again.shapes)
+        self.display.note_plane()
+        self.commands.refresh()
 
     def compare_learners(self) -> None:
         """Several learners on the same examples, in a window of their own."""
@@ -435,6 +463,7 @@ class MainWindow(QMainWindow):
         self.settings.show_verdict(verdict(work))
         self.theorem.show_work(work)
         self.runs.follow_document()
+        self.again.follow_document()
         self.spent.set_words(self.runs.spent_words)
         self._editor_changed()
         self.display.refresh()
@@ -510,6 +539,7 @@ class MainWindow(QMainWindow):
         """End the learner's process and forget the recovery file."""
         self.tour.end()
         self.runs.close()
+        self.again.controller.drop()
         if self.comparison is not None:
             self.comparison.close()
         self.recovery.end()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer
 
 from geodp_app.document.work import Work
-from geodp_app.dual.captions import CELLS, CURVED, TileShown
+from geodp_app.dual.captions import CELLS, TileShown
 from geodp_app.dual.shading import ShadeMode
 from geodp_app.examples_csv import Examples
 from geodp_app.figures_view import ErrorPoint, FiguresView, Selecting
@@ -24,6 +24,7 @@ from geodp_app.runs.run_log import RunLog, StepFigures
 from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.why import piece_name, why
 from geometry.halfplane import HalfplaneLattice
+from geometry.lift import Conic
 from geometry.region import Region
 from learners.records import Piece, halfplanes_of
 from learners.releases import ConicRelease, CoverRelease, Release
@@ -62,6 +63,7 @@ class RunDisplay(QObject):
         self._kept: tuple[object, ...] = ()
         self._asked: tuple[RunLog, int, int] | None = None
         self._tile: TileShown | None = None
+        self._past_words = ""
         self._labels: tuple[Examples, NDArray[np.bool_]] | None = None
         self._asking = QTimer(self, singleShot=True, interval=_SETTLE)
         self._asking.timeout.connect(self._ask)
@@ -78,7 +80,8 @@ class RunDisplay(QObject):
         timers = (self._soon, self._asking, self._detailing)
         asked = any(timer.isActive() for timer in timers)
         asked = asked or self._tag is not None or self._detail is not None
-        return not asked and not self._window.dual.pictures.busy
+        computing = self._window.dual.pictures.busy or self._window.conics.busy
+        return not asked and not computing
 
     def refresh_soon(self) -> None:
         """Show a step that has just arrived; of steps that come faster than frames, the newest."""
@@ -99,8 +102,8 @@ class RunDisplay(QObject):
         # figures as they are
         parts = (work.drawing, work.bounds, work.examples, work.run)
         values = (*parts, log, log.release if log else None)
-        numbers = (log.cursor if log else 0, len(log.records) if log else 0)
-        moment = (*map(id, values), *numbers, past, self._release, self._boxes)
+        counts = (log.cursor, len(log.records), len(log.questions)) if log else (0, 0, 0)
+        moment = (*map(id, values), *counts, past, self._release, self._boxes)
         if moment != self._moment:
             self._moment, self._kept = moment, values  # kept, so that ids stay theirs
             began = time.monotonic()
@@ -127,12 +130,18 @@ class RunDisplay(QObject):
         """Grey what a change has put out of date, and say so; empty for what is up to date."""
         self._past = bool(past)
         w = self._window
-        w.plane_pane.note.set_words(past)
+        self._past_words = past
+        self.note_plane()
         w.plane.learned.set_past(self._past)
         w.chart.set_past(self._past)
         w.figures.set_past(self._past)
         for sheet in w.dual.sheets.values():
             sheet.set_past(self._past)
+
+    def note_plane(self) -> None:
+        """Beside the plane's title: what is out of date, else what other runs are shown."""
+        again = "" if self._release else self._window.again.words
+        self._window.plane_pane.note.set_words(self._past_words or again)
 
     def _painted(self, began: float) -> None:
         taken = 1000 * (time.monotonic() - began)
@@ -154,6 +163,7 @@ class RunDisplay(QObject):
         """Only what may be published, or everything."""
         self._release = release
         self.refresh()
+        self.note_plane()
 
     def set_boxes(self, shown: bool = True) -> None:
         """Show or hide the sampler's boxes."""
@@ -176,17 +186,26 @@ class RunDisplay(QObject):
             self._detail = None
             self._window.dual.set_detail(reply.sheets[0])
 
+    def conic_candidate(self, candidate: Candidate | None) -> None:
+        """Another disc or ellipse is pointed at, or none."""
+        self._window.plane.show_candidate(() if candidate is None else candidate.piece)
+
     def detail_later(self) -> None:
         """The sheet or the window in sight has changed: shade it finely, once it rests."""
         self._detailing.start()
 
     def candidate(self, candidate: Candidate | None) -> None:
-        """Another piece is pointed at in the dual plane, or none."""
-        self._window.plane.show_candidate(None if candidate is None else candidate.piece)
+        """Another piece is pointed at in the dual plane; a halfplane alone is shown without."""
+        if candidate is not None:
+            self._window.plane.show_candidate(candidate.piece)
 
     def title_dual(self) -> None:
         """The head of the dual plane's pane: which sheet it is, and how many lines it has."""
         pane, dual = self._window.dual_pane, self._window.dual
+        if self._window.duals.currentWidget() is self._window.conics:
+            pane.heading.setText(f"Dual plane: {self._window.conics.title}")
+            pane.note.set_words("")
+            return
         name = f"Dual plane of {self._tile.name}" if self._tile else "Dual plane"
         pane.heading.setText(f"{name}: {dual.title}" if dual.title else name)
         if self._tile is not None:
@@ -203,9 +222,11 @@ class RunDisplay(QObject):
             region = release.shape() if release else None
             plane.show_learned(region, _pieces(release), flash=False)
             plane.set_release_view(True)
+            plane.show_questions(log.questions if log else ())
             return
         plane.set_release_view(False)
         plane.show_votes(log.votes if log else None)
+        plane.show_questions(log.questions if log else ())
         examples = work.examples
         if examples is None:
             plane.show_examples(None)
@@ -238,11 +259,13 @@ class RunDisplay(QObject):
             dual.set_lattice(log.tile_lattice)
             self._show_dual_of_tile(log, tile)
             return
+        w.duals.setCurrentWidget(w.conics if settings.curved else dual)
+        self._show_conics(log if settings.curved else None)
         if not flat:
             dual.set_tile(None)
             dual.set_examples(None, None)
             dual.set_pieces((), -1)
-            dual.set_lattice(None, CURVED if settings.curved else CELLS)
+            dual.set_lattice(None, CELLS)
             return
         dual.set_lattice(HalfplaneLattice(work.drawing.grid, work.run.piece_measure))
         dual.set_tile(None)
@@ -258,6 +281,17 @@ class RunDisplay(QObject):
             dual.set_examples(examples.points, self._labels_of(examples), seen)
         dual.set_pieces(_halfplanes(log.pieces) if log else (), log.cursor - 1 if log else -1)
         dual.set_boxes(log.views if log and self._boxes else ())
+
+    def _show_conics(self, log: RunLog | None) -> None:
+        """Centres of discs and ellipses; where the newest could be is private."""
+        conics = self._window.conics
+        pieces = () if log is None else log.pieces
+        if self._release:
+            pieces = _pieces(log.release if log else None)
+        chosen = tuple(one for piece in pieces for one in piece if isinstance(one, Conic))
+        seen = bool(chosen) and not (self._release or self._past) and log is not None
+        conics.show_run(chosen, log.conic_question(log.cursor) if seen and log else None)
+        self.title_dual()
 
     def _show_dual_of_tile(self, log: RunLog, tile: TileShown) -> None:
         """The tile at the cursor in its own frame; its piece is published with the run."""
@@ -299,7 +333,7 @@ class RunDisplay(QObject):
         w.dual.set_what_if(WhatIf(question, log.newest_piece, edge))
         if mode != "off":
             self._nats = question.rate * question.score.k or None
-            self._tag = w.runs.controller.shade(question)
+            self._tag = w.runs.controller.ask(question)
 
     def _ask_detail(self) -> None:
         w = self._window
@@ -312,7 +346,7 @@ class RunDisplay(QObject):
             window = (sheet, seen.u0, seen.u1, seen.v0, seen.v1)
             question = log.question(log.cursor, dual.controls.edge, _FINE)
             question = replace(question, sheets=(sheet,), windows=(window,))
-            self._detail = w.runs.controller.shade(question)
+            self._detail = w.runs.controller.ask(question)
 
     def _labels_of(self, examples: Examples) -> NDArray[np.bool_]:
         """Labels as truth values, made once for each sample."""

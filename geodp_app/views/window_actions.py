@@ -76,6 +76,8 @@ class WindowActions:
             "back": looked is not None and looked.cursor > 0,
             "forward": looked is not None and looked.cursor < len(looked.records),
             "zoom_to_chosen": looked is not None and looked.cursor > 0,
+            "zoom_to_streak": looked is not None and looked.cursor > 0,
+            "again": window.again.possible,
         }
         for name, on in enabled.items():
             by_id[name].setEnabled(on)
@@ -86,6 +88,7 @@ class WindowActions:
         by_id["undo"].setText(_with("Undo", document.undo_label))
         by_id["redo"].setText(_with("Redo", document.redo_label))
         self._name_run("pause" if runs.busy else "run")
+        by_id["again"].setText("Stop the runs" if window.again.busy else self._table["again"].text)
 
     def _name_run(self, what: Literal["run", "pause"]) -> None:
         """Say everywhere what the action would do now."""
@@ -135,6 +138,8 @@ class WindowActions:
             "back": lambda: runs.walk(-1),
             "forward": lambda: runs.walk(+1),
             "compare": w.compare_learners,
+            "again": w.run_again,
+            "zoom_to_streak": w.dual.zoom_to_streak,
             "fit": w.fit,
             "zoom_to_chosen": w.dual.zoom_to_chosen,
             "shade_none": lambda on=True: w.display.set_shading("off") if on else None,
