@@ -198,6 +198,8 @@ _VIEW = (
 )
 
 _HELP = (
+    Action("tour", "Tour", (), "Help",
+           "See in six stops what the window shows.", group="tour"),
     Action("shortcuts", "Keyboard shortcuts", ("?", "F1"), "Help",
            "List all keys.", "help", group="keys"),
     Action("explain_privacy", "What the privacy statement means", (), "Help",

@@ -52,7 +52,9 @@ from geodp_app.views.shortcut_sheet import ShortcutSheet
 from geodp_app.views.spent_card import SpentCard
 from geodp_app.views.status_line import StatusLine
 from geodp_app.views.theme import apply_theme
+from geodp_app.views.theorem_page import TheoremPage
 from geodp_app.views.timeline import Timeline
+from geodp_app.views.tour import Tour
 from geodp_app.views.vertex_table import VertexDialog
 from geodp_app.views.why_card import WhyCard
 from geodp_app.views.window_actions import WindowActions
@@ -106,6 +108,7 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.palette_now = palette
         self._settings = settings
+        self._opening: Work | None = None
         self.document = Document()
         self.editor = Editor(self.document)
         self.runs = WindowRuns(self.document, self)
@@ -118,6 +121,7 @@ class MainWindow(QMainWindow):
         self._make_views()
         self.show_faults = FaultWatch(self.editor, self._faults_found, self)
         self.display = RunDisplay(self)
+        self.tour = Tour(self)
         self.commands = WindowActions(self)
         self._connect()
         self.set_palette(palette)
@@ -129,6 +133,8 @@ class MainWindow(QMainWindow):
         if self.recovery.offer() or (path is not None and self.files.open(path)):
             return
         self.begin_with_example(None)
+        if self._settings is not None:
+            self.tour.offer(self._settings)
 
     def begin_with_example(self, name: str | None) -> None:
         """An example, drawn and sampled, with nothing to undo or to save."""
@@ -137,6 +143,17 @@ class MainWindow(QMainWindow):
             self.document.set_sampling(n=FIRST_SIZE)
         self.document.sample()
         self.document.new(self.document.work)
+        self._opening = None if name else self.document.work
+
+    @property
+    def shows_opening(self) -> bool:
+        """Whether the example that a window opens with is there, and nobody has changed it."""
+        first, now = self._opening, self.document.work
+        return (
+            first is not None
+            and now.examples is first.examples
+            and (now.drawing, now.bounds, now.run) == (first.drawing, first.bounds, first.run)
+        )
 
     # layout
 
@@ -146,6 +163,7 @@ class MainWindow(QMainWindow):
         self.chart, self.figures = ErrorChart(), FiguresPanel()
         self.timeline, self.settings = Timeline(), SettingsPanel()
         self.spent = SpentCard()
+        self.theorem = TheoremPage()
         self.plane_pane = Pane("Plane", self.plane)
         self.plane_pane.note.setAccessibleName("About the plane")
         self.conics = ConicView()
@@ -173,6 +191,7 @@ class MainWindow(QMainWindow):
         self.pages = QTabWidget(documentMode=True)
         self.pages.addTab(self.settings, "Settings")
         self.pages.addTab(self.figures, "Figures")
+        self.pages.addTab(self.theorem, "Theorem")
         right.addWidget(self.pages, 1)
         right.addWidget(self.questions.card)
         right.addWidget(self.spent)
@@ -235,6 +254,9 @@ class MainWindow(QMainWindow):
             lambda v: self._change(self.document.set_sampling, v)
         )
         self.settings.run_changed.connect(lambda v: self._change(self.document.set_run, v))
+        self.theorem.steps_wanted.connect(
+            lambda m: self._change(self.document.set_run, {"n_steps": m})
+        )
         self.settings.k_drawn_changed.connect(self.document.set_k_drawn)
         self.settings.slid.connect(self.document.settle)
         self.settings.grid_changed.connect(self._grid_changed)
@@ -259,6 +281,8 @@ class MainWindow(QMainWindow):
         for view in (self.plane, self.dual, self.conics, self.chart, self.figures, self.timeline):
             view.set_palette(palette)
         self.commands.set_palette(palette)
+        self.theorem.set_palette(palette)
+        self.tour.set_palette(palette)
         if self.comparison is not None:
             self.comparison.set_palette(palette)
         self._editor_changed()
@@ -453,6 +477,7 @@ class MainWindow(QMainWindow):
         self.plane.set_frame(work.frame)
         self.settings.show_work(work)
         self.settings.show_verdict(verdict(work))
+        self.theorem.show_work(work)
         self.runs.follow_document()
         self.again.follow_document()
         self.spent.set_words(self.runs.spent_words)
@@ -528,6 +553,7 @@ class MainWindow(QMainWindow):
 
     def abandon(self) -> None:
         """End the learner's process and forget the recovery file."""
+        self.tour.end()
         self.runs.close()
         self.again.controller.drop()
         if self.comparison is not None:
