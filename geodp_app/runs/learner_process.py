@@ -119,6 +119,8 @@ class LearnerServer:
             Prepare: self._prepare,
             Start: self._start,
             Next: self._next,
+            Ask: self._ask,
+            Query: self._query,
             Cancel: self._cancel,
         }
         try:
