@@ -260,6 +260,8 @@ class _Run:
         by_tiles = job.settings.by_tiles
         self._lattice = None if by_tiles else HalfplaneLattice(job.grid, self._measure)
         self._boxes = "boxes" in job.settings.declared.shows
+        # a tile takes no longer than its picture would
+        self._pictured = self._boxes and not by_tiles
         self._look = look
         self._step = 0
         self._began = self._reported = 0.0
@@ -327,7 +329,7 @@ class _Run:
         )
 
     def _density(self, progress: SelectionProgress | None) -> SheetDensities:
-        if progress is None or progress.density is None or not self._boxes:
+        if progress is None or progress.density is None or not self._pictured:
             return ()
         return progress.density(DENSITY_SIZE)
 

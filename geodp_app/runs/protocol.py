@@ -371,7 +371,7 @@ class Progressed:
     `density` holds, for each sheet (a value of geometry.halfplane.Sheet), the expected number of
     the piece's halfplanes in each pixel of its square, float32 of shape (r, r), [i, j] in column i
     of u and row j of v: by the sampler's boxes, which only bound the law.  Empty where there are
-    none.
+    none, and of a tile.
     """
 
     run: int
