@@ -106,7 +106,8 @@ class DualView(QWidget):
     def _lay_out(self) -> None:
         self.setAccessibleName("Dual plane")
         self.readout.setAccessibleName("What the dual plane shows")
-        self.readout.setMinimumHeight(2 * self.readout.fontMetrics().height() + 2)
+        # room for the longest, so that no sheet moves under the pointer
+        self.readout.setFixedHeight(3 * self.readout.fontMetrics().height() + 2)
         self.readout.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         for view in self.sheets.values():
@@ -146,7 +147,7 @@ class DualView(QWidget):
             view.dragged.connect(self.try_at)
             view.moved.connect(lambda view: self._moved(view))
             view.plot.nudged.connect(self._nudge)
-            view.plot.dropped.connect(lambda: self.try_halfplane(None))
+            view.plot.dropped.connect(self._drop)
 
     def _place_legend(self) -> None:
         """In the upper left corner of the plot, right of its axis."""
@@ -404,6 +405,7 @@ class DualView(QWidget):
         if self._lattice is not None and self._what_if is not None:
             halfplane = nearest_halfplane(self._lattice, self.sheet, *at)
             if halfplane is not None:
+                self._pointer = None  # until it moves again
                 self.try_halfplane(halfplane)
 
     def try_halfplane(self, halfplane: Halfplane | None) -> None:
@@ -416,6 +418,11 @@ class DualView(QWidget):
     def candidate(self) -> Candidate | None:
         """What is pointed at or tried."""
         return self._candidate
+
+    def _drop(self) -> None:
+        """Escape: nothing is tried or pointed at."""
+        self._pointer = None
+        self.try_halfplane(None)
 
     def _nudge(self, across: int, up: int) -> None:
         """Move what is tried, at first the chosen point, by a pixel or so."""
