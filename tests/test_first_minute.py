@@ -67,7 +67,7 @@ def window(first: MainWindow, qtbot: QtBot) -> MainWindow:
     first.dual.controls.choose("score", 0)
     settle(qtbot, first)
     leave(large(first))
-    first.dual.try_halfplane(None)
+    first.dual.pointer.try_halfplane(None)
     first.dual.fit()
     first.dual.show_sheet(log.newest_piece[0].sheet)
     settle(qtbot, first)
@@ -213,7 +213,7 @@ def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(
     for away in (QPoint(0, 0), QPoint(14, 0), QPoint(0, -14), QPoint(-25, 25)):
         spot = pixel(sheet, u, v) + away
         hover(qtbot, sheet, spot)
-        candidate = window.dual.candidate
+        candidate = window.dual.pointer.candidate
         assert candidate is not None
         halfplane = candidate.piece[0]
         assert isinstance(halfplane, Halfplane)
@@ -226,15 +226,15 @@ def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(
         shown.add(ghost(window))
     assert len(shown) == 4
     leave(sheet)
-    assert window.dual.candidate is None
+    assert window.dual.pointer.candidate is None
     assert ghost(window) == ()
     assert "score" not in window.dual.readout.text().split(":")[0].lower()
 
 
 def test_the_chosen_point_has_the_score_of_its_step(qtbot: QtBot, window: MainWindow) -> None:
     log = log_of(window)
-    window.dual.try_halfplane(chosen(window))
-    candidate = window.dual.candidate
+    window.dual.pointer.try_halfplane(chosen(window))
+    candidate = window.dual.pointer.candidate
     assert candidate is not None
     assert candidate.piece == log.newest_piece
     known = log.records[log.cursor - 1].diagnostics
@@ -264,7 +264,7 @@ def drag_chosen(qtbot: QtBot, window: MainWindow) -> list[Candidate]:
         spot = start + (end - start) * share
         QTest.mouseMove(viewport, spot, 20)
         qtbot.wait(60)
-        candidate = window.dual.candidate
+        candidate = window.dual.pointer.candidate
         assert candidate is not None
         assert pixel(sheet, *dual_position(candidate.piece[0])) == spot  # type: ignore[arg-type]
         assert window.dual.readout.text().endswith(candidate.words)
@@ -286,11 +286,11 @@ def test_the_chosen_point_can_be_dragged_and_escape_takes_it_back(
     last = found[-1]
     assert last == judged(window, last.piece[0])  # type: ignore[arg-type]
     leave(sheet)  # it stays without the pointer
-    assert window.dual.candidate == last
+    assert window.dual.pointer.candidate == last
     assert ghost(window) == pytest.approx(bounds(window, last), abs=1e-6)
     assert sheet.pointer.halfplane == dual_position(last.piece[0])  # type: ignore[arg-type]
     QTest.keyClick(sheet.plot, Qt.Key.Key_Escape)
-    assert window.dual.candidate is None
+    assert window.dual.pointer.candidate is None
     assert ghost(window) == ()
     assert sheet.pointer.halfplane is None
     assert log_of(window).newest_piece[0] == chosen(window)  # what was chosen stays chosen
@@ -307,12 +307,12 @@ def test_what_was_dragged_can_be_taken_again_and_another_step_forgets_it(
     QTest.mouseMove(sheet.plot.viewport(), spot + QPoint(15, 0), 20)
     QTest.mouseRelease(sheet.plot.viewport(), LEFT, NONE, spot + QPoint(15, 0), 20)
     leave(sheet)
-    again = window.dual.candidate
+    again = window.dual.pointer.candidate
     assert again is not None
     assert again.piece != once.piece
     window.runs.move_cursor(log_of(window).cursor - 1)
     settle(qtbot, window)
-    assert window.dual.candidate is None
+    assert window.dual.pointer.candidate is None
     assert ghost(window) == ()
 
 
@@ -323,10 +323,10 @@ def test_keys_move_the_chosen_point_too(qtbot: QtBot, window: MainWindow) -> Non
     across = Qt.Key.Key_Right if inside is not None else Qt.Key.Key_Left
     sheet.plot.setFocus()
     QTest.keyClick(sheet.plot, across, shift)
-    once = window.dual.candidate
+    once = window.dual.pointer.candidate
     assert once is not None
     QTest.keyClick(sheet.plot, across, shift)
-    twice = window.dual.candidate
+    twice = window.dual.pointer.candidate
     assert twice is not None
     places = [dual_position(each.piece[0])[0] for each in (once, twice)]  # type: ignore[arg-type]
     steps = np.diff([u, *places])
@@ -334,7 +334,7 @@ def test_keys_move_the_chosen_point_too(qtbot: QtBot, window: MainWindow) -> Non
     assert (steps > 0).all() == (across == Qt.Key.Key_Right)
     assert twice == judged(window, twice.piece[0])  # type: ignore[arg-type]
     QTest.keyClick(sheet.plot, Qt.Key.Key_Escape)
-    assert window.dual.candidate is None
+    assert window.dual.pointer.candidate is None
 
 
 # -- the release view -----------------------------------------------------------------------------
@@ -350,15 +350,15 @@ def test_the_release_view_shows_nothing_of_what_was_asked(qtbot: QtBot, window: 
     assert seen(window) != plain
     drag_chosen(qtbot, window)
     leave(large(window))
-    assert window.dual.candidate is not None
+    assert window.dual.pointer.candidate is not None
     action(window, "release_view")
     settle(qtbot, window)
-    assert window.dual.candidate is None
+    assert window.dual.pointer.candidate is None
     assert ghost(window) == ()
     assert seen(window) == plain
     sheet = large(window)
     hover(qtbot, sheet, sheet.plot.viewport().rect().center())
-    assert window.dual.candidate is None
+    assert window.dual.pointer.candidate is None
     for private in ("score", "positive", "likely"):
         assert private not in window.dual.readout.text()
     leave(sheet)

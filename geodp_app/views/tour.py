@@ -202,7 +202,7 @@ class Tour(QObject):
     def _leave(self) -> None:
         """Point at nothing."""
         dual = self._window.dual
-        dual.try_halfplane(None)
+        dual.pointer.try_halfplane(None)
         dual.show_example(None)
 
     def _tick(self) -> None:
@@ -259,8 +259,8 @@ class Tour(QObject):
         elif stop.pointed == "halfplane" and log is not None:
             u, v = dual_position(log.newest_piece[dual.controls.edge])
             for aside in (_ASIDE, -_ASIDE):
-                dual.try_at((u, v + aside * dual.window_shown.height))
-                if dual.candidate is not None:
+                dual.pointer.try_at((u, v + aside * dual.window_shown.height))
+                if dual.pointer.candidate is not None:
                     break
 
     def _point_at_example(self) -> None:
