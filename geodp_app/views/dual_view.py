@@ -305,7 +305,7 @@ class DualView(QWidget):
         self.controls.set_release_view(on)
         self.set_what_if(None)
         self._sight()
-        self._mark()
+        self._shade()
         self._explain()
 
     def set_palette(self, palette: Palette) -> None:
@@ -455,7 +455,8 @@ class DualView(QWidget):
 
     def _small(self) -> None:
         for sheet, thumb in self.strip.thumbs.items():
-            thumb.set_shading(*(self.pictures.small(sheet) or (None, None)))
+            small = None if self._release else self.pictures.small(sheet)
+            thumb.set_shading(*(small or (None, None)))
 
     def _mark(self) -> None:
         asked = self.controls.edge if self._edges > 1 and not self._release else None
