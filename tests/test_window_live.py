@@ -33,7 +33,9 @@ def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
 
 def run(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
     """Run to the end, by its key."""
-    window.document.set_run(**{"tiles": 4, "epsilon": 4.0, "seed": 5, **settings})
+    window.document.set_run(
+        **{"learner": "tiles", "tiles": 4, "epsilon": 4.0, "seed": 5, **settings}
+    )
     key(window, Qt.Key.Key_F5)
     finish_run(qtbot, window)
     wait(qtbot, lambda: window.display.settled)
