@@ -134,6 +134,9 @@ _DRAW = (
     Action("ask", "Ask about a point", ("Q",), "Draw",
            "Ask the chunks of a run by votes for a point's label.",
            "ask", checkable=True, group="tool"),
+    Action("report", "One report", ("W",), "Draw",
+           "See what one example changes in the probabilities of a step.",
+           "report", checkable=True, group="tool"),
     Action("pan", "Pan", ("Space",), "Draw",
            "Move the view. Hold Space to pan from any tool.",
            "pan", checkable=True, group="tool", held=True),
@@ -159,14 +162,14 @@ _RUN = (
     Action("reset", "Reset", ("Ctrl+R",), "Run",
            "Forget the run and go back to before step 1. It counts.", "reset", group="run"),
     Action("live", "Live", (), "Run",
-           "Let the run follow every edit. Imported examples are never run on unasked: "
-           "each run spends ε on real people.", checkable=True, group="live"),
+           "Let the run follow every edit, but never on imported examples.",
+           checkable=True, group="live"),
     Action("back", "Back one step", ("Alt+Left",), "Run",
            "Look at the step before.", "back", group="timeline"),
     Action("forward", "Forward one step", ("Alt+Right",), "Run",
            "Look at the step after.", "forward", group="timeline"),
     Action("again", "Again × 20", ("Ctrl+Shift+G",), "Run",
-           "Make twenty runs on the same simulated examples and show all their outlines.",
+           "Show the outlines of twenty runs on the same simulated examples.",
            "again", group="compare"),
     Action("compare", "Compare learners…", ("Ctrl+K",), "Run",
            "Run several learners on the same examples, side by side.", group="compare"),
@@ -195,6 +198,8 @@ _VIEW = (
 )
 
 _HELP = (
+    Action("tour", "Tour", (), "Help",
+           "See in six stops what the window shows.", group="tour"),
     Action("shortcuts", "Keyboard shortcuts", ("?", "F1"), "Help",
            "List all keys.", "help", group="keys"),
     Action("explain_privacy", "What the privacy statement means", (), "Help",

@@ -30,7 +30,9 @@ from PySide6.QtWidgets import (
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.editor import Editor, ToolName
+from geodp_app.drawing.shapes import Point
 from geodp_app.palette import Palette, load_palette
+from geodp_app.runs.one_report import find_report
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.stored_run import StoredRun
 from geodp_app.verdict import verdict
@@ -50,7 +52,9 @@ from geodp_app.views.shortcut_sheet import ShortcutSheet
 from geodp_app.views.spent_card import SpentCard
 from geodp_app.views.status_line import StatusLine
 from geodp_app.views.theme import apply_theme
+from geodp_app.views.theorem_page import TheoremPage
 from geodp_app.views.timeline import Timeline
+from geodp_app.views.tour import Tour
 from geodp_app.views.vertex_table import VertexDialog
 from geodp_app.views.why_card import WhyCard
 from geodp_app.views.window_actions import WindowActions
@@ -104,6 +108,7 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.palette_now = palette
         self._settings = settings
+        self._opening: Work | None = None
         self.document = Document()
         self.editor = Editor(self.document)
         self.runs = WindowRuns(self.document, self)
@@ -116,6 +121,7 @@ class MainWindow(QMainWindow):
         self._make_views()
         self.show_faults = FaultWatch(self.editor, self._faults_found, self)
         self.display = RunDisplay(self)
+        self.tour = Tour(self)
         self.commands = WindowActions(self)
         self._connect()
         self.set_palette(palette)
@@ -127,6 +133,8 @@ class MainWindow(QMainWindow):
         if self.recovery.offer() or (path is not None and self.files.open(path)):
             return
         self.begin_with_example(None)
+        if self._settings is not None:
+            self.tour.offer(self._settings)
 
     def begin_with_example(self, name: str | None) -> None:
         """An example, drawn and sampled, with nothing to undo or to save."""
@@ -135,6 +143,17 @@ class MainWindow(QMainWindow):
             self.document.set_sampling(n=FIRST_SIZE)
         self.document.sample()
         self.document.new(self.document.work)
+        self._opening = None if name else self.document.work
+
+    @property
+    def shows_opening(self) -> bool:
+        """Whether the example that a window opens with is there, and nobody has changed it."""
+        first, now = self._opening, self.document.work
+        return (
+            first is not None
+            and now.examples is first.examples
+            and (now.drawing, now.bounds, now.run) == (first.drawing, first.bounds, first.run)
+        )
 
     # layout
 
@@ -144,6 +163,7 @@ class MainWindow(QMainWindow):
         self.chart, self.figures = ErrorChart(), FiguresPanel()
         self.timeline, self.settings = Timeline(), SettingsPanel()
         self.spent = SpentCard()
+        self.theorem = TheoremPage()
         self.plane_pane = Pane("Plane", self.plane)
         self.plane_pane.note.setAccessibleName("About the plane")
         self.conics = ConicView()
@@ -171,6 +191,7 @@ class MainWindow(QMainWindow):
         self.pages = QTabWidget(documentMode=True)
         self.pages.addTab(self.settings, "Settings")
         self.pages.addTab(self.figures, "Figures")
+        self.pages.addTab(self.theorem, "Theorem")
         right.addWidget(self.pages, 1)
         right.addWidget(self.questions.card)
         right.addWidget(self.spent)
@@ -221,6 +242,10 @@ class MainWindow(QMainWindow):
         self.runs.changed.connect(self._run_changed)
         self.runs.progressed.connect(self.display.progress)
         self.runs.shaded.connect(self.display.shaded)
+        self.runs.reported.connect(self.display.reported)
+        self.runs.shared.connect(self.display.shared)
+        self.runs.controller.failed.connect(lambda _: self.display.forget_questions())
+        self.editor.on_report(self._report)
         self.runs.controller.queried.connect(lambda _: self.recovery.later())
         self.runs.told.connect(self.tell)
         self.again.changed.connect(self._again_changed)
@@ -229,6 +254,9 @@ class MainWindow(QMainWindow):
             lambda v: self._change(self.document.set_sampling, v)
         )
         self.settings.run_changed.connect(lambda v: self._change(self.document.set_run, v))
+        self.theorem.steps_wanted.connect(
+            lambda m: self._change(self.document.set_run, {"n_steps": m})
+        )
         self.settings.k_drawn_changed.connect(self.document.set_k_drawn)
         self.settings.slid.connect(self.document.settle)
         self.settings.grid_changed.connect(self._grid_changed)
@@ -253,6 +281,8 @@ class MainWindow(QMainWindow):
         for view in (self.plane, self.dual, self.conics, self.chart, self.figures, self.timeline):
             view.set_palette(palette)
         self.commands.set_palette(palette)
+        self.theorem.set_palette(palette)
+        self.tour.set_palette(palette)
         if self.comparison is not None:
             self.comparison.set_palette(palette)
         self._editor_changed()
@@ -328,6 +358,8 @@ class MainWindow(QMainWindow):
     def set_tool(self, tool: ToolName) -> None:
         """Another drawing tool."""
         self.editor.set_tool(tool)
+        if tool != "report":
+            self.display.show_report(None)
         self.plane.setFocus(Qt.FocusReason.OtherFocusReason)
         self._editor_changed()
 
@@ -383,6 +415,14 @@ class MainWindow(QMainWindow):
         """Twenty runs on the same simulated examples, or the end of those under way."""
         self.again.start_or_stop()
 
+    def _report(self, point: Point, radius: float, label: bool) -> None:
+        """One report to look at: an example near the point, else one that is put there."""
+        examples = self.document.work.examples
+        if self.runs.current is None or examples is None:
+            self.tell("Run the learner first: then one report shows what it changes in a step.")
+        else:
+            self.display.show_report(find_report(examples, point, radius, label))
+
     def _again_changed(self) -> None:
         self.plane.learned.show_again(self.again.shapes)
         self.display.note_plane()
@@ -437,6 +477,7 @@ class MainWindow(QMainWindow):
         self.plane.set_frame(work.frame)
         self.settings.show_work(work)
         self.settings.show_verdict(verdict(work))
+        self.theorem.show_work(work)
         self.runs.follow_document()
         self.again.follow_document()
         self.spent.set_words(self.runs.spent_words)
@@ -512,6 +553,7 @@ class MainWindow(QMainWindow):
 
     def abandon(self) -> None:
         """End the learner's process and forget the recovery file."""
+        self.tour.end()
         self.runs.close()
         self.again.controller.drop()
         if self.comparison is not None:

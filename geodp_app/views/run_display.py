@@ -19,8 +19,10 @@ from geodp_app.dual.shading import ShadeMode
 from geodp_app.examples_csv import Examples
 from geodp_app.figures_view import ErrorPoint, FiguresView, Selecting
 from geodp_app.plane.examples_picture import ExampleKinds
-from geodp_app.runs.protocol import Progressed, Shaded
+from geodp_app.runs.one_report import OneReport, change_words
+from geodp_app.runs.protocol import Progressed, Reported, Shaded, Shared
 from geodp_app.runs.run_log import RunLog, StepFigures
+from geodp_app.runs.step_questions import report_question, share_question
 from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.why import piece_name, why
 from geometry.halfplane import HalfplaneLattice
@@ -64,10 +66,12 @@ class RunDisplay(QObject):
         self._asked: tuple[RunLog, int, int] | None = None
         self._tile: TileShown | None = None
         self._past_words = ""
+        self._report: OneReport | None = None
         self._labels: tuple[Examples, NDArray[np.bool_]] | None = None
         self._asking = QTimer(self, singleShot=True, interval=_SETTLE)
         self._asking.timeout.connect(self._ask)
         self._detail: int | None = None
+        self._sharing: tuple[int, RunLog, int] | None = None
         self._detailing = QTimer(self, singleShot=True, interval=_SETTLE)
         self._detailing.timeout.connect(self._ask_detail)
         self._flash = False
@@ -79,7 +83,7 @@ class RunDisplay(QObject):
         """Whether every step is shown, and everything that was asked about the dual plane."""
         timers = (self._soon, self._asking, self._detailing)
         asked = any(timer.isActive() for timer in timers)
-        asked = asked or self._tag is not None or self._detail is not None
+        asked = asked or any(each is not None for each in (self._tag, self._detail, self._sharing))
         computing = self._window.dual.pictures.busy or self._window.conics.busy
         return not asked and not computing
 
@@ -120,10 +124,8 @@ class RunDisplay(QObject):
         w.timeline.set_run(log.cursor if log else 0, done, planned)
         w.timeline.set_gains(log.gains if log else ())
         w.timeline.set_playing(busy)
-        if not busy:
-            w.timeline.set_selecting(None)
-        elif w.runs.controller.state == "selecting":
-            w.timeline.set_selecting(Selecting(done + 1))
+        selecting = busy and w.runs.controller.state == "selecting"
+        w.timeline.set_selecting(Selecting(done + 1) if selecting else None)
         w.show_learner_state()
 
     def _set_past(self, past: str) -> None:
@@ -158,6 +160,8 @@ class RunDisplay(QObject):
             self._window.plane.show_votes(reply.votes)
         if self._boxes and not self._release:
             self._window.dual.set_boxes(reply.views)
+        if reply.density and not self._window.runs.following:
+            self._window.dual.set_search(reply.density)
 
     def set_release_view(self, release: bool) -> None:
         """Only what may be published, or everything."""
@@ -185,6 +189,41 @@ class RunDisplay(QObject):
         elif reply.tag == self._detail:
             self._detail = None
             self._window.dual.set_detail(reply.sheets[0])
+            self._ask_share()
+
+    def forget_questions(self) -> None:
+        """No answer will come."""
+        self._tag = self._detail = self._sharing = None
+
+    def shared(self, reply: Shared) -> None:
+        """How much of the probability pieces as good as the chosen one had."""
+        if self._sharing is not None and reply.tag == self._sharing[0]:
+            _, log, step = self._sharing
+            self._sharing = None
+            log.as_good[step] = reply.as_good
+            self._say_why(self._window.runs.shown.log)
+
+    def show_report(self, report: OneReport | None) -> None:
+        """Ask what one report changes in the step at the cursor; None for the shading again."""
+        self._report = report
+        w = self._window
+        w.plane.report.show(report)
+        w.why.show_report("" if report is None else report.words)
+        self._asked = None
+        if report is None:
+            w.dual.set_shading(None)
+        self.refresh()
+
+    def reported(self, reply: Reported) -> None:
+        """What the report changes."""
+        log, report = self._window.runs.current, self._report
+        if reply.tag != self._tag or log is None or report is None:
+            return
+        self._tag = None
+        eta = self._nats or 0.0
+        self._window.dual.set_change(reply.change, eta)
+        words = change_words(reply.change, eta, log.privacy)
+        self._window.why.show_report(f"{report.words} {words}")
 
     def conic_candidate(self, candidate: Candidate | None) -> None:
         """Another disc or ellipse is pointed at, or none."""
@@ -250,7 +289,7 @@ class RunDisplay(QObject):
         dual.set_release_view(self._release)
         dual.set_shading(None)
         dual.set_what_if(None)
-        self._tag = self._detail = None
+        self._tag = self._detail = self._sharing = None
         self._asked = None
         settings = work.run if log is None else log.settings
         flat = "dual plane" in settings.declared.shows
@@ -331,22 +370,48 @@ class RunDisplay(QObject):
         edge, mode = w.dual.controls.edge, w.dual.controls.mode
         question = log.question(log.cursor, edge, _COARSE)
         w.dual.set_what_if(WhatIf(question, log.newest_piece, edge))
-        if mode != "off":
+        if self._report is not None:
+            self._ask_report(log, self._report, edge)
+        elif mode != "off":
             self._nats = question.rate * question.score.k or None
             self._tag = w.runs.controller.ask(question)
+
+    def _ask_report(self, log: RunLog, report: OneReport, edge: int) -> None:
+        try:
+            question = report_question(
+                log, log.cursor, edge, report.point, report.label, report.present
+            )
+        except ValueError:
+            words = "This run draws nothing by its examples: no report changes a probability."
+            self._window.why.show_report(words)
+            return
+        question = replace(question, step=replace(question.step, resolution=_FINE))
+        self._nats = question.step.rate * question.step.score.k
+        self._tag = self._window.runs.controller.ask(question)
+
+    def _ask_share(self) -> None:
+        log = self._window.runs.current
+        if log is None or not log.cursor or log.cursor in log.as_good or not self._pausing:
+            return
+        question = share_question(log, log.cursor)
+        if question is not None:
+            tag = self._window.runs.controller.ask(question)
+            self._sharing = tag, log, log.cursor
 
     def _ask_detail(self) -> None:
         w = self._window
         log, dual = w.runs.current, w.dual
         settled = self._tag is None and not self._asking.isActive() and self._pausing
-        if log is None or not log.newest_piece or self._release or not settled:
+        if log is None or not log.newest_piece or self._release or self._past or not settled:
             return
-        if dual.rasters and dual.controls.mode != "off":
+        if self._report is None and dual.rasters and dual.controls.mode != "off":
             sheet, seen = dual.sheet, dual.window_shown
             window = (sheet, seen.u0, seen.u1, seen.v0, seen.v1)
             question = log.question(log.cursor, dual.controls.edge, _FINE)
             question = replace(question, sheets=(sheet,), windows=(window,))
             self._detail = w.runs.controller.ask(question)
+        else:
+            self._ask_share()
 
     def _labels_of(self, examples: Examples) -> NDArray[np.bool_]:
         """Labels as truth values, made once for each sample."""
@@ -373,7 +438,8 @@ class RunDisplay(QObject):
             return
         record = log.records[log.cursor - 1]
         learner = log.settings.declared
-        said = why(record, learner, log.role, log.settings.k)
+        known = log.as_good.get(log.cursor)
+        said = why(record, learner, log.role, log.settings.k, known)
         name = piece_name(record, learner)
         card.show_why(f"Step {log.cursor} of {log.planned}: why this {name}", said)
 

@@ -150,6 +150,7 @@ class WindowActions:
             "show_boxes": w.display.set_boxes,
             "release_view": w.set_release_view,
             "dark_theme": w.set_dark,
+            "tour": w.tour.start,
             "shortcuts": w.show_shortcuts,
             "explain_privacy": w.explain_privacy,
             "about": w.show_about,
@@ -212,7 +213,7 @@ class WindowActions:
                 drawing.addSeparator()
             drawing.addAction(self.by_id[name])
         self._window.addToolBar(Qt.ToolBarArea.LeftToolBarArea, drawing)
-        main = self._bar("Sample and run")
+        self._main = main = self._bar("Sample and run")
         self._window.addToolBar(Qt.ToolBarArea.TopToolBarArea, main)
         shapes = QToolButton()
         shapes.setText("Examples")
@@ -253,6 +254,10 @@ class WindowActions:
         release = main.widgetForAction(self.by_id["release_view"])
         assert isinstance(release, QToolButton)
         release.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+
+    def button(self, name: str) -> QWidget:
+        """The button of an action in the main bar."""
+        return self._main.widgetForAction(self.by_id[name])
 
     def _bar(self, title: str) -> QToolBar:
         bar = QToolBar(title, self._window)
