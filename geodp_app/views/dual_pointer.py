@@ -64,6 +64,7 @@ class DualPointer(QObject):
         if self._lattice is not None and self._what_if is not None:
             halfplane = nearest_halfplane(self._lattice, self._sheet, *at)
             if halfplane is not None:
+                self._at = None  # until the pointer moves again
                 self.try_halfplane(halfplane)
 
     def try_halfplane(self, halfplane: Halfplane | None) -> None:
@@ -71,6 +72,11 @@ class DualPointer(QObject):
         self._tried = halfplane
         self.tried_changed.emit(halfplane)
         self.look()
+
+    def drop(self) -> None:
+        """Escape: nothing is tried or pointed at."""
+        self._at = None
+        self.try_halfplane(None)
 
     def nudge(self, du: float, dv: float) -> None:
         """Move what is tried, at first the chosen point."""

@@ -98,7 +98,8 @@ class DualView(QWidget):
     def _lay_out(self) -> None:
         self.setAccessibleName("Dual plane")
         self.readout.setAccessibleName("What the dual plane shows")
-        self.readout.setMinimumHeight(2 * self.readout.fontMetrics().height() + 2)
+        # room for the longest, so that no sheet moves under the pointer
+        self.readout.setFixedHeight(3 * self.readout.fontMetrics().height() + 2)
         self.readout.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         for view in self.sheets.values():
@@ -139,7 +140,7 @@ class DualView(QWidget):
             view.dragged.connect(self.pointer.try_at)
             view.moved.connect(lambda view: self._moved(view))
             view.plot.nudged.connect(self._nudge)
-            view.plot.dropped.connect(lambda: self.pointer.try_halfplane(None))
+            view.plot.dropped.connect(self.pointer.drop)
 
     def _place_legend(self) -> None:
         """In the upper left corner of the plot, right of its axis."""

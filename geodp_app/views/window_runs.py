@@ -64,6 +64,7 @@ class WindowRuns(QObject):
         self.document = document
         self.controller = RunController(self)
         self.live = True
+        self._release = False
         self._run: LoggedRun | None = None
         #: The run to show until the one that has begun has something to show.
         self._before: LoggedRun | None = None
@@ -199,6 +200,12 @@ class WindowRuns(QObject):
         if self.stepped_through is not None:
             self.move_cursor(self.stepped_through.cursor + by)
 
+    def set_release_view(self, release: bool) -> None:
+        """In the release view a run stands at its end: which step gained last is private."""
+        self._release = release
+        if release and self.stepped_through is not None:
+            self.move_cursor(len(self.stepped_through.records))
+
     def set_live(self, on: bool) -> None:
         """Let runs on simulated examples follow what changes, or not."""
         self.live = on
@@ -259,7 +266,7 @@ class WindowRuns(QObject):
         self._stop_following()
         self.controller.reset()
         self._give_up()
-        if log is not None and log.release is not None:
+        if log is not None and log.release is not None and not self._release:
             log.cursor = log.last_gain
         self._run = None if log is None else LoggedRun(self.document.work, log, over=True)
         self._before = None
@@ -444,7 +451,7 @@ class WindowRuns(QObject):
     def _stand_at_gain(self, log: RunLog) -> None:
         """A run that was followed to its end rests at the last step that gained."""
         made = len(log.records)
-        if log.cursor == made and log.last_gain < made:
+        if log.cursor == made and log.last_gain < made and not self._release:
             log.cursor = log.last_gain
             found = (
                 "no later step found more" if made - log.cursor > 1 else "the last found nothing"
