@@ -137,8 +137,8 @@ def rates(run: RunSettings, steps: int, beta: float) -> Rates:
     ValueError
         If the budget is too small.
     """
-    budget = plan_budget(run.epsilon, run.delta, steps, beta, run.neighbours, private=True)
-    epsilon, delta = inner_budget(run.epsilon, run.delta, run.neighbours)
+    budget = plan_budget(run.epsilon, run.delta, steps, beta, run.whole_neighbours, private=True)
+    epsilon, delta = inner_budget(run.epsilon, run.delta, run.whole_neighbours)
     left = after_arithmetic(epsilon - _counts(budget), delta, steps)
     granted = dict(selection_account(*left, steps).alternatives)
     # KMMS weigh by exp(epsilon^ q / 2): half a nat per example for each nat of the composition
@@ -188,7 +188,7 @@ def _planner(
             delta=run.delta,
             lattice=HalfplaneLattice(q.grid, run.piece_measure),
             learner=cast(LearnerName, run.learner),
-            neighbours=run.neighbours,
+            neighbours=run.whole_neighbours,
         )
         return (
             lambda: examples_needed(setting, q.alpha).examples,
@@ -199,7 +199,7 @@ def _planner(
     theorem = find_theorem("set-cover")
     parameters: dict[str, Any] = {
         "k": run.k, "size": _members(q), "epsilon": run.epsilon, "delta": run.delta,
-        "neighbours": run.neighbours,
+        "neighbours": run.whole_neighbours,
     }  # fmt: skip
     return (
         lambda: examples_for(theorem, q.alpha, q.beta, parameters),
