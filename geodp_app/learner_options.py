@@ -21,7 +21,13 @@ from learners.registry import BY_ID, offered, unknown_learner
 _WITH_K = {"tiles": "cover", "convex": "convex-cover"}
 
 
-def add_learner(parser: arguments.Parser, place: Place, names: Iterable[str] | None = None) -> None:
+def add_learner(
+    parser: arguments.Parser,
+    place: Place,
+    names: Iterable[str] | None = None,
+    *,
+    unset: str = "",
+) -> None:
     """`--learner`, and an option for each parameter of the learners that a place offers.
 
     Parameters
@@ -30,14 +36,17 @@ def add_learner(parser: arguments.Parser, place: Place, names: Iterable[str] | N
     place : str
     names : iterable of str, optional
         Parameters to be offered; by default all that are not for Python alone.
+    unset : str, optional
+        What holds where nothing is given, if that is not what is declared.
     """
     found = offered(place)
+    default = None if unset else "tiles"
     parser.add_argument(
         "--learner",
         type=_name_in(place),
-        default="tiles",
+        default=default,
         metavar="NAME",
-        help=f"{', '.join(learner.id for learner in found)} (default %(default)s)",
+        help=f"{', '.join(learner.id for learner in found)} (default: {unset or default})",
     )
     for name, declared in _parameters(found, names).items():
         first = next(iter(declared.values()))
@@ -50,7 +59,7 @@ def add_learner(parser: arguments.Parser, place: Place, names: Iterable[str] | N
             type=str if choices else _value_of(first),
             choices=choices or None,
             metavar=None if choices else first.typed.upper(),
-            help=_help(declared),
+            help=_help(declared, unset),
         )
 
 
@@ -77,8 +86,27 @@ def settle_learner(
     InputError
         If an option is given that means nothing to the learner, or a value that it does not take.
     """
-    learner, found = BY_ID[options.learner], offered(place)
-    shown = _parameters(found, names)
+    learner, shown = BY_ID[options.learner], _parameters(offered(place), names)
+    given = given_parameters(options, learner, place, names)
+    return learner, {
+        p.name: given.get(p.name, p.default) for p in learner.parameters if p.name in shown
+    }
+
+
+def given_parameters(
+    options: argparse.Namespace, learner: Learner, place: Place, names: Iterable[str] | None = None
+) -> dict[str, Any]:
+    """The parameters that are given, all of them the learner's.
+
+    `place` and `names` are those of :func:`add_learner`.
+
+    Raises
+    ------
+    InputError
+        If an option is given that means nothing to the learner, or a value that it does not take.
+    """
+    given: dict[str, Any] = {}
+    shown = _parameters(offered(place), names)
     own = {p.name: p for p in learner.parameters if p.name in shown}
     for name, declared in shown.items():
         value = getattr(options, name, None)
@@ -93,10 +121,8 @@ def settle_learner(
                 f"--{typed} {value} means nothing to {learner.id}: it is for "
                 f"--learner {_or(takers)}"
             )
-    given = {name: getattr(options, name, None) for name in own}
-    return learner, {
-        name: own[name].default if value is None else value for name, value in given.items()
-    }
+        given[name] = value
+    return given
 
 
 def _means_nothing(learner: Learner, name: str, typed: str, declared: dict[str, Parameter]) -> str:
@@ -121,13 +147,13 @@ def _parameters(
     return named
 
 
-def _help(declared: dict[str, Parameter]) -> str:
+def _help(declared: dict[str, Parameter], unset: str) -> str:
     """What an option does, for whom, and what it is if it is not given."""
     first = next(iter(declared.values()))
     texts = list(dict.fromkeys(parameter.help for parameter in declared.values()))
     text = texts[0] if len(texts) == 1 else "How many pieces a good shape has."
     defaults = {_told(parameter) for parameter in declared.values()}
-    told = (
+    told = unset or (
         _told(first)
         if len(defaults) == 1
         else ", ".join(f"{_told(parameter)} for {name}" for name, parameter in declared.items())

@@ -20,7 +20,7 @@ from pytestqt.qtbot import QtBot
 
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.learner_process import make_learner
-from geodp_app.runs.protocol import Job, ReportQuestion, ShadeQuestion
+from geodp_app.runs.protocol import Job, ReportQuestion, ShadeQuestion, ShareQuestion
 from geodp_app.workers.run_controller import RunController
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.scores import set_cover_score
@@ -45,6 +45,7 @@ class Recorder:
             "failed",
             "shaded",
             "reported",
+            "shared",
         ):
             getattr(c, name).connect(lambda what, name=name: self.said.append((name, what)))
 
@@ -305,18 +306,20 @@ def test_only_the_newest_question_waits_and_is_answered_when_there_is_time(
     assert tags[1] not in [reply.tag for reply in recorder.all("shaded")]  # type: ignore
 
 
-def test_a_report_and_a_shading_wait_beside_each_other(recorder: Recorder, qtbot: QtBot) -> None:
+def test_questions_of_three_kinds_wait_beside_each_other(recorder: Recorder, qtbot: QtBot) -> None:
     c = recorder.controller
     c.start(job())
     c.step()
     shaded = question()
     chosen = shaded.lattice.halfplane(Sheet.FLAT_ABOVE, 0, 0)
     report = ReportQuestion(shaded, chosen, (3, 4), True, False, shaded.score)
-    asked = [c.ask(report), c.ask(shaded), c.ask(report)]
-    until(qtbot, lambda: bool(recorder.all("shaded") and recorder.all("reported")))
+    share = ShareQuestion(shaded, (chosen,))
+    asked = [c.ask(report), c.ask(shaded), c.ask(report), c.ask(share)]
+    until(qtbot, lambda: all(recorder.all(name) for name in ("shaded", "reported", "shared")))
     qtbot.wait(50)
     assert [reply.tag for reply in recorder.all("shaded")] == asked[1:2]  # type: ignore
     ((reported,),) = [recorder.all("reported")]
+    assert [reply.tag for reply in recorder.all("shared")] == asked[3:]  # type: ignore
     assert reported.tag == asked[2]  # type: ignore[attr-defined]
     assert abs(reported.change.chosen) <= 0.1 * shaded.score.k  # type: ignore[attr-defined]
 

@@ -37,6 +37,8 @@ from geodp_app.runs.protocol import (
     Request,
     Shaded,
     ShadeQuestion,
+    Shared,
+    ShareQuestion,
     Start,
     Started,
     Stepped,
@@ -315,6 +317,11 @@ def test_a_question_is_answered_and_gives_way_to_other_requests(client: Client) 
     told = client.until(Reported)
     assert isinstance(told, Reported)
     assert (told.run, told.tag, len(told.change.sheets)) == (1, 13, 4)
+    client.send(Ask(1, ShareQuestion(replace(question, others=()), (chosen,)), 14))
+    shared = client.until(Shared)
+    assert isinstance(shared, Shared)
+    assert (shared.run, shared.tag) == (1, 14)
+    assert 0 <= shared.as_good.low <= shared.as_good.share <= shared.as_good.high <= 1
     second = Client()
     second.send(Start(1, work), Ask(1, question, 12), Next(1))
     second.thread.start()

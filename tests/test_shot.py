@@ -6,13 +6,19 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PIL import Image, ImageChops
 from PySide6.QtGui import QImage
 
 from geodp_app.cli import main
 from geodp_app.compiling import COMPILING
+from geodp_app.document.session import save_session
+from geodp_app.document.targets import example_work
+from geodp_app.document.work import RunSettings, SampleSettings, Work
+from geodp_app.views import offscreen
 
 
 def shot(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -35,10 +41,21 @@ def colours(path: Path) -> set[int]:
     }
 
 
+def frames_of(path: Path) -> tuple[list[Image.Image], list[int]]:
+    """The frames of an animation, and for how many milliseconds each is shown."""
+    frames, times = [], []
+    with Image.open(path) as image:
+        for number in range(getattr(image, "n_frames", 1)):
+            image.seek(number)
+            frames.append(image.convert("RGB"))
+            times.append(int(image.info["duration"]))
+    return frames, times
+
+
 def test_a_picture_and_the_learned_shape(tmp_path: Path) -> None:
     done = shot(
-        tmp_path, "-o", "w.png", "--example", "tri", "--n", "3000", "--theme", "dark",
-        "--size", "1280x800", "--learned", "l.geojson",
+        tmp_path, "-o", "w.png", "--example", "tri", "--n", "3000", "--learner", "tiles",
+        "--theme", "dark", "--size", "1280x800", "--learned", "l.geojson",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     image = QImage(str(tmp_path / "w.png"))
@@ -47,7 +64,7 @@ def test_a_picture_and_the_learned_shape(tmp_path: Path) -> None:
     learned = json.loads((tmp_path / "l.geojson").read_text())
     assert learned["geodp"]["release"]["privacy"]["private"] is True
     told = [line for line in done.stderr.splitlines() if line != COMPILING]  # a first run says so
-    assert told[0] == "w.png: 9 of 9 steps, finished"
+    assert told[0] == "w.png: 1 of 1 steps, finished"
     assert told[1].startswith("l.geojson: lies at 0..1 degrees")  # the triangle lies nowhere
     assert len(told) == 2
 
@@ -69,6 +86,19 @@ def test_a_picture_at_twice_the_pixels_before_any_step(tmp_path: Path) -> None:
         (["-o", "w.png", "--steps", "-1"], "steps"),
         (["-o", "w.png", "--example", "nowhere"], "nowhere"),
         (["-o", "missing/w.png"], "missing"),
+        (["-o", "w.jpg"], "end the name in .png or .gif or .webp"),
+        (["-o", "w.png", "--learner", "nobody"], "'nobody': use cover, tiles, convex,"),
+        (["-o", "w.png", "--learner", "polytope"], "'polytope': use cover, tiles, convex,"),
+        (["-o", "w.png", "--learner", "tiles", "--k", "3"], "--k means nothing to tiles"),
+        (
+            ["-o", "w.png", "--learner", "greedy-cover", "--epsilon", "1"],
+            "--epsilon means nothing to greedy-cover",
+        ),
+        (["-o", "w.png", "--k", "0"], "must lie between 1 and 1000"),
+        (["-o", "w.png", "--epsilon", "0"], "must be above 0"),
+        (["-o", "w.gif", "--pace", "0"], "must lie between 0.1 and 10 seconds"),
+        (["-o", "w.png", "--pace", "1"], "--pace is for animations"),
+        (["-o", "w.gif", "--view", "release"], "--view release is for pictures"),
     ],
 )
 def test_wrong_arguments_are_one_line_and_write_nothing(
@@ -84,6 +114,99 @@ def test_wrong_arguments_are_one_line_and_write_nothing(
     assert len(err.splitlines()) == 1
     assert said in err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_pillow_an_animation_is_refused_before_anything_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("PIL", "PIL.Image"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr(offscreen, "check_window", lambda **_: pytest.fail("it goes on"))
+    assert main(["shot", "-o", "run.gif"]) == 2
+    assert capsys.readouterr().err == (
+        "geodp: an animation needs Pillow, which is not installed: pip install 'geodp[animation]'\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["run.gif", "run.webp"])
+def test_an_animation_goes_from_before_the_first_step_to_rest(tmp_path: Path, name: str) -> None:
+    done = shot(
+        tmp_path, "-o", name, "--example", "tri", "--n", "2000", "--learner", "tiles",
+        "--steps", "3", "--pace", ".2", "--size", "800x600",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert f"{name}: 3 of 9 steps, unfinished" in done.stderr
+    frames, times = frames_of(tmp_path / name)
+    assert times == [1000, 200, 200, 200, 2000]
+    assert {frame.size for frame in frames} == {(800, 600)}
+    assert ImageChops.difference(frames[0], frames[-1]).getbbox() is not None
+    data = (tmp_path / name).read_bytes()
+    assert len(data) < 500_000
+    assert str(tmp_path).encode() not in data
+
+
+def test_a_new_piece_flashes_in_where_there_is_time(tmp_path: Path) -> None:
+    done = shot(
+        tmp_path, "-o", "run.gif", "--example", "tri", "--n", "2000", "--learner", "tiles",
+        "--steps", "1", "--size", "800x600", "--quiet",
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    frames, times = frames_of(tmp_path / "run.gif")
+    assert times == [1000, 80, 80, 80, 260, 2000]
+    spot = changed_pixel(frames[1], frames[4])
+    shades = [sum(frame.getpixel(spot)) for frame in frames[1:5]]  # type: ignore[arg-type]
+    assert shades == sorted(shades)  # from strong to pale
+    assert len(set(shades)) == 4
+
+
+def changed_pixel(one: Image.Image, other: Image.Image) -> tuple[int, int]:
+    """A pixel in the middle of what changed."""
+    box = ImageChops.difference(one, other).getbbox()
+    assert box is not None
+    return (box[0] + box[2]) // 2, (box[1] + box[3]) // 2
+
+
+def test_learner_k_and_epsilon_are_those_asked_for(tmp_path: Path) -> None:
+    done = shot(
+        tmp_path, "-o", "w.png", "--example", "tri", "--n", "500", "--learner", "convex-cover",
+        "--k", "2", "--epsilon", "3", "--size", "800x600", "--learned", "l.geojson",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "w.png: 6 of 6 steps, finished" in done.stderr
+    release = json.loads((tmp_path / "l.geojson").read_text())["geodp"]["release"]
+    assert release["privacy"]["epsilon"] == 3
+    assert (release["learner"], release["role"]) == ("ConvexPolygonLearner", "conjunction")
+
+
+def test_what_means_nothing_to_the_learner_of_a_session_is_refused(tmp_path: Path) -> None:
+    work = replace(example_work("tri"), run=RunSettings(learner="tiles"))
+    save_session(tmp_path / "s.geodp", work)
+    done = shot(tmp_path, "-o", "w.png", "--file", "s.geodp", "--k", "3")
+    assert done.returncode == 2
+    assert "--k means nothing to tiles" in done.stderr
+    assert not (tmp_path / "w.png").exists()
+
+
+def test_a_run_on_nothing_is_refused(tmp_path: Path) -> None:
+    save_session(tmp_path / "s.geodp", Work(sampling=SampleSettings(distribution="painted")))
+    done = shot(tmp_path, "-o", "w.png", "--file", "s.geodp")
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "w.png").exists()
+
+
+def test_an_animation_of_a_file_is_its_owners_alone(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("x,y,label\n3,4,1\n500,600,0\n")
+    (tmp_path / "run.webp").touch(0o644)
+    done = shot(
+        tmp_path, "-o", "run.webp", "--file", "p.csv", "--learner", "threshold", "--pace", ".1",
+        "--size", "800x600", "--quiet",
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "run.webp").stat().st_mode & 0o777 == 0o600
+    assert len(frames_of(tmp_path / "run.webp")[0]) >= 2
 
 
 def test_a_run_that_has_no_shape_yet_leaves_no_picture_either(tmp_path: Path) -> None:

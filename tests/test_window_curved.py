@@ -69,6 +69,8 @@ def run(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
 
 def test_the_panel_offers_both_and_asks_only_for_what_is_used(window: MainWindow) -> None:
     panel = window.settings
+    for fold in (panel.learner_fold, panel.privacy_fold):
+        fold.button.click()
     for text, name, label in (
         ("Discs", "discs", "Discs k"),
         ("Ellipses", "ellipses", "Ellipses k"),
@@ -143,7 +145,8 @@ def test_the_dual_plane_says_why_it_is_empty(qtbot: QtBot, window: MainWindow) -
     assert dual.empty.isVisible()
     assert dual.empty.text() == CURVED
     assert dual._lattice is None
-    assert dual.caption.text() == ""
+    assert dual.readout.text() == dual.title == ""
+    assert not dual.strip.isVisible()
     action(window, "release_view")
     assert dual.empty.text() == CURVED
     action(window, "release_view")

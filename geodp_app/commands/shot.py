@@ -1,4 +1,4 @@
-"""`geodp shot`: a picture of the window, taken without a display."""
+"""`geodp shot`: a picture of the window, or an animation of a run, taken without a display."""
 
 from __future__ import annotations
 
@@ -8,17 +8,30 @@ import sys
 from pathlib import Path
 
 from assets import examples
-from geodp_app import arguments
+from geodp_app import animation, arguments, learner_options
+from geodp_app.document.work import RunSettings
+from geodp_app.errors import InputError
+from learners.registry import BY_ID
 
 _DESCRIPTION = """Open the window off-screen, run, and save a picture of it.
 
-The picture shows simulated examples; with real ones it would be private."""
+A FILE that ends in .gif or .webp becomes an animation, step by step (needs
+pip install 'geodp[animation]').  Simulated examples may be shown to anyone; with real ones picture
+and animation are private."""
+
+#: Parameters of the learner that can be chosen.
+PARAMETERS = ("k", "epsilon")
+
+#: Seconds that an animation shows a step, unless told otherwise, and least and most.
+PACE, _FASTEST, _SLOWEST = 0.5, 0.1, 10.0
 
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     """Add the verb and its options."""
-    parser = arguments.add_verb(verbs, "shot", "save a picture of the window", _DESCRIPTION)
-    arguments.add_output(parser, "PNG to write")
+    parser = arguments.add_verb(
+        verbs, "shot", "save a picture or an animation of the window", _DESCRIPTION
+    )
+    arguments.add_output(parser, "PNG, GIF or WebP to write")
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
         "--example",
@@ -27,12 +40,19 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         help=f"one of {', '.join(examples())}",
     )
     what.add_argument("--file", type=Path, metavar="FILE", help="a session, target or examples")
+    learner_options.add_learner(parser, "window", PARAMETERS, unset="the window's")
     parser.add_argument("--n", type=arguments.sample_size, help="how many examples to draw")
     parser.add_argument(
         "--steps", type=_steps, metavar="M", help="steps to run (default: all; 0: none)"
     )
     parser.add_argument(
         "--seed", type=arguments.seed, help="make the run repeatable, and not private"
+    )
+    parser.add_argument(
+        "--pace",
+        type=_pace,
+        metavar="SECONDS",
+        help=f"how long an animation shows a step (default: {PACE:g})",
     )
     parser.add_argument("--theme", choices=("light", "dark"), default="light")
     parser.add_argument(
@@ -52,7 +72,14 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 def run(options: argparse.Namespace) -> None:
     """Check, open, run, save."""
     inputs = [] if options.file is None else [options.file]
-    arguments.check_outputs([(options.output, "PNG"), (options.learned, "GeoJSON")], inputs)
+    arguments.check_outputs(
+        [(options.output, "PNG, GIF or WebP"), (options.learned, "GeoJSON")], inputs
+    )
+    options.animated = animation.kind_of(options.output)
+    _check_animation(options)
+    if options.learner or options.file is None:  # else the file says which learner it is
+        learner = BY_ID[options.learner or RunSettings().learner]
+        learner_options.given_parameters(options, learner, "window", PARAMETERS)
     from geodp_app.views.offscreen import check_window
 
     check_window(offscreen=True)
@@ -63,10 +90,34 @@ def run(options: argparse.Namespace) -> None:
         print(told, file=sys.stderr)
 
 
+def _check_animation(options: argparse.Namespace) -> None:
+    """Refuse what does not go together, and an animation that could not be written."""
+    if options.animated is None:
+        if options.pace is not None:
+            raise InputError(
+                "--pace is for animations: end the name of the output in .gif or .webp"
+            )
+        return
+    if options.view == "release":
+        raise InputError(
+            "--view release is for pictures: before the end of a run it has nothing to show"
+        )
+    animation.load_pillow()
+
+
 def _steps(text: str) -> int:
     if not text.isdigit():
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of steps: 0, 1, 2, ...")
     return int(text)
+
+
+def _pace(text: str) -> float:
+    value = arguments.number(text)
+    if not _FASTEST <= value <= _SLOWEST:
+        raise argparse.ArgumentTypeError(
+            f"must lie between {_FASTEST:g} and {_SLOWEST:g} seconds, not {text}"
+        )
+    return value
 
 
 def _size(text: str) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from geodp_app.errors import InputError
 from geometry.files import atomic_write
 
 #: What a file may hold.
-Holds = Literal["GeoJSON", "JSON", "JSON lines", "CSV", "PNG", "SVG"]
+Holds = Literal["GeoJSON", "JSON", "JSON lines", "CSV", "PNG", "SVG", "PNG, GIF or WebP"]
 
 _ENDINGS: dict[Holds, tuple[str, ...]] = {
     "GeoJSON": (".geojson", ".json"),
@@ -21,6 +21,7 @@ _ENDINGS: dict[Holds, tuple[str, ...]] = {
     "CSV": (".csv",),
     "PNG": (".png",),
     "SVG": (".svg",),
+    "PNG, GIF or WebP": (".png", ".gif", ".webp"),
 }
 _OTHER_FILES = (".gpkg", ".shp", ".kml", ".parquet", ".zip", ".geodp")
 

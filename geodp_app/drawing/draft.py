@@ -9,7 +9,16 @@ from geodp_app.drawing.faults import Fault
 from geodp_app.drawing.shapes import Point
 
 ToolName = Literal[
-    "polygon", "hole", "rectangle", "freehand", "select", "vertices", "paint", "ask", "pan"
+    "polygon",
+    "hole",
+    "rectangle",
+    "freehand",
+    "select",
+    "vertices",
+    "paint",
+    "ask",
+    "report",
+    "pan",
 ]
 
 

@@ -79,6 +79,8 @@ class Desk:
         self.message: str | None = None
         #: Who is told of a point that is asked about.
         self.ask: Callable[[Point], None] = lambda point: None
+        #: Who is told of one report: where, how near an example has to be, and its label else.
+        self.report: Callable[[Point, float, bool], None] = lambda point, radius, label: None
         self._known = host.drawing
         self._outlined: tuple[Drawing, Outlines] | None = None
 

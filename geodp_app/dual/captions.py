@@ -10,6 +10,9 @@ from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.records import TileStep
 
 CELLS = "Every cell has one label: no halfplane is chosen, and there is no dual plane to draw"
+CHANGE_WORDS = (
+    "Colour: how much likelier (purple) or less likely (green) each place is with this one report."
+)
 EMPTY = "Sample examples to see their dual lines"
 EMPTY_RELEASE = "Nothing has been released yet: chosen points will appear here"
 NO_PROBABILITIES = "This run has no probabilities to show: its choice was not random"

@@ -48,6 +48,9 @@ from geodp_app.runs.protocol import (
     ReportQuestion,
     Request,
     Shaded,
+    ShadeQuestion,
+    Shared,
+    ShareQuestion,
     Start,
     Started,
     Stepped,
@@ -119,6 +122,8 @@ class LearnerServer:
             Prepare: self._prepare,
             Start: self._start,
             Next: self._next,
+            Ask: self._ask,
+            Query: self._query,
             Cancel: self._cancel,
         }
         try:
@@ -174,12 +179,17 @@ class LearnerServer:
     def _answer(self, request: Ask) -> Answer:
         from geodp_app.runs.report import change
         from geodp_app.runs.shading import shade
+        from geodp_app.runs.share import as_good
 
-        self._give_way()
-        if isinstance(request.question, ReportQuestion):
-            found = change(request.question, self._give_way)
-            return Reported(request.run, request.tag, found)
-        return Shaded(request.run, request.tag, shade(request.question, self._give_way))
+        run, tag, look = request.run, request.tag, self._give_way
+        look()
+        match request.question:
+            case ShadeQuestion():
+                return Shaded(run, tag, shade(request.question, look))
+            case ReportQuestion():
+                return Reported(run, tag, change(request.question, look))
+            case ShareQuestion():
+                return Shared(run, tag, as_good(request.question, look))
 
     def _query(self, request: Query) -> None:
         ended = self._ended
@@ -250,6 +260,8 @@ class _Run:
         by_tiles = job.settings.by_tiles
         self._lattice = None if by_tiles else HalfplaneLattice(job.grid, self._measure)
         self._boxes = "boxes" in job.settings.declared.shows
+        # a tile takes no longer than its picture would
+        self._pictured = self._boxes and not by_tiles
         self._look = look
         self._step = 0
         self._began = self._reported = 0.0
@@ -272,7 +284,6 @@ class _Run:
                 record=_portable(record),
                 views=self._views(self._last),
                 votes=self._votes,
-                density=self._density(self._last),
             )
         finally:
             # it holds on to the sampler's tables
@@ -318,7 +329,7 @@ class _Run:
         )
 
     def _density(self, progress: SelectionProgress | None) -> SheetDensities:
-        if progress is None or progress.density is None or not self._boxes:
+        if progress is None or progress.density is None or not self._pictured:
             return ()
         return progress.density(DENSITY_SIZE)
 

@@ -5,7 +5,7 @@ The process answers requests one at a time, in order:
     Prepare   Preparing (only if something is compiled), Prepared
     Start     Started
     Next      Progressed (any number), Stepped; after the last step also Finished
-    Ask       Shaded or Reported, by the question; GaveWay
+    Ask       Shaded, Reported or Shared, by the question; GaveWay
     Query     Queried
     Cancel    Stopped, also from inside a Next
 
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from geodp_app.document.work import RunSettings
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.accounting import PrivacySpent
-from learners.records import StepDiagnostics, StepRecord
+from learners.records import Piece, StepDiagnostics, StepRecord
 from learners.releases import Release
 from learners.scores import Score
 from learners.selection import SheetDensities
@@ -179,7 +179,42 @@ class ReportQuestion:
     why_none: WhyNone | None = None
 
 
-Question = ShadeQuestion | ReportQuestion
+@dataclass(frozen=True, slots=True)
+class ShareQuestion:
+    """How much of a step's law is held by pieces as good as the chosen one, or better?
+
+    Attributes
+    ----------
+    step : ShadeQuestion
+        The step, no halfplane held fixed; its rate is above 0.
+    piece : tuple of Halfplane
+        What it drew.
+    """
+
+    step: ShadeQuestion
+    piece: Piece
+
+
+@dataclass(frozen=True, slots=True)
+class AsGood:
+    """The answer.  Private.
+
+    Attributes
+    ----------
+    share : float
+        0..1.
+    low, high : float
+        An interval that holds it in about 95 of 100 cases; both are `share` where it is exact.
+    exact : bool
+    """
+
+    share: float
+    low: float
+    high: float
+    exact: bool
+
+
+Question = ShadeQuestion | ReportQuestion | ShareQuestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +371,7 @@ class Progressed:
     `density` holds, for each sheet (a value of geometry.halfplane.Sheet), the expected number of
     the piece's halfplanes in each pixel of its square, float32 of shape (r, r), [i, j] in column i
     of u and row j of v: by the sampler's boxes, which only bound the law.  Empty where there are
-    none.
+    none, and of a tile.
     """
 
     run: int
@@ -353,7 +388,7 @@ class Progressed:
 @dataclass(frozen=True, slots=True)
 class Stepped:
     """A step is done.  Private: `views`, the sampler's heaviest boxes at its end; `votes`, what a
-    run by votes has asked; `density`, as in Progressed.
+    run by votes has asked.
 
     The record's diagnostics are StepDiagnostics or GreedyFigures.
     """
@@ -362,7 +397,6 @@ class Stepped:
     record: StepRecord
     views: tuple[BoxView, ...] = ()
     votes: VoteView | None = None
-    density: SheetDensities = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,6 +454,15 @@ class Reported:
 
 
 @dataclass(frozen=True, slots=True)
+class Shared:
+    """The answer to a ShareQuestion."""
+
+    run: int
+    tag: int
+    as_good: AsGood
+
+
+@dataclass(frozen=True, slots=True)
 class GaveWay:
     """A question has not been answered, for another request came: ask again."""
 
@@ -427,7 +470,7 @@ class GaveWay:
     tag: int
 
 
-Answer = Shaded | Reported | GaveWay
+Answer = Shaded | Reported | Shared | GaveWay
 Reply = (
     Preparing
     | Prepared

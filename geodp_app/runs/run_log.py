@@ -19,7 +19,7 @@ from geodp_app.examples_csv import Examples
 from geodp_app.runs.conic_question import ConicQuestion
 from geodp_app.runs.decisions import Decisions
 from geodp_app.runs.mosaics import all_tiles, own_lattice
-from geodp_app.runs.protocol import BoxView, ShadeQuestion
+from geodp_app.runs.protocol import AsGood, BoxView, ShadeQuestion
 from geodp_app.runs.questions import Question
 from geodp_app.runs.stored_run import StoredRun
 from geometry.halfplane import HalfplaneLattice
@@ -150,6 +150,8 @@ class RunLog:
         self._tiling: tuple[Tile, ...] = ()
         self._figures: dict[int, StepFigures] = {}
         self._gains: list[int] = []
+        #: By step, how much of its law pieces as good as the chosen one hold, once that is known.
+        self.as_good: dict[int, AsGood] = {}
         for record in records:
             self.add(record)
         if release is not None:
@@ -413,12 +415,8 @@ class RunLog:
 
     @property
     def last_gain(self) -> int:
-        """The last step made whose piece gained anything; the last step, if none did."""
-        gained = [
-            record.step
-            for record, gain in zip(self._records, self.gains, strict=True)
-            if gain and record.release.piece
-        ]
+        """The last step made that gained anything; the last step, if none did."""
+        gained = [step for step, gain in enumerate(self.gains, start=1) if gain]
         return gained[-1] if gained else len(self._records)
 
     def question(self, step: int, edge: int = 0, resolution: int = 96) -> ShadeQuestion:
@@ -490,12 +488,14 @@ class RunLog:
         return 0.0 if selections is None else selections.each / score.k
 
     def _cover_score(self, threshold: int | None, labels: NDArray[np.bool_]) -> Score:
-        """The score of a step of a cover; without a noisy count, gain less loss."""
+        """The score of a step of a cover; without a noisy count, gain less loss or mistakes."""
         positives = int(np.count_nonzero(labels))
         negatives = len(labels) - positives
         assert self.role is not None  # a cover has one
         if threshold is not None:
             return set_cover_score(self.role, self.settings.k, threshold, positives, negatives)
+        if self.settings.declared.private:
+            return mistakes_score(positives)
         if self.role == "disjunction":
             return Score(1, 0, 0, total=True)
         return Score(1, -positives, negatives, total=True)

@@ -17,6 +17,7 @@ from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from geodp_app.dual.captions import (
+    CHANGE_WORDS,
     EMPTY,
     EMPTY_RELEASE,
     NO_PROBABILITIES,
@@ -37,7 +38,7 @@ from geodp_app.dual.sheets import (
     sheet_words,
 )
 from geodp_app.palette import Palette, load_palette
-from geodp_app.runs.protocol import BoxView, ShadedSheet
+from geodp_app.runs.protocol import BoxView, Change, ShadedSheet
 from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.views.colour_bar import ColourBar
 from geodp_app.views.dual_controls import DualControls
@@ -46,6 +47,7 @@ from geodp_app.views.dual_sheet import SheetView
 from geodp_app.views.sheet_strip import SheetStrip
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.records import Piece
+from learners.selection import SheetDensities
 
 #: Milliseconds between two readouts of the pointer.
 _HOVER_PAUSE = 25
@@ -80,6 +82,7 @@ class DualView(QWidget):
         self._edges, self._has_examples, self._release = 0, False, False
         self._shading: tuple[ShadedSheet, ...] = ()
         self._nats: float | None = None
+        self._changing = False
         self._boxes: tuple[BoxView, ...] = ()
         self._what_if: WhatIf | None = None
         self._hovered: Halfplane | None = None
@@ -241,13 +244,27 @@ class DualView(QWidget):
             Of the mechanism, per example of score (k times `ShadeQuestion.rate`): turns a raster
             of scores into likelihoods.  Cells bring their probabilities with them.
         """
-        self._shading, self._nats = tuple(sheets or ()), nats
+        self._shading, self._nats, self._changing = tuple(sheets or ()), nats, False
         self._shade()
 
     def set_detail(self, sheet: ShadedSheet) -> None:
         """Take a finer shading of the window in sight (private)."""
         if sheet.sheet == self.strip.current and self._shading:
             self.pictures.set_detail(sheet)
+
+    def set_change(self, change: Change, eta: float) -> None:
+        """Take what one report changes (private): it takes the place of the shading."""
+        self._changing = True
+        self.pictures.set_change(change, eta)
+        self._small()
+        self._mark()
+
+    def set_search(self, densities: SheetDensities) -> None:
+        """Take where the selection under way still looks (private)."""
+        if not self._release and self._lattice is not None:
+            self._shading = ()
+            self.pictures.set_search(densities)
+            self._small()
 
     def set_what_if(self, what_if: WhatIf | None) -> None:
         """Take what judges halfplanes in place of the chosen one (private); None for none."""
@@ -468,9 +485,12 @@ class DualView(QWidget):
 
     def _shade(self) -> None:
         self.pictures.set_shading(self._shading, self.controls.mode, self._nats)
+        self._small()
+        self._mark()
+
+    def _small(self) -> None:
         for sheet, thumb in self.strip.thumbs.items():
             thumb.set_shading(*(self.pictures.small(sheet) or (None, None)))
-        self._mark()
 
     def _mark(self) -> None:
         asked = self.controls.edge if self._edges > 1 and not self._release else None
@@ -494,9 +514,11 @@ class DualView(QWidget):
         if self._release:
             self._explain_release()
             return
-        if shade is None and self._shading and self.controls.mode == "probability":
+        if self._changing:
+            words = CHANGE_WORDS
+        elif shade is None and self._shading and self.controls.mode == "probability":
             words = NO_PROBABILITIES
-        elif shade is not None and self.controls.mode != "off":
+        elif shade is not None and self._shading and self.controls.mode != "off":
             words = shading_words(self.controls.mode, self.controls.edge, self._edges)
         else:
             words = reading_words(self._lattice)

@@ -108,6 +108,12 @@ class LearnedLayer:
         if self._frame < _FRAMES:
             self._timer.start()
 
+    def flash_to(self, share: float) -> None:
+        """Let the newest piece look as it does after that share of its flash, and stay so."""
+        self._timer.stop()
+        self._frame = round(share * _FRAMES)
+        self._tint()
+
     def point_at(self, halfplane: Halfplane | None, d: int) -> None:
         """Show the halfplane that is pointed at in the dual plane, that of the newest tile."""
         self.try_piece(() if halfplane is None else (halfplane,), d)
@@ -127,11 +133,14 @@ class LearnedLayer:
             item.setVisible(visible)
 
     def _fade(self) -> None:
-        if self._palette is None:
-            return
         self._frame = min(self._frame + 1, _FRAMES)
         if self._frame >= _FRAMES:
             self._timer.stop()
+        self._tint()
+
+    def _tint(self) -> None:
+        if self._palette is None:
+            return
         share = 1 - self._frame / _FRAMES
         rest = _REST if self._tile is None else _REST_TILE
         alpha = rest + (_FLASH - rest) * share * share

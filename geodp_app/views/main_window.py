@@ -30,7 +30,9 @@ from PySide6.QtWidgets import (
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.editor import Editor, ToolName
+from geodp_app.drawing.shapes import Point
 from geodp_app.palette import Palette, load_palette
+from geodp_app.runs.one_report import find_report
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.stored_run import StoredRun
 from geodp_app.verdict import verdict
@@ -228,8 +230,6 @@ class MainWindow(QMainWindow):
         self.plane.pointed.connect(self._pointed)
         self.dual.dual_hovered.connect(self.plane.show_halfplane)
         self.dual.candidate_shown.connect(self.display.candidate)
-        self.dual.detail_wanted.connect(self.display.detail_later)
-        self.dual.titled.connect(self.display.title_dual)
         self.conics.candidate_shown.connect(self.display.conic_candidate)
         self.conics.step_picked.connect(self.runs.move_cursor)
         self.dual.step_picked.connect(self.runs.move_cursor)
@@ -239,7 +239,7 @@ class MainWindow(QMainWindow):
         self.timeline.play_asked.connect(self.runs.run_or_pause)
         self.runs.changed.connect(self._run_changed)
         self.runs.progressed.connect(self.display.progress)
-        self.runs.shaded.connect(self.display.shaded)
+        self.editor.on_report(self._report)
         self.runs.controller.queried.connect(lambda _: self.recovery.later())
         self.runs.told.connect(self.tell)
         self.again.changed.connect(self._again_changed)
@@ -352,6 +352,8 @@ class MainWindow(QMainWindow):
     def set_tool(self, tool: ToolName) -> None:
         """Another drawing tool."""
         self.editor.set_tool(tool)
+        if tool != "report":
+            self.display.show_report(None)
         self.plane.setFocus(Qt.FocusReason.OtherFocusReason)
         self._editor_changed()
 
@@ -406,6 +408,14 @@ class MainWindow(QMainWindow):
     def run_again(self) -> None:
         """Twenty runs on the same simulated examples, or the end of those under way."""
         self.again.start_or_stop()
+
+    def _report(self, point: Point, radius: float, label: bool) -> None:
+        """One report to look at: an example near the point, else one that is put there."""
+        examples = self.document.work.examples
+        if self.runs.current is None or examples is None:
+            self.tell("Run the learner first: then one report shows what it changes in a step.")
+        else:
+            self.display.show_report(find_report(examples, point, radius, label))
 
     def _again_changed(self) -> None:
         self.plane.learned.show_again(self.again.shapes)

@@ -26,6 +26,7 @@ from geodp_app.views.learned_layer import LearnedLayer
 from geodp_app.views.paths import cosmetic
 from geodp_app.views.plane_axes import PlaneAxis, aspect_ratio
 from geodp_app.views.questions_layer import QuestionsLayer
+from geodp_app.views.report_layer import ReportLayer
 from geodp_app.views.votes_layer import VotesLayer
 from geometry.halfplane import Halfplane
 from geometry.region import Region
@@ -78,6 +79,7 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
         self.drawing = DrawingLayer(plot, 30)
         self.learned = LearnedLayer(plot, 20)
         self.votes = VotesLayer(plot, 22)
+        self.report = ReportLayer(plot, 26)
         self.questions = QuestionsLayer(plot, 40)
         self._border = pg.QtWidgets.QGraphicsRectItem()
         self._border.setZValue(5)
@@ -107,7 +109,14 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
             axis.setTextPen(palette.soft_ink)
         self._border.setPen(cosmetic(palette.border, 1))
         self._border.setBrush(pg.mkBrush(palette.canvas))
-        for layer in (self.examples, self.drawing, self.learned, self.votes, self.questions):
+        for layer in (
+            self.examples,
+            self.drawing,
+            self.learned,
+            self.votes,
+            self.questions,
+            self.report,
+        ):
             layer.set_palette(palette)
 
     def set_frame(self, frame: Frame) -> None:
@@ -190,6 +199,7 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
         self.drawing.set_visible(not release)
         self.learned.set_steps_visible(not release)
         self.votes.set_visible(not release)
+        self.report.set_visible(not release)
 
     def _show_empty(self) -> None:
         """Say how to begin while there is nothing."""

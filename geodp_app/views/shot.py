@@ -1,12 +1,18 @@
-"""Taking a picture of the window: open it off-screen, run, wait until nothing moves, save."""
+"""Taking pictures of the window: open it off-screen, run, wait until nothing moves, save.
+
+An animation is made of pictures of the window as it goes through a run.  Each is taken when all of
+it is there, and how long it is shown does not depend on how long that took.
+"""
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 from PySide6.QtCore import (
     QEventLoop,
@@ -17,6 +23,9 @@ from PySide6.QtCore import (
     qInstallMessageHandler,
 )
 
+from geodp_app import learner_options
+from geodp_app.animation import Frame, animation_bytes
+from geodp_app.commands.shot import PACE, PARAMETERS
 from geodp_app.compiling import COMPILING
 from geodp_app.document.exporting import export_release
 from geodp_app.errors import InputError
@@ -27,8 +36,20 @@ from geodp_app.views.app import make_application
 from geodp_app.views.main_window import MainWindow
 from geodp_app.views.theme import apply_theme
 from geodp_app.views.window_pictures import png_bytes
+from geodp_app.views.window_runs import SPEEDS
 from geometry.files import atomic_write
+from learners.registry import BY_ID
 from learners.releases import Release
+
+#: Seconds that an animation shows the window before the first step, and at rest in the end.
+_BEFORE, _AT_REST = 1.0, 2.0
+
+#: What shares of its flash a new piece is shown at, and how long each, in seconds: where a step is
+#: shown at least twice as long as they take together.
+_FLASHES, _FLASH = (0.0, 0.35, 0.65), 0.08
+
+#: Seconds between two steps of a run that is told when to go on.
+_HELD = 86_400.0
 
 
 def shoot(options: argparse.Namespace) -> str:
@@ -46,21 +67,28 @@ def shoot(options: argparse.Namespace) -> str:
     application = make_application(offscreen=True)
     palette = load_palette(options.theme)
     apply_theme(application, palette)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, ProgressBar(quiet=options.quiet) as bar:
         window = MainWindow(palette, recovery=Path(folder))
-        bar = ProgressBar(quiet=options.quiet)
         window.runs.controller.preparing.connect(lambda: bar.line(COMPILING))
         try:
             window.resize(*options.size)
             window.show()
             _prepare(window, options)
-            told = [f"{options.output}: {_run(window, options)}"]
+            shooting = _Shooting(window, options, bar)
+            frames: list[Frame] = []
+            if options.animated:
+                frames = shooting.film()
+            else:
+                shooting.run()
+            told = [f"{options.output}: {shooting.outcome}"]
             release = _release(window) if options.learned else None
-            window.set_release_view(options.view == "release")
-            _wait(lambda: window.display.settled, window)
-            _pause(700)  # the flash of the newest piece fades
+            if options.animated:
+                data = animation_bytes(frames, options.animated)
+            else:
+                window.set_release_view(options.view == "release")
+                data = shooting.picture()
             real = options.file is not None and options.view != "release"
-            atomic_write(options.output, png_bytes(window, options.scale), private=real)
+            atomic_write(options.output, data, private=real)
             if release is not None:
                 frame = window.document.work.frame
                 export_release(options.learned, release, frame)
@@ -77,45 +105,120 @@ def _say(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
 
 
 def _prepare(window: MainWindow, options: argparse.Namespace) -> None:
-    problems: list[str] = []
-    window.complain = lambda what, why: problems.append(f"{what}: {why}")  # type: ignore[method-assign]
+    """Open what was asked for, with the settings asked for."""
+
+    def refuse(what: str, why: str) -> NoReturn:
+        raise InputError(f"{what}: {why}")
+
+    window.complain = refuse  # type: ignore[method-assign]
     if options.file is not None:
         window.files.open(options.file)
     else:
         window.begin_with_example(options.example)
+    learner = options.learner or window.document.work.run.learner
+    given = learner_options.given_parameters(options, BY_ID[learner], "window", PARAMETERS)
+    window.document.set_run(learner=learner, **given)
     if options.n is not None:
         window.document.set_sampling(n=options.n)
     if options.seed is not None:
         window.document.set_run(seed=options.seed)
     if window.document.work.simulated and options.n is not None:
         window.sample()
-    if problems:
-        raise InputError(problems[0])
 
 
-def _run(window: MainWindow, options: argparse.Namespace) -> str:
-    runs = window.runs
-    failures: list[str] = []
-    runs.controller.failed.connect(failures.append)
+class _Shooting:
+    """A window that runs, and the pictures taken of it."""
 
-    def finished() -> bool:
-        if failures:
-            raise InputError(failures[0])
-        log = runs.current
+    def __init__(self, window: MainWindow, options: argparse.Namespace, bar: ProgressBar) -> None:
+        self._window, self._runs = window, window.runs
+        self._options, self._bar = options, bar
+        self._failures: list[str] = []
+        self._told: list[str] = []
+        self._runs.controller.failed.connect(self._failures.append)
+        self._runs.told.connect(self._told.append)
+
+    @property
+    def outcome(self) -> str:
+        """How far the run got: public, whatever the examples."""
+        log = self._runs.current
+        if log is None:
+            return "nothing was run"
+        ended = "finished" if log.release is not None else "unfinished"
+        return f"{self._made} of {log.planned} steps, {ended}"
+
+    def run(self) -> None:
+        """Run as fast as it goes."""
+        steps = self._options.steps
+        self._runs.set_speed(SPEEDS.index(0.0))
+        if steps is None:
+            self._begin()
+            _wait(self._finished)
+        for _ in range(steps or 0):
+            if not self._finished():
+                self._runs.step()
+                _wait(lambda: self._finished() or not self._runs.busy)
+
+    def picture(self, flash: float = 1.0) -> bytes:
+        """The window with everything that it has to show, so much of a new piece's flash over."""
+        _settle(self._window)
+        self._window.plane.learned.flash_to(flash)
+        return png_bytes(self._window, self._options.scale)
+
+    def film(self) -> list[Frame]:
+        """Run, and take pictures of every step."""
+        runs, most = self._runs, self._options.steps
+        pace = PACE if self._options.pace is None else self._options.pace
+        nearest = min(SPEEDS, key=lambda speed: abs(speed - pace))
+        self._window.commands.speed.setCurrentIndex(SPEEDS.index(nearest))
+        _wait(lambda: runs.controller.state != "preparing")
+        frames = [self._frame(_BEFORE)]
+        for step in itertools.count(1) if most is None else range(1, most + 1):
+            if step == 1:
+                self._begin()
+                runs.controller.set_delay(_HELD)
+            else:
+                runs.controller.run()
+            _wait(lambda: self._finished() or runs.controller.state == "waiting")
+            if self._made < step:
+                break  # nothing more was found
+            frames += self._step(step, pace)
+            if self._finished():
+                break
+        if runs.busy:
+            runs.run_or_pause()
+        return [*frames, self._frame(_AT_REST)]
+
+    def _step(self, step: int, pace: float) -> list[Frame]:
+        """A step that has just been made: its piece flashes in."""
+        log = self._runs.current
+        assert log is not None  # it has been made
+        rest = log.cursor
+        self._runs.move_cursor(step)
+        self._bar.update(step / log.planned, f"step {step} of {log.planned}")
+        flashes = _FLASHES if pace >= 2 * _FLASH * len(_FLASHES) else ()
+        frames = [self._frame(_FLASH, flash) for flash in flashes]
+        frames.append(self._frame(pace - _FLASH * len(flashes)))
+        self._runs.move_cursor(rest)
+        return frames
+
+    def _frame(self, seconds: float, flash: float = 1.0) -> Frame:
+        return Frame(self.picture(flash), round(1000 * seconds))
+
+    def _begin(self) -> None:
+        self._runs.run_or_pause()
+        if self._runs.current is None:
+            raise InputError(self._told[-1])
+
+    @property
+    def _made(self) -> int:
+        log = self._runs.current
+        return 0 if log is None else len(log.records)
+
+    def _finished(self) -> bool:
+        if self._failures:
+            raise InputError(self._failures[0])
+        log = self._runs.current
         return log is not None and log.release is not None
-
-    if options.steps is None:
-        runs.run_or_pause()
-        _wait(finished, window)
-    for _ in range(options.steps or 0):
-        if not finished():
-            runs.step()
-            _wait(lambda: finished() or not runs.busy, window)
-    log = runs.current
-    if log is None:
-        return "nothing was run"
-    ended = "finished" if log.release is not None else "unfinished"
-    return f"{log.cursor} of {log.planned} steps, {ended}"
 
 
 def _release(window: MainWindow) -> Release:
@@ -126,7 +229,15 @@ def _release(window: MainWindow) -> Release:
     return log.release
 
 
-def _wait(done: Callable[[], bool], window: MainWindow) -> None:
+def _settle(window: MainWindow) -> None:
+    """Let the window live until it has shown everything, and begins nothing new."""
+    looks = 0
+    while looks < 4:
+        _pause(20)
+        looks = looks + 1 if window.display.settled else 0
+
+
+def _wait(done: Callable[[], bool]) -> None:
     """Let the window live until something is true."""
     while not done():
         _pause(20)

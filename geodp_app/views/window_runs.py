@@ -53,6 +53,10 @@ class WindowRuns(QObject):
     told = Signal(str)
     #: Answers about the dual plane.
     shaded = Signal(object)
+    #: Answers to how much of the law pieces as good as the chosen one hold.
+    shared = Signal(object)
+    #: Answers to what one report changes.
+    reported = Signal(object)
 
     def __init__(self, document: Document, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -84,6 +88,8 @@ class WindowRuns(QObject):
         c.stopped.connect(self._stopped)
         c.failed.connect(self._failed)
         c.shaded.connect(self._shaded)
+        c.reported.connect(self.reported)
+        c.shared.connect(self.shared)
         c.set_delay(self._pace)
         c.queried.connect(self._queried)
         c.prepare()
@@ -97,6 +103,11 @@ class WindowRuns(QObject):
     def busy(self) -> bool:
         """Whether a run goes on by itself, and that is shown."""
         return self._going and not self._hurry.isActive()
+
+    @property
+    def following(self) -> bool:
+        """Whether a quick run follows an edit, of which only the end is shown."""
+        return self._hurry.isActive()
 
     @property
     def _going(self) -> bool:

@@ -38,6 +38,9 @@ from geodp_app.runs.protocol import (
     Reported,
     ReportQuestion,
     Shaded,
+    ShadeQuestion,
+    Shared,
+    ShareQuestion,
     Start,
     Started,
     Stepped,
@@ -49,7 +52,11 @@ State = Literal["preparing", "ready", "selecting", "waiting", "paused", "finishe
 #: Milliseconds that a selection may take to stop before its process is ended.
 PATIENCE = 150
 
-_NOT_SHADED = "The dual plane cannot be shaded"
+_NOT_ANSWERED: dict[type[Question], str] = {
+    ShadeQuestion: "The dual plane cannot be shaded",
+    ReportQuestion: "What one report changes cannot be told",
+    ShareQuestion: "The share of pieces as good cannot be told",
+}
 
 #: Seconds to wait for the process's end when the window closes.
 _CLOSING = 2.0
@@ -90,11 +97,12 @@ class RunController(QObject):
     stopped = Signal()
     #: One line for the person.
     failed = Signal(str)
-    #: Shaded and Reported: the answers to questions.
+    #: Shaded, Reported and Shared: the answers to questions.
     shaded = Signal(object)
     #: Queried: what a run by votes that has ended was asked.
     queried = Signal(object)
     reported = Signal(object)
+    shared = Signal(object)
 
     _arrived = Signal(object, object)
 
@@ -208,7 +216,8 @@ class RunController(QObject):
         self._tell_state()
 
     def ask(self, question: Question) -> int:
-        """Ask about the dual plane; `shaded` or `reported` answers when the process has time.
+        """Ask about the dual plane; `shaded`, `reported` or `shared` answers when the process
+        has time.
 
         Returns
         -------
@@ -343,7 +352,7 @@ class RunController(QObject):
             case Stopped():
                 if reply.run == self._awaited:
                     self._cancelled()
-            case Shaded() | Reported() | GaveWay():
+            case Shaded() | Reported() | Shared() | GaveWay():
                 self._answered(reply)
             case Queried():
                 if reply.run == self._run:
@@ -386,6 +395,8 @@ class RunController(QObject):
                 self.shaded.emit(reply)
             case Reported():
                 self.reported.emit(reply)
+            case Shared():
+                self.shared.emit(reply)
             case GaveWay():
                 # to a step, or to a newer question: ask again later, if it is still wanted
                 self._questions.setdefault(type(asked.question), (asked.tag, asked.question))
@@ -400,9 +411,8 @@ class RunController(QObject):
             self.failed.emit(f"The learner cannot be prepared: {reply.message}")
         elif self._asked is not None and self._asked.run == reply.run:
             # replies come in order, and a question is only asked when the run waits
-            report, self._asked = isinstance(self._asked.question, ReportQuestion), None
+            what, self._asked = _NOT_ANSWERED[type(self._asked.question)], None
             if reply.run == self._run:
-                what = "What one report changes cannot be told" if report else _NOT_SHADED
                 self.failed.emit(f"{what}: {reply.message}")
         elif reply.run == self._run and not self._stopping:
             self._end_run("failed")

@@ -1,10 +1,15 @@
-"""The question what one report changes in a step of a run, from the run's log.  Private."""
+"""Questions about a step of a run, from the run's log.  Private.
+
+That of a shading is made by the log itself (:meth:`RunLog.question`).
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from geodp_app.runs.protocol import ReportQuestion, WhyNone
+from geodp_app.runs.protocol import ReportQuestion, ShareQuestion, WhyNone
 from geodp_app.runs.run_log import RunLog
 from learners.records import TileStep, halfplanes_of, inside_piece
 from learners.scores import mistakes_score, set_cover_score
@@ -65,3 +70,21 @@ def report_question(
         )
     piece = halfplanes_of(release.piece)
     return ReportQuestion(shaded, piece[edge], point, label, present, other, why_none)
+
+
+def share_question(log: RunLog, step: int) -> ShareQuestion | None:
+    """The question for a step of a run; None where its law is another one, as that of tiles.
+
+    Raises
+    ------
+    ValueError
+        If the step, from 1, has not been made.
+    """
+    if not 1 <= step <= len(log.records):
+        raise ValueError(f"step {step} is outside 1..{len(log.records)}")
+    release = log.records[step - 1].release
+    piece = halfplanes_of(release.piece)
+    if isinstance(release, TileStep) or not piece:
+        return None
+    shaded = replace(log.question(step), others=())
+    return ShareQuestion(shaded, piece) if shaded.rate else None
