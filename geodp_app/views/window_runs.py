@@ -7,7 +7,8 @@ run in its place is chosen by what was seen of it.
 
 While it is live, a run on simulated examples follows their edits and its settings
 (:mod:`geodp_app.views.live`).  What is shown stays until the run that follows has something to
-show.  A quick run that follows shows its end alone, and comes to it though it is overtaken.
+show.  A quick run follows at full speed, shows its end alone, and comes to it though it is
+overtaken.
 """
 
 from __future__ import annotations
@@ -299,7 +300,7 @@ class WindowRuns(QObject):
             return
         if run.young and self._going and not at_once:
             return  # it comes to its end first, and then this is asked again
-        if quick and (dragging or not self._pace):
+        if quick:
             self._start_anew()
         else:
             self._rest.start()
@@ -360,7 +361,7 @@ class WindowRuns(QObject):
         dragging = follows and self._dragged is not None
         past = self._before or self._run
         self._stop_timers()
-        quick = follows and is_quick(work) and (dragging or not self._pace)
+        quick = follows and is_quick(work)
         if quick:
             self._hurry.start()
         if follows and self._run is not None:
@@ -373,7 +374,7 @@ class WindowRuns(QObject):
         labels = examples.labels.astype(np.bool_)
         log = RunLog(examples.points, labels, work.drawing.grid, work.run, test_sample(work))
         self._run = LoggedRun(work, log, tried=dragging, quick=quick)
-        self.controller.set_delay(0.0 if dragging else self._pace)
+        self.controller.set_delay(0.0 if quick else self._pace)
         self.controller.start(Job(examples.points, labels, work.drawing.grid, work.run))
         self.changed.emit(False)
 
