@@ -1,6 +1,6 @@
 """Data that ships with geodp, read through importlib.resources.
 
-Example targets (GeoJSON), colour palettes (JSON), icons (SVG).
+Example targets and a map of land (GeoJSON), colour palettes (JSON), icons (SVG).
 """
 
 from __future__ import annotations
@@ -56,6 +56,11 @@ def example_path(name: str) -> Path:
 def palette_path(name: str) -> Path:
     """Path of a palette, "light" or "dark": JSON, one colour a meaning."""
     return _path("palettes", f"{name}.json")
+
+
+def land_path() -> Path:
+    """Path of the land of the Earth, in degrees: a GeoJSON file."""
+    return _path("maps", "land.geojson")
 
 
 def icon_path(name: str) -> Path:

@@ -131,6 +131,12 @@ _DRAW = (
            "Move, insert and delete vertices.", "vertices", checkable=True, group="tool"),
     Action("paint", "Paint sample", ("B",), "Draw",
            "Paint where examples come from.", "paint", checkable=True, group="tool"),
+    Action("ask", "Ask about a point", ("Q",), "Draw",
+           "Ask the chunks of a run by votes for a point's label.",
+           "ask", checkable=True, group="tool"),
+    Action("report", "One report", ("W",), "Draw",
+           "See what one example changes in the probabilities of a step.",
+           "report", checkable=True, group="tool"),
     Action("pan", "Pan", ("Space",), "Draw",
            "Move the view. Hold Space to pan from any tool.",
            "pan", checkable=True, group="tool", held=True),
@@ -156,12 +162,15 @@ _RUN = (
     Action("reset", "Reset", ("Ctrl+R",), "Run",
            "Forget the run and go back to before step 1. It counts.", "reset", group="run"),
     Action("live", "Live", (), "Run",
-           "Let the run follow every edit. Imported examples are never run on unasked: "
-           "each run spends ε on real people.", checkable=True, group="live"),
+           "Let the run follow every edit, but never on imported examples.",
+           checkable=True, group="live"),
     Action("back", "Back one step", ("Alt+Left",), "Run",
            "Look at the step before.", "back", group="timeline"),
     Action("forward", "Forward one step", ("Alt+Right",), "Run",
            "Look at the step after.", "forward", group="timeline"),
+    Action("again", "Again × 20", ("Ctrl+Shift+G",), "Run",
+           "Show the outlines of twenty runs on the same simulated examples.",
+           "again", group="compare"),
     Action("compare", "Compare learners…", ("Ctrl+K",), "Run",
            "Run several learners on the same examples, side by side.", group="compare"),
 )
@@ -171,6 +180,8 @@ _VIEW = (
            "Show the whole grid.", "fit", group="zoom"),
     Action("zoom_to_chosen", "Zoom to chosen cell", ("Shift+F",), "View",
            "Zoom the dual plane to the cell of the chosen point.", "zoom-chosen", group="zoom"),
+    Action("zoom_to_streak", "Zoom to the probable", ("Ctrl+Shift+F",), "View",
+           "Zoom the dual plane to where the probability lies.", "zoom-streak", group="zoom"),
     Action("shade_none", "No shading", (), "View",
            "Leave the cells of the dual plane plain.", checkable=True, group="shading"),
     Action("shade_score", "Shade by score", (), "View",
@@ -187,6 +198,8 @@ _VIEW = (
 )
 
 _HELP = (
+    Action("tour", "Tour", (), "Help",
+           "See in six stops what the window shows.", group="tour"),
     Action("shortcuts", "Keyboard shortcuts", ("?", "F1"), "Help",
            "List all keys.", "help", group="keys"),
     Action("explain_privacy", "What the privacy statement means", (), "Help",
@@ -205,7 +218,7 @@ _GESTURES = (
     Gesture(("Space",), "Hold and drag to pan"),
     Gesture(("Wheel",), "Zoom at the pointer"),
     Gesture(("Arrows",), "Move the grid cursor by 1; with Shift by 10"),
-    Gesture(("Insert",), "Add a vertex at the grid cursor"),
+    Gesture(("Insert",), "Add a vertex at the grid cursor, or ask about it"),
 )
 
 

@@ -30,6 +30,31 @@ Limits = tuple[tuple[float, float], tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
+class Head:
+    """What stands before the rows of a CSV text.
+
+    Attributes
+    ----------
+    member : mapping
+        Of the frame line; empty if there is none.
+    names : tuple of str
+        The columns' names as they stand, without outer spaces.
+    delimiter : str
+        What stands between columns.
+    start : int
+        Where the rows begin in the text.
+    lines : int
+        Lines before the rows.
+    """
+
+    member: dict[str, Any]
+    names: tuple[str, ...]
+    delimiter: str
+    start: int
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A CSV text taken apart: its frame line, its header, and the rows as one string."""
 
@@ -84,7 +109,29 @@ def split_text(name: str, text: str) -> Table:
     InputError
         If there is no usable header.
     """
-    if not text.strip():
+    head = read_head(name, text)
+    header = tuple(column.lower() for column in head.names)
+    columns = _choose_columns(name, header)
+    return Table(head.member, header, columns, text[head.start :].rstrip(), head.lines)
+
+
+def read_head(name: str, text: str, delimiters: str = ",") -> Head:
+    """Read the comment lines and the header line.
+
+    Parameters
+    ----------
+    name : str
+        Of the file, for messages.
+    text : str
+    delimiters : str
+        What may stand between columns: the one that the header has most of is taken.
+
+    Raises
+    ------
+    InputError
+        If there is no header.
+    """
+    if not text or text.isspace():
         raise InputError(f"{name}: the file is empty; it needs a header x,y,label")
     member: dict[str, Any] = {}
     line, start = 0, 0
@@ -96,18 +143,18 @@ def split_text(name: str, text: str) -> Table:
         if content.startswith(MARK):
             member = read_mark(name, line, content)
         elif content.strip() and not content.startswith("#"):
-            header = _read_header(name, line, content)
-            columns = _choose_columns(name, header)
-            return Table(member, header, columns, text[start:].rstrip(), line)
+            delimiter = max(delimiters, key=content.count)
+            names = _read_names(name, line, content, delimiter)
+            return Head(member, names, delimiter, start, line)
     raise InputError(f"{name}: has no header; the first line must name x,y,label")
 
 
-def _read_header(name: str, line: int, content: str) -> tuple[str, ...]:
+def _read_names(name: str, line: int, content: str, delimiter: str) -> tuple[str, ...]:
     try:
-        columns = next(csv.reader([content], skipinitialspace=True))
+        names = next(csv.reader([content], skipinitialspace=True, delimiter=delimiter))
     except csv.Error as error:
         raise InputError(f"{name}: line {line}: {error}") from None
-    return tuple(column.strip().lower() for column in columns)
+    return tuple(column.strip() for column in names)
 
 
 def read_mark(name: str, line: int, content: str) -> dict[str, Any]:
@@ -173,15 +220,25 @@ def _row_fault(row: list[str], table: Table, limits: Limits) -> str:
     return ""
 
 
-def _field_fault(text: str, column: str, low: float, high: float) -> str:
-    shown = text.strip() if len(text) <= 40 else text[:37] + "..."
+def number_fault(text: str) -> str:
+    """Why a field is no finite number; empty if it is one."""
+    shown = _shown(text)
     if not shown:
         return "is empty"
     if not _NUMBER.fullmatch(text):
         return f"{shown!r} is not a number"
-    value = float(text)
-    if not math.isfinite(value):
-        return f"{shown} is not finite"
+    return "" if math.isfinite(float(text)) else f"{shown} is not finite"
+
+
+def _shown(text: str) -> str:
+    return text.strip() if len(text) <= 40 else text[:37] + "..."
+
+
+def _field_fault(text: str, column: str, low: float, high: float) -> str:
+    fault = number_fault(text)
+    if fault:
+        return fault
+    shown, value = _shown(text), float(text)
     if column == "label" and value not in (0, 1):
         return f"{shown} is not 0 or 1"
     if column in ("x", "y"):

@@ -76,10 +76,6 @@ class Examples:
     frame: Frame
 
 
-class BoundsNeededError(InputError):
-    """Examples are in degrees, and nothing says on which public bounds: ask for them."""
-
-
 def format_examples(examples: Examples) -> str:
     """The CSV text of examples, with its frame in the first line."""
     member: dict[str, Any] = {"grid": examples.frame.d}
@@ -152,7 +148,7 @@ def settle_frame(
     InputError
         If two of them are at odds, or there are no bounds and the examples are not `on_grid`.
     """
-    own_grid, own_bounds = _member_frame(name, member)
+    own_grid, own_bounds = member_frame(name, member)
     if own_bounds and bounds and own_bounds != bounds:
         raise InputError(
             f"{name}: its first line says bounds {own_bounds.as_tuple()}, --bounds says "
@@ -163,14 +159,21 @@ def settle_frame(
     spare = fallback or Frame(DEFAULT_GRID)
     frame = Frame(grid or own_grid or spare.d, bounds or own_bounds or spare.bounds)
     if not on_grid and frame.bounds is None:
-        raise BoundsNeededError(
+        raise InputError(
             f"{name}: columns lon,lat need public bounds: give --bounds W,S,E,N "
             "(they are never taken from the data)"
         )
     return frame
 
 
-def _member_frame(name: str, member: dict[str, Any]) -> tuple[int | None, Bounds | None]:
+def member_frame(name: str, member: dict[str, Any]) -> tuple[int | None, Bounds | None]:
+    """Grid size and bounds that a file's frame line states.
+
+    Raises
+    ------
+    InputError
+        If they are unusable.
+    """
     grid, box = member.get("grid"), member.get("bounds")
     if grid is not None and not (type(grid) is int and 1 <= grid <= MAX_D):
         raise InputError(

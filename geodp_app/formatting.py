@@ -51,6 +51,14 @@ def amount(value: float | None, digits: int = 3) -> str:
     return text.replace("-", "−")
 
 
+def decimal(value: float, digits: int = 2) -> str:
+    """A number with at most so many decimals, none that are zeros at the end; commas, minus."""
+    text = f"{value:,.{digits}f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text.replace("-", "−")
+
+
 def duration(seconds: float | None) -> str:
     """A time span: milliseconds, seconds, minutes or hours, two or three digits."""
     if not _known(seconds):

@@ -153,6 +153,19 @@ def contrast(a: str, b: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+def diverging_ramp(palette: Palette) -> NDArray[np.uint8]:
+    """From the learned colour over the canvas to the chosen one, uint8 of shape (256, 3).
+
+    For values below and above nought: the canvas stands for none, lightness for how much.
+    """
+    colours = (palette.learned, palette.canvas, palette.chosen)
+    ends = np.array([parse_colour(colour) for colour in colours], dtype=np.float64)
+    places = np.linspace(0.0, 2.0, 256)
+    rows = [np.interp(places, [0, 1, 2], ends[:, channel]) for channel in range(3)]
+    table: NDArray[np.uint8] = np.rint(np.column_stack(rows)).astype(np.uint8)
+    return table
+
+
 def ramp(palette: Palette) -> NDArray[np.uint8]:
     """From the canvas to the colour of what is chosen, as a new table of uint8, shape (256, 3).
 

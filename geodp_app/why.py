@@ -8,29 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from geodp_app.formatting import amount, count
+from geodp_app.formatting import SPACE, amount, count, decimal
+from geodp_app.runs.protocol import AsGood
 from learners.declaration import Learner
 from learners.records import StepRecord, TileStep
 from learners.scores import Role
 
 #: What a piece is called.
 _PIECES = {1: "halfplane", 3: "triangle"}
-
-
-@dataclass(frozen=True, slots=True)
-class AsGood:
-    """The share of a step's law that pieces as good as the chosen one, or better, hold.
-
-    Attributes
-    ----------
-    share : float
-        0..1.
-    exact : bool
-        Whether it is no estimate.
-    """
-
-    share: float
-    exact: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,21 +78,41 @@ def odds_words(name: str, as_good: AsGood | None) -> str:
     """How much of the probability pieces as good or better had."""
     if as_good is None:
         return ""
-    share = as_good.share
-    percent = "less than 0.1" if share < 0.001 else amount(100 * share, 2)
-    sure = "" if as_good.exact else " (an estimate)"
-    return f"A {name} this good or better had {percent} % of the probability{sure}."
-
-
-def score_words(gained: int, lost: int, need: float | None, score: float) -> str:
-    """The score as an equation of its numbers."""
-    if need is None:
-        return f"Score: {count(gained)} − {count(lost)} = {amount(score, 6)}."
-    short = gained - need
-    signed = f"{count(gained)} − {amount(need, 6)}"
+    if as_good.exact:
+        return f"A {name} this good or better had {_percent(as_good.share)} of the probability."
+    low, high = _percent(as_good.low), _percent(as_good.high)
     return (
-        f"Score, the worse of {signed} = {amount(short, 6)} and {_minus(lost)}: {amount(score, 6)}."
+        f"A {name} this good or better had about {_percent(as_good.share)} of the probability "
+        f"(estimated from draws: {low} to {high})."
     )
+
+
+def _percent(share: float) -> str:
+    return f"{amount(100 * share, 2)}{SPACE}%"
+
+
+def score_words(gained: int, lost: int, left: int, need: float | None, score: float) -> str:
+    """The score as an equation of its numbers, where they make it.
+
+    Parameters
+    ----------
+    gained, lost, left : int
+        Examples that the piece decided rightly and wrongly, and those it should have but did not.
+    need : float or None
+        b/k; None for a learner without a noisy count, whose score is what is gained less what is
+        lost, or minus what is wrong.
+    score : float
+    """
+    if need is None and score == gained - lost:
+        return f"Score: {count(gained)} − {count(lost)} = {decimal(score)}."
+    if need is None and score == -left - lost:
+        wrong = f"{_minus(left)} (left open) − {count(lost)} (wrong)"
+        return f"Score: {wrong} = {decimal(score)}."
+    if need is None:
+        return f"Score: {decimal(score)}."
+    short = gained - need
+    signed = f"{count(gained)} − {decimal(need)}"
+    return f"Score, the worse of {signed} = {decimal(short)} and {_minus(lost)}: {decimal(score)}."
 
 
 def _minus(value: int) -> str:
@@ -122,10 +127,10 @@ def _cover(record: StepRecord, name: str, role: Role | None, k: int) -> tuple[st
         right, wrong, still = wrong, right, known.negatives_alive
         verb, labels = "Cuts off", ("negative", "positive")
     need = None if b is None else b / k
-    score = score_words(right, wrong, need, known.score)
+    score = score_words(right, wrong, still - right, need, known.score)
     enough = ""
     if need is not None:
-        enough = f"; b/k = {amount(need, 6)} would have been enough (b is their noisy count)"
+        enough = f"; b/k = {decimal(need)} would have been enough (b is their noisy count)"
     if right == 0:
         what = (
             f"Found nothing: this {name} takes none of the {count(still)} {labels[0]} examples "
@@ -155,7 +160,7 @@ def _tile(record: StepRecord, step: TileStep) -> tuple[str, bool]:
     wrong = round(-known.score)
     edges = len(step.piece)
     where = f"The tile holds {count(held)} example{'' if held == 1 else 's'}"
-    mistakes = f"{count(wrong)} of them wrong: score {amount(-wrong, 6) if wrong else '0'}."
+    mistakes = f"{count(wrong)} of them wrong: score {decimal(-wrong)}."
     if not edges:
         what = f"{where}. All of it is labelled {int(step.inside)}, {mistakes}"
         return what, False

@@ -54,6 +54,7 @@ __all__ = [
     "MAX_BYTES",
     "MAX_VERTICES",
     "GeoJSONError",
+    "NoPolygonsError",
     "TargetFile",
     "check_lonlat",
     "feature_collection",
@@ -61,6 +62,10 @@ __all__ = [
     "unit_box_map",
     "write_geojson",
 ]
+
+
+class NoPolygonsError(GeoJSONError):
+    """A file holds no polygons; it may hold points or lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,21 +165,34 @@ def read_geojson(
     if coordinates not in ("lonlat", "grid", "auto"):
         raise ValueError(f"coordinates = {coordinates!r}: use 'lonlat', 'grid' or 'auto'")
     try:
-        document, odd_numbers = _load(path, max_bytes)
+        document, odd_numbers = load_object(path, max_bytes)
         target = _read_document(document, coordinates, max_vertices, Path(path).stem)
         if odd_numbers:
             raise GeoJSONError(f"{odd_numbers[0]} is not a finite number")
         if target.geometry.is_empty and not allow_empty:
-            raise GeoJSONError("no polygons in it")
+            raise NoPolygonsError("no polygons in it")
     except RecursionError:
         raise GeoJSONError(f"{_one_line(os.fspath(path))}: nested too deeply") from None
     except GeoJSONError as error:
-        raise GeoJSONError(f"{_one_line(os.fspath(path))}: {_one_line(str(error))}") from None
+        kind = type(error)
+        raise kind(f"{_one_line(os.fspath(path))}: {_one_line(str(error))}") from None
     return target
 
 
-def _load(path: str | os.PathLike[str], max_bytes: int) -> tuple[dict[str, Any], list[str]]:
-    """The top-level object, and the numbers in the file that are not finite."""
+def load_object(
+    path: str | os.PathLike[str], max_bytes: int = MAX_BYTES
+) -> tuple[dict[str, Any], list[str]]:
+    """The top-level object, and the numbers in the file that are not finite.
+
+    Raises
+    ------
+    GeoJSONError
+        If it is too large, or no JSON object.
+    RecursionError
+        If it is nested too deeply.
+    OSError
+        If it cannot be opened.
+    """
     with open(path, "rb") as file:
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
@@ -217,7 +235,7 @@ def _read_document(
     reader = ShapeReader(frame, float(grid or MAX_D), max_vertices)
     shapes: list[BaseGeometry] = []
     properties: dict[str, Any] | None = None
-    for where, geometry, own in _features(document):
+    for where, geometry, own in features(document):
         found = list(reader.shapes(geometry, where))
         if found and properties is None:
             properties = own
@@ -280,14 +298,20 @@ def _check_crs(crs: Any) -> None:
         )
 
 
-def _features(document: dict[str, Any]) -> Iterator[tuple[str, Any, dict[str, Any]]]:
-    """(where, geometry, properties) of each feature; a bare geometry counts as one."""
+def features(document: dict[str, Any]) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """(where, geometry, properties) of each feature; a bare geometry counts as one.
+
+    Raises
+    ------
+    GeoJSONError
+        If one is no feature.
+    """
     kind = document.get("type")
     if kind == "FeatureCollection":
-        features = document.get("features")
-        if not isinstance(features, list):
-            raise GeoJSONError(f"features must be a list, not {short(features)}")
-        for i, feature in enumerate(features):
+        listed = document.get("features")
+        if not isinstance(listed, list):
+            raise GeoJSONError(f"features must be a list, not {short(listed)}")
+        for i, feature in enumerate(listed):
             yield _feature(feature, f"features[{i}]")
     elif kind == "Feature":
         yield _feature(document, "the feature")

@@ -50,7 +50,7 @@ class Parameter:
     option : str
         At the command line, without the dashes; empty if it is `name`.
     of_python : bool
-        Whether it is for Python alone.
+        Whether the command line leaves it out.
     """
 
     name: str

@@ -128,6 +128,12 @@ HALTS = Parameter(
     "halts", "whole number", "Halts T",
     "How many points may stay without an answer before the run ends.", 1, low=1, of_python=True,
 )  # fmt: skip
+KEPT = Parameter(
+    "kept", "whole number", "Kept for you",
+    "How many of the halts are kept for the points that you ask about after the run, and half of "
+    "the queries with them. More halts need more chunks.",
+    0, of_python=True,
+)  # fmt: skip
 
 _PRIVACY = (EPSILON, DELTA, NEIGHBOURS, SEED)
 _PURE = (EPSILON, NEIGHBOURS, SEED)
@@ -336,6 +342,7 @@ LEARNERS: tuple[Learner, ...] = (
         role="disjunction",
         piece="disc",
         counts="discs that cover the region",
+        shows=frozenset({"law"}),
         offered=_EVERYWHERE,
         takes_counts=True,
         audits=(_audit("discs", "union of discs, k = 1", 20_000, _AREA, _COUNT, parameters=_ONE),),
@@ -352,6 +359,7 @@ LEARNERS: tuple[Learner, ...] = (
         role="disjunction",
         piece="ellipse",
         counts="ellipses that cover the region",
+        shows=frozenset({"law"}),
         offered=_EVERYWHERE,
         takes_counts=True,
         audits=(
@@ -397,6 +405,7 @@ LEARNERS: tuple[Learner, ...] = (
             CHUNKS,
             QUERIES,
             HALTS,
+            KEPT,
             EPSILON,
             DELTA,
             _LABELS,

@@ -19,6 +19,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 Role = Literal["disjunction", "conjunction"]
 
 
@@ -45,6 +48,13 @@ class Score:
         """Score of a piece that holds that many alive positive and negative examples."""
         gained, lost = self.k * positives + self.c_pos, -self.k * negatives + self.c_neg
         return gained + lost if self.total else min(gained, lost)
+
+    def values(
+        self, positives: NDArray[np.int64], negatives: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Scores of many pieces at once."""
+        gained, lost = self.k * positives + self.c_pos, -self.k * negatives + self.c_neg
+        return gained + lost if self.total else np.minimum(gained, lost)
 
 
 def set_cover_score(role: Role, k: int, noisy: int, positives: int, negatives: int) -> Score:

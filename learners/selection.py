@@ -12,6 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.region import Region
@@ -45,6 +48,10 @@ def endless_draw(measure: Measure, piece: PieceKind, d: int) -> str | None:
         f'With measure "paper", a triangle on a grid above d = {MOST_PAPER_D} may never be drawn '
         'to the end: most of its halfplanes miss the square. Measure "chord" leaves those out.'
     )
+
+
+#: A picture of each sheet, values of geometry.halfplane.Sheet: [i, j] in column i of u, row j of v.
+SheetDensities = tuple[tuple[int, NDArray[np.float32]], ...]
 
 
 class Cancelled(Exception):
@@ -84,6 +91,9 @@ class SelectionProgress:
         heaviest(count) looks up that many of the heaviest boxes, heaviest first.  It reads the
         sampler's own tables and keeps them in memory: call it from inside the watch, or drop it
         before the next selection.  None when there is no partition.
+    density : callable or None
+        density(resolution) tells where the piece's halfplanes may still lie
+        (:func:`learners.envelope.views.edge_density`); it reads the same tables.
     """
 
     trials: int
@@ -92,6 +102,7 @@ class SelectionProgress:
     heaviest: Callable[[int], tuple[HeavyBox, ...]] | None = field(
         default=None, compare=False, repr=False
     )
+    density: Callable[[int], SheetDensities] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,3 +53,13 @@ def test_a_run_that_was_given_up_counts_in_full():
 
 def test_the_kind_is_said_where_it_is_mixed():
     assert spent_words([SWAP, ONE]).endswith(" for replacing one example")
+
+
+def test_where_labels_alone_are_protected_no_more_is_said_of_the_sum():
+    label = RunCharge(3.0, 1e-6, "replace-label", finished=True)
+    words = " for replacing the label of one example"
+    assert spent_words([label, label]) == f"2 runs: together ε = 6, δ = 2·10⁻⁶{words}"
+    # to replace a label is to replace an example: one step of the one, two of the other
+    assert total([label, SWAP]) == (5.0, 2e-6)
+    assert total([label, ONE])[0] == 5.0
+    assert spent_words([label, SWAP, ONE]).endswith(words)

@@ -16,11 +16,9 @@ import shapely
 from conftest import square_geojson
 from terminal import interrupted
 
-import assets
 from geodp_app import running
 from geodp_app.cli import main
 from geodp_app.compiling import COMPILING, telling_of_compiling
-from geodp_app.example_settings import EXAMPLE_SETTINGS
 from geodp_app.examples_csv import read_examples
 from geodp_app.learned_file import read_learned
 from geodp_app.progress import ProgressBar
@@ -674,10 +672,6 @@ def test_the_demo_leaves_a_shape_and_a_picture(tmp_path, capsys):
     err = capsys.readouterr().err
     assert "(1, 1e-40)-differentially private" in err
     assert str(tmp_path / "learned.png") in err
-
-
-def test_the_demo_has_settings_for_every_example():
-    assert set(EXAMPLE_SETTINGS) == set(assets.examples())
 
 
 def test_the_demo_goes_without_a_picture_when_qt_cannot_start(tmp_path, capsys, monkeypatch):

@@ -22,7 +22,6 @@ from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.editor import Editor
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
-from geodp_app.example_settings import EXAMPLE_SETTINGS
 from geodp_app.examples_csv import Examples, Frame
 from geometry.grid import Bounds, GridMap
 from geometry.polygons import contains_points
@@ -351,6 +350,10 @@ def test_an_empty_drawing_gives_zeros_or_says_what_to_do():
         (lambda d: d.set_run(seed=-3), "seed of the run -3"),
         (lambda d: d.set_run(measure="round"), "measure 'round'"),
         (lambda d: d.set_run(neighbours="two"), "neighbours 'two'"),
+        (lambda d: d.set_run(neighbours="replace-label"), "tiles cannot protect labels alone"),
+        (lambda d: d.set_run(chunks=0), "chunks = 0: use a whole number in 1..100000"),
+        (lambda d: d.set_run(halts=0), "halts = 0"),
+        (lambda d: d.set_run(kept=2), "kept = 2: use a whole number below halts = 2"),
         (lambda d: d.set_name("x" * 201), "at most 200 characters"),
         (
             lambda d: d.edit("draw", Drawing(100, (Shape(((0, 0), (101, 0), (5, 5))),))),
@@ -373,6 +376,19 @@ def test_wrong_values_are_refused_and_leave_everything_as_it_was(change, message
         change(d)
     assert d.work is before
     assert not d.can_undo
+
+
+def test_labels_alone_are_protected_only_as_long_as_the_learner_can():
+    d = document()
+    d.set_run(learner="stability", neighbours="replace-label")
+    assert d.work.run.parameters()["neighbours"] == "replace-label"
+    assert d.work.run.whole_neighbours == "add-remove"
+    d.set_run(k=3)
+    assert d.work.run.neighbours == "replace-label"
+    d.set_run(learner="cover")
+    assert d.work.run.neighbours == "add-remove"
+    d.undo()
+    assert d.work.run.neighbours == "replace-label"
 
 
 def test_imported_examples_must_be_labelled_points_of_the_grid():
@@ -474,8 +490,9 @@ def test_every_example_opens_with_settings_that_suit_it(name):
     before = d.work
     d.open_example(name)
     work = d.work
-    assert (work.run.k, work.run.n_steps) == EXAMPLE_SETTINGS[name]
-    assert (work.run.learner, work.run.epsilon) == ("tiles", 0.3)
+    triangles = {"tri": 1, "L": 4, "star": 8, "three": 5}  # coasts have more than a run takes
+    assert (work.run.k, work.run.n_steps, work.k_drawn) == (triangles.get(name, 12), None, True)
+    assert (work.run.learner, work.run.epsilon) == ("cover", 0.3)
     assert (work.drawing.grid, work.examples, work.sampling.n) == (1024, None, 500)
     assert (work.bounds is not None) == (name in ("croatia", "switzerland", "italy"))
     assert work.name
@@ -487,8 +504,8 @@ def test_every_example_opens_with_settings_that_suit_it(name):
 
 
 def test_an_example_keeps_another_learner_of_unions_and_unknown_ones_are_named():
-    assert example_work("L").run.learner == "tiles"
-    for learner in ("cover", "greedy-cover"):
+    assert example_work("L").run.learner == "cover"
+    for learner in ("tiles", "greedy-cover"):
         base = Work(run=replace(Work().run, learner=learner))
         assert example_work("L", base).run.learner == learner
     with pytest.raises(assets.UnknownExampleError, match="no example 'moon'"):

@@ -10,8 +10,9 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from geodp_app.dual.captions import EMPTY, EMPTY_RELEASE
+from geodp_app.dual.line_picture import SOME_DRAWN
 from geodp_app.dual.sheets import dual_position, extent
-from geodp_app.palette import load_palette
+from geodp_app.palette import load_palette, ramp
 from geodp_app.runs.protocol import BoxView, ShadedCell, ShadedSheet
 from geodp_app.views.dual_sheet import SheetView
 from geodp_app.views.dual_view import DualView
@@ -85,42 +86,74 @@ def picture(view: DualView) -> QImage:
     return view.grab().toImage()
 
 
-def test_all_sheets_show_all_lines_by_class(view: DualView) -> None:
+def large(view: DualView) -> list[Sheet]:
+    """Sheets that can be seen large."""
+    return [number for number, sheet in view.sheets.items() if sheet.isVisible()]
+
+
+def test_every_sheet_shows_all_lines_by_class(qtbot: QtBot, view: DualView) -> None:
     distinct = {(x, y) for x, y in POINTS.tolist()}
-    for sheet in view.sheets.values():
-        assert sheet.isVisible()
+    for number, sheet in view.sheets.items():
+        view.show_sheet(number)
+        settle(qtbot, view)
+        assert large(view) == [number]
         assert lines_drawn(sheet) == len(distinct)
         assert sheet.positive.opts["pen"].style() == Qt.PenStyle.SolidLine
         assert sheet.negative.opts["pen"].style() == Qt.PenStyle.CustomDashLine
-        assert sheet.note.text() == f"{len(distinct)} lines"
+        assert view.note == f"{len(distinct)} lines"
 
 
-def test_tabs_show_one_sheet_and_the_paper_measure_has_two(qtbot: QtBot, view: DualView) -> None:
-    bar = view.tabs.bar
-    assert [bar.tabText(i) for i in range(bar.count())] == [
-        "All",
-        "Above",
-        "Below",
-        "Right",
-        "Left",
-    ]
-    qtbot.mouseClick(bar, Qt.MouseButton.LeftButton, pos=bar.tabRect(3).center())
-    assert [s for s, sheet in view.sheets.items() if sheet.isVisible()] == [Sheet.STEEP_RIGHT]
+def test_one_sheet_is_large_and_a_click_or_a_key_on_a_small_one_brings_it(
+    qtbot: QtBot, view: DualView
+) -> None:
+    thumbs = view.strip.thumbs
+    assert [thumb.text() for thumb in thumbs.values()] == ["Above", "Below", "Right", "Left"]
+    assert large(view) == [view.sheet] == [Sheet.FLAT_ABOVE]
+    for number, name in ((Sheet.STEEP_LEFT, "Left"), (Sheet.FLAT_BELOW, "Below")):
+        qtbot.mouseClick(thumbs[number], Qt.MouseButton.LeftButton)
+        assert large(view) == [view.sheet] == [number]
+        assert view.title.startswith(name)
+    qtbot.keyClick(thumbs[Sheet.STEEP_RIGHT], Qt.Key.Key_Space)
+    assert large(view) == [view.sheet] == [Sheet.STEEP_RIGHT]
     view.set_lattice(HalfplaneLattice(64, "paper"))
     settle(qtbot, view)
-    assert [bar.tabText(i) for i in range(bar.count())] == ["All", "Above", "Below"]
-    assert [sheet.isVisible() for sheet in view.sheets.values()] == [True, True, False, False]
+    assert [thumb.isVisible() for thumb in thumbs.values()] == [True, True, False, False]
+    assert large(view) == [view.sheet] == [Sheet.FLAT_ABOVE]
     assert lines_drawn(view.sheets[Sheet.FLAT_ABOVE]) > 0
+
+
+def test_the_large_sheet_is_that_of_the_newest_pieces_edge(qtbot: QtBot, view: DualView) -> None:
+    """Also after a change of the edge or of the step; a sheet of another edge asks about that."""
+    assert (view.sheet, view.title) == (Sheet.FLAT_ABOVE, "Above, edge 1 of 3")
+    with qtbot.waitSignal(view.shade_wanted) as asked:
+        qtbot.mouseClick(view.controls.edges[1], Qt.MouseButton.LeftButton)
+    assert asked.args == [1, "off"]
+    assert (view.sheet, view.title) == (Sheet.FLAT_BELOW, "Below, edge 2 of 3")
+    with qtbot.waitSignal(view.shade_wanted) as asked:
+        qtbot.mouseClick(view.strip.thumbs[Sheet.STEEP_LEFT], Qt.MouseButton.LeftButton)
+    assert asked.args == [2, "off"]
+    assert (view.controls.edge, view.title) == (2, "Left, edge 3 of 3")
+    with qtbot.assertNotEmitted(view.shade_wanted, wait=20):  # no edge lies there
+        qtbot.mouseClick(view.strip.thumbs[Sheet.STEEP_RIGHT], Qt.MouseButton.LeftButton)
+    assert (view.controls.edge, view.title) == (2, "Right")
+    view.set_pieces(PIECES, 0)  # its third edge is steep
+    assert (view.sheet, view.title) == (Sheet.STEEP_RIGHT, "Right, edge 3 of 3")
+    numbers = {s: [m.edge + 1 for m in thumb.marks] for s, thumb in view.strip.thumbs.items()}
+    assert numbers == {Sheet(0): [1], Sheet(1): [2], Sheet(2): [3], Sheet(3): []}
 
 
 def test_hidden_sheets_wait_until_they_are_seen(qtbot: QtBot, view: DualView) -> None:
     view.show_sheet(Sheet.FLAT_BELOW)
+    settle(qtbot, view)
+    view.show_sheet(Sheet.FLAT_ABOVE)
     view.set_examples(POINTS[:3], LABELS[:3])
     settle(qtbot, view)
-    assert lines_drawn(view.sheets[Sheet.FLAT_BELOW]) == 3
-    assert lines_drawn(view.sheets[Sheet.FLAT_ABOVE]) > 3
-    view.show_sheet(None)
+    assert lines_drawn(view.sheets[Sheet.FLAT_ABOVE]) == 3
+    assert lines_drawn(view.sheets[Sheet.FLAT_BELOW]) > 3
+    view.show_sheet(Sheet.FLAT_BELOW)
     settle(qtbot, view)
+    assert lines_drawn(view.sheets[Sheet.FLAT_BELOW]) == 3
+    view.show_sheet(Sheet.FLAT_ABOVE)
     assert lines_drawn(view.sheets[Sheet.FLAT_ABOVE]) == 3
 
 
@@ -140,6 +173,8 @@ def test_hovering_tells_the_halfplane_whose_dual_point_is_under_the_pointer(
     qtbot: QtBot, view: DualView, number: Sheet
 ) -> None:
     sheet = view.sheets[number]
+    view.show_sheet(number)
+    settle(qtbot, view)
     with qtbot.waitSignal(view.dual_hovered) as told:
         move(qtbot, sheet, pixel(sheet, 25.0, 40.0))
     halfplane = told.args[0]
@@ -147,7 +182,8 @@ def test_hovering_tells_the_halfplane_whose_dual_point_is_under_the_pointer(
     assert halfplane.sheet == number
     step = sheet.plot.window().width / sheet.plot.box.width()
     assert np.abs(np.array(dual_position(halfplane)) - (25, 40)).max() <= step
-    assert view.readout.text().startswith(f"{sheet.name.text()}: u = ")
+    name = view.strip.thumbs[number].text()
+    assert view.readout.text().startswith(f"{name}: u = ")
     inside = halfplane.contains(POINTS)
     counts = (int((inside & LABELS).sum()), int((inside & ~LABELS).sum()))
     assert f"holds {counts[0]} positive and {counts[1]} negative" in view.readout.text()
@@ -173,6 +209,8 @@ def test_outside_the_region_and_off_the_plot_there_is_no_halfplane(
 
 
 def test_a_click_on_a_chosen_point_picks_its_step(qtbot: QtBot, view: DualView) -> None:
+    view.show_sheet(Sheet.FLAT_BELOW)
+    settle(qtbot, view)
     viewport = view.sheets[Sheet.FLAT_BELOW].plot.viewport()
     with qtbot.waitSignal(view.step_picked) as picked:
         at = pixel(view.sheets[Sheet.FLAT_BELOW], 50, 30)
@@ -279,17 +317,22 @@ def test_the_plot_keeps_its_keys_from_shortcuts_of_the_window(view: DualView) ->
 def test_zoom_to_chosen_shows_the_newest_point_and_fit_everything(
     qtbot: QtBot, view: DualView
 ) -> None:
-    qtbot.mouseClick(view.tabs.zoom, Qt.MouseButton.LeftButton)
-    settle(qtbot, view)
     whole = extent(LATTICE)
-    for number, sheet in view.sheets.items():
-        newest = [mark for mark in sheet.chosen.marks if mark.age == 0]
-        window = sheet.plot.window()
-        assert bool(newest) == (window.width < whole.width / 2) == (number != Sheet.STEEP_RIGHT)
-        assert all(window.holds(mark.u, mark.v) for mark in newest)
+    for number, place in ((0, (30, 5)), (1, (40, 60)), (2, None), (3, (20.5, 40.25))):
+        sheet = view.sheets[Sheet(number)]
+        view.show_sheet(Sheet(number))
+        settle(qtbot, view)
+        assert view.window_shown.width > whole.width
+        if place is None:  # an older piece has its point there
+            assert not [mark for mark in sheet.chosen.marks if mark.age == 0]
+            continue
+        qtbot.mouseClick(view.controls.zoom, Qt.MouseButton.LeftButton)
+        settle(qtbot, view)
+        assert view.window_shown.width < whole.width / 2
+        assert view.window_shown.holds(*place)
         assert lines_drawn(sheet) > 0
-    qtbot.mouseClick(view.tabs.fit, Qt.MouseButton.LeftButton)
-    assert all(s.plot.window().width > whole.width for s in view.sheets.values())
+        qtbot.mouseClick(view.controls.fit, Qt.MouseButton.LeftButton)
+        assert view.window_shown.width > whole.width
     view.show_sheet(Sheet.STEEP_RIGHT)
     settle(qtbot, view)
     view.zoom_to_chosen()
@@ -334,13 +377,15 @@ def test_the_release_view_is_the_same_whatever_the_private_data(
     for sheet in view.sheets.values():
         assert not any(item.isVisible() for item in sheet.private_items)
         assert sheet.chosen.isVisible()
-    assert not view.controls.isVisible()
-    assert not view.bar.isVisible()
+    for private in (view.controls.lines, view.controls.shade_row, view.controls.streak, view.bar):
+        assert not private.isVisible()
+    assert view.note == ""
     other = DualView()
     qtbot.addWidget(other)
     other.resize(900, 900)
     other.set_lattice(LATTICE)
     other.set_pieces(PIECES, 1)
+    other.controls.choose("off", 1)  # which edge it is about is the person's choice
     other.set_release_view(True)
     with qtbot.waitExposed(other):
         other.show()
@@ -393,8 +438,9 @@ def test_shading_is_asked_for_shown_and_read(qtbot: QtBot, view: DualView) -> No
     assert view.bar.isVisible()
     assert view.bar.scale is not None
     assert (view.bar.scale.low, view.bar.scale.high) == (-11.0, 0.0)
-    assert "if edge 3 were elsewhere" in view.caption.text()
+    assert "if edge 3 were elsewhere" in view.readout.text()
     sheet = view.sheets[Sheet.STEEP_LEFT]
+    assert view.sheet == Sheet.STEEP_LEFT
     with qtbot.waitSignal(view.dual_hovered):
         move(qtbot, sheet, pixel(sheet, 25.0, 40.0))
     assert "score −5 examples" in view.readout.text()
@@ -420,13 +466,15 @@ def test_cells_are_painted_where_they_are(qtbot: QtBot, view: DualView) -> None:
     sheet = view.sheets[Sheet.FLAT_ABOVE]
     image = sheet.plot.viewport().grab().toImage()
     above, below = (image.pixelColor(pixel(sheet, u, v)) for u, v in ((10, 50), (50, 10)))
-    assert above.getRgb()[:3] == (255, 234, 70)
-    assert below.getRgb()[:3] == (0, 32, 77)
+    table = ramp(load_palette("light"))
+    best, worst = (tuple(table[i].tolist()) for i in (-1, 0))
+    assert above.getRgb()[:3] == best
+    assert below.getRgb()[:3] == worst
     sheet.zoom_to(type(extent(LATTICE))(31.9, 32.1, 31.9, 32.1))
     settle(qtbot, view)
     image = sheet.plot.viewport().grab().toImage()
-    assert image.pixelColor(pixel(sheet, 31.95, 32.05)).getRgb()[:3] == (255, 234, 70)
-    assert image.pixelColor(pixel(sheet, 32.05, 31.95)).getRgb()[:3] == (0, 32, 77)
+    assert image.pixelColor(pixel(sheet, 31.95, 32.05)).getRgb()[:3] == best
+    assert image.pixelColor(pixel(sheet, 32.05, 31.95)).getRgb()[:3] == worst
 
 
 def test_pieces_of_one_halfplane_have_no_edges_to_choose(view: DualView) -> None:
@@ -458,8 +506,8 @@ def test_many_lines_become_a_density_without_holding_up_the_window(qtbot: QtBot)
     assert time.perf_counter() - start < 0.1
     settle(qtbot, view)
     sheet = view.sheets[Sheet.FLAT_ABOVE]
-    assert sheet.note.text() == "density of 100,000 lines"
-    assert lines_drawn(sheet) == 0
+    assert view.note == f"100,000 lines, {SOME_DRAWN} of them drawn"
+    assert lines_drawn(sheet) == SOME_DRAWN
     assert view.bar.isVisible()
     view.set_examples(points[:5], labels[:5])
     settle(qtbot, view)
@@ -489,5 +537,10 @@ def test_both_palettes_and_accessible_names(view: DualView) -> None:
     assert picture(view) != light
     names = [sheet.plot.accessibleName() for sheet in view.sheets.values()]
     assert names == [f"Dual plane, sheet {name}" for name in ("Above", "Below", "Right", "Left")]
-    for widget in (view, view.readout, view.bar, view.tabs.bar, *view.controls.edges):
+    buttons = (view.controls.streak, view.controls.zoom, view.controls.fit)
+    thumbs = (view.strip, *view.strip.thumbs.values())
+    for widget in (view, view.readout, view.bar, *thumbs, *view.controls.edges, *buttons):
         assert widget.accessibleName()
+    assert view.strip.thumbs[Sheet.FLAT_BELOW].accessibleDescription() == (
+        "Edge 2 of the newest piece"
+    )

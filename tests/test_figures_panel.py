@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QLabel
 
@@ -45,6 +46,7 @@ def panel(qtbot) -> FiguresPanel:
     made.resize(900, 240)
     made.show()
     made.budget.show()
+    made.budget.fold.button.click()
     return made
 
 
@@ -86,6 +88,20 @@ def test_every_figure_is_shown(panel: FiguresPanel) -> None:
     }
     assert panel.budget.spent.text() == "0.25 of ε = 1"
     assert panel.step.title() == "Step 3 of 12"
+
+
+def test_what_is_charged_and_how_is_in_a_fold_that_opens_by_click_and_key(qtbot) -> None:
+    made = FiguresPanel()
+    qtbot.addWidget(made.budget)
+    made.budget.show()
+    assert not any(value.isVisible() for value in made.budget.values.values())
+    assert made.budget.spent.isVisible()
+    button = made.budget.fold.button
+    assert button.accessibleName() == "What is charged, and how"
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert all(value.isVisible() for value in made.budget.values.values())
+    qtbot.keyClick(button, Qt.Key.Key_Space)
+    assert not any(value.isVisible() for value in made.budget.values.values())
 
 
 def test_without_a_run_there_are_dashes(panel: FiguresPanel) -> None:

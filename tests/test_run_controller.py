@@ -20,9 +20,9 @@ from pytestqt.qtbot import QtBot
 
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.learner_process import make_learner
-from geodp_app.runs.protocol import Job, ShadeQuestion
+from geodp_app.runs.protocol import Job, ReportQuestion, ShadeQuestion, ShareQuestion
 from geodp_app.workers.run_controller import RunController
-from geometry.halfplane import HalfplaneLattice
+from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.scores import set_cover_score
 
 GRID = 64
@@ -37,7 +37,16 @@ class Recorder:
         c = self.controller
         for name in ("preparing", "stopped"):
             getattr(c, name).connect(lambda name=name: self.said.append((name, None)))
-        for name in ("state_changed", "progressed", "stepped", "finished", "failed", "shaded"):
+        for name in (
+            "state_changed",
+            "progressed",
+            "stepped",
+            "finished",
+            "failed",
+            "shaded",
+            "reported",
+            "shared",
+        ):
             getattr(c, name).connect(lambda what, name=name: self.said.append((name, what)))
 
     @property
@@ -282,19 +291,37 @@ def test_only_the_newest_question_waits_and_is_answered_when_there_is_time(
     c.start(hopeless())
     c.step()
     until(qtbot, lambda: bool(recorder.all("progressed")))
-    tags = [c.shade(question()) for _ in range(3)]
+    tags = [c.ask(question()) for _ in range(3)]
     assert len(set(tags)) == 3
     qtbot.wait(150)
     assert recorder.all("shaded") == []
     # a cancelled run takes its questions along
     c.cancel()
     until(qtbot, lambda: c.state == "ready")
-    tags = [c.shade(question()) for _ in range(3)]
+    tags = [c.ask(question()) for _ in range(3)]
     # the first was sent at once, the second was replaced before it could be
     until(qtbot, lambda: len(recorder.all("shaded")) == 2)
     qtbot.wait(150)
     assert [reply.tag for reply in recorder.all("shaded")][-1] == tags[2]  # type: ignore
     assert tags[1] not in [reply.tag for reply in recorder.all("shaded")]  # type: ignore
+
+
+def test_questions_of_three_kinds_wait_beside_each_other(recorder: Recorder, qtbot: QtBot) -> None:
+    c = recorder.controller
+    c.start(job())
+    c.step()
+    shaded = question()
+    chosen = shaded.lattice.halfplane(Sheet.FLAT_ABOVE, 0, 0)
+    report = ReportQuestion(shaded, chosen, (3, 4), True, False, shaded.score)
+    share = ShareQuestion(shaded, (chosen,))
+    asked = [c.ask(report), c.ask(shaded), c.ask(report), c.ask(share)]
+    until(qtbot, lambda: all(recorder.all(name) for name in ("shaded", "reported", "shared")))
+    qtbot.wait(50)
+    assert [reply.tag for reply in recorder.all("shaded")] == asked[1:2]  # type: ignore
+    ((reported,),) = [recorder.all("reported")]
+    assert [reply.tag for reply in recorder.all("shared")] == asked[3:]  # type: ignore
+    assert reported.tag == asked[2]  # type: ignore[attr-defined]
+    assert abs(reported.change.chosen) <= 0.1 * shaded.score.k  # type: ignore[attr-defined]
 
 
 def test_a_question_gives_way_to_a_step_and_is_asked_again(
@@ -306,7 +333,7 @@ def test_a_question_gives_way_to_a_step_and_is_asked_again(
     until(qtbot, lambda: len(recorder.all("stepped")) == 1)
     rng = np.random.default_rng(0)
     lines = replace(question(), points=rng.integers(0, GRID + 1, (60, 2)), labels=np.ones(60, bool))
-    tag = c.shade(lines)
+    tag = c.ask(lines)
     c.step()
     assert c.state == "selecting"
     until(qtbot, lambda: bool(recorder.all("shaded")))

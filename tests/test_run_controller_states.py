@@ -24,15 +24,16 @@ from hypothesis.stateful import (
 from PySide6.QtCore import QCoreApplication
 
 from geodp_app.runs.protocol import (
+    Ask,
     Cancel,
     Failed,
     Finished,
+    GaveWay,
     Next,
     Prepare,
     Prepared,
     Preparing,
     Progressed,
-    Shade,
     Shaded,
     Start,
     Started,
@@ -58,9 +59,7 @@ class PlayedProcess:
 
     def send(self, request: Any) -> None:
         busy = [r for r in self.requests if isinstance(r, Next | Prepare)]
-        if isinstance(request, Shade) and (
-            busy or any(isinstance(r, Shade) for r in self.requests)
-        ):
+        if isinstance(request, Ask) and (busy or any(isinstance(r, Ask) for r in self.requests)):
             self.faults.append("a question was sent to a process at work")
         if isinstance(request, Next) and busy:
             self.faults.append("a step was asked for before the last one was done")
@@ -84,9 +83,9 @@ class PlayedProcess:
                 self.reply(Started(request.run, None) if good else Failed(request.run, "refused"))
             case Next():
                 self._step(request, quick, good)
-            case Shade():
-                sheets = () if self.requests else (object(),)
-                self.reply(Shaded(request.run, request.tag, sheets))  # type: ignore[arg-type]
+            case Ask():
+                way = GaveWay(request.run, request.tag)
+                self.reply(way if self.requests else Shaded(request.run, request.tag, ()))
             case Cancel():
                 self.run = 0
                 self.reply(Stopped(request.run))
@@ -209,7 +208,7 @@ class Pressing(RuleBasedStateMachine):
 
     @rule()
     def ask(self) -> None:
-        self.asked.append(self.controller.shade(object()))  # type: ignore[arg-type]
+        self.asked.append(self.controller.ask(object()))  # type: ignore[arg-type]
         self._settle()
 
     @rule()

@@ -17,9 +17,11 @@ from geodp_app.document.work import RunSettings
 from geodp_app.runs import learner_process, messages
 from geodp_app.runs.learner_process import MOST_BOXES, LearnerServer, make_learner
 from geodp_app.runs.protocol import (
+    Ask,
     Cancel,
     Failed,
     Finished,
+    GaveWay,
     GreedyFigures,
     Job,
     Next,
@@ -27,17 +29,22 @@ from geodp_app.runs.protocol import (
     Prepared,
     Preparing,
     Progressed,
+    Queried,
+    Query,
     Reply,
+    Reported,
+    ReportQuestion,
     Request,
-    Shade,
     Shaded,
     ShadeQuestion,
+    Shared,
+    ShareQuestion,
     Start,
     Started,
     Stepped,
     Stopped,
 )
-from geometry.halfplane import HalfplaneLattice
+from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.records import StepDiagnostics, StepRecord
 from learners.scores import set_cover_score
 
@@ -136,7 +143,11 @@ def test_a_run_by_steps_is_the_learners_own_run(client: Client, learner: str) ->
 def test_boxes_come_in_grid_units_with_every_step(client: Client) -> None:
     client.send(Start(1, job()), Next(1))
     client.until(Started)
-    views = client.until(Stepped).views  # type: ignore[union-attr]
+    stepped = client.until(Stepped)
+    assert isinstance(stepped, Stepped)
+    assert [sheet for sheet, _ in stepped.density] == [0, 1, 2, 3]
+    assert sum(float(one.sum()) for _, one in stepped.density) == pytest.approx(3, rel=1e-4)
+    views = stepped.views
     assert 0 < len(views) <= MOST_BOXES
     assert 0 < sum(view.share for view in views) <= 1 + 1e-9
     for view in views:
@@ -261,23 +272,62 @@ def test_errors_inside_a_step_end_the_run_and_not_the_process(
     client.until(Stepped)
 
 
+def test_a_run_by_votes_answers_for_points_after_its_end_and_no_other_run_does(
+    client: Client,
+) -> None:
+    votes = job("stability", epsilon=8.0, k=1, halts=2, kept=1)
+    points = np.array([[30, 30], [60, 60]])
+    client.send(Query(1, points), Start(1, votes), Query(1, points), Next(1), Query(2, points))
+    early = client.until(Queried)
+    client.until(Started)
+    during = client.until(Queried)
+    client.until(Stepped)
+    client.until(Finished)
+    other = client.until(Queried)
+    for reply in (early, during, other):
+        assert reply.records == ()
+        assert reply.refused == "the chunks of this run are gone: a new run trains others"
+    client.send(Query(1, points), Query(1, np.array([[65, 0]])))
+    reply = client.until(Queried)
+    learner = make_learner(votes.settings, GRID)
+    learner.fit(votes.points, votes.labels)
+    assert reply == Queried(1, reply.points, learner.ask(points))
+    np.testing.assert_array_equal(reply.points, points)
+    assert "off the grid 0..64" in client.until(Queried).refused
+    # a new run lets go of the chunks
+    client.send(Start(2, job()), Query(1, points))
+    client.until(Started)
+    assert client.until(Queried).refused
+
+
 def test_a_question_is_answered_and_gives_way_to_other_requests(client: Client) -> None:
     work = job()
     score = set_cover_score("conjunction", 2, 5, int(work.labels.sum()), int((~work.labels).sum()))
     question = ShadeQuestion(
         work.points, work.labels, HalfplaneLattice(GRID), score, 0.1, (), most_lines=0
     )
-    client.send(Start(1, work), Shade(1, question, 11))
+    client.send(Start(1, work), Ask(1, question, 11))
     client.until(Started)
     answer = client.until(Shaded)
     assert isinstance(answer, Shaded)
     assert (answer.run, answer.tag, len(answer.sheets)) == (1, 11, 4)
+    chosen = HalfplaneLattice(GRID).halfplane(Sheet.FLAT_ABOVE, 0, 0)
+    report = ReportQuestion(question, chosen, (3, 4), True, False, score)
+    client.send(Ask(1, report, 13))
+    told = client.until(Reported)
+    assert isinstance(told, Reported)
+    assert (told.run, told.tag, len(told.change.sheets)) == (1, 13, 4)
+    client.send(Ask(1, ShareQuestion(replace(question, others=()), (chosen,)), 14))
+    shared = client.until(Shared)
+    assert isinstance(shared, Shared)
+    assert (shared.run, shared.tag) == (1, 14)
+    assert 0 <= shared.as_good.low <= shared.as_good.share <= shared.as_good.high <= 1
     second = Client()
-    second.send(Start(1, work), Shade(1, question, 12), Next(1))
+    second.send(Start(1, work), Ask(1, question, 12), Next(1))
     second.thread.start()
     second.until(Started)
     # Next was in the pipe before the question was looked at
-    assert second.receive() == Shaded(1, 12, ())
+    assert second.receive() == GaveWay(1, 12)
     second.until(Stepped)
     second.pipe.close()
     second.thread.join(10)
@@ -289,8 +339,9 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.learner_process import make_learner
-from geodp_app.runs.score_raster import count_raster
+from geodp_app.runs.score_raster import PieceCounter
 from geodp_app.runs.warm_up import warm_up
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
 
 def loaded():
@@ -318,10 +369,8 @@ for measure in ("chord", "paper"):
             pass
 lattice = HalfplaneLattice(128)
 other = lattice.halfplane(Sheet.FLAT_ABOVE, 0, 0)
-centres = np.arange(20)
-count_raster(
-    points, labels, lattice, (other, other), {Sheet.FLAT_BELOW: (centres, centres)}, lambda: None
-)
+counter = PieceCounter(GridCounts.of_examples(points, labels, 128), lattice, (other, other))
+counter.count(Sheet.FLAT_BELOW, np.arange(20), np.arange(20), lambda: None)
 assert loaded() == warm, loaded() - warm
 """
 
@@ -348,7 +397,7 @@ def test_preparing_is_told_once_when_a_loop_is_not_cached(
     def fresh(x):  # type: ignore[no-untyped-def]
         return x + 1
 
-    monkeypatch.setattr(warm_up, "count_raster", lambda *_: (fresh(1), fresh(1.0)))
+    monkeypatch.setattr(warm_up.PieceCounter, "count", lambda *_: (fresh(1), fresh(1.0)))
     client.send(Prepare())
     assert client.receive() == Preparing()
     assert client.receive() == Prepared()

@@ -270,25 +270,31 @@ def test_a_window_is_counted_at_its_own_pixels(measure: str) -> None:
 
 
 @pytest.mark.parametrize("measure", ["chord", "paper"])
-def test_a_whole_raster_is_normalised(measure: str) -> None:
-    """By fine pixels a cell gets the probability that counting lattice points gives it."""
-    q = question(8, 6, 8, measure=measure, rate=0.4)
-    raster = shade(replace(q, most_lines=0, resolution=400))
+@pytest.mark.parametrize("held", [False, True])
+def test_a_raster_is_normalised_whatever_it_shows(measure: str, held: bool) -> None:
+    """A cell gets the probability that counting lattice points gives it, within four errors."""
+    lattice = HalfplaneLattice(8, measure)  # type: ignore[arg-type]
+    q = question(8, 16, 8, measure=measure, rate=0.9, others=wedge(lattice) if held else ())
+    many = replace(q, most_lines=0)
     nats, exact = q.rate * q.score.k, shade(q)
-    norms = {sheet.log_norm for sheet in raster}
-    ((log_norm,),) = [norms]
+    ((log_norm,),) = [{sheet.log_norm for sheet in shade(many)}]
     assert log_norm is not None
-    for shaded in exact:
-        assert shaded.log_norm is None
-        for cell in shaded.cells:
-            density = math.exp(nats * cell.score - log_norm)
-            area = shapely.Polygon(cell.outline).area
-            assert density * area == pytest.approx(cell.probability, rel=0.02, abs=1e-4)
-    part = replace(q, most_lines=0, sheets=(Sheet.FLAT_ABOVE,))
-    assert shade(part)[0].log_norm is None
+    ratios = [
+        math.exp(nats * cell.score - log_norm)
+        * shapely.Polygon(cell.outline).area
+        / cell.probability
+        for shaded in exact
+        for cell in shaded.cells
+        if cell.probability > 1e-4
+    ]
+    assert len(ratios) > 15
+    assert max(ratios) == pytest.approx(min(ratios), rel=1e-3)
+    assert ratios[0] == pytest.approx(1, abs=4 / math.sqrt(200))
+    assert {shaded.log_norm for shaded in exact} == {None}
     window = (Sheet.FLAT_ABOVE, 0.0, 1.0, 0.0, 1.0)
-    assert {s.log_norm for s in shade(replace(q, most_lines=0, windows=(window,)))} == {None}
-    assert {s.log_norm for s in shade(replace(q, most_lines=0, rate=0.0))} == {None}
+    (part,) = shade(replace(many, windows=(window,), sheets=(Sheet.FLAT_ABOVE,)))
+    assert part.log_norm == log_norm
+    assert {s.log_norm for s in shade(replace(many, rate=0.0))} == {None}
 
 
 @pytest.mark.parametrize("most_lines", [0, 120])

@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 
 from geodp_app.document.strict_files import DamagedFileError
 from geodp_app.document.work import RunSettings
+from geodp_app.runs.questions import Question
 from geodp_app.runs.stored_run import StoredRun
 from geometry.halfplane import MAX_D, HalfplaneLattice, Sheet
 from geometry.tiling import tile_square
 from learners.accounting import Charge, PrivacySpent
 from learners.records import StepDiagnostics, StepRecord, StepRelease, TileStep
 from learners.releases import CoverRelease, MosaicRelease
+from learners.stability.stable_queries import QueryRelease
 
 LATTICE = HalfplaneLattice(100, "chord")
 SPENT = PrivacySpent(
@@ -81,7 +83,18 @@ def mosaic(steps: int = 4) -> StoredRun:
     return StoredRun(settings, 100, records[:steps], release if steps == 4 else None)
 
 
-RUNS = [stored(), stored(False), StoredRun(RunSettings("cover", seed=3), 4096)]
+def asked() -> StoredRun:
+    """A run by votes, and three points that were asked about after it."""
+    answers = ((1, "answered", 2), (None, "unstable", 1), (None, "unstable", 0))
+    questions = tuple(
+        Question((10 * i, 100), QueryRelease(40 + i, value, status, halts, 9 - i))  # type: ignore[arg-type]
+        for i, (value, status, halts) in enumerate(answers)
+    )
+    settings = RunSettings("stability", halts=3, kept=2)
+    return replace(stored(), settings=settings, questions=questions)
+
+
+RUNS = [asked(), stored(), stored(False), StoredRun(RunSettings("cover", seed=3), 4096)]
 RUNS += [mosaic(steps) for steps in (0, 1, 3, 4)]
 
 
@@ -171,8 +184,10 @@ def test_a_run_kept_before_there_were_tiles_is_read():
     head = json.loads(lines[0])
     assert head.pop("version") == 2
     head["settings"]["learner"] = "union"
-    del head["settings"]["tiles"]
-    assert StoredRun.from_lines([json.dumps(head), *lines[1:]]) == stored()
+    for name in ("tiles", "chunks", "halts", "kept"):
+        del head["settings"][name]
+    known = replace(stored(), settings=RunSettings("cover", halts=1, kept=0))
+    assert StoredRun.from_lines([json.dumps(head), *lines[1:]]) == known
 
 
 def edit(number: int, run: StoredRun | None = None, **members) -> list[str]:
@@ -240,6 +255,16 @@ MOSAIC = json.loads(mosaic().to_lines()[5])["release"]
         (edit(HEAD, mosaic(), side=101), "line 1: side: 101 is larger than the grid's 100"),
         (edit(HEAD, mosaic(), side=49), "line 2: "),
         (edit(HEAD, mosaic(), settings={**SETTINGS, "tiles": 999}), "line 1: tiles = 999"),
+        (edit(4, asked(), point=[0, 101]), r"line 5: the point \(0, 101\) is off the grid 0..100"),
+        (edit(4, asked(), point=[0, 1.5]), "line 5: a question's numbers are whole"),
+        (edit(4, asked(), value=2), "line 5: a question is answered 0 or 1, or not at all"),
+        (edit(4, asked(), status="halted"), "line 5: a question is answered 0 or 1, or not"),
+        (edit(4, asked(), votes=[3, 4]), "line 5: "),
+        (edit(4, asked(), kind="answer"), "line 5: comes after the release"),
+        (edit(4, asked(), halts_left=1), "line 6: a question does not follow the one before"),
+        (edit(4, asked(), query=44), "line 6: a question does not follow the one before"),
+        ([*asked().to_lines(), asked().to_lines()[-1]], "line 8: a question does not follow"),
+        ([*stored().to_lines(), asked().to_lines()[-1]], "line 5: comes after the release"),
         (edit(STEP, mosaic(), box=[0, 0, 1]), "line 3: "),
         (edit(STEP, mosaic(), box=[0, 0, 101, 9]), "line 3: .* does not lie on its grid"),
         (edit(STEP, mosaic(), box=[0, 0, 60, 9]), "line 3: box: .* is larger than side = 50"),

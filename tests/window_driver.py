@@ -16,6 +16,7 @@ from geodp_app.drawing.shapes import Drawing
 from geodp_app.palette import load_palette
 from geodp_app.views.main_window import MainWindow
 from geodp_app.views.theme import apply_theme
+from geodp_app.views.window_runs import SPEEDS
 
 #: Grid of the drawings: a pixel is less than a grid step, so a click hits its point.
 GRID = 256
@@ -38,6 +39,7 @@ def open_window(qtbot: QtBot, folder: Path, *, theme: str = "light") -> Iterator
     window = MainWindow(palette, recovery=folder / "recovery")
     window.resize(1400, 900)
     window.document.new(Work(drawing=Drawing(GRID)))
+    window.commands.speed.setCurrentIndex(len(SPEEDS) - 1)  # nobody's eye follows
     window.show()
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)

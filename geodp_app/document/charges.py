@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from geodp_app.formatting import SPACE, amount
-from learners.accounting import Neighbours
+from learners.accounting import Relation
 
 #: Beyond, exp would overflow; such a run promises nothing anyway.
 _LARGEST_POWER = 700.0
@@ -25,7 +25,7 @@ class RunCharge:
     ----------
     epsilon, delta : float
         Of the whole run, as its privacy statement says or would have said.
-    neighbours : {"add-remove", "replace-one"}
+    neighbours : {"add-remove", "replace-one", "replace-label"}
         What the statement is about.
     finished : bool
         Whether it came to its end; one that was cancelled, failed or is under way did not.
@@ -33,15 +33,16 @@ class RunCharge:
 
     epsilon: float
     delta: float
-    neighbours: Neighbours
+    neighbours: Relation
     finished: bool
 
 
 def total(charges: Sequence[RunCharge]) -> tuple[float, float]:
     """Epsilon and delta of all the runs together.
 
-    Where some add or remove an example and others replace one, the total is for replacing one:
-    that is two neighbouring steps of the former, (2·epsilon, (1 + e^epsilon)·delta).
+    Where some add or remove an example and others replace one, or its label, the total is for
+    replacing: that is two neighbouring steps of the former, (2·epsilon, (1 + e^epsilon)·delta).
+    Where some protect labels alone, so does the total: to replace a label is to replace an example.
     """
     epsilon = delta = 0.0
     for charge in charges:
@@ -65,7 +66,9 @@ def spent_words(charges: Sequence[RunCharge], *, under_way: bool = False) -> str
     if not charges or (len(charges) < 2 and not given_up):
         return ""
     epsilon, delta = total(charges)
-    about = " for replacing one example" if _mixed(charges) else ""
+    labels = any(charge.neighbours == "replace-label" for charge in charges)
+    one = "the label of one example" if labels else "one example"
+    about = f" for replacing {one}" if labels or _mixed(charges) else ""
     equals = f"{SPACE}={SPACE}"
     cost = f"ε{equals}{amount(epsilon, 4)}, δ{equals}{amount(delta)}{about}"
     if len(charges) == 1:

@@ -17,7 +17,7 @@ from geodp_app.examples_csv import Examples
 from geodp_app.sampling import DISTRIBUTIONS
 from geometry.crossing_count import crossings_up_to
 from geometry.halfplane import MAX_D, Measure
-from learners.accounting import Neighbours, check_budget
+from learners.accounting import Relation, check_budget
 
 #: Most simulated examples: what fits in memory, as on the command line.
 MOST_EXAMPLES = 10**7
@@ -25,6 +25,8 @@ MOST_EXAMPLES = 10**7
 MOST_STEPS = 10**6
 #: Most tiles along a side: as many as a run chooses by itself.
 MOST_TILES = 128
+#: Chunks of a run by votes, and points that may go without an answer.
+MOST_CHUNKS, MOST_HALTS = 100_000, 1_000
 #: Most crossings of a drawing's outlines: its region then takes some seconds.
 MOST_CROSSINGS = 20_000
 #: Longest name of a drawing, in characters.
@@ -64,7 +66,9 @@ def check_run(settings: RunSettings) -> None:
     """Refuse settings that no learner takes."""
     s = settings
     _check_choice("learner", s.learner, LEARNERS)
-    _check_choice("neighbours", s.neighbours, get_args(Neighbours))
+    _check_choice("neighbours", s.neighbours, get_args(Relation))
+    if not s.fits:
+        raise InputError(f"{s.learner} cannot protect labels alone: use another learner")
     _check_choice("measure", s.measure, get_args(Measure))
     for name, value in (("epsilon", s.epsilon), ("delta", s.delta), ("beta", s.beta)):
         if not _number(value):
@@ -81,6 +85,12 @@ def check_run(settings: RunSettings) -> None:
         raise InputError(f"number of steps {short(s.n_steps)}: use a whole number from 1 up")
     if s.tiles is not None and not _whole(s.tiles, 1, MOST_TILES):
         raise InputError(f"tiles = {short(s.tiles)}: use a whole number in 1..{MOST_TILES}")
+    if s.chunks is not None and not _whole(s.chunks, 1, MOST_CHUNKS):
+        raise InputError(f"chunks = {short(s.chunks)}: use a whole number in 1..{MOST_CHUNKS}")
+    if not _whole(s.halts, 1, MOST_HALTS):
+        raise InputError(f"halts = {short(s.halts)}: use a whole number in 1..{MOST_HALTS}")
+    if not _whole(s.kept, 0, s.halts - 1):
+        raise InputError(f"kept = {short(s.kept)}: use a whole number below halts = {s.halts}")
     _check_seed("seed of the run", s.seed)
 
 
@@ -130,7 +140,7 @@ def check_charges(charges: tuple[RunCharge, ...]) -> None:
         for name, value, most in (("epsilon", charge.epsilon, 1e300), ("delta", charge.delta, 1.0)):
             if not (_number(value) and 0 <= value <= most):
                 raise InputError(f"{name} {short(value)} of a run is no privacy parameter")
-        _check_choice("neighbours", charge.neighbours, get_args(Neighbours))
+        _check_choice("neighbours", charge.neighbours, get_args(Relation))
         if not isinstance(charge.finished, bool):
             raise InputError(f"finished: {short(charge.finished)} is neither true nor false")
 

@@ -44,6 +44,9 @@ _NAMES = {
     "beta": "β",
     "neighbours": "the neighbours",
     "measure": "the measure",
+    "chunks": "the number of chunks",
+    "halts": "the halts",
+    "kept": "the halts kept",
 }
 
 
@@ -154,8 +157,8 @@ class Document:
         if "sampling" not in fields and after.drawing.grid != before.drawing.grid:
             dabs = GridChange.between(before.frame, after.frame).dabs(before.sampling.dabs)
             after = replace(after, sampling=replace(before.sampling, dabs=dabs))
-        after = _follow_drawing(before, after)
         check_change(before, after)
+        after = _follow_drawing(before, after)
         if "examples" not in fields:
             after = self._keep_examples(before, after)
         if not same_sample(before.examples, after.examples):
@@ -168,8 +171,8 @@ class Document:
         work = self.work
         if drawing == work.drawing:
             return work
-        after = self._keep_examples(work, replace(work, drawing=drawing))
-        return replace(after, spent=())
+        after = _follow_drawing(work, replace(work, drawing=drawing))
+        return replace(self._keep_examples(work, after), spent=())
 
     def edit(self, label: str, drawing: Drawing, *, merge: Hashable = None) -> None:
         """Replace the drawing."""
@@ -210,8 +213,13 @@ class Document:
         self._set("sampling", sampling, replace(sampling, **fields), fields)
 
     def set_run(self, **fields: Any) -> None:
-        """Change fields of :class:`RunSettings`."""
+        """Change fields of :class:`RunSettings`.
+
+        A learner that cannot protect labels alone protects examples instead.
+        """
         run = self.work.run
+        if not replace(run, **fields).fits and "neighbours" not in fields:
+            fields["neighbours"] = "add-remove"
         self._set("run", run, replace(run, **fields), fields)
 
     def set_k_drawn(self, on: bool) -> None:

@@ -20,10 +20,9 @@ from geodp_app.document.targets import GridChange, place_drawing
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
-from geodp_app.examples_csv import read_examples
+from geodp_app.examples_csv import Examples, read_examples
 from geodp_app.runs.stored_run import StoredRun
-from geometry.geojson import GeoJSONError, read_geojson
-from geometry.grid import Bounds
+from geometry.geojson import GeoJSONError, NoPolygonsError, read_geojson
 
 Kind = Literal["session", "target", "examples"]
 
@@ -52,41 +51,35 @@ class Opened:
     run: StoredRun | None = None
 
 
-def open_any(
-    path: str | os.PathLike[str], document: Document, bounds: Bounds | None = None
-) -> Opened:
+class PointsOnlyError(InputError):
+    """A map file that holds no shape: its points may be examples."""
+
+
+def open_any(path: str | os.PathLike[str], document: Document) -> Opened:
     """Open a session, a target or examples: what the file is, else what it is called.
 
     A target or examples begin an untitled session with the settings and the grid that are there.
 
     Parameters
     ----------
-    path : path-like
-    document : Document
-    bounds : Bounds, optional
-        Public bounds of examples in degrees that state none.
-
     Raises
     ------
-    BoundsNeededError
-        If there are none; the document is then as it was.
+    PointsOnlyError
+        If it is a map file of points.
     InputError
-        If it is none of the three, or cannot be used; the document is then as it was.
+        If it is none of the three, or cannot be used as it is; the document is then as it was.
     """
     kind = file_kind(path)
     if kind == "session":
         work, run = load_session(path)
         document.new(work, Path(path))
         return Opened("session", f"{Path(path).name}: opened. It holds private data.", run)
-    blank = replace(
-        document.work, drawing=Drawing(document.drawing.grid), bounds=None, examples=None
-    )
-    if kind == "target":
-        fields, note = _read_target(path, blank)
-        fields |= {"examples": None, "simulated": True}
-    else:
-        fields, note = _read_examples(path, blank, bounds)
-        fields |= {"name": Path(path).stem[:_NAME]}
+    blank = _blank(document.work)
+    if kind == "examples":
+        examples = read_examples(path, fallback=blank.frame)
+        return take_examples(path, examples, document, opening=True)
+    fields, note = _read_target(path, blank)
+    fields |= {"examples": None, "simulated": True}
     document.change(f"open {Path(path).name}", **fields)
     document.mark_opened()
     return Opened(kind, note)
@@ -108,30 +101,74 @@ def import_target(path: str | os.PathLike[str], document: Document) -> Opened:
     return Opened("target", note)
 
 
-def import_examples(
-    path: str | os.PathLike[str], document: Document, bounds: Bounds | None = None
-) -> Opened:
-    """Take the examples of a CSV file, in one undoable step; drawing does not change them.
+def import_examples(path: str | os.PathLike[str], document: Document) -> Opened:
+    """Take the examples of a CSV file that needs no questions, in one undoable step.
 
     The frame of the file, if it states one, becomes the document's; the drawing follows it.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, a row is wrong, or columns in degrees have no public bounds:
+        neither the file's own nor the document's.
+    """
+    examples = read_examples(path, fallback=document.work.frame)
+    return take_examples(path, examples, document, opening=False)
+
+
+def take_examples(
+    path: str | os.PathLike[str],
+    examples: Examples,
+    document: Document,
+    *,
+    opening: bool,
+    left_out: int = 0,
+) -> Opened:
+    """Put examples that were read into a document, in one undoable step.
 
     Parameters
     ----------
     path : path-like
+        Where they come from.
+    examples : Examples
     document : Document
-    bounds : Bounds, optional
-        Public bounds of examples in degrees; by default the file's own, else the document's.
-
-    Raises
-    ------
-    BoundsNeededError
-        If there are none; the document is then as it was.
-    InputError
-        If the file cannot be read or a row is wrong.
+    opening : bool
+        Begin an untitled session with them, without the drawing.
+    left_out : int
+        Rows of the file that are not among them.
     """
-    fields, note = _read_examples(path, document.work, bounds)
-    document.change(f"import {Path(path).name}", **fields)
-    return Opened("examples", note)
+    name = Path(path).name
+    work = work_with(examples, document.work, path if opening else None)
+    fields = ("drawing", "bounds", "examples", "simulated", "name")
+    label = f"{'open' if opening else 'import'} {name}"
+    document.change(label, **{field: getattr(work, field) for field in fields})
+    if opening:
+        document.mark_opened()
+    inside = int(examples.labels.sum())
+    note = f"{name}: {len(examples.labels):,} examples, {inside:,} with label 1"
+    return Opened("examples", note + (f"; {left_out:,} rows left out" if left_out else ""))
+
+
+def work_with(examples: Examples, work: Work, opened: str | os.PathLike[str] | None = None) -> Work:
+    """The work as it would be with these examples.
+
+    Parameters
+    ----------
+    examples : Examples
+    work : Work
+    opened : path-like, optional
+        The file that is opened; None to keep the drawing, in the examples' frame.
+    """
+    if opened is not None:
+        work = replace(_blank(work), name=Path(opened).stem[:_NAME])
+    drawing = GridChange.between(work.frame, examples.frame).drawing(work.drawing)
+    bounds = examples.frame.bounds
+    return replace(work, drawing=drawing, bounds=bounds, examples=examples, simulated=False)
+
+
+def _blank(work: Work) -> Work:
+    """The settings and the grid of a work."""
+    return replace(work, drawing=Drawing(work.drawing.grid), bounds=None, examples=None)
 
 
 def _read_target(path: str | os.PathLike[str], work: Work) -> tuple[dict[str, Any], str]:
@@ -146,23 +183,6 @@ def _read_target(path: str | os.PathLike[str], work: Work) -> tuple[dict[str, An
     note = f"{Path(path).name}: shapes: {len(drawing.shapes)}, vertices: {vertices:,}{left_out}"
     bounds = bounds if kept is None else kept
     return {"name": target.name[:_NAME], "drawing": drawing, "bounds": bounds}, note
-
-
-def _read_examples(
-    path: str | os.PathLike[str], work: Work, bounds: Bounds | None
-) -> tuple[dict[str, Any], str]:
-    """What examples change in the work, and a line about them."""
-    examples = read_examples(path, bounds=bounds, fallback=work.frame)
-    drawing = GridChange.between(work.frame, examples.frame).drawing(work.drawing)
-    inside = int(examples.labels.sum())
-    note = f"{Path(path).name}: {len(examples.labels):,} examples, {inside:,} with label 1"
-    fields = {
-        "drawing": drawing,
-        "bounds": examples.frame.bounds,
-        "examples": examples,
-        "simulated": False,
-    }
-    return fields, note
 
 
 def file_kind(path: str | os.PathLike[str]) -> Kind:
@@ -200,6 +220,8 @@ def _refusals(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError(f"{os.fspath(path)}: cannot be read: {error.strerror or error}") from None
+    except NoPolygonsError as error:
+        raise PointsOnlyError(str(error)) from None
     except GeoJSONError as error:  # names the file already
         raise InputError(str(error)) from None
     except InputError as error:

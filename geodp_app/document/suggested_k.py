@@ -51,7 +51,7 @@ def suggested_k(drawing: Drawing, learner: Learner) -> int | None:
 
 def triangles_needed(region: BaseGeometry) -> int:
     """Triangles in a triangulation of a polygonal region, valid and without doubled vertices."""
-    parts = [part for part in shapely.get_parts(region) if part.geom_type == "Polygon"]
+    parts = [part for part in shapely.get_parts(region) if part.area > 0]
     return sum(
         sum(len(ring.coords) - 1 for ring in (part.exterior, *part.interiors))
         + 2 * len(part.interiors)

@@ -14,7 +14,7 @@ from geodp_app.examples_csv import Examples, Frame
 from geodp_app.sampling import Distribution
 from geometry.grid import Bounds
 from geometry.halfplane import Measure
-from learners.accounting import Neighbours
+from learners.accounting import Neighbours, Relation
 from learners.declaration import Learner
 from learners.registry import BY_ID, offered
 
@@ -56,8 +56,11 @@ class RunSettings:
     Attributes
     ----------
     learner : one of :data:`LEARNERS`
-    k, n_steps, beta, measure, tiles :
-        Of learners that have such a parameter; None leaves it to the learner.
+    k, n_steps, beta, measure, tiles, chunks, halts, kept :
+        Of learners that have such a parameter; None leaves it to the learner.  In the window a
+        halt is kept for questions, so that there is something to ask after a run.
+    neighbours : {"add-remove", "replace-one", "replace-label"}
+        The last of a learner that can protect labels alone.
     seed : int or None
         Makes a run reproducible and therefore not private.
     """
@@ -68,10 +71,13 @@ class RunSettings:
     k: int = 4
     n_steps: int | None = None
     beta: float = 0.1
-    neighbours: Neighbours = "add-remove"
+    neighbours: Relation = "add-remove"
     measure: Measure = "chord"
     seed: int | None = None
     tiles: int | None = None
+    chunks: int | None = None
+    halts: int = 2
+    kept: int = 1
 
     @property
     def declared(self) -> Learner:
@@ -101,6 +107,20 @@ class RunSettings:
     def has(self, name: str) -> bool:
         """Whether the learner has a parameter of that name."""
         return self.declared.parameter(name) is not None
+
+    @property
+    def fits(self) -> bool:
+        """Whether the learner can protect what `neighbours` says."""
+        if self.neighbours != "replace-label":
+            return True
+        learner = BY_ID.get(self.learner)
+        relation = None if learner is None else learner.parameter("neighbours")
+        return relation is not None and relation.accepts(self.neighbours)
+
+    @property
+    def whole_neighbours(self) -> Neighbours:
+        """What a learner protects that can protect whole examples only."""
+        return "add-remove" if self.neighbours == "replace-label" else self.neighbours
 
     def parameters(self) -> dict[str, Any]:
         """Parameters of the learner that are set here, without the grid."""
@@ -152,5 +172,6 @@ def first_names(settings: Any) -> Any:
     if not isinstance(settings, dict) or not isinstance(settings.get("learner"), str):
         return settings
     learner = _FIRST_NAMES.get(settings["learner"], settings["learner"])
-    # before there were tiles the setting was not there
-    return {"tiles": None, **settings, "learner": learner}
+    # settings that were not there yet, as such a run had them
+    absent = {"tiles": None, "chunks": None, "halts": 1, "kept": 0}
+    return {**absent, **settings, "learner": learner}

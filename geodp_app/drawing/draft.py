@@ -8,7 +8,18 @@ from typing import Literal
 from geodp_app.drawing.faults import Fault
 from geodp_app.drawing.shapes import Point
 
-ToolName = Literal["polygon", "hole", "rectangle", "freehand", "select", "vertices", "paint", "pan"]
+ToolName = Literal[
+    "polygon",
+    "hole",
+    "rectangle",
+    "freehand",
+    "select",
+    "vertices",
+    "paint",
+    "ask",
+    "report",
+    "pan",
+]
 
 
 @dataclass(frozen=True, slots=True)

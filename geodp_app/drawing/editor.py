@@ -7,12 +7,15 @@ undoable edit.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import get_args
 
+from geodp_app.drawing.ask_tool import AskTool
 from geodp_app.drawing.draft import Draft, Handle, ToolName
 from geodp_app.drawing.drag_tools import FreehandTool, RectangleTool
 from geodp_app.drawing.paint_tool import PaintTool
+from geodp_app.drawing.report_tool import ReportTool
 from geodp_app.drawing.ring_tools import HoleTool, PolygonTool
 from geodp_app.drawing.select_tool import SelectTool
 from geodp_app.drawing.shapes import Drawing, Point, Ring
@@ -25,7 +28,8 @@ __all__ = ["TOOLS", "Draft", "Editor", "Handle", "Host", "Modifiers", "ToolName"
 TOOLS: tuple[ToolName, ...] = get_args(ToolName)
 
 _MAKERS: tuple[type[Tool], ...] = (
-    PolygonTool, HoleTool, RectangleTool, FreehandTool, SelectTool, VerticesTool, PaintTool, Tool,
+    PolygonTool, HoleTool, RectangleTool, FreehandTool, SelectTool, VerticesTool, PaintTool,
+    AskTool, ReportTool, Tool,
 )  # fmt: skip
 _ARROWS = {"Left": (-1, 0), "Right": (1, 0), "Up": (0, 1), "Down": (0, -1)}
 
@@ -136,6 +140,14 @@ class Editor:
         if not tool.leave():
             self._dropped = tool
         self._tool = self._tools[name]
+
+    def on_ask(self, ask: Callable[[Point], None]) -> None:
+        """Whom to tell of the points that the ask tool takes."""
+        self._desk.ask = ask
+
+    def on_report(self, report: Callable[[Point, float, bool], None]) -> None:
+        """Whom to tell of the reports that the report tool takes."""
+        self._desk.report = report
 
     def start_over(self) -> None:
         """Take the polygon tool, with nothing begun or selected, as at first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -77,6 +77,10 @@ class Desk:
         self.snapping = True
         self.cursor: Point | None = None
         self.message: str | None = None
+        #: Who is told of a point that is asked about.
+        self.ask: Callable[[Point], None] = lambda point: None
+        #: Who is told of one report: where, how near an example has to be, and its label else.
+        self.report: Callable[[Point, float, bool], None] = lambda point, radius, label: None
         self._known = host.drawing
         self._outlined: tuple[Drawing, Outlines] | None = None
 

@@ -9,8 +9,10 @@ from geodp_app.dual.sheets import dual_position, equation_words, number, sheet_w
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.records import TileStep
 
-CURVED = "Discs and ellipses are no halfplanes: they have no dual plane to draw"
 CELLS = "Every cell has one label: no halfplane is chosen, and there is no dual plane to draw"
+CHANGE_WORDS = (
+    "Colour: how much likelier (purple) or less likely (green) each place is with this one report."
+)
 EMPTY = "Sample examples to see their dual lines"
 EMPTY_RELEASE = "Nothing has been released yet: chosen points will appear here"
 NO_PROBABILITIES = "This run has no probabilities to show: its choice was not random"

@@ -20,8 +20,8 @@ def cell_around(
 ) -> NDArray[np.float64]:
     """Corners of the cell that holds a halfplane's dual point, cut to a window.
 
-    Halfplanes of one cell hold the same examples.  A point on a line belongs to the cell above it
-    (closed halfplanes).
+    Halfplanes of one cell hold the same examples.  A point on a line belongs to the cell whose
+    halfplanes hold that line's example (they are closed): below it, of an upper sheet.
 
     Parameters
     ----------
@@ -43,6 +43,7 @@ def cell_around(
         return np.empty((0, 2))
     u0, u1, v0, v1 = (round(e * unit) for e in (window.u0, window.u1, window.v0, window.v1))
     corners: tuple[Vertex, ...] = ((u0, v0, 1), (u1, v0, 1), (u1, v1, 1), (u0, v1, 1))
+    upper = halfplane.sheet.upper
     t, s = lines.on(halfplane.sheet)
     gaps = distances(lattice, t, s, *place)
     stretch = 1.0 if lattice.measure == "chord" else float(lattice.d)
@@ -52,7 +53,8 @@ def cell_around(
             break
         for i in order[start : start + _SOME].tolist():
             a, b, c = dual_line(lattice, halfplane.sheet, (int(lines.x[i]), int(lines.y[i])))
-            sign = 1 if a * halfplane.u + b * halfplane.v >= c else -1
+            side = a * halfplane.u + b * halfplane.v - c
+            sign = 1 if side > 0 or (side == 0 and not upper) else -1
             corners = clip(corners, (sign * a, sign * b, sign * c))
             if not corners:
                 return np.empty((0, 2))

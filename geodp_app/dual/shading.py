@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from geodp_app.dual.sheets import Window, number
 from geodp_app.runs.protocol import ShadedSheet
+from learners.selection import SheetDensities
 
 ShadeMode = Literal["off", "score", "probability"]
 Floats = NDArray[np.float64]
@@ -39,6 +40,8 @@ class Scale:
     percent : bool
         Whether values read as percentages.
     label : str
+    signed : bool
+        Whether nought is in the middle, and the colours go both ways from it.
     """
 
     low: float
@@ -46,6 +49,7 @@ class Scale:
     logarithmic: bool
     percent: bool
     label: str
+    signed: bool = False
 
     def places(self, values: Floats) -> Floats:
         """Where values lie on the bar, clipped to 0..1; NaN stays."""
@@ -121,6 +125,21 @@ def shade_scale(
     exact = any(sheet.cells for sheet in sheets)
     label = "probability of the cell" if exact else "likelihood relative to the best"
     return Scale(min(low, high / 10), high, True, True, label)
+
+
+def change_scale(eta: float) -> Scale:
+    """The range of what one report can change: ln of the ratio of probabilities, -eta..eta."""
+    return Scale(-eta, eta, False, False, "ln of with/without", signed=True)
+
+
+def search_values(densities: SheetDensities) -> tuple[list[tuple[int, Floats]], Scale]:
+    """Where a selection under way still looks, by sheet, relative to the most; and its range."""
+    most = max((float(density.max(initial=0.0)) for _, density in densities), default=0.0) or 1.0
+    relative = [
+        (sheet, np.where(density > 0, density.astype(np.float64) / most, np.nan))
+        for sheet, density in densities
+    ]
+    return relative, Scale(1e-3, 1.0, True, True, "still possible")
 
 
 def best_score(sheets: Sequence[ShadedSheet]) -> float:

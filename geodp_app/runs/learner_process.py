@@ -27,10 +27,13 @@ from geodp_app.document.work import RunSettings
 from geodp_app.runs import messages
 from geodp_app.runs.mosaics import all_tiles
 from geodp_app.runs.protocol import (
+    Answer,
+    Ask,
     BoxView,
     Cancel,
     Failed,
     Finished,
+    GaveWay,
     GreedyFigures,
     Job,
     Next,
@@ -38,10 +41,16 @@ from geodp_app.runs.protocol import (
     Prepared,
     Preparing,
     Progressed,
+    Queried,
+    Query,
     Reply,
+    Reported,
+    ReportQuestion,
     Request,
-    Shade,
     Shaded,
+    ShadeQuestion,
+    Shared,
+    ShareQuestion,
     Start,
     Started,
     Stepped,
@@ -49,7 +58,7 @@ from geodp_app.runs.protocol import (
 )
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.records import StepRecord
-from learners.selection import Cancelled, SelectionProgress
+from learners.selection import Cancelled, SelectionProgress, SheetDensities
 from learners.stability.vote_view import VoteProgress, VoteView
 
 if TYPE_CHECKING:
@@ -59,6 +68,9 @@ if TYPE_CHECKING:
 
 #: Boxes of the sampler shown at most.
 MOST_BOXES = 60
+
+#: Pixels along a side of the pictures of where boxes lie.
+DENSITY_SIZE = 64
 
 #: Seconds between two reports from inside a selection.
 REPORT_EVERY = 0.1
@@ -95,13 +107,14 @@ def _end_with_parent() -> None:
 
 
 class LearnerServer:
-    """Answers requests; holds at most one run."""
+    """Answers requests; holds at most one run, and the last learner that can still be asked."""
 
     def __init__(self, pipe: Connection[Any, Any]) -> None:
         self._pipe = pipe
         self._sending = threading.Lock()
         self._waiting: deque[Request] = deque()
         self._run: _Run | None = None
+        self._ended: tuple[int, Any] | None = None
 
     def serve(self) -> None:
         """Answer requests until the other end is gone."""
@@ -109,7 +122,8 @@ class LearnerServer:
             Prepare: self._prepare,
             Start: self._start,
             Next: self._next,
-            Shade: self._shade,
+            Ask: self._ask,
+            Query: self._query,
             Cancel: self._cancel,
         }
         try:
@@ -133,7 +147,7 @@ class LearnerServer:
         self._send(Prepared())
 
     def _start(self, request: Start) -> None:
-        self._run = None
+        self._run = self._ended = None
         self._run = _Run(request.run, request.job, self._look)
         self._send(Started(request.run, self._run.learner.plan()))
 
@@ -144,24 +158,48 @@ class LearnerServer:
         # a run that fails or is cancelled is over
         self._run = None
         try:
-            record, views, votes = run.advance()
+            stepped = run.advance()
         except Cancelled:
             self._send(Stopped(run.number))
             return
-        self._send(Stepped(run.number, record, views, votes))
-        if record.step == record.steps:
+        self._send(stepped)
+        if stepped.record.step == stepped.record.steps:
             self._send(Finished(run.number, run.learner.release_))
+            if hasattr(run.learner, "ask"):
+                self._ended = run.number, run.learner
         else:
             self._run = run
 
-    def _shade(self, request: Shade) -> None:
-        from geodp_app.runs.shading import shade
-
+    def _ask(self, request: Ask) -> None:
         try:
-            sheets = shade(request.question, self._give_way)
+            self._send(self._answer(request))
         except Cancelled:
-            sheets = ()
-        self._send(Shaded(request.run, request.tag, sheets))
+            self._send(GaveWay(request.run, request.tag))
+
+    def _answer(self, request: Ask) -> Answer:
+        from geodp_app.runs.report import change
+        from geodp_app.runs.shading import shade
+        from geodp_app.runs.share import as_good
+
+        run, tag, look = request.run, request.tag, self._give_way
+        look()
+        match request.question:
+            case ShadeQuestion():
+                return Shaded(run, tag, shade(request.question, look))
+            case ReportQuestion():
+                return Reported(run, tag, change(request.question, look))
+            case ShareQuestion():
+                return Shared(run, tag, as_good(request.question, look))
+
+    def _query(self, request: Query) -> None:
+        ended = self._ended
+        try:
+            if ended is None or ended[0] != request.run:
+                raise ValueError("the chunks of this run are gone: a new run trains others")
+            reply = Queried(request.run, request.points, ended[1].ask(request.points))
+        except ValueError as error:
+            reply = Queried(request.run, request.points, refused=str(error))
+        self._send(reply)
 
     def _cancel(self, request: Cancel) -> None:
         if self._run is not None and self._run.number == request.run:
@@ -222,6 +260,8 @@ class _Run:
         by_tiles = job.settings.by_tiles
         self._lattice = None if by_tiles else HalfplaneLattice(job.grid, self._measure)
         self._boxes = "boxes" in job.settings.declared.shows
+        # a tile takes no longer than its picture would
+        self._pictured = self._boxes and not by_tiles
         self._look = look
         self._step = 0
         self._began = self._reported = 0.0
@@ -231,7 +271,7 @@ class _Run:
             job.points, job.labels, watch=self._watch
         )
 
-    def advance(self) -> tuple[StepRecord, tuple[BoxView, ...], VoteView | None]:
+    def advance(self) -> Stepped:
         """Make the next step."""
         self._step += 1
         self._began = self._reported = time.monotonic()
@@ -239,7 +279,12 @@ class _Run:
             record = next(self._stream)
             if self._lattice is None:
                 self._lattice = _own_lattice(record, self._measure)
-            return _portable(record), self._views(self._last), self._votes
+            return Stepped(
+                run=self.number,
+                record=_portable(record),
+                views=self._views(self._last),
+                votes=self._votes,
+            )
         finally:
             # it holds on to the sampler's tables
             self._last = None
@@ -261,6 +306,7 @@ class _Run:
                 seconds=now - self._began,
                 views=self._views(progress),
                 votes=self._votes,
+                density=self._density(progress),
             )
         self._look(report)
 
@@ -281,6 +327,11 @@ class _Run:
             )
             for box in progress.heaviest(MOST_BOXES)
         )
+
+    def _density(self, progress: SelectionProgress | None) -> SheetDensities:
+        if progress is None or progress.density is None or not self._pictured:
+            return ()
+        return progress.density(DENSITY_SIZE)
 
 
 def _own_lattice(record: StepRecord, measure: Measure) -> HalfplaneLattice:

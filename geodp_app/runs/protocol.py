@@ -5,7 +5,8 @@ The process answers requests one at a time, in order:
     Prepare   Preparing (only if something is compiled), Prepared
     Start     Started
     Next      Progressed (any number), Stepped; after the last step also Finished
-    Shade     Shaded
+    Ask       Shaded, Reported or Shared, by the question; GaveWay
+    Query     Queried
     Cancel    Stopped, also from inside a Next
 
 or with Failed.  A question gives way to whatever is asked after it.  Replies carry the number of
@@ -14,7 +15,8 @@ the run they belong to, so that what arrives late from a cancelled run can be dr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +27,8 @@ from learners.accounting import PrivacySpent
 from learners.records import Piece, StepDiagnostics, StepRecord
 from learners.releases import Release
 from learners.scores import Score
+from learners.selection import SheetDensities
+from learners.stability.query_classifier import QueryRecord
 from learners.stability.vote_view import VoteView
 
 
@@ -121,10 +125,10 @@ class ShadedSheet:
         What the raster covers, u0 <= u <= u1 and v0 <= v <= v1 in grid units; for cells the
         sheet's whole square.
     log_norm : float or None
-        Of a raster of all sheets and their whole squares: ln of the sum of exp(nats * score) times
-        the area of a pixel, in square grid units, over all pixels.  So exp(nats * score -
-        log_norm) is about the probability per square grid unit.  Only as good as the pixels are
-        fine: a peak between their centres is missed.
+        Of a raster: exp(nats * score - log_norm) is the probability per square grid unit, with
+        nats = k * rate, given the other halfplanes and normalised over all sheets.  Estimated,
+        the density within a tenth or so; None when the run is not private, and where the law is
+        too narrow to be drawn from in time.
     """
 
     sheet: int
@@ -135,6 +139,125 @@ class ShadedSheet:
     v0: float
     v1: float
     log_norm: float | None = None
+
+
+#: Why an example changes nothing in a step: an earlier step has decided it; it lies outside the
+#: halfplanes that are held fixed; it lies in another tile.
+WhyNone = Literal["decided", "outside", "elsewhere"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportQuestion:
+    """How would the law of one halfplane differ with an example more, or one less?
+
+    The noisy count of the step is held fixed.
+
+    Attributes
+    ----------
+    step : ShadeQuestion
+        The step as it was; its rate is above 0.
+    chosen : Halfplane
+        What it drew.
+    point : (int, int)
+        Where the example lies, in the frame of the lattice.
+    label : bool
+        As labels of the step's examples are.
+    present : bool
+        Whether it is one of these; else it is put there.
+    other_score : Score
+        Of the step, the example being there if it is not, and missing if it is.
+    why_none : WhyNone, optional
+        If it is known already that the example changes nothing.
+    """
+
+    step: ShadeQuestion
+    chosen: Halfplane
+    point: tuple[int, int]
+    label: bool
+    present: bool
+    other_score: Score
+    why_none: WhyNone | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShareQuestion:
+    """How much of a step's law is held by pieces as good as the chosen one, or better?
+
+    Attributes
+    ----------
+    step : ShadeQuestion
+        The step, no halfplane held fixed; its rate is above 0.
+    piece : tuple of Halfplane
+        What it drew.
+    """
+
+    step: ShadeQuestion
+    piece: Piece
+
+
+@dataclass(frozen=True, slots=True)
+class AsGood:
+    """The answer.  Private.
+
+    Attributes
+    ----------
+    share : float
+        0..1.
+    low, high : float
+        An interval that holds it in about 95 of 100 cases; both are `share` where it is exact.
+    exact : bool
+    """
+
+    share: float
+    low: float
+    high: float
+    exact: bool
+
+
+Question = ShadeQuestion | ReportQuestion | ShareQuestion
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedSheet:
+    """What an example changes on one sheet.
+
+    Attributes
+    ----------
+    shaded : ShadedSheet
+        The step as it was.  Its cells are those of all examples, the one asked for included.
+    log_ratios : ndarray of float64
+        ln P_with(h) / P_without(h), of each cell, shape (m,), or of each pixel, shape (resolution,
+        resolution), NaN where the lattice has no halfplane.  Within -eta .. eta.
+    """
+
+    shaded: ShadedSheet
+    log_ratios: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one example changes in the law of one step's halfplane.  Private.
+
+    Attributes
+    ----------
+    sheets : tuple of ChangedSheet
+        As :attr:`Shaded.sheets`; empty if it changes nothing.
+    chosen : float
+        The log ratio of the halfplane that was drawn.
+    largest : float
+        The largest absolute value: of all halfplanes of the lattice for cells, of pixels and the
+        chosen one for rasters.
+    error : float
+        All log ratios are off by the same number, about this (one standard error); 0 for cells.
+    why_none : WhyNone or None
+        Why it changes nothing.
+    """
+
+    sheets: tuple[ChangedSheet, ...]
+    chosen: float
+    largest: float
+    error: float
+    why_none: WhyNone | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,12 +315,23 @@ class Next:
 
 
 @dataclass(frozen=True, slots=True)
-class Shade:
+class Ask:
     """Answer a question about the dual plane."""
 
     run: int
-    question: ShadeQuestion
+    question: Question
     tag: int
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Have public points labelled by the chunks of a run by votes that has ended.
+
+    `points` are of int64, shape (m, 2), grid units.
+    """
+
+    run: int
+    points: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +341,7 @@ class Cancel:
     run: int
 
 
-Request = Prepare | Start | Next | Shade | Cancel
+Request = Prepare | Start | Next | Ask | Query | Cancel
 
 # replies
 
@@ -232,7 +366,13 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Progressed:
-    """From inside a selection, at most every tenth of a second.  Private."""
+    """From inside a selection, at most every tenth of a second.  Private.
+
+    `density` holds, for each sheet (a value of geometry.halfplane.Sheet), the expected number of
+    the piece's halfplanes in each pixel of its square, float32 of shape (r, r), [i, j] in column i
+    of u and row j of v: by the sampler's boxes, which only bound the law.  Empty where there are
+    none, and of a tile.
+    """
 
     run: int
     step: int
@@ -242,6 +382,7 @@ class Progressed:
     seconds: float
     views: tuple[BoxView, ...] = ()
     votes: VoteView | None = None
+    density: SheetDensities = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,12 +424,62 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Shaded:
-    """The answer to a question; no sheets if it gave way to another request."""
+    """The answer to a ShadeQuestion."""
 
     run: int
     tag: int
     sheets: tuple[ShadedSheet, ...]
-    piece: Piece = field(default=())
 
 
-Reply = Preparing | Prepared | Started | Progressed | Stepped | Finished | Stopped | Failed | Shaded
+@dataclass(frozen=True, slots=True)
+class Queried:
+    """Answers at public points, or in one line why there are none.
+
+    Private: the diagnostics of each record; its release is public.
+    """
+
+    run: int
+    points: NDArray[np.int64]
+    records: tuple[QueryRecord, ...] = ()
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """The answer to a ReportQuestion."""
+
+    run: int
+    tag: int
+    change: Change
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The answer to a ShareQuestion."""
+
+    run: int
+    tag: int
+    as_good: AsGood
+
+
+@dataclass(frozen=True, slots=True)
+class GaveWay:
+    """A question has not been answered, for another request came: ask again."""
+
+    run: int
+    tag: int
+
+
+Answer = Shaded | Reported | Shared | GaveWay
+Reply = (
+    Preparing
+    | Prepared
+    | Started
+    | Progressed
+    | Stepped
+    | Finished
+    | Stopped
+    | Failed
+    | Queried
+    | Answer
+)

@@ -16,9 +16,11 @@ from geodp_app.document.simulating import simulate
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples
+from geodp_app.runs.conic_question import ConicQuestion
 from geodp_app.runs.decisions import Decisions
 from geodp_app.runs.mosaics import all_tiles, own_lattice
-from geodp_app.runs.protocol import BoxView, ShadeQuestion
+from geodp_app.runs.protocol import AsGood, BoxView, ShadeQuestion
+from geodp_app.runs.questions import Question
 from geodp_app.runs.stored_run import StoredRun
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic, conic_union
@@ -135,6 +137,8 @@ class RunLog:
         self._views: list[tuple[BoxView, ...]] = []
         #: Of a run by votes: the newest view (private); a session does not keep it.
         self.votes: VoteView | None = None
+        #: Of a run by votes: what was asked after it.
+        self.questions: list[Question] = []
         self._examples = Decisions(points, labels, self.role)
         self._test = Decisions(test.points, test.labels, self.role) if test is not None else None
         #: What the learner will spend; None until it says so, and when it is not private.
@@ -146,6 +150,8 @@ class RunLog:
         self._tiling: tuple[Tile, ...] = ()
         self._figures: dict[int, StepFigures] = {}
         self._gains: list[int] = []
+        #: By step, how much of its law pieces as good as the chosen one hold, once that is known.
+        self.as_good: dict[int, AsGood] = {}
         for record in records:
             self.add(record)
         if release is not None:
@@ -159,6 +165,7 @@ class RunLog:
         labels = np.empty(0, dtype=np.bool_) if examples is None else examples.labels != 0
         test = test_sample(work)
         log = cls(points, labels, run.grid, run.settings, test, run.records, run.release)
+        log.questions = list(run.questions)
         if run.release is None:
             from geodp_app.runs.learner_process import make_learner
 
@@ -167,7 +174,8 @@ class RunLog:
 
     def stored(self) -> StoredRun:
         """What a session keeps of it."""
-        return StoredRun(self.settings, self.grid, self.records, self.release)
+        asked = tuple(self.questions)
+        return StoredRun(self.settings, self.grid, self.records, self.release, asked)
 
     # growing
 
@@ -407,12 +415,8 @@ class RunLog:
 
     @property
     def last_gain(self) -> int:
-        """The last step made whose piece gained anything; the last step, if none did."""
-        gained = [
-            record.step
-            for record, gain in zip(self._records, self.gains, strict=True)
-            if gain and record.release.piece
-        ]
+        """The last step made that gained anything; the last step, if none did."""
+        gained = [step for step, gain in enumerate(self.gains, start=1) if gain]
         return gained[-1] if gained else len(self._records)
 
     def question(self, step: int, edge: int = 0, resolution: int = 96) -> ShadeQuestion:
@@ -446,27 +450,52 @@ class RunLog:
             alive = self._examples.alive(step - 1)
             points, labels = self._examples.points[alive], self._examples.labels[alive]
             score = self._cover_score(record.release.threshold, labels)
-        # these are not drawn from the pieces that are shaded by weights of the examples
-        other_law = "law" not in self.settings.declared.shows
-        privacy = None if other_law else self.privacy
-        selections = None if privacy is None else privacy.charge("selections")
         return ShadeQuestion(
             points=points,
             labels=labels,
             lattice=lattice,
             score=score,
-            rate=0.0 if selections is None else selections.each / score.k,
+            rate=self._rate(score),
             others=piece[:edge] + piece[edge + 1 :],
             resolution=resolution,
         )
 
+    def conic_question(self, step: int) -> ConicQuestion:
+        """Why was this disc or ellipse chosen in that step, and not one of its form elsewhere?
+
+        Raises
+        ------
+        ValueError
+            If the step, from 1, has not been made or chose no disc or ellipse.
+        """
+        piece = self._record(step).release.piece
+        if len(piece) != 1 or not isinstance(piece[0], Conic):
+            raise ValueError(f"step {step} chose no disc or ellipse")
+        alive = self._examples.alive(step - 1)
+        labels = self._examples.labels[alive]
+        threshold = getattr(self._record(step).release, "threshold", None)
+        score = self._cover_score(threshold, labels)
+        return ConicQuestion(
+            piece[0], self._examples.points[alive], labels, score, self._rate(score)
+        )
+
+    def _rate(self, score: Score) -> float:
+        """Nats per unit of the integer score; 0 where pieces are not drawn by their scores."""
+        # these are not drawn from the pieces that are shaded by weights of the examples
+        other_law = "law" not in self.settings.declared.shows
+        privacy = None if other_law else self.privacy
+        selections = None if privacy is None else privacy.charge("selections")
+        return 0.0 if selections is None else selections.each / score.k
+
     def _cover_score(self, threshold: int | None, labels: NDArray[np.bool_]) -> Score:
-        """The score of a step of a cover; without a noisy count, gain less loss."""
+        """The score of a step of a cover; without a noisy count, gain less loss or mistakes."""
         positives = int(np.count_nonzero(labels))
         negatives = len(labels) - positives
         assert self.role is not None  # a cover has one
         if threshold is not None:
             return set_cover_score(self.role, self.settings.k, threshold, positives, negatives)
+        if self.settings.declared.private:
+            return mistakes_score(positives)
         if self.role == "disjunction":
             return Score(1, 0, 0, total=True)
         return Score(1, -positives, negatives, total=True)

@@ -8,11 +8,11 @@ be inside the piece, so only those inside them make lines.
 Few lines: the cells of the exact arrangement of every sheet (:mod:`geometry.arrangement`), with
 the score of each and its probability, lattice points * exp(rate * value), normalised over all
 cells of all sheets, drawn or not.  Many lines: rasters of exact scores
-(:mod:`geodp_app.runs.score_raster`), of the sheets and windows asked for.  Nothing is released:
-all of it is for the curator.
+(:mod:`geodp_app.runs.score_raster`), of the sheets and windows asked for; what they are to be
+divided by is estimated by draws from the law.  Nothing is released: all of it is for the curator.
 
 Complexity: O(l^2 log l) for l lines (about a second for 120), else O(resolution^2 * columns) a
-sheet (:mod:`geometry.columns`).
+sheet (:mod:`geometry.columns`) and some 50 ms for the draws.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,47 +28,54 @@ from numpy.typing import NDArray
 from geodp_app.runs.protocol import ShadedCell, ShadedSheet, ShadeQuestion
 from geometry.arrangement import Arrangement, Cell, arrange
 from geometry.duality import Vertex
-from geometry.halfplane import HalfplaneLattice, Sheet
+from geometry.grid_counts import GridCounts
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.records import inside_piece
+from learners.scores import Score
+
+#: Draws from a halfplane's law that are enough for what it is normalised by, and the work, in
+#: units of about a microsecond, after which fewer must do.
+_DRAWS, _WORK = 200, 30_000
+
+#: Memory for the tables of these draws.
+_TABLE_BYTES = 16 << 20
 
 #: Corners of a polygon, counterclockwise, and the probability of what it holds.
 _Part = tuple[tuple[Vertex, ...], float]
 
 
 @dataclass(frozen=True, slots=True)
-class _Sample:
-    """The examples that make lines, and what their counts are worth."""
+class Held:
+    """The examples that make lines: those inside the halfplanes that do not move."""
 
-    question: ShadeQuestion
     points: NDArray[np.int64]
     labels: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, question: ShadeQuestion) -> _Sample:
+    def of(cls, question: ShadeQuestion) -> Held:
+        """Those of a question."""
         held = inside_piece(question.others, question.points)
-        return cls(question, question.points[held], question.labels[held])
+        return cls(question.points[held], question.labels[held])
 
-    @property
-    def lattice(self) -> HalfplaneLattice:
-        return self.question.lattice
-
-    def values(
-        self, positives: NDArray[np.int64], negatives: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """k times the score, in examples, of pieces with these counts inside."""
-        score = self.question.score
-        # Score.value, of many pieces at once
-        gained, lost = score.k * positives + score.c_pos, -score.k * negatives + score.c_neg
-        return gained + lost if score.total else np.minimum(gained, lost)
+    def distinct(self) -> NDArray[np.int64]:
+        """Places of the examples, shape (l, 2), in lexicographic order."""
+        found: NDArray[np.int64] = np.unique(self.points, axis=0)
+        return found
 
 
-def _no_watch() -> None:
-    pass
+def values_of(
+    score: Score, positives: NDArray[np.int64], negatives: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """:meth:`Score.value` of many pieces at once."""
+    gained, lost = score.k * positives + score.c_pos, -score.k * negatives + score.c_neg
+    return gained + lost if score.total else np.minimum(gained, lost)
 
 
-def shade(
-    question: ShadeQuestion, watch: Callable[[], None] = _no_watch
-) -> tuple[ShadedSheet, ...]:
+def no_watch() -> None:
+    """A watch that never ends the work."""
+
+
+def shade(question: ShadeQuestion, watch: Callable[[], None] = no_watch) -> tuple[ShadedSheet, ...]:
     """Scores, and for few lines probabilities, all over the dual plane.
 
     Parameters
@@ -82,52 +89,58 @@ def shade(
     tuple of ShadedSheet
         One for each sheet of the measure, in order; a raster only of those asked for.
     """
-    sample = _Sample.of(question)
-    distinct = np.unique(sample.points, axis=0)
+    held = Held.of(question)
+    distinct = held.distinct()
     if len(distinct) <= question.most_lines:
-        return _cells(sample, distinct, watch)
-    return _raster(sample, watch)
+        return _cells(question, held, distinct, watch)
+    return _raster(question, held, watch)
 
 
 # -- few lines: exact cells ------------------------------------------------------------------
 
 
 def _cells(
-    sample: _Sample, distinct: NDArray[np.int64], watch: Callable[[], None]
+    question: ShadeQuestion, held: Held, distinct: NDArray[np.int64], watch: Callable[[], None]
 ) -> tuple[ShadedSheet, ...]:
-    weights = _multiplicities(sample, distinct)
-    found: list[tuple[Sheet, tuple[Cell, ...], NDArray[np.int64]]] = []
-    for sheet in sample.lattice.sheets:
-        watch()
-        arrangement = arrange(sample.lattice, sheet, distinct)
-        counts = _signatures(arrangement) @ weights
-        found.append((sheet, arrangement.cells, sample.values(counts[:, 1], counts[:, 0])))
-    watch()
-    sizes = [[cell.lattice_points.count for cell in cells] for _, cells, _ in found]
-    shares = _probabilities(sizes, [values for *_, values in found], sample.question.rate)
+    arrangements = arrange_all(question.lattice, distinct, watch)
+    weights = multiplicities(held, distinct, question.lattice)
+    values = []
+    for arrangement in arrangements:
+        counts = signatures(arrangement) @ weights
+        values.append(values_of(question.score, counts[:, 1], counts[:, 0]))
+    shares = probabilities(arrangements, values, question.rate)
     return tuple(
-        ShadedSheet(
-            sheet=int(sheet),
-            cells=_join(sample, cells, values, share),
-            scores=None,
-            **_square(sample.lattice),
-        )
-        for (sheet, cells, values), share in zip(found, shares, strict=True)
+        draw_cells(question, arrangement, value, share)[0]
+        for arrangement, value, share in zip(arrangements, values, shares, strict=True)
     )
 
 
-def _multiplicities(sample: _Sample, distinct: NDArray[np.int64]) -> NDArray[np.int64]:
+def arrange_all(
+    lattice: HalfplaneLattice, distinct: NDArray[np.int64], watch: Callable[[], None]
+) -> list[Arrangement]:
+    """The arrangement of every sheet of the measure, in order."""
+    found = []
+    for sheet in lattice.sheets:
+        watch()
+        found.append(arrange(lattice, sheet, distinct))
+    watch()
+    return found
+
+
+def multiplicities(
+    held: Held, distinct: NDArray[np.int64], lattice: HalfplaneLattice
+) -> NDArray[np.int64]:
     """Negatives and positives at each distinct example, in lexicographic order: shape (l, 2)."""
     weights = np.zeros((len(distinct), 2), dtype=np.int64)
-    scale = sample.lattice.d + 1
+    scale = lattice.d + 1
     place = np.searchsorted(
-        distinct[:, 0] * scale + distinct[:, 1], sample.points[:, 0] * scale + sample.points[:, 1]
+        distinct[:, 0] * scale + distinct[:, 1], held.points[:, 0] * scale + held.points[:, 1]
     )
-    np.add.at(weights, (place, sample.labels.astype(np.int64)), 1)
+    np.add.at(weights, (place, held.labels.astype(np.int64)), 1)
     return weights
 
 
-def _signatures(arrangement: Arrangement) -> NDArray[np.int64]:
+def signatures(arrangement: Arrangement) -> NDArray[np.int64]:
     """Which distinct examples each cell's halfplanes hold: 0 or 1, shape (cells, l)."""
     lines = len(arrangement.examples)
     width = lines // 8 + 1
@@ -136,11 +149,14 @@ def _signatures(arrangement: Arrangement) -> NDArray[np.int64]:
     return np.unpackbits(bits, axis=1, bitorder="little")[:, :lines].astype(np.int64)
 
 
-def _probabilities(
-    sizes: Sequence[Sequence[int]], values: Sequence[NDArray[np.int64]], rate: float
+def probabilities(
+    arrangements: Sequence[Arrangement], values: Sequence[NDArray[np.int64]], rate: float
 ) -> list[NDArray[np.float64]]:
     """Share of each cell in the mechanism's law, by sheet; sums to 1 over all of them."""
-    counts = [np.array(size, dtype=np.float64) for size in sizes]
+    counts = [
+        np.array([cell.lattice_points.count for cell in each.cells], dtype=np.float64)
+        for each in arrangements
+    ]
     best = max(
         int(value[count > 0].max())
         for value, count in zip(values, counts, strict=True)
@@ -155,28 +171,33 @@ def _probabilities(
     return [mass / total for mass in masses]
 
 
-def _join(
-    sample: _Sample,
-    cells: Sequence[Cell],
+def draw_cells(
+    question: ShadeQuestion,
+    arrangement: Arrangement,
     values: NDArray[np.int64],
     shares: NDArray[np.float64],
-) -> tuple[ShadedCell, ...]:
-    """The cells of a sheet to draw; the halves of one that crosses u = v become one again.
+) -> tuple[ShadedSheet, NDArray[np.intp]]:
+    """The cells of a sheet to draw, and of each a cell of the arrangement that it is made of.
 
-    Halves that only a forbidden corner joins stay two polygons, each with its own probability.
+    The halves of a cell that crosses u = v become one again.  Halves that only a forbidden corner
+    joins stay two polygons, each with its own probability.
     """
+    cells: Sequence[Cell] = arrangement.cells
     halves: defaultdict[int, list[int]] = defaultdict(list)
     for i, cell in enumerate(cells):
         halves[cell.inside].append(i)
-    unit = float(1 << sample.lattice.bits)
-    shaded = []
+    unit = float(1 << question.lattice.bits)
+    shaded, made_of = [], []
     for indices in halves.values():
-        score = int(values[indices[0]]) / sample.question.score.k
+        score = int(values[indices[0]]) / question.score.k
         parts = [(cells[i].vertices, float(shares[i])) for i in indices]
         for outline, share in _merged([part for part in parts if _has_area(part[0])]):
             corners = np.array([(u / w, v / w) for u, v, w in outline]) / unit
             shaded.append(ShadedCell(corners, score, share))
-    return tuple(shaded)
+            made_of.append(indices[0])
+    window = _square(question.lattice)
+    sheet = ShadedSheet(int(arrangement.sheet), tuple(shaded), None, **window)
+    return sheet, np.array(made_of, dtype=np.intp)
 
 
 def _merged(parts: list[_Part]) -> list[_Part]:
@@ -211,27 +232,93 @@ def _turn(a: Vertex, b: Vertex, c: Vertex) -> int:
 # -- many lines: a raster ----------------------------------------------------------------------
 
 
-def _raster(sample: _Sample, watch: Callable[[], None]) -> tuple[ShadedSheet, ...]:
-    # compiled: not to be loaded by the window's process
-    from geodp_app.runs.score_raster import count_raster, pixel_centres
-
-    question, lattice = sample.question, sample.lattice
-    windows = _windows(question)
-    centres = {
-        sheet: (
-            pixel_centres(lattice, w["u0"], w["u1"], question.resolution),
-            pixel_centres(lattice, w["v0"], w["v1"], question.resolution),
-        )
-        for sheet, w in windows.items()
-    }
-    counts = count_raster(sample.points, sample.labels, lattice, question.others, centres, watch)
+def _raster(
+    question: ShadeQuestion, held: Held, watch: Callable[[], None]
+) -> tuple[ShadedSheet, ...]:
+    examples = GridCounts.of_examples(held.points, held.labels, question.lattice.d)
+    norm = draws(question, examples, watch)[1] if question.rate else None
     sheets = []
-    for sheet, (inside, admitted) in counts.items():
-        scores = sample.values(inside[1], inside[0]) / question.score.k
-        scores[~admitted] = np.nan
-        sheets.append(ShadedSheet(int(sheet), (), scores, **windows[sheet]))
-    norm = _log_norm(question, sheets)
-    return tuple(replace(sheet, log_norm=norm) for sheet in sheets)
+    for raster in rasters(question, examples, watch):
+        values = values_of(question.score, raster.counts[1], raster.counts[0])
+        sheets.append(raster.shaded(values / question.score.k, norm))
+    return tuple(sheets)
+
+
+@dataclass(frozen=True, slots=True)
+class Raster:
+    """Counts at the pixels of one sheet.
+
+    Attributes
+    ----------
+    sheet : Sheet
+    window : dict of str to float
+        u0, u1, v0, v1 in grid units.
+    us, vs : ndarray of int64, shape (m,)
+        Lattice points of the pixels that carry base measure.
+    counts : ndarray of int64, shape (2, m)
+        Examples of each label in the piece there.
+    admitted : ndarray of bool, shape (resolution, resolution)
+        Which pixels these are.
+    """
+
+    sheet: Sheet
+    window: dict[str, float]
+    us: NDArray[np.int64]
+    vs: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    admitted: NDArray[np.bool_]
+
+    def spread(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values of these pixels on the whole raster; NaN elsewhere."""
+        spread = np.full(self.admitted.shape, np.nan)
+        spread[self.admitted] = values
+        return spread
+
+    def shaded(self, scores: NDArray[np.float64], log_norm: float | None) -> ShadedSheet:
+        """The sheet with these scores, shape (m,)."""
+        window = self.window
+        return ShadedSheet(int(self.sheet), (), self.spread(scores), **window, log_norm=log_norm)
+
+
+def rasters(
+    question: ShadeQuestion, examples: GridCounts, watch: Callable[[], None]
+) -> list[Raster]:
+    """The raster of every sheet asked for, in the order of the measure."""
+    # compiled: not to be loaded by the window's process
+    from geodp_app.runs.score_raster import PieceCounter, admitted, pixel_centres
+
+    lattice, resolution = question.lattice, question.resolution
+    counter = PieceCounter(examples, lattice, question.others)
+    found = []
+    for sheet, window in _windows(question).items():
+        us = pixel_centres(lattice, window["u0"], window["u1"], resolution)
+        vs = pixel_centres(lattice, window["v0"], window["v1"], resolution)
+        grid_u, grid_v = np.meshgrid(us, vs, indexing="ij")
+        inside = admitted(lattice, grid_u, grid_v)
+        u, v = grid_u[inside], grid_v[inside]
+        found.append(Raster(sheet, window, u, v, counter.count(sheet, u, v, watch), inside))
+    return found
+
+
+def draws(
+    question: ShadeQuestion, examples: GridCounts, watch: Callable[[], None]
+) -> tuple[list[Halfplane], float | None]:
+    """Draws from the law of the moving halfplane, and ln of what its density is divided by.
+
+    The second is :attr:`ShadedSheet.log_norm`; None if no draw was found in time.
+    """
+    # compiled, as above
+    from learners.envelope.envelope_selection import EnvelopeSelection
+
+    watch()
+    selection = EnvelopeSelection(question.lattice, "halfplane", table_bytes=_TABLE_BYTES)
+    pieces, log_mass = selection.draw_for_curator(
+        examples, question.score, question.rate, _DRAWS, _WORK
+    )
+    watch()
+    halfplanes = [halfplane for (halfplane,) in pieces]
+    # a square grid unit holds 4**bits lattice points
+    return halfplanes, log_mass - question.lattice.bits * math.log(4) if pieces else None
 
 
 def _windows(question: ShadeQuestion) -> dict[Sheet, dict[str, float]]:
@@ -245,19 +332,6 @@ def _windows(question: ShadeQuestion) -> dict[Sheet, dict[str, float]]:
         if sheet in asked:
             windows[sheet] = dict(zip(("u0", "u1", "v0", "v1"), asked[sheet], strict=True))
     return windows
-
-
-def _log_norm(question: ShadeQuestion, sheets: Sequence[ShadedSheet]) -> float | None:
-    """See :attr:`ShadedSheet.log_norm`."""
-    if not question.rate or question.windows or len(sheets) < len(question.lattice.sheets):
-        return None
-    scores = np.concatenate([sheet.scores.ravel() for sheet in sheets if sheet.scores is not None])
-    exponents = question.rate * question.score.k * scores[np.isfinite(scores)]
-    if not exponents.size:
-        return None
-    best = float(exponents.max())
-    pixel = (sheets[0].u1 - sheets[0].u0) / question.resolution
-    return best + math.log(float(np.exp(exponents - best).sum()) * pixel**2)
 
 
 def _square(lattice: HalfplaneLattice) -> dict[str, float]:

@@ -1,8 +1,9 @@
 """A run as text: JSON lines that bring it back exactly.  Private: they hold true counts.
 
 The first line has the settings and the lattice (of a run by tiles, that of the tiles' own
-frames), then comes a line a step, and last the release if the run was finished.  Diagnostics are
-kept as plain :class:`StepDiagnostics`: what a learner adds of its own is left out.
+frames), then comes a line a step, the release if the run was finished, and a line for each point
+that was asked about later.  Diagnostics are kept as plain :class:`StepDiagnostics`: what a learner
+adds of its own is left out, and so is how chunks voted.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from geodp_app.document.strict_files import (
 from geodp_app.document.work import RunSettings, first_names
 from geodp_app.errors import InputError
 from geodp_app.runs.mosaics import widest
+from geodp_app.runs.questions import Question, question_line, read_question
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from geometry.lift import Conic, ConicLattice
 from learners.codec import (
@@ -61,12 +63,15 @@ class StoredRun:
         Steps 1, 2, ... in order.
     release : Release or None
         None as long as steps are missing.
+    questions : tuple of Question
+        Of a run by votes that is finished; without their diagnostics once read.
     """
 
     settings: RunSettings
     grid: int
     records: tuple[StepRecord, ...] = ()
     release: Release | None = None
+    questions: tuple[Question, ...] = ()
 
     def to_lines(self) -> list[str]:
         """One JSON object a line, without line ends.
@@ -90,6 +95,7 @@ class StoredRun:
         lines: list[dict[str, Any]] = [head, *map(_record_line, self.records)]
         if self.release is not None:
             lines.append({"kind": "release", "release": release_to_dict(self.release)})
+            lines += map(question_line, self.questions)
         return [json.dumps(line, allow_nan=False) for line in lines]
 
     @classmethod
@@ -106,13 +112,14 @@ class StoredRun:
         lattice: Lattice | None = None
         records: list[StepRecord] = []
         release: Release | None = None
+        questions: list[Question] = []
         for number, line in numbered:
             try:
-                if release is not None:
-                    raise ValueError("comes after the release")
                 data = _object(read_json(line), "a line")
                 if run is None or lattice is None:
                     run, lattice = _read_head(data)
+                elif release is not None:
+                    questions.append(_read_question(data, run, questions))
                 elif data.get("kind") == "release":
                     release = _read_release(data, run, lattice, records)
                 else:
@@ -121,7 +128,7 @@ class StoredRun:
                 raise DamagedFileError(f"line {number}: {one_line(error)}") from None
         if run is None:
             raise DamagedFileError("has no lines")
-        return cls(run.settings, run.grid, tuple(records), release)
+        return cls(run.settings, run.grid, tuple(records), release, tuple(questions))
 
     def _lattice(self) -> Lattice:
         """The one lattice of all pieces; the finest if there are none."""
@@ -252,6 +259,12 @@ def _read_release(
     if not same:
         raise ValueError("the release has other pieces than the steps")
     return release
+
+
+def _read_question(data: dict[str, Any], run: StoredRun, questions: list[Question]) -> Question:
+    if data.get("kind") != "question" or "votes" not in run.settings.declared.shows:
+        raise ValueError("comes after the release")
+    return read_question(data, run.grid, questions)
 
 
 def _object(value: Any, what: str) -> dict[str, Any]:

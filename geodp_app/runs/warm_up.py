@@ -17,12 +17,15 @@ from typing import Any
 import numpy as np
 from numba.core import event
 
-from geodp_app.runs.score_raster import count_raster
+from geodp_app.runs.score_raster import PieceCounter
+from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.conic.union import EllipseUnionLearner
 from learners.convex_polygon import ConvexPolygonLearner
+from learners.envelope.annealing import Annealing
 from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
 from learners.polygon_union import PolygonUnionLearner
+from learners.scores import mistakes_score
 
 #: Side of the tiny sample's grid.
 _GRID = 8
@@ -48,7 +51,10 @@ def warm_up(compiling: Callable[[], None]) -> None:
         for greedy in (GreedyUnionLearner, GreedyConvexLearner):
             greedy(k=1, n_steps=1, grid=_GRID, max_boxes=100).fit(points, labels)
         lattice = HalfplaneLattice(_GRID)
-        count_raster(points, labels, lattice, (), {Sheet.FLAT_ABOVE: (xy, xy)}, lambda: None)
+        examples = GridCounts.of_examples(points, labels, _GRID)
+        counter = PieceCounter(examples, lattice, ())
+        counter.count(Sheet.FLAT_ABOVE, xy, xy, lambda: None)
+        Annealing(examples, lattice, mistakes_score(1), 1.0, 3).run(lambda: None, 2)
 
 
 class _First(event.Listener):

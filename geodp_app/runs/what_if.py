@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geodp_app.formatting import amount, count
+from geodp_app.formatting import amount, count, decimal
 from geodp_app.runs.protocol import ShadeQuestion
 from geometry.halfplane import Halfplane
+from geometry.region import Region
 from learners.records import Piece, inside_piece
 
 #: Odds beyond these are said as powers of ten.
@@ -26,7 +27,7 @@ class Candidate:
 
     Attributes
     ----------
-    piece : tuple of Halfplane
+    piece : tuple of Region
     positives, negatives : int
         Examples in it, of those that the step saw.
     score : float
@@ -35,7 +36,7 @@ class Candidate:
         ln of its probability over that of the chosen piece; None for a choice that was not drawn.
     """
 
-    piece: Piece
+    piece: tuple[Region, ...]
     positives: int
     negatives: int
     score: float
@@ -43,12 +44,10 @@ class Candidate:
 
     @property
     def words(self) -> str:
-        """What it would hold, its score and its odds, in a sentence or two."""
-        held = f"holds {count(self.positives)} positive and {count(self.negatives)} negative"
-        text = f"This one {held}: score {amount(self.score, 6)}."
-        if self.log_odds is None:
-            return text
-        return f"{text} {odds_words(self.log_odds)}"
+        """What it would hold, its score and its odds."""
+        held = f"{count(self.positives)} positive, {count(self.negatives)} negative"
+        text = f"{held}: score {decimal(self.score)}"
+        return text if self.log_odds is None else f"{text}; {odds_words(self.log_odds)}"
 
 
 class WhatIf:
@@ -88,13 +87,13 @@ class WhatIf:
 def odds_words(log_odds: float) -> str:
     """How likely a piece was beside the chosen one."""
     if abs(log_odds) < 0.01:
-        return "It was as likely as the chosen one."
+        return "as likely as the chosen one"
     size, more = abs(log_odds), "more" if log_odds > 0 else "less"
     if size < math.log(_PLAIN_ODDS):
         times = amount(math.exp(size), 3 if size < math.log(100) else 2)
     else:
         times = f"10{str(round(size / math.log(10))).translate(_RAISED)}"
-    return f"It was {times} times {more} likely than the chosen one."
+    return f"{times} times {more} likely than the chosen one"
 
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")

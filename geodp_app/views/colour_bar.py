@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from geodp_app.dual.shading import Scale
-from geodp_app.palette import Palette, load_palette, ramp
+from geodp_app.palette import Palette, diverging_ramp, load_palette, ramp
 
 _BAR, _TICK = 12, 4
 
@@ -25,12 +25,17 @@ class ColourBar(QWidget):
     def set_palette(self, palette: Palette) -> None:
         """Take the colours."""
         self._palette = palette
-        table = ramp(palette)
-        self._colours = QImage(table.tobytes(), 256, 1, 768, QImage.Format.Format_RGB888).copy()
+        self._take_colours(signed=self._scale is not None and self._scale.signed)
         self.update()
+
+    def _take_colours(self, *, signed: bool) -> None:
+        table = diverging_ramp(self._palette) if signed else ramp(self._palette)
+        self._colours = QImage(table.tobytes(), 256, 1, 768, QImage.Format.Format_RGB888).copy()
 
     def set_scale(self, scale: Scale | None) -> None:
         """Show a range, or nothing."""
+        if scale is not None and (self._scale is None or self._scale.signed != scale.signed):
+            self._take_colours(signed=scale.signed)
         self._scale = scale
         if scale is not None:
             low, high = scale.text(scale.low), scale.text(scale.high)

@@ -255,7 +255,7 @@ class CompareWindow(QDialog):
                 name,
                 epsilon=run.epsilon,
                 delta=run.delta,
-                neighbours=run.neighbours,
+                neighbours=run.whole_neighbours,
                 k=self.counts[name].value() if name in self.counts else None,
                 seed=run.seed,
             )

@@ -80,10 +80,10 @@ class DrawingLayer:
         self._dabs.setPath(path.simplified() if len(dabs) < 200 else path)
 
     def set_visible(self, visible: bool) -> None:
-        """Show or hide everything."""
+        """Show or hide everything but the keyboard's cursor, which is no data."""
         items = (
             self._target, self._selected, self._draft, self._preview, self._dabs,
-            self._handles, self._placed, self._hovered, self._faults, self._cursor,
+            self._handles, self._placed, self._hovered, self._faults,
         )  # fmt: skip
         for item in (*items, *self._words):
             item.setVisible(visible)

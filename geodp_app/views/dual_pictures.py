@@ -6,7 +6,7 @@ and drawn at once (some milliseconds); more are counted, and cells painted, besi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,20 +21,23 @@ from geodp_app.dual.shading import (
     Scale,
     ShadeMode,
     best_score,
+    change_scale,
     colours,
     common_scale,
+    search_values,
     shade_scale,
     shade_values,
     streak,
 )
-from geodp_app.dual.sheets import Window
-from geodp_app.palette import Palette, load_palette, ramp
-from geodp_app.runs.protocol import ShadedSheet
+from geodp_app.dual.sheets import Window, extent
+from geodp_app.palette import Palette, diverging_ramp, load_palette, ramp
+from geodp_app.runs.protocol import Change, ShadedSheet
 from geodp_app.views.background import Background, Work
 from geodp_app.views.dual_cells import cells_image
 from geodp_app.views.dual_items import rgba_image
 from geodp_app.views.dual_sheet import SheetView
 from geometry.halfplane import HalfplaneLattice, Sheet
+from learners.selection import SheetDensities
 
 #: Pixels along a side of the image of shaded cells.
 _CELLS_SIZE = 900
@@ -52,7 +55,7 @@ class DualPictures(QObject):
         super().__init__(parent)
         self._views = views
         self._lattice: HalfplaneLattice | None = None
-        self._ramp = ramp(load_palette("light"))
+        self._ramps = _ramps(load_palette("light"))
         self._sight: frozenset[Sheet] = frozenset()
         self._stale = set(views)
         self._pending: Callable[[], ExampleLines] | None = None
@@ -83,7 +86,7 @@ class DualPictures(QObject):
 
     def set_palette(self, palette: Palette) -> None:
         """Take the colours of shadings and densities."""
-        self._ramp = ramp(palette)
+        self._ramps = _ramps(palette)
         self._coloured = {}
         self._stale = set(self._views)
         self._draw_stale()
@@ -137,17 +140,45 @@ class DualPictures(QObject):
 
     def small(self, sheet: Sheet) -> tuple[QImage, Window] | None:
         """The shading of a sheet as a small picture and where it lies; None without a raster."""
+        if not self._coarse and self.shade_scale is not None and sheet in self._values:
+            shown, values = self._shading[sheet], self._values[sheet]
+            if values.ndim != 2:
+                return None
+            tints = colours(self.shade_scale, values, self._ramps[self.shade_scale.signed])
+            return rgba_image(tints), _covered(shown)
         found = next((each for each in self._coarse if each.sheet == sheet), None)
         scale = shade_scale(self._coarse, self._mode, self._nats)
         if found is None or scale is None or found.cells:
             return None
         values = shade_values(found, self._mode, self._nats, best_score(self._coarse))
-        return rgba_image(colours(scale, values, self._ramp)), _covered(found)
+        return rgba_image(colours(scale, values, self._ramps[False])), _covered(found)
 
     def streak(self, sheet: Sheet) -> Window | None:
         """The window of a sheet that holds what is most probable, if that is known."""
         found = next((each for each in self._coarse if each.sheet == sheet), None)
         return None if found is None else streak(found, self._nats, best_score(self._coarse))
+
+    def set_change(self, change: Change, eta: float) -> None:
+        """Shade the sheets by what one report changes, on a scale that is fixed."""
+        self._coarse, self._detail = (), None
+        sheets = [(each.shaded, each.log_ratios) for each in change.sheets]
+        self._show_values(sheets, change_scale(eta))
+
+    def set_search(self, densities: SheetDensities) -> None:
+        """Shade the sheets by where a selection under way still looks."""
+        self._coarse, self._detail = (), None
+        whole = extent(self._lattice) if self._lattice is not None else Window(0, 1, 0, 1)
+        ends = (whole.u0, whole.u1, whole.v0, whole.v1)
+        relative, scale = search_values(densities)
+        self._show_values([(ShadedSheet(s, (), None, *ends), each) for s, each in relative], scale)
+
+    def _show_values(
+        self, sheets: Sequence[tuple[ShadedSheet, NDArray[np.float64]]], scale: Scale
+    ) -> None:
+        self.shade_scale, self._lookups = scale, {}
+        self._shading = {Sheet(each.sheet): each for each, _ in sheets}
+        self._values = {Sheet(each.sheet): values for each, values in sheets}
+        self._draw_shading()
 
     def _take_shading(self) -> None:
         """Make values and their scale: of the detail alone, where there is one."""
@@ -161,6 +192,9 @@ class DualPictures(QObject):
                 number = Sheet(each.sheet)
                 self._shading[number] = each
                 self._values[number] = shade_values(each, mode, nats, best)
+        self._draw_shading()
+
+    def _draw_shading(self) -> None:
         for number, view in self._views.items():
             self._background.drop(("cells", number))
             if number not in self._shading:
@@ -236,7 +270,8 @@ class DualPictures(QObject):
         shading = self._shading.get(view.sheet)
         if shading is None or self.shade_scale is None:
             return
-        tints = colours(self.shade_scale, self._values[view.sheet], self._ramp)
+        signed = self.shade_scale.signed
+        tints = colours(self.shade_scale, self._values[view.sheet], self._ramps[signed])
         if shading.cells:
             self._background.submit(("cells", view.sheet), _painter(shading, tints, window))
         elif tints.ndim == 3:
@@ -276,9 +311,14 @@ class DualPictures(QObject):
                 view.set_density(None, None)
             else:
                 counts = density.counts.astype(np.float64)
-                tints = colours(self.density_scale, counts, self._ramp)
+                tints = colours(self.density_scale, counts, self._ramps[False])
                 view.set_density(rgba_image(tints), density.window)
         self.changed.emit()
+
+
+def _ramps(palette: Palette) -> dict[bool, NDArray[np.uint8]]:
+    """Colours by whether values go both ways from nought."""
+    return {False: ramp(palette), True: diverging_ramp(palette)}
 
 
 def _covered(shading: ShadedSheet) -> Window:

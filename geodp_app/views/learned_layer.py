@@ -15,7 +15,7 @@ from geodp_app.views.paths import cosmetic, shape_path, tinted
 from geometry.halfplane import Halfplane
 from geometry.region import Region
 from geometry.tiling import Tile
-from learners.records import Piece, piece_shape
+from learners.records import halfplanes_of, piece_shape
 
 #: The flash: opacity from strong to resting, in frames of 33 ms.
 _FLASH = 0.6
@@ -34,6 +34,7 @@ class LearnedLayer:
         self._earlier = _item(plot, z + 0.1)
         self._newest = _item(plot, z + 0.2)
         self._pointed = _item(plot, z + 0.3)
+        self._again = _item(plot, z + 0.05)
         self._frame = _FRAMES
         self._timer = QTimer(plot, interval=33)
         self._timer.timeout.connect(self._fade)
@@ -51,6 +52,7 @@ class LearnedLayer:
         self._region.setBrush(tinted(palette.learned, 0.14))
         self._earlier.setPen(cosmetic(palette.learned, 1.0, alpha=0.45))
         self._newest.setPen(cosmetic(palette.chosen, 2.0))
+        self._again.setPen(cosmetic(palette.learned, 1.0, alpha=0.5))
         self._pointed.setPen(cosmetic(palette.accent, 1.6, dash=(6, 4)))
         self._pointed.setBrush(tinted(palette.accent, 0.10))
         self._fade()
@@ -75,6 +77,13 @@ class LearnedLayer:
         self._tiling.setPath(QPainterPath())
         self._earlier.setPath(_pieces_path(pieces[:-1], d))
         self._show(region, _pieces_path(pieces[-1:], d), flash=flash and bool(pieces))
+
+    def show_again(self, shapes: Sequence[BaseGeometry]) -> None:
+        """Show the outlines of other runs, each faint: where they agree they add up."""
+        path = QPainterPath()
+        for shape in shapes:
+            path.addPath(shape_path(shape))
+        self._again.setPath(path)
 
     def show_tiles(
         self,
@@ -109,18 +118,18 @@ class LearnedLayer:
         """Show the halfplane that is pointed at in the dual plane, that of the newest tile."""
         self.try_piece(() if halfplane is None else (halfplane,), d)
 
-    def try_piece(self, piece: Piece, d: int) -> None:
+    def try_piece(self, piece: tuple[Region, ...], d: int) -> None:
         """Show a piece that could be in place of the newest, in that one's frame; none if empty."""
         path = QPainterPath()
         if piece and self._tile is not None:
-            path = shape_path(self._tile.piece_polygon(piece))
+            path = shape_path(self._tile.piece_polygon(halfplanes_of(piece)))
         elif piece:
             path = _pieces_path([piece], d)
         self._pointed.setPath(path)
 
     def set_steps_visible(self, visible: bool) -> None:
         """Show or hide the single steps; the region stays."""
-        for item in (self._tiling, self._earlier, self._newest, self._pointed):
+        for item in (self._tiling, self._earlier, self._newest, self._pointed, self._again):
             item.setVisible(visible)
 
     def _fade(self) -> None:

@@ -7,8 +7,9 @@ epsilon again.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from geodp_app.document.charges import RunCharge
@@ -18,8 +19,9 @@ from geodp_app.runs.run_log import RunLog
 
 #: Milliseconds that an edit rests before a run follows that takes its time.
 REST = 150
-#: Milliseconds after which what is shown is out of date, though a quick run is on its way.
-HURRY = 300
+#: Milliseconds after which what is shown is out of date, though a quick run is on its way; and
+#: for which one that is overtaken by a further change may go on.
+HURRY, YOUNG = 500, 1500
 #: A run by tiles of no more examples is quick: it follows a drag.
 QUICK = 100_000
 #: Finished runs kept for an undo.
@@ -41,6 +43,10 @@ class LoggedRun:
         What it spends, from its first step on, and what the document says of it.
     over : bool
         No step of it is to come.
+    quick : bool
+        It follows at full speed, whatever the pace.
+    begun : float
+        When, in seconds.
     """
 
     work: Work
@@ -49,6 +55,14 @@ class LoggedRun:
     charge: RunCharge | None = None
     noted: RunCharge | None = None
     over: bool = False
+    quick: bool = False
+    begun: float = field(default_factory=time.monotonic)
+
+    @property
+    def young(self) -> bool:
+        """Whether it may come to its end though something has changed: else a hand that never
+        rests would never see one."""
+        return self.quick and time.monotonic() - self.begun < YOUNG / 1000
 
     def related(self, work: Work) -> bool:
         """Whether the work's examples are the run's, with these labels or others."""
@@ -60,10 +74,8 @@ class LoggedRun:
     def out_of_date(self, work: Work) -> str:
         """Why its results are not those of a work with related examples; empty if they are."""
         if not same_sample(self.work.examples, work.examples):
-            return "Out of date: the drawing has changed"
-        return (
-            "" if _same(self.log.settings, work.run) else "Out of date: the settings have changed"
-        )
+            return "Out of date: the drawing changed"
+        return "" if _same(self.log.settings, work.run) else "Out of date: the settings changed"
 
     def fresh(self, work: Work) -> bool:
         """Whether it is about these examples and settings."""

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QMessageBox,
     QScrollArea,
     QSplitter,
+    QStackedWidget,
     QTabWidget,
     QVBoxLayout,
     QWidget,
@@ -29,12 +30,16 @@ from PySide6.QtWidgets import (
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.editor import Editor, ToolName
+from geodp_app.drawing.shapes import Point
 from geodp_app.palette import Palette, load_palette
+from geodp_app.runs.one_report import find_report
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.stored_run import StoredRun
 from geodp_app.verdict import verdict
 from geodp_app.views.about import about_text, privacy_text
+from geodp_app.views.again import Again
 from geodp_app.views.compare_window import CompareWindow
+from geodp_app.views.conic_view import ConicView
 from geodp_app.views.dual_view import DualView
 from geodp_app.views.error_chart import ErrorChart
 from geodp_app.views.fault_watch import FaultWatch
@@ -47,12 +52,15 @@ from geodp_app.views.shortcut_sheet import ShortcutSheet
 from geodp_app.views.spent_card import SpentCard
 from geodp_app.views.status_line import StatusLine
 from geodp_app.views.theme import apply_theme
+from geodp_app.views.theorem_page import TheoremPage
 from geodp_app.views.timeline import Timeline
+from geodp_app.views.tour import Tour
 from geodp_app.views.vertex_table import VertexDialog
 from geodp_app.views.why_card import WhyCard
 from geodp_app.views.window_actions import WindowActions
 from geodp_app.views.window_files import WindowFiles
 from geodp_app.views.window_pictures import write_widget
+from geodp_app.views.window_questions import WindowQuestions
 from geodp_app.views.window_recovery import WindowRecovery
 from geodp_app.views.window_runs import WindowRuns
 
@@ -100,9 +108,12 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.palette_now = palette
         self._settings = settings
+        self._opening: Work | None = None
         self.document = Document()
         self.editor = Editor(self.document)
         self.runs = WindowRuns(self.document, self)
+        self.again = Again(self.document, self)
+        self.questions = WindowQuestions(self.runs, self.editor, self)
         self.files = WindowFiles(self)
         self.recovery = WindowRecovery(self, recovery)
         self.comparison: CompareWindow | None = None
@@ -110,6 +121,7 @@ class MainWindow(QMainWindow):
         self._make_views()
         self.show_faults = FaultWatch(self.editor, self._faults_found, self)
         self.display = RunDisplay(self)
+        self.tour = Tour(self)
         self.commands = WindowActions(self)
         self._connect()
         self.set_palette(palette)
@@ -121,6 +133,8 @@ class MainWindow(QMainWindow):
         if self.recovery.offer() or (path is not None and self.files.open(path)):
             return
         self.begin_with_example(None)
+        if self._settings is not None:
+            self.tour.offer(self._settings)
 
     def begin_with_example(self, name: str | None) -> None:
         """An example, drawn and sampled, with nothing to undo or to save."""
@@ -129,6 +143,17 @@ class MainWindow(QMainWindow):
             self.document.set_sampling(n=FIRST_SIZE)
         self.document.sample()
         self.document.new(self.document.work)
+        self._opening = None if name else self.document.work
+
+    @property
+    def shows_opening(self) -> bool:
+        """Whether the example that a window opens with is there, and nobody has changed it."""
+        first, now = self._opening, self.document.work
+        return (
+            first is not None
+            and now.examples is first.examples
+            and (now.drawing, now.bounds, now.run) == (first.drawing, first.bounds, first.run)
+        )
 
     # layout
 
@@ -138,8 +163,14 @@ class MainWindow(QMainWindow):
         self.chart, self.figures = ErrorChart(), FiguresPanel()
         self.timeline, self.settings = Timeline(), SettingsPanel()
         self.spent = SpentCard()
+        self.theorem = TheoremPage()
         self.plane_pane = Pane("Plane", self.plane)
-        self.dual_pane = Pane("Dual plane", self.dual)
+        self.plane_pane.note.setAccessibleName("About the plane")
+        self.conics = ConicView()
+        self.duals = QStackedWidget()
+        self.duals.addWidget(self.dual)
+        self.duals.addWidget(self.conics)
+        self.dual_pane = Pane("Dual plane", self.duals)
         self.planes = _splitter(Qt.Orientation.Horizontal, self.plane_pane, self.dual_pane)
         self.why = WhyCard()
         self._lower = _splitter(Qt.Orientation.Horizontal, self.why, self.chart)
@@ -160,7 +191,9 @@ class MainWindow(QMainWindow):
         self.pages = QTabWidget(documentMode=True)
         self.pages.addTab(self.settings, "Settings")
         self.pages.addTab(self.figures, "Figures")
+        self.pages.addTab(self.theorem, "Theorem")
         right.addWidget(self.pages, 1)
+        right.addWidget(self.questions.card)
         right.addWidget(self.spent)
         right.addWidget(self.figures.budget)
         self._sides = _splitter(Qt.Orientation.Horizontal, self._stack, side)
@@ -168,7 +201,7 @@ class MainWindow(QMainWindow):
         self.planes.setStretchFactor(0, 1)
         self.planes.setStretchFactor(1, 1)
         self._stack.setSizes([720, 120])
-        self._lower.setSizes([600, 400])
+        self._lower.setSizes([520, 480])
         self._sides.setStretchFactor(0, 1)
         self._sides.setStretchFactor(1, 0)
         self._sides.setSizes([_FIRST_SIZE.width() - _SIDE, _SIDE])
@@ -197,8 +230,8 @@ class MainWindow(QMainWindow):
         self.plane.pointed.connect(self._pointed)
         self.dual.dual_hovered.connect(self.plane.show_halfplane)
         self.dual.candidate_shown.connect(self.display.candidate)
-        self.dual.detail_wanted.connect(self.display.detail_later)
-        self.dual.titled.connect(self.display.title_dual)
+        self.conics.candidate_shown.connect(self.display.conic_candidate)
+        self.conics.step_picked.connect(self.runs.move_cursor)
         self.dual.step_picked.connect(self.runs.move_cursor)
         self.dual.shade_wanted.connect(lambda *_: self.display.refresh())
         self.chart.step_picked.connect(self.runs.move_cursor)
@@ -206,12 +239,18 @@ class MainWindow(QMainWindow):
         self.timeline.play_asked.connect(self.runs.run_or_pause)
         self.runs.changed.connect(self._run_changed)
         self.runs.progressed.connect(self.display.progress)
-        self.runs.shaded.connect(self.display.shaded)
+        self.editor.on_report(self._report)
+        self.runs.controller.queried.connect(lambda _: self.recovery.later())
         self.runs.told.connect(self.tell)
+        self.again.changed.connect(self._again_changed)
+        self.again.told.connect(self.tell)
         self.settings.sampling_changed.connect(
             lambda v: self._change(self.document.set_sampling, v)
         )
         self.settings.run_changed.connect(lambda v: self._change(self.document.set_run, v))
+        self.theorem.steps_wanted.connect(
+            lambda m: self._change(self.document.set_run, {"n_steps": m})
+        )
         self.settings.k_drawn_changed.connect(self.document.set_k_drawn)
         self.settings.slid.connect(self.document.settle)
         self.settings.grid_changed.connect(self._grid_changed)
@@ -233,9 +272,11 @@ class MainWindow(QMainWindow):
     def set_palette(self, palette: Palette) -> None:
         """Light or dark."""
         self.palette_now = palette
-        for view in (self.plane, self.dual, self.chart, self.figures, self.timeline):
+        for view in (self.plane, self.dual, self.conics, self.chart, self.figures, self.timeline):
             view.set_palette(palette)
         self.commands.set_palette(palette)
+        self.theorem.set_palette(palette)
+        self.tour.set_palette(palette)
         if self.comparison is not None:
             self.comparison.set_palette(palette)
         self._editor_changed()
@@ -311,6 +352,8 @@ class MainWindow(QMainWindow):
     def set_tool(self, tool: ToolName) -> None:
         """Another drawing tool."""
         self.editor.set_tool(tool)
+        if tool != "report":
+            self.display.show_report(None)
         self.plane.setFocus(Qt.FocusReason.OtherFocusReason)
         self._editor_changed()
 
@@ -341,9 +384,12 @@ class MainWindow(QMainWindow):
         """Show everything in both planes."""
         self.plane.fit()
         self.dual.fit()
+        self.conics.fit()
 
     def set_release_view(self, release: bool) -> None:
         """Show only what may be published, or everything."""
+        self.tell("")  # what was just told may be private
+        self.runs.set_release_view(release)
         self.display.set_release_view(release)
         for view in (
             self.why,
@@ -352,6 +398,7 @@ class MainWindow(QMainWindow):
             self.timeline,
             self.settings,
             self.spent,
+            self.questions,
         ):
             view.set_release_view(release)
         for pane in (self.plane_pane, self.dual_pane):
@@ -359,6 +406,23 @@ class MainWindow(QMainWindow):
         self.commands.by_id["release_view"].setChecked(release)
         if release and (self.runs.current is None or self.runs.current.release is None):
             self.tell("Nothing is released yet: a release exists when all steps are done.")
+
+    def run_again(self) -> None:
+        """Twenty runs on the same simulated examples, or the end of those under way."""
+        self.again.start_or_stop()
+
+    def _report(self, point: Point, radius: float, label: bool) -> None:
+        """One report to look at: an example near the point, else one that is put there."""
+        examples = self.document.work.examples
+        if self.runs.current is None or examples is None:
+            self.tell("Run the learner first: then one report shows what it changes in a step.")
+        else:
+            self.display.show_report(find_report(examples, point, radius, label))
+
+    def _again_changed(self) -> None:
+        self.plane.learned.show_again(self.again.shapes)
+        self.display.note_plane()
+        self.commands.refresh()
 
     def compare_learners(self) -> None:
         """Several learners on the same examples, in a window of their own."""
@@ -409,7 +473,9 @@ class MainWindow(QMainWindow):
         self.plane.set_frame(work.frame)
         self.settings.show_work(work)
         self.settings.show_verdict(verdict(work))
+        self.theorem.show_work(work)
         self.runs.follow_document()
+        self.again.follow_document()
         self.spent.set_words(self.runs.spent_words)
         self._editor_changed()
         self.display.refresh()
@@ -483,7 +549,9 @@ class MainWindow(QMainWindow):
 
     def abandon(self) -> None:
         """End the learner's process and forget the recovery file."""
+        self.tour.end()
         self.runs.close()
+        self.again.controller.drop()
         if self.comparison is not None:
             self.comparison.close()
         self.recovery.end()

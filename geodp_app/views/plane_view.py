@@ -19,16 +19,18 @@ from geodp_app.drawing.faults import Fault
 from geodp_app.examples_csv import Frame
 from geodp_app.palette import Palette
 from geodp_app.plane.examples_picture import ExampleKinds
+from geodp_app.runs.questions import Question
 from geodp_app.views.drawing_layer import DrawingLayer
 from geodp_app.views.examples_layer import ExamplesLayer
 from geodp_app.views.learned_layer import LearnedLayer
 from geodp_app.views.paths import cosmetic
 from geodp_app.views.plane_axes import PlaneAxis, aspect_ratio
+from geodp_app.views.questions_layer import QuestionsLayer
+from geodp_app.views.report_layer import ReportLayer
 from geodp_app.views.votes_layer import VotesLayer
 from geometry.halfplane import Halfplane
 from geometry.region import Region
 from geometry.tiling import Tile
-from learners.records import Piece
 from learners.stability.vote_view import VoteView
 
 #: Pixels within which something is hit.
@@ -77,6 +79,8 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
         self.drawing = DrawingLayer(plot, 30)
         self.learned = LearnedLayer(plot, 20)
         self.votes = VotesLayer(plot, 22)
+        self.report = ReportLayer(plot, 26)
+        self.questions = QuestionsLayer(plot, 40)
         self._border = pg.QtWidgets.QGraphicsRectItem()
         self._border.setZValue(5)
         plot.addItem(self._border, ignoreBounds=True)
@@ -105,7 +109,14 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
             axis.setTextPen(palette.soft_ink)
         self._border.setPen(cosmetic(palette.border, 1))
         self._border.setBrush(pg.mkBrush(palette.canvas))
-        for layer in (self.examples, self.drawing, self.learned, self.votes):
+        for layer in (
+            self.examples,
+            self.drawing,
+            self.learned,
+            self.votes,
+            self.questions,
+            self.report,
+        ):
             layer.set_palette(palette)
 
     def set_frame(self, frame: Frame) -> None:
@@ -158,15 +169,20 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
         if self._frame is not None:
             self.votes.show(votes, self._frame.d)
 
+    def show_questions(self, questions: Sequence[Question]) -> None:
+        """Points asked about after a run by votes; the release view shows their answers alone."""
+        if self._frame is not None:
+            self.questions.show(questions, self._frame.d, private=not self._release)
+
     def show_halfplane(self, halfplane: Halfplane | None) -> None:
         """The halfplane pointed at in the dual plane."""
         if self._frame is not None:
             self.learned.point_at(halfplane, self._frame.d)
 
-    def show_candidate(self, piece: Piece | None) -> None:
-        """The piece that is tried in place of the newest, if there is one."""
+    def show_candidate(self, piece: tuple[Region, ...]) -> None:
+        """The piece that is tried in place of the newest."""
         if self._frame is not None:
-            self.learned.try_piece(piece or (), self._frame.d)
+            self.learned.try_piece(piece, self._frame.d)
 
     def show_drawing(self, faults: Sequence[Fault]) -> None:
         """The drawing, the draft and what is wrong with them."""
@@ -183,6 +199,7 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
         self.drawing.set_visible(not release)
         self.learned.set_steps_visible(not release)
         self.votes.set_visible(not release)
+        self.report.set_visible(not release)
 
     def _show_empty(self) -> None:
         """Say how to begin while there is nothing."""

@@ -14,30 +14,20 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer
 
 from geodp_app.document.work import Work
-from geodp_app.dual.captions import CELLS, CURVED, TileShown
 from geodp_app.dual.shading import ShadeMode
 from geodp_app.examples_csv import Examples
 from geodp_app.figures_view import ErrorPoint, FiguresView, Selecting
 from geodp_app.plane.examples_picture import ExampleKinds
-from geodp_app.runs.protocol import Progressed, Shaded
+from geodp_app.runs.one_report import OneReport
+from geodp_app.runs.protocol import Progressed
 from geodp_app.runs.run_log import RunLog, StepFigures
-from geodp_app.runs.what_if import Candidate, WhatIf
+from geodp_app.runs.what_if import Candidate
+from geodp_app.views.dual_display import DualDisplay, published_pieces
+from geodp_app.views.dual_questions import DualQuestions
 from geodp_app.why import piece_name, why
-from geometry.halfplane import HalfplaneLattice
-from geometry.region import Region
-from learners.records import Piece, halfplanes_of
-from learners.releases import ConicRelease, CoverRelease, Release
 
 if TYPE_CHECKING:
     from geodp_app.views.main_window import MainWindow
-
-#: Said of the dual plane of a tile.
-_OWN_FRAME = "Where the tile lies; its dual plane counts from its own lower left corner"
-
-#: Pause before a question about the dual plane is asked, in milliseconds: scrubbing asks none.
-_SETTLE = 120
-#: Pixels along a side of all sheets' shadings, and of that of the window in sight.
-_COARSE, _FINE = 48, 160
 
 #: What pieces are called where the learner's own word says less.
 _PIECE_NAMES = {"tile": "piece", None: "piece"}
@@ -52,22 +42,18 @@ class RunDisplay(QObject):
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
-        self._window = window
+        w = self._window = window
+        self._dual = DualDisplay(w.dual, w.conics, w.duals, w.dual_pane, self)
+        self.questions = DualQuestions(w.runs, w.dual, self)
+        self.questions.share_known.connect(lambda: self._say_why(w.runs.shown.log))
+        self.questions.report_said.connect(w.why.show_report)
         self._release = self._past = False
         window.dual.controls.choose("score")
         self._boxes = False
-        self._tag: int | None = None
-        self._nats: float | None = None
         self._moment: tuple[object, ...] = ()
         self._kept: tuple[object, ...] = ()
-        self._asked: tuple[RunLog, int, int] | None = None
-        self._tile: TileShown | None = None
+        self._past_words = ""
         self._labels: tuple[Examples, NDArray[np.bool_]] | None = None
-        self._asking = QTimer(self, singleShot=True, interval=_SETTLE)
-        self._asking.timeout.connect(self._ask)
-        self._detail: int | None = None
-        self._detailing = QTimer(self, singleShot=True, interval=_SETTLE)
-        self._detailing.timeout.connect(self._ask_detail)
         self._flash = False
         self._soon = QTimer(self, singleShot=True, interval=_FRAME)
         self._soon.timeout.connect(self.refresh)
@@ -75,10 +61,8 @@ class RunDisplay(QObject):
     @property
     def settled(self) -> bool:
         """Whether every step is shown, and everything that was asked about the dual plane."""
-        timers = (self._soon, self._asking, self._detailing)
-        asked = any(timer.isActive() for timer in timers)
-        asked = asked or self._tag is not None or self._detail is not None
-        return not asked and not self._window.dual.pictures.busy
+        computing = self._window.dual.pictures.busy or self._window.conics.busy
+        return not (self._soon.isActive() or self.questions.pending or computing)
 
     def refresh_soon(self) -> None:
         """Show a step that has just arrived; of steps that come faster than frames, the newest."""
@@ -99,18 +83,21 @@ class RunDisplay(QObject):
         # figures as they are
         parts = (work.drawing, work.bounds, work.examples, work.run)
         values = (*parts, log, log.release if log else None)
-        numbers = (log.cursor if log else 0, len(log.records) if log else 0)
-        moment = (*map(id, values), *numbers, past, self._release, self._boxes)
+        counts = (log.cursor, len(log.records), len(log.questions)) if log else (0, 0, 0)
+        moment = (*map(id, values), *counts, past, self._release, self._boxes)
         if moment != self._moment:
             self._moment, self._kept = moment, values  # kept, so that ids stay theirs
             began = time.monotonic()
             self._set_past(past)
             self._show_plane(work, log, flash=flash)
-            self._show_dual(work, log)
+            self.questions.forget()
+            labels = None if work.examples is None else self._labels_of(work.examples)
+            shown = {"release": self._release, "past": self._past, "boxes": self._boxes}
+            self._dual.show(work, log, labels, **shown)
             self._show_figures(log)
             # comes after the paint events that these ask for
             QTimer.singleShot(0, self, lambda: self._painted(began))
-        self._shade_later(None if past else log)
+        self.questions.follow(None if past or self._release else log)
         log = w.runs.stepped_through
         planned = log.planned if log else 0
         done = len(log.records) if log else 0
@@ -125,12 +112,18 @@ class RunDisplay(QObject):
         """Grey what a change has put out of date, and say so; empty for what is up to date."""
         self._past = bool(past)
         w = self._window
-        w.plane_pane.note.set_words(past)
+        self._past_words = past
+        self.note_plane()
         w.plane.learned.set_past(self._past)
         w.chart.set_past(self._past)
         w.figures.set_past(self._past)
         for sheet in w.dual.sheets.values():
             sheet.set_past(self._past)
+
+    def note_plane(self) -> None:
+        """Beside the plane's title: what is out of date, else what other runs are shown."""
+        again = "" if self._release else self._window.again.words
+        self._window.plane_pane.note.set_words(self._past_words or again)
 
     def _painted(self, began: float) -> None:
         taken = 1000 * (time.monotonic() - began)
@@ -147,11 +140,14 @@ class RunDisplay(QObject):
             self._window.plane.show_votes(reply.votes)
         if self._boxes and not self._release:
             self._window.dual.set_boxes(reply.views)
+        if reply.density and not self._window.runs.following:
+            self._window.dual.set_search(reply.density)
 
     def set_release_view(self, release: bool) -> None:
         """Only what may be published, or everything."""
         self._release = release
         self.refresh()
+        self.note_plane()
 
     def set_boxes(self, shown: bool = True) -> None:
         """Show or hide the sampler's boxes."""
@@ -164,33 +160,19 @@ class RunDisplay(QObject):
         controls.choose(mode, controls.edge)
         self.refresh()
 
-    def shaded(self, reply: Shaded) -> None:
-        """An answer about the dual plane."""
-        if reply.tag == self._tag:
-            self._tag = None
-            self._window.dual.set_shading(reply.sheets, nats=self._nats)
-            self._detailing.start()
-        elif reply.tag == self._detail:
-            self._detail = None
-            self._window.dual.set_detail(reply.sheets[0])
+    def show_report(self, report: OneReport | None) -> None:
+        """Look at what one report changes in the step at the cursor; None for the shading again."""
+        self._window.plane.report.show(report)
+        self.questions.look_at(report)
 
-    def detail_later(self) -> None:
-        """The sheet or the window in sight has changed: shade it finely, once it rests."""
-        self._detailing.start()
+    def conic_candidate(self, candidate: Candidate | None) -> None:
+        """Another disc or ellipse is pointed at, or none."""
+        self._window.plane.show_candidate(() if candidate is None else candidate.piece)
 
     def candidate(self, candidate: Candidate | None) -> None:
-        """Another piece is pointed at in the dual plane, or none."""
-        self._window.plane.show_candidate(None if candidate is None else candidate.piece)
-
-    def title_dual(self) -> None:
-        """The head of the dual plane's pane: which sheet it is, and how many lines it has."""
-        pane, dual = self._window.dual_pane, self._window.dual
-        name = f"Dual plane of {self._tile.name}" if self._tile else "Dual plane"
-        pane.heading.setText(f"{name}: {dual.title}" if dual.title else name)
-        if self._tile is not None:
-            pane.note.set_words(self._tile.place, _OWN_FRAME)
-        else:
-            pane.note.set_words(dual.note)
+        """Another piece is pointed at in the dual plane; a halfplane alone is shown without."""
+        if candidate is not None:
+            self._window.plane.show_candidate(candidate.piece)
 
     # views
 
@@ -199,11 +181,13 @@ class RunDisplay(QObject):
         if self._release:
             release = log.release if log else None
             region = release.shape() if release else None
-            plane.show_learned(region, _pieces(release), flash=False)
+            plane.show_learned(region, published_pieces(release), flash=False)
             plane.set_release_view(True)
+            plane.show_questions(log.questions if log else ())
             return
         plane.set_release_view(False)
         plane.show_votes(log.votes if log else None)
+        plane.show_questions(log.questions if log else ())
         examples = work.examples
         if examples is None:
             plane.show_examples(None)
@@ -220,97 +204,6 @@ class RunDisplay(QObject):
             plane.show_tiles(region, log.tiling, newest, flash=flash)
         else:
             plane.show_learned(region, log.pieces if log is not None else (), flash=flash)
-
-    def _show_dual(self, work: Work, log: RunLog | None) -> None:
-        w = self._window
-        dual = w.dual
-        dual.set_release_view(self._release)
-        dual.set_shading(None)
-        dual.set_what_if(None)
-        self._tag = self._detail = None
-        self._asked = None
-        settings = work.run if log is None else log.settings
-        flat = "dual plane" in settings.declared.shows
-        tile = self._tile = self._tile_shown(log) if flat else None
-        if tile is not None and log is not None:
-            dual.set_lattice(log.tile_lattice)
-            self._show_dual_of_tile(log, tile)
-            return
-        if not flat:
-            dual.set_tile(None)
-            dual.set_examples(None, None)
-            dual.set_pieces((), -1)
-            dual.set_lattice(None, CURVED if settings.curved else CELLS)
-            return
-        dual.set_lattice(HalfplaneLattice(work.drawing.grid, work.run.piece_measure))
-        dual.set_tile(None)
-        if self._release:
-            pieces = _halfplanes(_pieces(log.release if log else None))
-            dual.set_pieces(pieces, len(pieces) - 1)
-            return
-        examples = work.examples
-        if examples is None:
-            dual.set_examples(None, None)
-        else:
-            seen = None if log is None or self._past else log.seen
-            dual.set_examples(examples.points, self._labels_of(examples), seen)
-        dual.set_pieces(_halfplanes(log.pieces) if log else (), log.cursor - 1 if log else -1)
-        dual.set_boxes(log.views if log and self._boxes else ())
-
-    def _show_dual_of_tile(self, log: RunLog, tile: TileShown) -> None:
-        """The tile at the cursor in its own frame; its piece is published with the run."""
-        dual = self._window.dual
-        dual.set_tile(tile)
-        if not self._release:
-            dual.set_examples(*log.tile_examples(tile.number))
-            dual.set_boxes(log.views if self._boxes else ())
-        dual.set_pieces((tile.step.piece,) if tile.step.piece else (), 0, tile.number)
-
-    def _tile_shown(self, log: RunLog | None) -> TileShown | None:
-        """The tile at the cursor, if there is one and it may be shown."""
-        if log is None or not log.tile_steps or (self._release and log.release is None):
-            return None
-        return TileShown(log.cursor, log.planned, log.tile_steps[-1])
-
-    def _shade_later(self, log: RunLog | None) -> None:
-        """Ask for the shading of the step at the cursor, between two steps or once it rests."""
-        if log is None or not log.newest_piece or self._release or not self._pausing:
-            return
-        question = (log, log.cursor, self._window.dual.controls.edge)
-        if question != self._asked:
-            self._asked = question
-            self._asking.start(0 if self._window.runs.busy else _SETTLE)
-
-    @property
-    def _pausing(self) -> bool:
-        """Whether the learner's process has time for questions."""
-        runs = self._window.runs
-        return not runs.busy or runs.controller.state == "waiting"
-
-    def _ask(self) -> None:
-        w = self._window
-        log = w.runs.current
-        if log is None or not log.newest_piece or self._release or self._past or not self._pausing:
-            return
-        edge, mode = w.dual.controls.edge, w.dual.controls.mode
-        question = log.question(log.cursor, edge, _COARSE)
-        w.dual.set_what_if(WhatIf(question, log.newest_piece, edge))
-        if mode != "off":
-            self._nats = question.rate * question.score.k or None
-            self._tag = w.runs.controller.shade(question)
-
-    def _ask_detail(self) -> None:
-        w = self._window
-        log, dual = w.runs.current, w.dual
-        settled = self._tag is None and not self._asking.isActive() and self._pausing
-        if log is None or not log.newest_piece or self._release or not settled:
-            return
-        if dual.rasters and dual.controls.mode != "off":
-            sheet, seen = dual.sheet, dual.window_shown
-            window = (sheet, seen.u0, seen.u1, seen.v0, seen.v1)
-            question = log.question(log.cursor, dual.controls.edge, _FINE)
-            question = replace(question, sheets=(sheet,), windows=(window,))
-            self._detail = w.runs.controller.shade(question)
 
     def _labels_of(self, examples: Examples) -> NDArray[np.bool_]:
         """Labels as truth values, made once for each sample."""
@@ -337,20 +230,10 @@ class RunDisplay(QObject):
             return
         record = log.records[log.cursor - 1]
         learner = log.settings.declared
-        said = why(record, learner, log.role, log.settings.k)
+        known = log.as_good.get(log.cursor)
+        said = why(record, learner, log.role, log.settings.k, known)
         name = piece_name(record, learner)
         card.show_why(f"Step {log.cursor} of {log.planned}: why this {name}", said)
-
-
-def _halfplanes(pieces: tuple[tuple[Region, ...], ...]) -> tuple[Piece, ...]:
-    return tuple(halfplanes_of(piece) for piece in pieces)
-
-
-def _pieces(release: Release | None) -> tuple[tuple[Region, ...], ...]:
-    """Pieces of a cover, all in the frame of the grid."""
-    if isinstance(release, ConicRelease):
-        return tuple((conic,) for conic in release.conics)
-    return release.pieces if isinstance(release, CoverRelease) else ()
 
 
 def _point(figures: StepFigures) -> ErrorPoint:

@@ -27,10 +27,11 @@ from PySide6.QtWidgets import (
 
 from geodp_app.document.checks import MOST_TILES
 from geodp_app.document.suggested_k import MOST
-from geodp_app.document.work import Work
+from geodp_app.document.work import RunSettings, Work
 from geodp_app.verdict import Verdict
 from geodp_app.views.fold import Fold
 from geodp_app.views.number_fields import DecadeSlider, SizeField, SmallNumberField
+from geodp_app.views.votes_fields import VotesFields
 from geometry.halfplane import MAX_D
 from learners.registry import offered
 from learners.selection import endless_draw
@@ -45,6 +46,10 @@ _LEARNERS = tuple((learner.id, learner.title) for learner in offered("window"))
 #: So many learners stand apart, before the others.
 _FIRST = 3
 _NEIGHBOURS = (("add-remove", "Add or remove one"), ("replace-one", "Replace one"))
+_LABELS = ("replace-label", "Replace one label")
+_CHANGES = (
+    "What one person's report may change. Replace one label: all may know where the reports are"
+)
 _MEASURES = (("chord", "Chord"), ("paper", "Paper"))
 
 
@@ -97,6 +102,7 @@ class SettingsPanel(QScrollArea):
             if field.value() != value:  # else what is being typed there would be lost
                 with QSignalBlocker(field):
                     field.setValue(value)
+        self._offer_labels(r)
         choices = (
             (self.distribution, s.distribution),
             (self.learner, r.learner),
@@ -113,6 +119,7 @@ class SettingsPanel(QScrollArea):
         k = r.declared.parameter("k")
         self._k_label.setText("" if k is None else k.label)
         self.sentence.setText(r.declared.sentence)
+        self.votes.show_settings(r)
         for form, field, shown in (
             (self._learner_form, self.k, r.has("k")),
             (self._learner_form, self.k_drawn, r.has("k") and work.simulated),
@@ -213,6 +220,8 @@ class SettingsPanel(QScrollArea):
         self.k_drawn.setAccessibleName("k from the drawing")
         self.k_drawn.toggled.connect(self.k_drawn_changed)
         form.addRow("", self.k_drawn)
+        self.votes = VotesFields(form)
+        self.votes.changed.connect(self.run_changed)
         self.endless = _paragraph("note")
         form.addRow(self.endless)
         self.learner_fold, more = _fold("learner")
@@ -254,7 +263,7 @@ class SettingsPanel(QScrollArea):
         self.neighbours = self._choice(
             _NEIGHBOURS, lambda name: self.run_changed.emit({"neighbours": name})
         )
-        self._add(more, "Neighbours", self.neighbours, "What one person's report may change")
+        self._add(more, "Neighbours", self.neighbours, _CHANGES)
         self.run_seeded, self.run_seed = self._seed_fields(
             "Seeded",
             "A seeded run can be repeated and is therefore not private",
@@ -307,6 +316,17 @@ class SettingsPanel(QScrollArea):
         check.toggled.connect(lambda on: tell(number.value() if on else None))
         number.valueChanged.connect(tell)
         return check, number
+
+    def _offer_labels(self, run: RunSettings) -> None:
+        """Let labels alone be protected by the learners that can."""
+        relation, (value, text) = run.declared.parameter("neighbours"), _LABELS
+        row = self.neighbours.findData(value)
+        offered_now = relation is not None and relation.accepts(value)
+        with QSignalBlocker(self.neighbours):
+            if offered_now and row < 0:
+                self.neighbours.addItem(text, value)
+            elif not offered_now and row >= 0:
+                self.neighbours.removeItem(row)
 
     def _show_seed(self, check: QCheckBox, number: QSpinBox, seed: int | None) -> None:
         with QSignalBlocker(check), QSignalBlocker(number):

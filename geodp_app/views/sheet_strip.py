@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QImage, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QImage,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QPen,
+    QPolygonF,
+)
 from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QVBoxLayout, QWidget
 
 from geodp_app.dual.scene import Mark
@@ -75,12 +84,16 @@ class SheetThumb(QAbstractButton):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(area, QColor(p.canvas))
+        outline = QPolygonF([at(u, v) for u, v in region(self._lattice).exterior.coords])
         if self._image is not None and self._place is not None:
-            w = self._place
+            w, inside = self._place, QPainterPath()
+            inside.addPolygon(outline)
+            painter.setClipPath(inside)
             painter.drawImage(QRectF(at(w.u0, w.v1), at(w.u1, w.v0)), self._image)
+            painter.setClipping(False)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QPen(QColor(p.border), 1.0))
-        painter.drawPolygon(QPolygonF([at(u, v) for u, v in region(self._lattice).exterior.coords]))
+        painter.drawPolygon(outline)
         font = QFont(self.font())
         font.setPixelSize(11)
         font.setBold(True)

@@ -22,7 +22,7 @@ class SpentCard(QFrame):
         self.setObjectName("card")
         self.setProperty("private", True)
         self._release = False
-        title = QLabel("Runs on this sample")
+        title = QLabel("Runs so far")
         title.setObjectName("cardTitle")
         self.words, self.rule = QLabel(), QLabel(_RULE)
         self.words.setAccessibleName("Runs on this sample")

@@ -128,6 +128,7 @@ QToolTip {
 #legend { background: @panel; border: 1px solid @rule; border-radius: 4px; }
 #fold { border: none; background: transparent; color: @soft_ink; text-align: left; padding: 2px; }
 #note { color: @soft_ink; }
+#formula { color: @soft_ink; font-size: 8.5pt; }
 #warning { color: @warning; }
 #privateMark {
     color: @warning; background: @private_tint; border: 1px solid @private_edge;
@@ -144,6 +145,10 @@ QToolTip {
     color: @danger; background: @danger_tint; border: 1px solid @danger; border-radius: 5px;
     padding: 5px 8px;
 }
+#tourCard { background: @panel; border: 1px solid @accent; border-radius: 8px; }
+#tourOffer { background: transparent; border: none; color: @accent; padding: 1px 8px; }
+#tourOffer:hover { text-decoration: underline; }
+#tourOffer:focus { border: 2px solid @focus; padding: 0 6px; }
 #keycap {
     background: @canvas; border: 1px solid @hairline; border-bottom: 2px solid @hairline;
     border-radius: 4px; padding: 1px 6px; color: @ink; font-size: 9pt;

@@ -23,7 +23,8 @@ class WhyCard(QFrame):
         self.heading = QLabel()
         self.heading.setObjectName("paneTitle")
         self.mark = PrivateMark()
-        self.what, self.odds = _sentence("why"), _sentence("note")
+        self.what, self.odds, self.report = (_sentence(name) for name in ("why", "note", "why"))
+        self.report.setAccessibleName("What one report changes")
         self.what.setAccessibleName("Why this piece")
         self.odds.setAccessibleName("How likely a piece as good was")
         head = QHBoxLayout()
@@ -36,7 +37,7 @@ class WhyCard(QFrame):
         sentences = QVBoxLayout(body)
         sentences.setContentsMargins(0, 0, 0, 0)
         sentences.setSpacing(4)
-        for label in (self.what, self.odds):
+        for label in (self.report, self.what, self.odds):
             sentences.addWidget(label)
         sentences.addStretch(1)
         room = QScrollArea(widgetResizable=True)
@@ -54,8 +55,12 @@ class WhyCard(QFrame):
 
     def show_why(self, heading: str, why: Why | None) -> None:
         """Another step; None before the first."""
-        self.heading.setText(heading)
-        self._why = why
+        self._heading, self._why = heading, why
+        self._show()
+
+    def show_report(self, words: str) -> None:
+        """What one report changes: it comes before why; empty for none."""
+        self.report.setText(words)
         self._show()
 
     def set_release_view(self, release: bool) -> None:
@@ -74,7 +79,11 @@ class WhyCard(QFrame):
             what, odds = why.what, why.odds
         self.what.setText(what)
         self.odds.setText(odds)
-        self.odds.setVisible(bool(odds))
+        looked_at = bool(self.report.text()) and not self._release
+        self.report.setVisible(looked_at)
+        self.what.setVisible(not looked_at)
+        self.odds.setVisible(bool(odds) and not looked_at)
+        self.heading.setText("One report" if looked_at else self._heading)
 
 
 def _sentence(name: str) -> QLabel:

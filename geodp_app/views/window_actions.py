@@ -76,6 +76,8 @@ class WindowActions:
             "back": looked is not None and looked.cursor > 0,
             "forward": looked is not None and looked.cursor < len(looked.records),
             "zoom_to_chosen": looked is not None and looked.cursor > 0,
+            "zoom_to_streak": looked is not None and looked.cursor > 0,
+            "again": window.again.possible,
         }
         for name, on in enabled.items():
             by_id[name].setEnabled(on)
@@ -86,6 +88,7 @@ class WindowActions:
         by_id["undo"].setText(_with("Undo", document.undo_label))
         by_id["redo"].setText(_with("Redo", document.redo_label))
         self._name_run("pause" if runs.busy else "run")
+        by_id["again"].setText("Stop the runs" if window.again.busy else self._table["again"].text)
 
     def _name_run(self, what: Literal["run", "pause"]) -> None:
         """Say everywhere what the action would do now."""
@@ -135,6 +138,8 @@ class WindowActions:
             "back": lambda: runs.walk(-1),
             "forward": lambda: runs.walk(+1),
             "compare": w.compare_learners,
+            "again": w.run_again,
+            "zoom_to_streak": w.dual.zoom_to_streak,
             "fit": w.fit,
             "zoom_to_chosen": w.dual.zoom_to_chosen,
             "shade_none": lambda on=True: w.display.set_shading("off") if on else None,
@@ -145,6 +150,7 @@ class WindowActions:
             "show_boxes": w.display.set_boxes,
             "release_view": w.set_release_view,
             "dark_theme": w.set_dark,
+            "tour": w.tour.start,
             "shortcuts": w.show_shortcuts,
             "explain_privacy": w.explain_privacy,
             "about": w.show_about,
@@ -207,7 +213,7 @@ class WindowActions:
                 drawing.addSeparator()
             drawing.addAction(self.by_id[name])
         self._window.addToolBar(Qt.ToolBarArea.LeftToolBarArea, drawing)
-        main = self._bar("Sample and run")
+        self._main = main = self._bar("Sample and run")
         self._window.addToolBar(Qt.ToolBarArea.TopToolBarArea, main)
         shapes = QToolButton()
         shapes.setText("Examples")
@@ -248,6 +254,10 @@ class WindowActions:
         release = main.widgetForAction(self.by_id["release_view"])
         assert isinstance(release, QToolButton)
         release.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+
+    def button(self, name: str) -> QWidget:
+        """The button of an action in the main bar."""
+        return self._main.widgetForAction(self.by_id[name])
 
     def _bar(self, title: str) -> QToolBar:
         bar = QToolBar(title, self._window)

@@ -6,6 +6,7 @@ nothing is lost.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,13 +15,13 @@ from PySide6.QtCore import QObject, QStandardPaths
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from geodp_app.document import exporting, importing, session
+from geodp_app.document.document import Document
 from geodp_app.document.importing import Opened
 from geodp_app.document.recent import RecentFiles
 from geodp_app.errors import InputError, PictureError
-from geodp_app.examples_csv import BoundsNeededError
-from geodp_app.views.bounds_dialog import BoundsDialog
+from geodp_app.views.import_dialog import ImportDialog
 from geometry.geojson import GeoJSONError
-from geometry.grid import Bounds, BoundsError
+from geometry.grid import BoundsError
 
 if TYPE_CHECKING:
     from geodp_app.views.main_window import MainWindow
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 _SESSION = "geodp session (*.geodp)"
 _SHAPES = "Shapes (*.geojson *.json)"
 _TABLE = "Examples (*.csv)"
+_IMPORT = "Examples (*.csv *.geojson *.json)"
+#: Bytes of a file that is read before anything is shown: some tens of milliseconds.
+_SMALL = 1 << 20
 _PROBLEMS = (InputError, GeoJSONError, BoundsError, PictureError, OSError, MemoryError)
 
 
@@ -62,13 +66,23 @@ class WindowFiles(QObject):
 
     def import_examples_dialog(self) -> None:
         """Ask for examples to put on the drawing."""
-        path = self._ask_file("Import examples", _TABLE)
+        path = self._ask_file("Import examples", _IMPORT)
         if path is not None:
-            self._take(path, importing.import_examples)
+            self._take_examples(path, opening=False)
 
     def open(self, path: Path) -> bool:
         """Open a session, a target or examples; says whether it worked."""
-        return self.may_discard() and self._take(path, importing.open_any)
+        if not self.may_discard():
+            return False
+        kinds: list[importing.Kind] = []
+        if not self.attempt(f"open {path.name}", lambda: kinds.append(importing.file_kind(path))):
+            return False
+        if kinds == ["examples"]:
+            return self._take_examples(path, opening=True)
+        try:
+            return self._take(path, importing.open_any)
+        except importing.PointsOnlyError:
+            return self._take_examples(path, opening=True)
 
     def open_example(self, name: str) -> None:
         """A bundled target, as the beginning of an untitled session; it can be undone."""
@@ -168,28 +182,67 @@ class WindowFiles(QObject):
 
     # pieces
 
-    def _take(self, path: Path, read: Callable[..., Opened]) -> bool:
-        """Open or import a file, asking for the bounds of its points if need be."""
+    def _take(self, path: Path, read: Callable[[Path, Document], Opened]) -> bool:
+        """Open or import a file that needs no questions.
 
-        def take(bounds: Bounds | None = None) -> None:
-            window = self._window
-            chosen = {} if bounds is None else {"bounds": bounds}
-            opened = read(path, window.document, **chosen)
+        Raises
+        ------
+        PointsOnlyError
+            If it is a map of points.
+        """
+
+        def take() -> None:
+            opened = read(path, self._window.document)
             if opened.kind == "session":
-                window.show_session(window.document.work, opened.run, path)
-            if read is importing.open_any:
-                window.show_from_the_start()
-            self.recent.add(path)
-            window.tell(opened.note)
+                self._window.show_session(self._window.document.work, opened.run, path)
+            self._taken(path, opened, anew=read is importing.open_any)
 
-        try:
-            return self.attempt(f"open {path.name}", take, but=BoundsNeededError)
-        except BoundsNeededError:
-            first = self._window.document.work.bounds
-            dialog = BoundsDialog(path.name, take, first, self._window)
-            accepted = dialog.exec() == BoundsDialog.DialogCode.Accepted
-            dialog.deleteLater()
-            return accepted
+        but = importing.PointsOnlyError if read is importing.open_any else ()
+        return self.attempt(f"open {path.name}", take, but=but)
+
+    def _taken(self, path: Path, opened: Opened, *, anew: bool) -> None:
+        if anew:
+            self._window.show_from_the_start()
+        self.recent.add(path)
+        self._window.tell(opened.note)
+
+    def _take_examples(self, path: Path, *, opening: bool) -> bool:
+        """Take examples at once if the file is small and says all, else by the dialog."""
+        window = self._window
+        read = importing.open_any if opening else importing.import_examples
+        with contextlib.suppress(InputError, OSError):  # the dialog tells what is in the way
+            if path.stat().st_size <= _SMALL and path.suffix.lower() == ".csv":
+                self._taken(path, read(path, window.document), anew=opening)
+                return True
+        if window.commands.by_id["release_view"].isChecked():
+            window.complain(
+                f"Could not open {path.name}",
+                "The import has questions about it and shows private rows: leave the release view "
+                "first.",
+            )
+            return False
+        dialog = ImportDialog(
+            path, window.document.work, window.palette_now, opening=opening, parent=window
+        )
+        dialog.exec()
+        checked, failure = dialog.checked, dialog.failure
+        dialog.deleteLater()
+        if checked is None:
+            if failure is not None:
+                window.complain(f"Could not open {path.name}", str(failure))
+            return False
+
+        def take() -> None:
+            opened = importing.take_examples(
+                path,
+                checked.examples,
+                window.document,
+                opening=opening,
+                left_out=checked.left_out,
+            )
+            self._taken(path, opened, anew=opening)
+
+        return self.attempt(f"open {path.name}", take)
 
     def _save(self, path: Path) -> bool:
         window = self._window

@@ -7,8 +7,8 @@ run in its place is chosen by what was seen of it.
 
 While it is live, a run on simulated examples follows their edits and its settings
 (:mod:`geodp_app.views.live`).  What is shown stays until the run that follows has something to
-show.  A quick run that follows shows its end alone, and one that is overtaken while it is young
-comes to its end first: else a hand that never rests would never see any.
+show.  A quick run follows at full speed, shows its end alone, and comes to it though it is
+overtaken.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
-from geodp_app.runs.protocol import Job, Progressed, Shaded, Stepped
+from geodp_app.runs.protocol import Job, Progressed, Queried, Shaded, Stepped
+from geodp_app.runs.questions import Point, Question, refusal
 from geodp_app.runs.run_log import RunLog, test_sample
 from geodp_app.views.live import HURRY, MOST_KEPT, REST, LoggedRun, Shown, find_fresh, is_quick
 from geodp_app.workers.run_controller import RunController
@@ -53,12 +54,17 @@ class WindowRuns(QObject):
     told = Signal(str)
     #: Answers about the dual plane.
     shaded = Signal(object)
+    #: Answers to how much of the law pieces as good as the chosen one hold.
+    shared = Signal(object)
+    #: Answers to what one report changes.
+    reported = Signal(object)
 
     def __init__(self, document: Document, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.document = document
         self.controller = RunController(self)
         self.live = True
+        self._release = False
         self._run: LoggedRun | None = None
         #: The run to show until the one that has begun has something to show.
         self._before: LoggedRun | None = None
@@ -84,7 +90,10 @@ class WindowRuns(QObject):
         c.stopped.connect(self._stopped)
         c.failed.connect(self._failed)
         c.shaded.connect(self._shaded)
+        c.reported.connect(self.reported)
+        c.shared.connect(self.shared)
         c.set_delay(self._pace)
+        c.queried.connect(self._queried)
         c.prepare()
 
     @property
@@ -96,6 +105,11 @@ class WindowRuns(QObject):
     def busy(self) -> bool:
         """Whether a run goes on by itself, and that is shown."""
         return self._going and not self._hurry.isActive()
+
+    @property
+    def following(self) -> bool:
+        """Whether a quick run follows an edit, of which only the end is shown."""
+        return self._hurry.isActive()
 
     @property
     def _going(self) -> bool:
@@ -162,6 +176,18 @@ class WindowRuns(QObject):
         self._kept.clear()
         self.changed.emit(False)
 
+    @property
+    def refusal(self) -> str:
+        """Why no point can be asked about now, in a sentence; empty if one can."""
+        return refusal(self.current, self.controller.state == "finished")
+
+    def ask(self, point: Point) -> None:
+        """Ask the chunks of a run by votes for the label of a public point."""
+        if why := self.refusal:
+            self.told.emit(why)
+        else:
+            self.controller.query(np.array([point], dtype=np.int64))
+
     def move_cursor(self, step: int) -> None:
         """Show the run as it was after that many steps."""
         log = self.stepped_through
@@ -173,6 +199,12 @@ class WindowRuns(QObject):
         """Go back or forward through the steps."""
         if self.stepped_through is not None:
             self.move_cursor(self.stepped_through.cursor + by)
+
+    def set_release_view(self, release: bool) -> None:
+        """In the release view a run stands at its end: which step gained last is private."""
+        self._release = release
+        if release and self.stepped_through is not None:
+            self.move_cursor(len(self.stepped_through.records))
 
     def set_live(self, on: bool) -> None:
         """Let runs on simulated examples follow what changes, or not."""
@@ -234,7 +266,7 @@ class WindowRuns(QObject):
         self._stop_following()
         self.controller.reset()
         self._give_up()
-        if log is not None and log.release is not None:
+        if log is not None and log.release is not None and not self._release:
             log.cursor = log.last_gain
         self._run = None if log is None else LoggedRun(self.document.work, log, over=True)
         self._before = None
@@ -266,9 +298,9 @@ class WindowRuns(QObject):
             return
         if dragging and (not quick or run.work.drawing == self._dragged):
             return
-        if self._hurry.isActive() and self._going and not at_once:
+        if run.young and self._going and not at_once:
             return  # it comes to its end first, and then this is asked again
-        if quick and (dragging or not self._pace):
+        if quick:
             self._start_anew()
         else:
             self._rest.start()
@@ -329,11 +361,11 @@ class WindowRuns(QObject):
         dragging = follows and self._dragged is not None
         past = self._before or self._run
         self._stop_timers()
-        if follows:
-            if is_quick(work) and (dragging or not self._pace):
-                self._hurry.start()
-            if self._run is not None:
-                self._run.over = True  # nobody stopped it: there is nothing to tell
+        quick = follows and is_quick(work)
+        if quick:
+            self._hurry.start()
+        if follows and self._run is not None:
+            self._run.over = True  # nobody stopped it: there is nothing to tell
         self.controller.reset()
         self._give_up()
         self._keep(self._run)
@@ -341,8 +373,8 @@ class WindowRuns(QObject):
         self._before = past if past is not None and stale and not past.fresh(work) else None
         labels = examples.labels.astype(np.bool_)
         log = RunLog(examples.points, labels, work.drawing.grid, work.run, test_sample(work))
-        self._run = LoggedRun(work, log, tried=dragging)
-        self.controller.set_delay(0.0 if dragging else self._pace)
+        self._run = LoggedRun(work, log, tried=dragging, quick=quick)
+        self.controller.set_delay(0.0 if quick else self._pace)
         self.controller.start(Job(examples.points, labels, work.drawing.grid, work.run))
         self.changed.emit(False)
 
@@ -419,7 +451,7 @@ class WindowRuns(QObject):
     def _stand_at_gain(self, log: RunLog) -> None:
         """A run that was followed to its end rests at the last step that gained."""
         made = len(log.records)
-        if log.cursor == made and log.last_gain < made:
+        if log.cursor == made and log.last_gain < made and not self._release:
             log.cursor = log.last_gain
             found = (
                 "no later step found more" if made - log.cursor > 1 else "the last found nothing"
@@ -449,6 +481,19 @@ class WindowRuns(QObject):
             self._run.over = True  # it was begun, and counts
             self._hurry.stop()
         self.told.emit(message)
+        self.changed.emit(False)
+
+    def _queried(self, reply: Queried) -> None:
+        log = self.log
+        if log is None:
+            return
+        for (x, y), record in zip(reply.points.tolist(), reply.records, strict=False):
+            # what was asked before it was known that the halts are used up has no answer
+            if record.release.status != "halted":
+                log.questions.append(Question((x, y), record.release, record.diagnostics))
+                self.told.emit(f"({x}, {y}): {log.questions[-1].answer}. {self.refusal}".rstrip())
+        if reply.refused:
+            self.told.emit(f"The point cannot be asked about: {reply.refused}.")
         self.changed.emit(False)
 
     def _shaded(self, reply: Shaded) -> None:

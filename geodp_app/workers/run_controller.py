@@ -13,23 +13,34 @@ from __future__ import annotations
 import contextlib
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer, Signal
 
 from geodp_app.runs.process_link import ProcessLink
 from geodp_app.runs.protocol import (
+    Answer,
+    Ask,
     Cancel,
     Failed,
     Finished,
+    GaveWay,
     Job,
     Next,
     Prepare,
     Prepared,
     Preparing,
     Progressed,
+    Queried,
+    Query,
+    Question,
     Reply,
-    Shade,
+    Reported,
+    ReportQuestion,
     Shaded,
     ShadeQuestion,
+    Shared,
+    ShareQuestion,
     Start,
     Started,
     Stepped,
@@ -40,6 +51,12 @@ State = Literal["preparing", "ready", "selecting", "waiting", "paused", "finishe
 
 #: Milliseconds that a selection may take to stop before its process is ended.
 PATIENCE = 150
+
+_NOT_ANSWERED: dict[type[Question], str] = {
+    ShadeQuestion: "The dual plane cannot be shaded",
+    ReportQuestion: "What one report changes cannot be told",
+    ShareQuestion: "The share of pieces as good cannot be told",
+}
 
 #: Seconds to wait for the process's end when the window closes.
 _CLOSING = 2.0
@@ -80,8 +97,12 @@ class RunController(QObject):
     stopped = Signal()
     #: One line for the person.
     failed = Signal(str)
-    #: Shaded: the answer to a question.
+    #: Shaded, Reported and Shared: the answers to questions.
     shaded = Signal(object)
+    #: Queried: what a run by votes that has ended was asked.
+    queried = Signal(object)
+    reported = Signal(object)
+    shared = Signal(object)
 
     _arrived = Signal(object, object)
 
@@ -105,10 +126,10 @@ class RunController(QObject):
         # the run whose selection is to stop, and whether somebody waits to hear of it
         self._awaited: int | None = None
         self._stopping = False
-        # questions: numbered; one waiting, one asked
+        # questions: numbered; one of each kind waiting, one asked
         self._tag = 0
-        self._question: tuple[int, ShadeQuestion] | None = None
-        self._asked: Shade | None = None
+        self._questions: dict[type[Question], tuple[int, Question]] = {}
+        self._asked: Ask | None = None
         application = QCoreApplication.instance()
         if application is not None:
             application.aboutToQuit.connect(self.close)
@@ -194,19 +215,26 @@ class RunController(QObject):
         self._abandon()
         self._tell_state()
 
-    def shade(self, question: ShadeQuestion) -> int:
-        """Ask about the dual plane; `shaded` answers when the process has nothing else to do.
+    def ask(self, question: Question) -> int:
+        """Ask about the dual plane; `shaded`, `reported` or `shared` answers when the process
+        has time.
 
         Returns
         -------
         int
             The tag of the answer.  A question that has not been sent yet is forgotten when
-            another one comes.
+            another one of its kind comes.
         """
         self._tag += 1
-        self._question = self._tag, question
+        self._questions.pop(type(question), None)
+        self._questions[type(question)] = self._tag, question
         self._go_on()
         return self._tag
+
+    def query(self, points: NDArray[np.int64]) -> None:
+        """Have public points labelled by a run by votes that has ended; `queried` tells how."""
+        if self._phase == "finished":
+            self._send(Query(self._run, points))
 
     def close(self) -> None:
         """End the process; to be called before the application ends."""
@@ -239,9 +267,10 @@ class RunController(QObject):
             return
         if self._phase == "paused" and self._goal != "stay":
             self._next()
-        elif self._question is not None and self._asked is None and self._awaited is None:
-            tag, question = self._question
-            self._asked, self._question = Shade(self._run, question, tag), None
+        elif self._questions and self._asked is None and self._awaited is None:
+            # the one that has waited longest
+            tag, question = self._questions.pop(next(iter(self._questions)))
+            self._asked = Ask(self._run, question, tag)
             self._send(self._asked)
 
     def _next(self) -> None:
@@ -265,7 +294,7 @@ class RunController(QObject):
             self._ask_to_stop()
         elif self._phase in ("paused", "waiting"):
             self._send(Cancel(self._run))
-        self._question = None
+        self._questions.clear()
         self._run += 1
         self._phase, self._goal, self._job, self._stopping = "ready", "stay", None, False
         self._between.stop()
@@ -284,7 +313,7 @@ class RunController(QObject):
 
     # the process
 
-    def _send(self, request: Start | Next | Shade | Cancel) -> None:
+    def _send(self, request: Start | Next | Ask | Query | Cancel) -> None:
         if self._link is not None:
             self._link.send(request)
 
@@ -323,8 +352,11 @@ class RunController(QObject):
             case Stopped():
                 if reply.run == self._awaited:
                     self._cancelled()
-            case Shaded():
+            case Shaded() | Reported() | Shared() | GaveWay():
                 self._answered(reply)
+            case Queried():
+                if reply.run == self._run:
+                    self.queried.emit(reply)
             case Failed():
                 self._refused(reply)
             case Started() | Progressed() | Stepped() | Finished():
@@ -354,15 +386,20 @@ class RunController(QObject):
                 self._end_run("finished")
                 self.finished.emit(reply.release)
 
-    def _answered(self, reply: Shaded) -> None:
+    def _answered(self, reply: Answer) -> None:
         asked, self._asked = self._asked, None
         if reply.run != self._run or asked is None:
             return
-        if reply.sheets:
-            self.shaded.emit(reply)
-        elif self._question is None:
-            # it gave way to a step: ask again later
-            self._question = asked.tag, asked.question
+        match reply:
+            case Shaded():
+                self.shaded.emit(reply)
+            case Reported():
+                self.reported.emit(reply)
+            case Shared():
+                self.shared.emit(reply)
+            case GaveWay():
+                # to a step, or to a newer question: ask again later, if it is still wanted
+                self._questions.setdefault(type(asked.question), (asked.tag, asked.question))
 
     def _refused(self, reply: Failed) -> None:
         if not self._prepared:
@@ -374,9 +411,9 @@ class RunController(QObject):
             self.failed.emit(f"The learner cannot be prepared: {reply.message}")
         elif self._asked is not None and self._asked.run == reply.run:
             # replies come in order, and a question is only asked when the run waits
-            self._asked = None
+            what, self._asked = _NOT_ANSWERED[type(self._asked.question)], None
             if reply.run == self._run:
-                self.failed.emit(f"The dual plane cannot be shaded: {reply.message}")
+                self.failed.emit(f"{what}: {reply.message}")
         elif reply.run == self._run and not self._stopping:
             self._end_run("failed")
             self.failed.emit(f"The run failed: {reply.message}")

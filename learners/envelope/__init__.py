@@ -6,6 +6,9 @@ compiled.
 envelope_selection   halfplanes and triangles of the set cover
 concept_selection    labelled pieces of at most three edges, by mistakes: what a tile draws
 strands              parts of the class that are refined side by side, until one draw is settled
+repeated_draws       more draws from a law, for the curator
+annealing            how the scores of a law are distributed, for the curator
+views                boxes, and where the halfplanes may still lie, for the curator
 core                 trials and splits until one is accepted
 target               what is drawn from: the score, its rate and the prior
 boxes                one box of dual points, and what of it belongs to the class

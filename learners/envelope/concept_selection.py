@@ -39,6 +39,10 @@ PRIOR = (0.5, 0.25, 0.125, 0.125)
 #: square's side, once there are so many.  A sum needs no mix, so its tables lose less.
 _NARROW, _PLAIN_BOXES = 4, 1 << 10
 
+#: Memory for line tables.  A run has many draws, most of them over in a millisecond: clearing the
+#: hash of a larger table takes longer, and tables that are dropped for want of room cost little.
+_TABLE_BYTES = 8 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class ConceptSelection:
@@ -57,7 +61,7 @@ class ConceptSelection:
     lattice: HalfplaneLattice
     edges: int = 2
     max_boxes: int = 1 << 21
-    table_bytes: int = 64 << 20
+    table_bytes: int = _TABLE_BYTES
 
     def select(
         self,

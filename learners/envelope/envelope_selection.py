@@ -64,16 +64,20 @@ import math
 from dataclasses import dataclass
 
 from geometry.grid_counts import GridCounts
-from geometry.halfplane import HalfplaneLattice
+from geometry.halfplane import Halfplane, HalfplaneLattice
+from learners.envelope.repeated_draws import draw_again
 from learners.envelope.strands import (
     STRANDS,
     Examples,
+    Strand,
     first_boxes,
     make_target,
+    piece_at,
     settle,
     start_strand,
+    weigh_all,
 )
-from learners.randomness import RandomSource
+from learners.randomness import RandomSource, SeededRandom
 from learners.scores import Score
 from learners.selection import PIECE_SIZE, PieceKind, Selected, Watch
 
@@ -113,11 +117,42 @@ class EnvelopeSelection:
         watch: Watch | None = None,
     ) -> Selected:
         """Draw one piece (see :class:`learners.selection.Selection`)."""
+        strands = self._strands(counts, score, rate, source)
+        size = math.log(len(self.lattice.sheets) * self.lattice.points_per_sheet)
+        return settle(strands, self.lattice, PIECE_SIZE[self.piece] * size, watch)[0]
+
+    def draw_for_curator(
+        self, counts: GridCounts, score: Score, rate: float, most: int, work: int
+    ) -> tuple[list[tuple[Halfplane, ...]], float]:
+        """Independent draws from the law that :meth:`select` has, never to be released.
+
+        Parameters
+        ----------
+        counts, score, rate
+            As in :meth:`select`.
+        most, work : int
+            As in :func:`learners.envelope.repeated_draws.draw_again`.
+
+        Returns
+        -------
+        pieces : list of tuple of Halfplane
+            Empty where the law is so narrow that none was found in time.
+        log_mass : float
+            About ln of the sum of exp(rate * value) over all lattice pieces.
+        """
+        strands = self._strands(counts, score, rate, SeededRandom(0))
+        weigh_all(strands)
+        draws, log_mass = draw_again(strands, most, work)
+        return [piece_at(self.lattice, one.sheets, one.theta) for one in draws], log_mass
+
+    def _strands(
+        self, counts: GridCounts, score: Score, rate: float, source: RandomSource
+    ) -> list[Strand]:
         examples = Examples.of(counts)
         target = make_target(self.lattice, score, rate, counts.n)
         # every multiset of sheets and rectangles, dealt out
         first = first_boxes(self.lattice, PIECE_SIZE[self.piece])
-        strands = [
+        return [
             start_strand(
                 self.lattice,
                 target,
@@ -129,5 +164,3 @@ class EnvelopeSelection:
             )
             for deal in range(STRANDS)
         ]
-        size = math.log(len(self.lattice.sheets) * self.lattice.points_per_sheet)
-        return settle(strands, self.lattice, PIECE_SIZE[self.piece] * size, watch)[0]

@@ -40,6 +40,7 @@ from learners.envelope.partition import (
     weigh,
 )
 from learners.envelope.target import Target
+from learners.envelope.views import edge_density, heaviest_boxes
 from learners.randomness import RandomSource
 from learners.scores import Score
 from learners.selection import HeavyBox, Selected, SelectionProgress, Watch
@@ -117,6 +118,13 @@ class Strand:
     @property
     def clock(self) -> float:
         return float(self.partition.clock[0])
+
+    def restart(self, source: RandomSource) -> None:
+        """Begin anew at clock 0 with bits of another source; the boxes stay."""
+        self.source = source
+        self.chunks, self.at = self.chunks[:0], 0
+        self.partition.clock[:] = 0.0
+        self.accepted = None
 
     def advance(self, horizon: float) -> None:
         """Run for a slice of work, or until something is accepted."""
@@ -247,7 +255,7 @@ def settle(
         Natural log of the whole class's weight at score 0, which `log_mass` is relative to.
     watch : callable, optional
     """
-    _weigh(strands)
+    weigh_all(strands)
     while behind := _behind(strands):
         horizon = _first_acceptance(strands)
         slices = [_POOL.submit(s.advance, horizon) for s in behind[1:]]
@@ -255,21 +263,28 @@ def settle(
         for done in slices:
             done.result()
         if max(strand.mass for strand in strands) < _LIGHT:
-            _weigh(strands)
+            weigh_all(strands)
         if watch is not None:
-            watch(_progress(strands, log_measure))
+            watch(_progress(strands, lattice, log_measure))
     accepted = [i for i, strand in enumerate(strands) if strand.accepted is not None]
     winner = min(accepted, key=lambda i: strands[i].clock)
-    progress = _progress(strands, log_measure)
+    progress = _progress(strands, lattice, log_measure)
     # what is handed out must not keep the partition in memory
     final = None if watch is None else _remember(heaviest_boxes(strands, _FINAL_BOXES))
     drawn = _drawn_piece(strands[winner], lattice)
-    return Selected(drawn, replace(progress, heaviest=final), _details(strands)), winner
+    return Selected(
+        drawn, replace(progress, heaviest=final, density=None), _details(strands)
+    ), winner
 
 
 def _drawn_piece(winner: Strand, lattice: HalfplaneLattice) -> tuple[Halfplane, ...]:
-    packed = int(winner.partition.boxes[winner.accepted, SHEETS])
-    theta = winner.theta
+    return piece_at(lattice, int(winner.partition.boxes[winner.accepted, SHEETS]), winner.theta)
+
+
+def piece_at(
+    lattice: HalfplaneLattice, packed: int, theta: NDArray[np.int64]
+) -> tuple[Halfplane, ...]:
+    """The piece of packed sheets and dual points."""
     sheets = [packed >> (3 * e) & 7 for e in range(3)]
     return tuple(
         lattice.halfplane(Sheet(sheet), int(theta[2 * e]), int(theta[2 * e + 1]))
@@ -289,7 +304,9 @@ def _details(strands: list[Strand]) -> dict[str, Any]:
     }
 
 
-def _progress(strands: list[Strand], log_measure: float) -> SelectionProgress:
+def _progress(
+    strands: list[Strand], lattice: HalfplaneLattice, log_measure: float
+) -> SelectionProgress:
     total = sum(strand.mass for strand in strands)
     log_mass = math.log(total) if total > 0 else -math.inf
     log_mass += strands[0].target.rate * strands[0].target.reference
@@ -298,6 +315,7 @@ def _progress(strands: list[Strand], log_measure: float) -> SelectionProgress:
         boxes=_tally(strands, BOXES),
         log_mass=log_mass - log_measure,
         heaviest=functools.partial(heaviest_boxes, strands),
+        density=functools.partial(edge_density, strands, lattice),
     )
 
 
@@ -333,39 +351,8 @@ def _rectangles(lattice: HalfplaneLattice) -> list[tuple[int, int, int, int]]:
     return [(u, ends[u], v, ends[v]) for u in ends for v in ends if u == 0 or v == 0]
 
 
-def heaviest_boxes(strands: list[Strand], count: int) -> tuple[HeavyBox, ...]:
-    """The heaviest boxes of all strands, heaviest first; O(boxes), between two slices of work."""
-    found: list[tuple[float, NDArray[np.int64]]] = []
-    for strand in strands:
-        capacity = len(strand.partition.boxes)
-        used = int(strand.partition.tally[BOXES])
-        masses = strand.partition.tree[capacity : capacity + used]
-        most = min(count, used)
-        if most:
-            # among equals the first, whatever the count: a stable sort of all that may be meant
-            least = np.partition(masses, used - most)[used - most]
-            candidates = np.flatnonzero(masses >= least)
-            chosen = candidates[np.argsort(-masses[candidates], kind="stable")[:most]]
-            found += [(float(masses[i]), strand.partition.boxes[i]) for i in chosen]
-    found.sort(key=lambda one: -one[0])
-    total = sum(strand.mass for strand in strands)
-    return tuple(_heavy_box(box, mass / total) for mass, box in found[:count] if mass > 0)
-
-
 def _remember(boxes: tuple[HeavyBox, ...]) -> Callable[[int], tuple[HeavyBox, ...]]:
     return lambda count: boxes[:count]
-
-
-def _heavy_box(box: NDArray[np.int64], share: float) -> HeavyBox:
-    u0, u1, v0, v1 = (box[side:12:4].tolist() for side in range(4))
-    packed = int(box[SHEETS])
-    sheets = [packed >> (3 * e) & 7 for e in range(3)]
-    edges = [e for e in range(3) if sheets[e] in tuple(Sheet)]
-    return HeavyBox(
-        sheets=tuple(sheets[e] for e in edges),
-        rectangles=tuple((u0[e], u1[e], v0[e], v1[e]) for e in edges),
-        share=share,
-    )
 
 
 def _tally(strands: list[Strand], which: int) -> int:
@@ -382,7 +369,7 @@ def _behind(strands: list[Strand]) -> list[Strand]:
     return [s for s in strands if s.accepted is None and s.clock <= horizon and s.mass >= core.TINY]
 
 
-def _weigh(strands: Sequence[Strand]) -> None:
+def weigh_all(strands: Sequence[Strand]) -> None:
     """Make the best bound of all strands weigh 1, and keep the clocks in step."""
     best = max(int(best_bound(s.target, s.partition)) for s in strands)
     for strand in strands:

@@ -8,6 +8,10 @@
 
 (epsilon, delta)-DP (docs/privacy.md, lemma S6).  K, m, T are public and look at nothing.
 
+With `kept` > 0 step 2 leaves so many of the T halts, and half of the m queries, for `ask`: after
+the run a person has further public points labelled, one by one.  Step 2 and all these questions
+are one run of the sparse vector technique with one budget (lemma S6, the interaction).
+
 Two modes, as in :mod:`learners.stability.label_private`.  By default whole examples are protected,
 and the public points are of the grid.  With `neighbours = "replace-label"` only labels are: step 2
 asks about the points of m random examples, which have no part in step 1.
@@ -33,7 +37,7 @@ from numpy.typing import ArrayLike, NDArray
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import PrivacySpent, Relation
-from learners.estimator import Estimator, check_count
+from learners.estimator import Estimator, check_count, check_points
 from learners.greedy import GreedyUnionLearner
 from learners.randomness import RandomSource, below, open_source
 from learners.records import StepRecord, StepRelease
@@ -41,10 +45,10 @@ from learners.releases import CoverRelease
 from learners.scores import Role, mistakes_score
 from learners.selection import Selected, SelectionProgress, Watch
 from learners.set_cover import Cover
-from learners.stability.chunk_classifier import open_mapper, plan_for
+from learners.stability.chunk_classifier import PrivateModels, open_mapper, plan_for
 from learners.stability.label_private import split_sample
 from learners.stability.public_points import PointChoice, label_given, label_points
-from learners.stability.query_classifier import answer_votes
+from learners.stability.query_classifier import QueryRecord, answer_votes
 from learners.stability.query_settings import default_chunks
 from learners.stability.sample_and_aggregate import (
     assign_chunks,
@@ -52,7 +56,7 @@ from learners.stability.sample_and_aggregate import (
     train_chunks,
 )
 from learners.stability.sparse_vector import Constants, SparseVectorBudget, plan_sparse_vector
-from learners.stability.stable_queries import QueryRelease, StableQueries
+from learners.stability.stable_queries import QueryRelease, StableQueries, kept_queries
 from learners.stability.vote_view import PLACES, VoteProgress, VoteView, places
 
 Unanswered = Literal["omit", "coin"]
@@ -88,6 +92,8 @@ class StabilityLearner(Estimator):
         m: most public points.
     halts : int
         T: points that may be answered ⊥.
+    kept : int
+        Of these halts, fewer than T, for :meth:`ask` after the run; with them half of the queries.
     points : {"refined", "random"}, optional
         See :mod:`learners.stability.public_points`; by default refined.  None are chosen where
         only labels are protected: they are the sample's own.
@@ -110,6 +116,9 @@ class StabilityLearner(Estimator):
     answers_ : tuple of ((x, y), QueryRelease)
         The labelled public points; may be published too.  How the chunks voted is told to `watch`
         alone, see :class:`learners.stability.vote_view.VoteView`.
+    private_models_ : PrivateModels
+        With `kept` > 0, for the curator: what answers the questions to come.  The fitted learner
+        can then not be pickled or copied.
 
     Examples
     --------
@@ -136,6 +145,7 @@ class StabilityLearner(Estimator):
         chunks: int | None = None,
         queries: int = DEFAULT_QUERIES,
         halts: int = DEFAULT_HALTS,
+        kept: int = 0,
         points: PointChoice | None = None,
         unanswered: Unanswered = "omit",
         constants: Constants = "tight",
@@ -151,6 +161,7 @@ class StabilityLearner(Estimator):
         self.chunks = chunks
         self.queries = queries
         self.halts = halts
+        self.kept = kept
         self.points = points
         self.unanswered = unanswered
         self.constants = constants
@@ -173,7 +184,8 @@ class StabilityLearner(Estimator):
         Parameters and errors as in :meth:`fit`.  Checks happen at the call; chunks are trained and
         points labelled when the first record is asked for.
         """
-        self.__dict__.pop("answers_", None)
+        for name in ("answers_", "private_models_"):
+            self.__dict__.pop(name, None)
         points, labels = self._begin(X, y)
         k = check_count("k", self.k)
         lattice = HalfplaneLattice(self.grid)
@@ -186,11 +198,13 @@ class StabilityLearner(Estimator):
         source = open_source(self.seed)
         budget = self._plan()
         chunks = default_chunks(budget, self.chunks)
+        own = budget.queries - kept_queries(budget, self.kept)
         parameters = (
             ("k", k),
             ("chunks", chunks),
             ("queries", budget.queries),
             ("halts", budget.halts),
+            ("kept", self.kept),
             ("public_points", choice),
             ("unanswered", self.unanswered),
             ("constants", self.constants),
@@ -198,11 +212,11 @@ class StabilityLearner(Estimator):
 
         voters, given = (points, labels), None
         if choice == "sample":
-            kept, told, given = split_sample(points, labels, budget.queries, source)
-            voters = kept, told
+            rest, told, given = split_sample(points, labels, own, source)
+            voters = rest, told
 
         def records() -> Iterator[StepRecord]:
-            queries = StableQueries(budget, source)
+            queries = StableQueries(budget, source, self.kept)
             self._label(voters, given, base, chunks, queries, source, watch)
             known = self._labelled(source)
             yield from self._cover(k, known, points, labels, watch)
@@ -282,6 +296,41 @@ class StabilityLearner(Estimator):
             else:
                 answers = label_given(ask, given)
         self.answers_: tuple[tuple[tuple[int, int], QueryRelease], ...] = tuple(answers)
+        if self.kept:
+            queries.take_up()
+            self.private_models_ = PrivateModels(models, queries)
+
+    def ask(self, X: ArrayLike) -> tuple[QueryRecord, ...]:
+        """Have more public points labelled after the run, from what was kept of its budget.
+
+        Parameters
+        ----------
+        X : array of int, shape (m, 2)
+            Grid points, chosen in view of what is published alone: they are published, too.
+
+        Returns
+        -------
+        tuple of QueryRecord
+            A release and diagnostics for each point, in order.  When the halts are used up, the
+            status is "halted".
+
+        Raises
+        ------
+        ValueError
+            If a point is off the grid, nothing was kept for questions, or fewer queries are left
+            than points; then none is asked.
+        NotFittedError
+            Before the run has ended.
+        """
+        self._require_fitted()
+        points = check_points(X, self.grid)
+        private = self.__dict__.get("private_models_")
+        if private is None:
+            raise ValueError("nothing was kept for questions: set kept to 1 or more")
+        left = private.queries.queries_left
+        if len(points) > left:
+            raise ValueError(f"{len(points)} points are too many: {left} queries are left")
+        return tuple(answer_votes(private.queries, private.models.votes(points), private.models))
 
     def _labelled(self, source: RandomSource) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Public points, shape (a, 2), and their labels, shape (a,)."""

@@ -3,6 +3,9 @@
 The sparse vector technique on the queries' distances to instability.  A query that passes is
 answered by its true value; one that does not is answered ⊥, and after T of these the run is halted.
 (epsilon, delta)-DP for queries chosen in view of the answers: docs/privacy.md, lemma S5.
+
+Some halts and queries can be kept for later: who asks first is then halted early, by a count of
+answers that are published, and all queries together are still one run with one budget.
 """
 
 from __future__ import annotations
@@ -39,6 +42,22 @@ class QueryRelease:
     queries_left: int
 
 
+def kept_queries(budget: SparseVectorBudget, kept: int) -> int:
+    """How many queries are kept with so many halts: half of them, or none with none.
+
+    Raises
+    ------
+    ValueError
+        Unless at least one halt and one query are left to begin with.
+    """
+    if isinstance(kept, bool) or int(kept) != kept or not 0 <= kept < budget.halts:
+        raise ValueError(
+            f"halts kept for questions: use a whole number below halts = {budget.halts}, "
+            f"got {kept!r}"
+        )
+    return budget.queries // 2 if kept else 0
+
+
 class StableQueries:
     """A run of algorithm 3.
 
@@ -46,22 +65,29 @@ class StableQueries:
     ----------
     budget : SparseVectorBudget
     source : RandomSource
+    kept : int
+        Halts that are kept until :meth:`take_up`, and with them :func:`kept_queries`.
     """
 
-    def __init__(self, budget: SparseVectorBudget, source: RandomSource) -> None:
+    def __init__(self, budget: SparseVectorBudget, source: RandomSource, kept: int = 0) -> None:
         self._tests = SparseVector(budget, source)
         self._most = budget.queries
         self._asked = 0
+        self._kept_halts, self._kept_queries = kept, kept_queries(budget, kept)
+
+    def take_up(self) -> None:
+        """From here on what was kept may be used, too."""
+        self._kept_halts = self._kept_queries = 0
 
     @property
     def halts_left(self) -> int:
         """Queries that may still go unanswered; public."""
-        return self._tests.halts_left
+        return max(0, self._tests.halts_left - self._kept_halts)
 
     @property
     def queries_left(self) -> int:
         """Queries that may still be asked; public."""
-        return self._most - self._asked
+        return max(0, self._most - self._kept_queries - self._asked)
 
     def ask(self, value: int, distance: int) -> QueryRelease:
         """Answer one query, or not.
@@ -83,7 +109,7 @@ class StableQueries:
         if self.queries_left == 0:
             raise ValueError(f"the budget is used up: all {self._most} queries have been asked")
         self._asked += 1
-        if self._tests.halts_left == 0:
+        if self.halts_left == 0:
             return self._release(None, "halted")
         if self._tests.test(distance):
             return self._release(value, "answered")

@@ -1,0 +1,127 @@
+"""What a curator may see of the envelope while it is refined: its boxes, and where they lie.
+
+Both read the strands' tables, so between two slices of work only.  O(boxes) each, and the
+pictures O(_MOST * resolution): some milliseconds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geometry.halfplane import HalfplaneLattice
+from learners.envelope.boxes import NO_SHEET, SHEETS
+from learners.envelope.partition import BOXES
+from learners.selection import HeavyBox, SheetDensities
+
+if TYPE_CHECKING:
+    from learners.envelope.strands import Strand
+
+#: Boxes that stand for all in the pictures.
+_MOST = 2000
+
+
+def heaviest_boxes(strands: list[Strand], count: int) -> tuple[HeavyBox, ...]:
+    """The heaviest boxes of all strands, heaviest first."""
+    found: list[tuple[float, list[int]]] = []
+    for strand in strands:
+        capacity = len(strand.partition.boxes)
+        used = int(strand.partition.tally[BOXES])
+        masses = strand.partition.tree[capacity : capacity + used]
+        most = min(count, used)
+        if most:
+            # among equals the first, whatever the count: a stable sort of all that may be meant
+            least = np.partition(masses, used - most)[used - most]
+            candidates = np.flatnonzero(masses >= least)
+            chosen = candidates[np.argsort(-masses[candidates], kind="stable")[:most]]
+            boxes = strand.partition.boxes[chosen].tolist()
+            found += zip(masses[chosen].tolist(), boxes, strict=True)
+    found.sort(key=lambda one: -one[0])
+    total = sum(strand.mass for strand in strands)
+    return tuple(_heavy_box(box, mass / total) for mass, box in found[:count] if mass > 0)
+
+
+def _heavy_box(box: list[int], share: float) -> HeavyBox:
+    u0, u1, v0, v1 = (box[side:12:4] for side in range(4))
+    packed = box[SHEETS]
+    sheets = [packed >> (3 * e) & 7 for e in range(3)]
+    edges = [e for e in range(3) if sheets[e] != NO_SHEET]
+    return HeavyBox(
+        sheets=tuple(sheets[e] for e in edges),
+        rectangles=tuple((u0[e], u1[e], v0[e], v1[e]) for e in edges),
+        share=share,
+    )
+
+
+def edge_density(
+    strands: list[Strand], lattice: HalfplaneLattice, resolution: int
+) -> SheetDensities:
+    """The expected number of the piece's halfplanes in each pixel, by the envelope as it is.
+
+    Every box puts its share of the mass evenly on each of its rectangles.  Of many boxes some
+    stand for all, taken at even distances along the sum of their masses.
+
+    Parameters
+    ----------
+    strands : list of Strand
+        Between two slices of work.
+    lattice : HalfplaneLattice
+    resolution : int
+        Pixels along a side of a sheet's square.
+
+    Returns
+    -------
+    tuple of (sheet, ndarray of float32, shape (resolution, resolution))
+        Each sheet of the measure: [i, j] in column i of u and row j of v.  Over all sheets the
+        pixels add up to the expected number of edges; all are 0 where nothing has mass.
+    """
+    boxes, weights = _representatives(strands)
+    ends = lattice.low + (lattice.high + 1 - lattice.low) * np.arange(resolution + 1) / resolution
+    # one row a rectangle: the box's weight, u0, u1, v0, v1
+    sheets = np.concatenate([(boxes[:, SHEETS] >> (3 * e)) & 7 for e in range(3)])
+    rectangles = np.concatenate([boxes[:, 4 * e : 4 * e + 4] for e in range(3)])
+    repeated = np.tile(weights.astype(np.float32), 3)[:, None]
+    found = []
+    for sheet in lattice.sheets:
+        u0, u1, v0, v1 = rectangles[sheets == sheet].T
+        across = _covered(u0, u1, ends) * repeated[sheets == sheet]
+        # no product of matrices: its threads would wait for the sampler's
+        density = np.einsum("bi,bj->ij", across, _covered(v0, v1, ends))
+        found.append((int(sheet), density))
+    return tuple(found)
+
+
+def _representatives(strands: list[Strand]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Boxes, shape (m, 16), and their weights, which sum to 1 unless nothing has mass."""
+    masses = []
+    for strand in strands:
+        capacity, used = len(strand.partition.boxes), int(strand.partition.tally[BOXES])
+        masses.append(strand.partition.tree[capacity : capacity + used])
+    starts = np.cumsum([0, *map(len, masses)])
+    sums = np.cumsum(np.concatenate(masses))
+    total = float(sums[-1])
+    if not total > 0:
+        return np.empty((0, 16), dtype=np.int64), np.empty(0)
+    if len(sums) <= _MOST:
+        chosen, weights = np.arange(len(sums)), np.concatenate(masses) / total
+    else:
+        places = (np.arange(_MOST) + 0.5) / _MOST * total
+        chosen = np.minimum(np.searchsorted(sums, places, side="right"), len(sums) - 1)
+        weights = np.full(_MOST, 1 / _MOST)
+    parts = []
+    for i, strand in enumerate(strands):
+        own = chosen[(starts[i] <= chosen) & (chosen < starts[i + 1])] - starts[i]
+        parts.append(strand.partition.boxes[own])
+    return np.concatenate(parts), weights
+
+
+def _covered(
+    low: NDArray[np.int64], high: NDArray[np.int64], ends: NDArray[np.float64]
+) -> NDArray[np.float32]:
+    """Share of each interval low..high, shape (m,), in each pixel between ends: shape (m, r)."""
+    width = np.maximum(high - low, 1)[:, None]
+    below = np.clip((ends[None, :] - low[:, None]) / width, 0.0, 1.0)
+    covered: NDArray[np.float32] = np.diff(below.astype(np.float32), axis=1)
+    return covered

@@ -1,0 +1,136 @@
+"""Twenty runs on the same simulated examples: their process, their charges, their outlines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pytestqt.qtbot import QtBot
+from window_driver import action, open_window, wait
+
+from geodp_app.document.work import RunSettings
+from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.examples_csv import Examples, Frame
+from geodp_app.runs import again_process
+from geodp_app.runs.again_process import AgainJob, make_again
+from geodp_app.runs.protocol import Job
+from geodp_app.views import again as again_module
+from geodp_app.views.main_window import MainWindow
+
+TARGET = Drawing(256, (Shape(((40, 40), (200, 40), (200, 150), (40, 150))),))
+
+
+def job(**settings: object) -> Job:
+    rng = np.random.default_rng(1)
+    points = rng.integers(0, 65, size=(500, 2))
+    return Job(points, points.sum(axis=1) < 60, 64, RunSettings(**settings))
+
+
+class Pipe:
+    """Takes what is sent; gives the job, then ends."""
+
+    def __init__(self, asked: AgainJob) -> None:
+        self.replies: list[object] = []
+        self._asked: list[object] = [asked]
+
+
+@pytest.fixture
+def replies(monkeypatch: pytest.MonkeyPatch) -> type[Pipe]:
+    def receive(pipe: Pipe) -> object:
+        if not pipe._asked:
+            raise EOFError
+        return pipe._asked.pop()
+
+    monkeypatch.setattr(again_process.messages, "receive", receive)
+    monkeypatch.setattr(again_process.messages, "send", lambda pipe, it: pipe.replies.append(it))
+    return Pipe
+
+
+def serve(pipe: Pipe) -> list[object]:
+    with pytest.raises(EOFError):
+        again_process.serve(pipe)  # type: ignore[arg-type]
+    return pipe.replies
+
+
+def test_each_run_says_what_it_will_spend_before_its_shape(replies: type[Pipe]) -> None:
+    asked = job(learner="tiles", tiles=2, epsilon=3.0)
+    told = serve(replies(AgainJob(asked, 3)))
+    kinds = ["AgainBegun", "AgainShape"] * 3 + ["AgainDone"]
+    assert [type(each).__name__ for each in told] == kinds
+    assert [each.number for each in told[:-1]] == [1, 1, 2, 2, 3, 3]
+    assert all(each.plan.epsilon == 3.0 for each in told[:-1:2])
+
+
+def test_seeded_runs_differ_and_are_those_of_the_next_seeds(replies: type[Pipe]) -> None:
+    asked = job(learner="tiles", tiles=2, epsilon=0.5, seed=7)
+    shapes = [each.shape for each in serve(replies(AgainJob(asked, 3)))[1:-1:2]]
+    assert len({shape.wkt for shape in shapes}) > 1
+    alone = make_again(asked, 2)
+    alone.fit(asked.points, asked.labels)
+    assert shapes[1].equals(alone.release_.shape())
+
+
+def test_what_cannot_run_is_told_in_a_line(replies: type[Pipe]) -> None:
+    told = serve(replies(AgainJob(job(learner="cover", k=2, delta=0.5, epsilon=1e-9), 2)))
+    assert type(told[-1]).__name__ == "AgainFailed"
+    assert told[-1].message.startswith("The runs have stopped: ")
+
+
+@pytest.fixture
+def window(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MainWindow]:
+    monkeypatch.setattr(again_module, "TIMES", 3)
+    with open_window(qtbot, tmp_path) as made:
+        made.document.edit("draw", TARGET)
+        made.document.set_sampling(n=1_000)
+        made.document.set_run(learner="tiles", tiles=2, epsilon=2.0)
+        yield made
+
+
+def test_outlines_arrive_each_run_counts_and_an_edit_takes_them_away(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    assert not window.commands.by_id["again"].isEnabled()  # nothing is sampled
+    window.sample()
+    action(window, "again")
+    assert window.commands.by_id["again"].text() == "Stop the runs"
+    wait(qtbot, lambda: not window.again.busy)
+    assert len(window.again.shapes) == 3
+    assert window.plane_pane.note.words == "3 runs, one outline each"
+    spent = window.document.work.spent
+    assert [charge.epsilon for charge in spent] == [2.0] * 3
+    assert all(charge.finished for charge in spent)
+    assert "3 runs: together ε\u00a0=\u00a06" in window.spent.words.text()
+    outline = window.plane.learned._again
+    assert outline.path().elementCount() > 3
+    assert outline.isVisible()
+    action(window, "release_view")
+    assert not outline.isVisible()
+    assert window.plane_pane.note.words == ""
+    action(window, "release_view")
+    window.document.set_run(epsilon=1.0)
+    assert window.again.shapes == ()
+    assert outline.path().isEmpty()
+
+
+def test_runs_can_be_stopped_and_the_one_under_way_counts(qtbot: QtBot, window: MainWindow) -> None:
+    window.document.set_run(learner="cover", k=3)
+    window.sample()
+    action(window, "again")
+    wait(qtbot, lambda: len(window.document.work.spent) >= 1)
+    action(window, "again")
+    assert not window.again.busy
+    made, spent = len(window.again.shapes), window.document.work.spent
+    assert len(spent) >= max(1, made)
+    assert sum(charge.finished for charge in spent) == made
+
+
+def test_real_examples_are_not_run_again(window: MainWindow) -> None:
+    points = np.array([[3, 4], [9, 2]])
+    real = Examples(points, np.array([1, 0]), Frame(256))
+    window.document.change("import", examples=real, simulated=False)
+    assert not window.commands.by_id["again"].isEnabled()
+    window.run_again()
+    assert not window.again.busy
+    assert "each run spends ε" in window.status_line.text()

@@ -1,0 +1,198 @@
+"""The share of pieces as good as the chosen one, against laws enumerated over small lattices."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from counted import counted
+from scipy import stats
+from test_concept_selection import grid_points, mask_of, pieces_by_mask
+from test_run_log import finished
+
+from geodp_app.runs.protocol import AsGood, ShadeQuestion, ShareQuestion
+from geodp_app.runs.share import as_good
+from geodp_app.runs.step_questions import share_question
+from geometry.halfplane import Halfplane, HalfplaneLattice
+from learners.arrangement_selection import ArrangementSelection
+from learners.envelope.annealing import Annealing
+from learners.envelope.envelope_selection import EnvelopeSelection
+from learners.randomness import SeededRandom
+from learners.records import inside_piece
+from learners.scores import Score, set_cover_score
+
+LATTICES = {"chord": HalfplaneLattice(3, bits=0), "paper": HalfplaneLattice(2, "paper", bits=0)}
+
+masks = cache(lambda measure, edges: pieces_by_mask(LATTICES[measure], edges)[edges])
+
+
+def sample(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, d + 1, (n, 2))
+    return points, (points.sum(axis=1) < d) ^ (rng.random(n) < 0.2)
+
+
+def score_of(role: str, labels: np.ndarray) -> Score:
+    positives = int(labels.sum())
+    return set_cover_score(role, 2, 5, positives, len(labels) - positives)  # type: ignore[arg-type]
+
+
+def law(
+    measure: str, edges: int, points: np.ndarray, labels: np.ndarray, score: Score, rate: float
+) -> Counter[int]:
+    """Probability of each score, over all lattice pieces."""
+    places = [mask_of((grid_points(LATTICES[measure].d) == p).all(axis=1)) for p in points]
+    weights: Counter[int] = Counter()
+    for mask, count in masks(measure, edges).items():
+        held = np.array([bool(mask & place) for place in places])
+        value = score.value(int((held & labels).sum()), int((held & ~labels).sum()))
+        weights[value] += count * math.exp(rate * value)  # type: ignore[assignment]
+    total = math.fsum(weights.values())
+    return Counter({value: weight / total for value, weight in weights.items()})
+
+
+@pytest.mark.parametrize("role", ["disjunction", "conjunction"])
+@pytest.mark.parametrize(("measure", "edges"), [("chord", 1), ("paper", 1), ("chord", 3)])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_share_is_that_of_the_enumerated_law(
+    measure: str, edges: int, role: str, seed: int
+) -> None:
+    lattice = LATTICES[measure]
+    points, labels = sample(lattice.d, 20, seed)
+    score, rate = score_of(role, labels), 0.35
+    kind = "halfplane" if edges == 1 else "triangle"
+    counts = counted(points, labels, lattice.d)
+    selection = EnvelopeSelection(lattice, kind, table_bytes=1 << 20)  # type: ignore[arg-type]
+    piece = selection.select(counts, score, rate, SeededRandom(seed)).piece
+    held = inside_piece(piece, points)
+    value = score.value(int((held & labels).sum()), int((held & ~labels).sum()))
+    expected = law(measure, edges, points, labels, score, rate)
+    share = math.fsum(p for v, p in expected.items() if v >= value)
+    step = ShadeQuestion(points, labels, lattice, score, rate, ())
+    question = ShareQuestion(step, tuple(h for h in piece if isinstance(h, Halfplane)))
+    ways = [as_good(question)]
+    if edges == 1:
+        assert ways[0].exact
+        assert ways[0].low == ways[0].share == ways[0].high
+        assert ways[0].share == pytest.approx(share, abs=1e-9)
+        ways = [as_good(replace(question, step=replace(step, most_lines=0)))]
+        examples = counted(points, labels, lattice.d)
+        again, error = Annealing(examples, lattice, score, rate, 1).run(lambda: None).share(value)
+        assert abs(again - share) < 4 * error
+    (found,) = ways
+    assert not found.exact
+    assert found.low <= share <= found.high
+    assert abs(found.share - share) <= found.high - found.low
+    assert found.high - found.low < 0.3
+
+
+def test_a_population_has_the_scores_of_the_law() -> None:
+    """All of them, not only those above the chosen one; on a fine lattice, by the arrangement."""
+    lattice = HalfplaneLattice(8)
+    points, labels = sample(8, 9, 5)
+    score, counts = score_of("disjunction", labels), counted(points, labels, 8)
+    expected: Counter[int] = Counter()
+    for outcome in ArrangementSelection(lattice, "triangle").law(counts, score, 0.8):
+        expected[outcome.value] += outcome.probability  # type: ignore[assignment]
+    population = Annealing(counts, lattice, score, 0.8, 3).run(lambda: None)
+    for value in expected:
+        share, error = population.share(value)
+        assert abs(share - math.fsum(p for v, p in expected.items() if v >= value)) < 4 * error
+        assert error < 0.06
+
+
+def test_draws_for_the_curator_are_independent_draws_from_the_law() -> None:
+    lattice = HalfplaneLattice(8)
+    points, labels = sample(8, 12, 3)
+    score, counts = score_of("disjunction", labels), counted(points, labels, 8)
+    expected: Counter[int] = Counter()
+    for outcome in ArrangementSelection(lattice, "halfplane").law(counts, score, 0.9):
+        expected[outcome.value] += outcome.probability  # type: ignore[assignment]
+    selection = EnvelopeSelection(lattice, "halfplane", table_bytes=1 << 20)
+    pieces, log_mass = selection.draw_for_curator(counts, score, 0.9, 3000, 10**7)
+    assert len(pieces) >= 2000
+    seen: Counter[int] = Counter()
+    for piece in pieces:
+        held = inside_piece(piece, points)
+        seen[score.value(int((held & labels).sum()), int((held & ~labels).sum()))] += 1
+    common = [v for v, p in expected.items() if p * len(pieces) >= 8]
+    rest = 1 - sum(expected[v] for v in common)
+    observed = [seen[v] for v in common] + [len(pieces) - sum(seen[v] for v in common)]
+    wanted = [expected[v] * len(pieces) for v in common] + [rest * len(pieces)]
+    assert len(common) >= 5
+    assert (
+        stats.chisquare(
+            observed[:-1], np.array(wanted[:-1]) * sum(observed[:-1]) / sum(wanted[:-1])
+        ).pvalue
+        > 1e-3
+    )
+    # the mass: every lattice halfplane has exp(rate * value)
+    top = max(expected)
+    size = len(lattice.sheets) * lattice.points_per_sheet
+    probability = expected[top]
+    number = size * share_of_base(lattice, counts, score, top)
+    assert log_mass == pytest.approx(
+        math.log(number) + 0.9 * top - math.log(probability), abs=4 / math.sqrt(len(pieces))
+    )
+
+
+def share_of_base(lattice: HalfplaneLattice, counts: object, score: Score, value: int) -> float:
+    """Share of lattice halfplanes that score so much."""
+    outcomes = ArrangementSelection(lattice, "halfplane").law(counts, score, 0.0)  # type: ignore
+    return math.fsum(o.probability for o in outcomes if o.value == value)
+
+
+@pytest.mark.parametrize("kind", ["halfplane", "triangle"])
+def test_no_release_depends_on_what_is_asked(kind: str) -> None:
+    """Questions between two draws leave the second one as it is."""
+    lattice = HalfplaneLattice(16)
+    points, labels = sample(16, 200, 1)
+    score, counts = score_of("disjunction", labels), counted(points, labels, 16)
+    selection = EnvelopeSelection(lattice, kind, table_bytes=1 << 20)  # type: ignore[arg-type]
+
+    def two(asking: bool) -> list[object]:
+        source, drawn = SeededRandom(4), []
+        for _ in range(2):
+            drawn.append(selection.select(counts, score, 0.3, source).piece)
+            if asking:
+                selection.draw_for_curator(counts, score, 0.3, 5, 1000)
+                Annealing(counts, lattice, score, 0.3, 1).run(lambda: None, 10)
+        return drawn
+
+    assert two(True) == two(False)
+
+
+def test_a_run_asks_about_covers_that_are_drawn() -> None:
+    log, _ = finished("convex-cover", 60)
+    question = share_question(log, 2)
+    assert question is not None
+    assert question.piece == log.records[1].release.piece
+    assert question.step.others == ()
+    found = as_good(question)
+    assert isinstance(found, AsGood)
+    assert 0 < found.share <= 1
+    for learner, n in (("greedy-cover", 60), ("tiles", 200)):
+        others, _ = finished(learner, n)
+        assert {share_question(others, i + 1) for i in range(len(others.records))} == {None}
+    with pytest.raises(ValueError, match="outside"):
+        share_question(log, 9)
+
+
+def test_the_watch_ends_annealing() -> None:
+    points, labels = sample(16, 50, 1)
+    looks = itertools.count()
+
+    def watch() -> None:
+        if next(looks) == 3:
+            raise InterruptedError
+
+    annealing = Annealing(
+        counted(points, labels, 16), HalfplaneLattice(16), score_of("disjunction", labels), 0.3, 3
+    )
+    with pytest.raises(InterruptedError):
+        annealing.run(watch)
