@@ -20,7 +20,7 @@ class Stop:
         What is outlined.
     steps : {"none", "first", "all"}
         Steps of the run that are shown, and made if they are not there.
-    shading : {"off", "score", "probability"}
+    shading : {"score", "probability"}
         Of the dual plane.
     boxes, release : bool
         Whether to show the sampler's boxes, and the release view.
@@ -32,7 +32,7 @@ class Stop:
     words: str
     targets: tuple[Target, ...]
     steps: Literal["none", "first", "all"] = "first"
-    shading: Literal["off", "score", "probability"] = "score"
+    shading: Literal["score", "probability"] = "score"
     boxes: bool = False
     release: bool = False
     pointed: Literal["example", "halfplane"] | None = None
@@ -85,7 +85,6 @@ STOPS: tuple[Stop, ...] = (
         "statement.",
         ("plane", "release"),
         steps="all",
-        shading="off",
         release=True,
     ),
 )

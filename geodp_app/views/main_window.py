@@ -144,6 +144,7 @@ class MainWindow(QMainWindow):
         self.document.sample()
         self.document.new(self.document.work)
         self._opening = None if name else self.document.work
+        self.set_tool("vertices")  # a first click must not begin another polygon
 
     @property
     def shows_opening(self) -> bool:

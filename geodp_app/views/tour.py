@@ -193,8 +193,7 @@ class Tour(QObject):
         self.card.show_stop(self._at + 1, len(STOPS), stop.title, stop.words)
         for widget in self.targets():
             _bring_into_view(widget)
-        # until the steps are there they are watched; what is not shaded is there sooner
-        self._window.set_release_view(False)
+        self._window.set_release_view(stop.release)
         self._shade(stop.shading)
         self._show_boxes(stop.boxes)
         self._tick()
@@ -206,16 +205,15 @@ class Tour(QObject):
         dual.show_example(None)
 
     def _tick(self) -> None:
-        log, window = self._window.runs.current, self._window
+        log = self._window.runs.current
         if not self._has_steps(log):
             self._make_step(log)
         elif not self._set:
             self.card.set_note("")
             self._set = True
             self._set_scene(log)
-        elif not self._pointed and window.display.settled:
-            self._pointed = True
-            self._point(log)
+        elif not self._pointed:
+            self._pointed = self._point(log)
         self._place()
 
     def _has_steps(self, log: RunLog | None) -> bool:
@@ -244,24 +242,24 @@ class Tour(QObject):
             runs.step()
 
     def _set_scene(self, log: RunLog | None) -> None:
-        stop, window = self.stop, self._window
         if log is not None:
-            step = {"none": 0, "first": 1, "all": log.last_gain}[stop.steps]
-            window.runs.move_cursor(step)
-        window.dual.fit()
-        window.set_release_view(stop.release)
+            step = {"none": 0, "first": 1, "all": log.last_gain}[self.stop.steps]
+            self._window.runs.move_cursor(step)
+        self._window.dual.fit()
 
-    def _point(self, log: RunLog | None) -> None:
-        """What needs the finished scene."""
-        stop, dual = self.stop, self._window.dual
-        if stop.pointed == "example":
+    def _point(self, log: RunLog | None) -> bool:
+        """Point at what the stop speaks of; False if that is not there yet."""
+        pointed, dual = self.stop.pointed, self._window.dual
+        if pointed == "example":
             self._point_at_example()
-        elif stop.pointed == "halfplane" and log is not None:
+        elif pointed == "halfplane" and log is not None:
             u, v = dual_position(log.newest_piece[dual.controls.edge])
             for aside in (_ASIDE, -_ASIDE):
                 dual.pointer.try_at((u, v + aside * dual.window_shown.height))
                 if dual.pointer.candidate is not None:
-                    break
+                    return True
+            return False
+        return True
 
     def _point_at_example(self) -> None:
         """A positive report well inside the drawing."""
