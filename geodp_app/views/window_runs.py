@@ -375,7 +375,8 @@ class WindowRuns(QObject):
         log = RunLog(examples.points, labels, work.drawing.grid, work.run, test_sample(work))
         self._run = LoggedRun(work, log, tried=dragging, quick=quick)
         self.controller.set_delay(0.0 if quick else self._pace)
-        self.controller.start(Job(examples.points, labels, work.drawing.grid, work.run))
+        job = Job(examples.points, labels, work.drawing.grid, work.run, at_once=quick)
+        self.controller.start(job)
         self.changed.emit(False)
 
     def _state_changed(self, state: str) -> None:
