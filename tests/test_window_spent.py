@@ -25,6 +25,8 @@ CSV = "x,y,label\n" + "".join(f"{x},{x * 7 % 256},{x % 2}\n" for x in range(0, 2
 @pytest.fixture
 def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
     with open_window(qtbot, tmp_path) as made:
+        action(made, "live")  # runs are those that are asked for
+        assert not made.runs.live
         yield made
 
 

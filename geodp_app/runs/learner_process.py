@@ -272,9 +272,9 @@ class _Run:
         self._began = self._reported = 0.0
         self._last: SelectionProgress | None = None
         self._votes: VoteView | None = None
-        self._stream: Iterator[StepRecord] = self.learner.steps(
-            job.points, job.labels, watch=self._watch
-        )
+        # a run at once is looked after between its steps, which take moments
+        watch = None if job.at_once else self._watch
+        self._stream: Iterator[StepRecord] = self.learner.steps(job.points, job.labels, watch=watch)
 
     def advance(self) -> Stepped:
         """Make the next step."""

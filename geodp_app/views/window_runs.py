@@ -372,11 +372,12 @@ class WindowRuns(QObject):
         stale = past is not None and past.log.cursor and past.related(work)
         self._before = past if past is not None and stale and not past.fresh(work) else None
         labels = examples.labels.astype(np.bool_)
-        log = RunLog(examples.points, labels, work.drawing.grid, work.run, test_sample(work))
-        self._run = LoggedRun(work, log, tried=dragging, quick=quick)
         self.controller.set_delay(0.0 if quick else self._pace)
+        # while the learner's process begins, the window draws what it will be tested on
         job = Job(examples.points, labels, work.drawing.grid, work.run, at_once=quick)
         self.controller.start(job)
+        log = RunLog(examples.points, labels, work.drawing.grid, work.run, test_sample(work))
+        self._run = LoggedRun(work, log, tried=dragging, quick=quick)
         self.changed.emit(False)
 
     def _state_changed(self, state: str) -> None:
