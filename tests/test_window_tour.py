@@ -19,8 +19,9 @@ from geodp_app.views import main_window
 from geodp_app.views.main_window import MainWindow
 from geodp_app.views.tour_card import place_beside
 
-#: A few examples: the tour makes all steps of a run.
-FEW = 2_000
+#: Fewer examples than it opens with, as the tour makes all steps of a run; enough for the first
+#: triangle to hold some.
+FEW = 10_000
 
 
 @pytest.fixture(autouse=True)

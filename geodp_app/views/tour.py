@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 #: Milliseconds between two looks at what has moved or arrived.
 _TICK = 50
 
-#: How far from the chosen point the ghost is tried, in parts of the sheet's height.
-_ASIDE = 0.06
+#: How far from the chosen point the ghost is tried, in parts of the sheet's height: the first at
+#: which something is left of the triangle.
+_ASIDE = (0.06, -0.06, 0.03, -0.03, 0.01, -0.01)
 
 #: What the person may do that ends the tour.
 _ENDING = ("run", "stop", "reset")
@@ -254,11 +255,11 @@ class Tour(QObject):
             self._point_at_example()
         elif pointed == "halfplane" and log is not None:
             u, v = dual_position(log.newest_piece[dual.controls.edge])
-            for aside in (_ASIDE, -_ASIDE):
+            for aside in _ASIDE:
                 dual.try_at((u, v + aside * dual.window_shown.height))
-                if dual.candidate is not None:
-                    return True
-            return False
+                if dual.candidate is not None and dual.candidate.positives:
+                    break
+            return dual.candidate is not None
         return True
 
     def _point_at_example(self) -> None:
