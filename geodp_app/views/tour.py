@@ -164,7 +164,10 @@ class Tour(QObject):
         self._shade(kept.shading)
         self._show_boxes(kept.boxes)
         window.pages.setCurrentWidget(kept.page)
-        if kept.log is not None and kept.log is window.runs.current:
+        log = window.runs.current
+        if log is not None and log.release is not None and not kept.release:
+            window.runs.move_cursor(log.last_gain)
+        if kept.log is not None and kept.log is log:
             window.dual.show_sheet(kept.sheet)
         (kept.focus or window.plane).setFocus()
 
@@ -244,7 +247,8 @@ class Tour(QObject):
 
     def _set_scene(self, log: RunLog | None) -> None:
         if log is not None:
-            step = {"none": 0, "first": 1, "all": log.last_gain}[self.stop.steps]
+            # where the run rests depends on the examples: the release view shows its end
+            step = {"none": 0, "first": 1, "all": len(log.records)}[self.stop.steps]
             self._window.runs.move_cursor(step)
         self._window.dual.fit()
 
