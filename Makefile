@@ -2,13 +2,14 @@
 
 BIN := .venv/bin
 
-.PHONY: help run test test-slow lint types contracts tests docs package format clean
+.PHONY: help run test test-slow lint types contracts tests docs pictures package format clean
 
 help:
 	@echo "make run        set up and open the window"
 	@echo "make test       set up, then lint, types, contracts and tests"
 	@echo "make test-slow  the tests that take minutes"
 	@echo "make docs       the API reference, into build/docs"
+	@echo "make pictures   the pictures of README and guide, taken anew"
 	@echo "make package    build wheel and sdist, and try them in empty environments"
 	@echo "make format     let ruff format and fix the code"
 	@echo "make clean      remove .venv and caches"
@@ -38,6 +39,9 @@ test-slow: setup-test
 docs: setup-test
 	rm -rf build/docs
 	$(BIN)/python .ci/reference.py build/docs
+
+pictures: setup-test
+	@.ci/pictures
 
 # PYTHONS="python3.11 python3.12" make package: which interpreters to try
 package:

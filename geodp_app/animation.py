@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -83,7 +83,7 @@ def load_pillow() -> Any:
 
 
 def animation_bytes(frames: Sequence[Frame], kind: Kind) -> bytes:
-    """An animation that repeats for ever; equal frames in a row become one.
+    """An animation that repeats for ever; equal frames in a row become one, as Pillow does it.
 
     Parameters
     ----------
@@ -96,8 +96,7 @@ def animation_bytes(frames: Sequence[Frame], kind: Kind) -> bytes:
     InputError
         If Pillow is not installed.
     """
-    merged = _merged(frames)
-    images = [_image(frame) for frame in merged]
+    images = [_image(frame) for frame in frames]
     if kind == "GIF":
         images = _with_one_palette(images)
     written = io.BytesIO()
@@ -106,22 +105,11 @@ def animation_bytes(frames: Sequence[Frame], kind: Kind) -> bytes:
         kind,
         save_all=True,
         append_images=images[1:],
-        duration=[frame.milliseconds for frame in merged],
+        duration=[frame.milliseconds for frame in frames],
         loop=0,
         **_OPTIONS[kind],
     )
     return written.getvalue()
-
-
-def _merged(frames: Sequence[Frame]) -> list[Frame]:
-    merged: list[Frame] = []
-    for frame in frames:
-        if merged and merged[-1].png == frame.png:
-            longer = merged[-1].milliseconds + frame.milliseconds
-            merged[-1] = replace(merged[-1], milliseconds=longer)
-        else:
-            merged.append(frame)
-    return merged
 
 
 def _image(frame: Frame) -> Image:

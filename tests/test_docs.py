@@ -74,7 +74,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_pictures_are_light_and_shown() -> None:
     pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     for picture in sorted((ROOT / "docs" / "pictures").iterdir()):
-        assert picture.stat().st_size < 350_000, picture.name
+        most = 1_500_000 if picture.suffix == ".gif" else 350_000
+        assert picture.stat().st_size < most, picture.name
         assert f"pictures/{picture.name}" in pages, f"{picture.name} is shown nowhere"
 
 

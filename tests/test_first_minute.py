@@ -60,13 +60,14 @@ def first(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def window(first: MainWindow, qtbot: QtBot) -> MainWindow:
     """The same window with nothing pointed at, tried or hidden, at the step where it rested."""
     first.resize(1280, 800)
+    qtbot.wait(100)
     first.set_release_view(False)
     log = log_of(first)
     first.runs.move_cursor(log.last_gain)
     first.dual.controls.choose("score", 0)
     settle(qtbot, first)
     leave(large(first))
-    first.dual.try_halfplane(None)
+    first.dual.pointer.try_halfplane(None)
     first.dual.fit()
     first.dual.show_sheet(log.newest_piece[0].sheet)
     settle(qtbot, first)
@@ -131,12 +132,21 @@ def ghost(window: MainWindow) -> tuple[float, ...]:
 
 def bounds(window: MainWindow, candidate: Candidate) -> tuple[float, ...]:
     """The same of a candidate's piece, by shapely."""
-    return piece_shape(candidate.piece, window.document.drawing.grid).bounds
+    shape = piece_shape(candidate.piece, window.document.drawing.grid)
+    return () if shape.is_empty else shape.bounds
 
 
-def seen(window: MainWindow) -> QImage:
-    """All that is under the tool bars."""
-    return window.centralWidget().grab().toImage()
+def seen(window: MainWindow) -> np.ndarray:
+    """All that is under the tool bars, with the focus on the plane: shape (h, w, 4)."""
+    window.plane.setFocus()
+    image = window.centralWidget().grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
+    flat = np.frombuffer(image.constBits(), dtype=np.uint8)
+    return flat.reshape(image.height(), image.width(), 4).astype(np.int16)
+
+
+def alike(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether no pixel differs by more than rounding where edges are smoothed."""
+    return one.shape == other.shape and int(np.abs(one - other).max()) <= 8
 
 
 # -- what is there after a minute -----------------------------------------------------------------
@@ -210,7 +220,7 @@ def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(
     for away in (QPoint(0, 0), QPoint(14, 0), QPoint(0, -14), QPoint(-25, 25)):
         spot = pixel(sheet, u, v) + away
         hover(qtbot, sheet, spot)
-        candidate = window.dual.candidate
+        candidate = window.dual.pointer.candidate
         assert candidate is not None
         halfplane = candidate.piece[0]
         assert isinstance(halfplane, Halfplane)
@@ -223,15 +233,15 @@ def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(
         shown.add(ghost(window))
     assert len(shown) == 4
     leave(sheet)
-    assert window.dual.candidate is None
+    assert window.dual.pointer.candidate is None
     assert ghost(window) == ()
     assert "score" not in window.dual.readout.text().split(":")[0].lower()
 
 
 def test_the_chosen_point_has_the_score_of_its_step(qtbot: QtBot, window: MainWindow) -> None:
     log = log_of(window)
-    window.dual.try_halfplane(chosen(window))
-    candidate = window.dual.candidate
+    window.dual.pointer.try_halfplane(chosen(window))
+    candidate = window.dual.pointer.candidate
     assert candidate is not None
     assert candidate.piece == log.newest_piece
     known = log.records[log.cursor - 1].diagnostics
@@ -245,7 +255,7 @@ def test_the_chosen_point_has_the_score_of_its_step(qtbot: QtBot, window: MainWi
 
 
 def drag_chosen(qtbot: QtBot, window: MainWindow) -> list[Candidate]:
-    """Drag the chosen point towards the middle of the sheet, in three moves of the mouse."""
+    """Drag the chosen point a little towards the middle, in three moves of the mouse."""
     sheet = large(window)
     viewport, place = sheet.plot.viewport(), dual_position(chosen(window))
     d = window.document.drawing.grid
@@ -253,6 +263,7 @@ def drag_chosen(qtbot: QtBot, window: MainWindow) -> list[Candidate]:
     if np.hypot(place[0] - goal[0], place[1] - goal[1]) < d / 6:
         goal = (d / 4, d / 4)
     start, end = pixel(sheet, *place), pixel(sheet, *goal)
+    end = start + (end - start) * (30 / (end - start).manhattanLength())
     hover(qtbot, sheet, start)
     QTest.mousePress(viewport, LEFT, NONE, start)
     found = []
@@ -260,10 +271,11 @@ def drag_chosen(qtbot: QtBot, window: MainWindow) -> list[Candidate]:
         spot = start + (end - start) * share
         QTest.mouseMove(viewport, spot, 20)
         qtbot.wait(60)
-        candidate = window.dual.candidate
+        candidate = window.dual.pointer.candidate
         assert candidate is not None
         assert pixel(sheet, *dual_position(candidate.piece[0])) == spot  # type: ignore[arg-type]
         assert window.dual.readout.text().endswith(candidate.words)
+        assert ghost(window) == pytest.approx(bounds(window, candidate), abs=1e-6)
         found.append(candidate)
     QTest.mouseRelease(viewport, LEFT, NONE, end)
     qtbot.wait(60)
@@ -281,11 +293,11 @@ def test_the_chosen_point_can_be_dragged_and_escape_takes_it_back(
     last = found[-1]
     assert last == judged(window, last.piece[0])  # type: ignore[arg-type]
     leave(sheet)  # it stays without the pointer
-    assert window.dual.candidate == last
+    assert window.dual.pointer.candidate == last
     assert ghost(window) == pytest.approx(bounds(window, last), abs=1e-6)
     assert sheet.pointer.halfplane == dual_position(last.piece[0])  # type: ignore[arg-type]
     QTest.keyClick(sheet.plot, Qt.Key.Key_Escape)
-    assert window.dual.candidate is None
+    assert window.dual.pointer.candidate is None
     assert ghost(window) == ()
     assert sheet.pointer.halfplane is None
     assert log_of(window).newest_piece[0] == chosen(window)  # what was chosen stays chosen
@@ -302,12 +314,12 @@ def test_what_was_dragged_can_be_taken_again_and_another_step_forgets_it(
     QTest.mouseMove(sheet.plot.viewport(), spot + QPoint(15, 0), 20)
     QTest.mouseRelease(sheet.plot.viewport(), LEFT, NONE, spot + QPoint(15, 0), 20)
     leave(sheet)
-    again = window.dual.candidate
+    again = window.dual.pointer.candidate
     assert again is not None
     assert again.piece != once.piece
     window.runs.move_cursor(log_of(window).cursor - 1)
     settle(qtbot, window)
-    assert window.dual.candidate is None
+    assert window.dual.pointer.candidate is None
     assert ghost(window) == ()
 
 
@@ -318,10 +330,10 @@ def test_keys_move_the_chosen_point_too(qtbot: QtBot, window: MainWindow) -> Non
     across = Qt.Key.Key_Right if inside is not None else Qt.Key.Key_Left
     sheet.plot.setFocus()
     QTest.keyClick(sheet.plot, across, shift)
-    once = window.dual.candidate
+    once = window.dual.pointer.candidate
     assert once is not None
     QTest.keyClick(sheet.plot, across, shift)
-    twice = window.dual.candidate
+    twice = window.dual.pointer.candidate
     assert twice is not None
     places = [dual_position(each.piece[0])[0] for each in (once, twice)]  # type: ignore[arg-type]
     steps = np.diff([u, *places])
@@ -329,33 +341,31 @@ def test_keys_move_the_chosen_point_too(qtbot: QtBot, window: MainWindow) -> Non
     assert (steps > 0).all() == (across == Qt.Key.Key_Right)
     assert twice == judged(window, twice.piece[0])  # type: ignore[arg-type]
     QTest.keyClick(sheet.plot, Qt.Key.Key_Escape)
-    assert window.dual.candidate is None
+    assert window.dual.pointer.candidate is None
 
 
 # -- the release view -----------------------------------------------------------------------------
 
 
 def test_the_release_view_shows_nothing_of_what_was_asked(qtbot: QtBot, window: MainWindow) -> None:
-    """Pixel by pixel, whatever was pointed at, tried or zoomed to before."""
+    """Pixel by pixel, whatever was pointed at or tried before."""
     action(window, "release_view")
     settle(qtbot, window)
     plain = seen(window)
     action(window, "release_view")
     settle(qtbot, window)
-    assert seen(window) != plain
+    assert not alike(seen(window), plain)
     drag_chosen(qtbot, window)
-    window.dual.zoom_to_streak()
-    settle(qtbot, window)
     leave(large(window))
-    assert ghost(window) != ()
+    assert window.dual.pointer.candidate is not None
     action(window, "release_view")
     settle(qtbot, window)
-    assert window.dual.candidate is None
+    assert window.dual.pointer.candidate is None
     assert ghost(window) == ()
-    assert seen(window) == plain
+    assert alike(seen(window), plain)
     sheet = large(window)
     hover(qtbot, sheet, sheet.plot.viewport().rect().center())
-    assert window.dual.candidate is None
+    assert window.dual.pointer.candidate is None
     for private in ("score", "positive", "likely"):
         assert private not in window.dual.readout.text()
     leave(sheet)
@@ -370,8 +380,8 @@ def test_the_release_view_is_the_same_for_other_examples_of_the_same_release(
     settle(qtbot, window)
     plain = seen(window)
     nothing = [
-        replace(r, diagnostics=replace(r.diagnostics, positives_taken=9 if r.step == 2 else 0))
-        for r in log.records
+        replace(r, diagnostics=replace(r.diagnostics, positives_taken=taken, negatives_taken=0))
+        for r, taken in zip(log.records, (5, 9, *[0] * 10), strict=True)
     ]
     examples = window.document.work.examples
     assert examples is not None
@@ -382,11 +392,11 @@ def test_the_release_view_is_the_same_for_other_examples_of_the_same_release(
     try:
         window.runs.adopt(other)
         settle(qtbot, window)
-        assert seen(window) == plain
+        assert alike(seen(window), plain)
         action(window, "release_view")
         action(window, "release_view")
         settle(qtbot, window)
-        assert seen(window) == plain
+        assert alike(seen(window), plain)
     finally:
         window.runs._run = before
 

@@ -64,7 +64,7 @@ def test_a_picture_and_the_learned_shape(tmp_path: Path) -> None:
     learned = json.loads((tmp_path / "l.geojson").read_text())
     assert learned["geodp"]["release"]["privacy"]["private"] is True
     told = [line for line in done.stderr.splitlines() if line != COMPILING]  # a first run says so
-    assert told[0] == "w.png: 1 of 1 steps, finished"
+    assert told[0] == "w.png: 9 of 9 steps, finished"
     assert told[1].startswith("l.geojson: lies at 0..1 degrees")  # the triangle lies nowhere
     assert len(told) == 2
 

@@ -537,6 +537,15 @@ def test_run_is_called_pause_while_it_pauses(qtbot: QtBot, window: MainWindow) -
     assert named(window) == {"Run"}
 
 
+def test_between_two_steps_nothing_is_said_to_be_selected(qtbot: QtBot, window: MainWindow) -> None:
+    draw_l(window)
+    quick(window, k=1, n_steps=2)
+    window.runs.set_speed(0)
+    key(window, Qt.Key.Key_F5)
+    wait(qtbot, lambda: window.runs.controller.state == "waiting")
+    assert window.timeline.text() == "Step 1 of 2"
+
+
 def test_finished_is_said_only_as_long_as_what_finished_is_there(
     qtbot: QtBot, window: MainWindow
 ) -> None:

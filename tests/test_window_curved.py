@@ -15,7 +15,8 @@ from pytestqt.qtbot import QtBot
 from window_driver import action, finish_run, key, open_window, wait
 
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.dual.captions import CELLS, CURVED
+from geodp_app.dual.captions import CELLS
+from geodp_app.formatting import amount
 from geodp_app.learned_file import read_learned
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.stored_run import StoredRun
@@ -139,23 +140,55 @@ def test_discs_arrive_one_by_one_and_can_be_walked_through(
     assert log.region().area < log.release.shape().area + 1e-9
 
 
-def test_the_dual_plane_says_why_it_is_empty(qtbot: QtBot, window: MainWindow) -> None:
-    run(qtbot, window)
-    dual = window.dual
-    assert dual.empty.isVisible()
-    assert dual.empty.text() == CURVED
-    assert dual._lattice is None
-    assert dual.readout.text() == dual.title == ""
-    assert not dual.strip.isVisible()
+def test_the_dual_plane_of_discs_is_that_of_their_centres(qtbot: QtBot, window: MainWindow) -> None:
+    log = run(qtbot, window)
+    conics = window.conics
+    assert window.duals.currentWidget() is conics
+    newest = log.pieces[-1][0]
+    assert isinstance(newest, Conic)
+    radius = newest.parameters[2] / (1 << newest.lattice.bits)
+    assert window.dual_pane.heading.text() == (
+        f"Dual plane: centres of discs of radius {amount(radius)}"
+    )
+    marks = conics.centres.marks
+    assert [mark.step for mark in marks] == list(range(1, log.cursor + 1))
+    assert (marks[-1].u, marks[-1].v) == newest.centre
+    assert conics._shaded is not None
+    # a ghost on the plane, with its own exact counts
+    x, y = newest.centre
+    conics.try_at(x + 20, y - 10)
+    question = log.conic_question(log.cursor)
+    other = question.at(x + 20, y - 10)
+    assert other is not None
+    assert conics.candidate == question.judge(other)
+    assert question.judge(other).words in conics.readout.text()
+    ghost = window.plane.learned._pointed.path().boundingRect()
+    left, bottom, right, top = other.polygon().bounds
+    assert (ghost.left(), ghost.top()) == pytest.approx((left, bottom), abs=1e-6)
+    assert (ghost.right(), ghost.bottom()) == pytest.approx((right, top), abs=1e-6)
+    QTest.keyClick(conics.plot, Qt.Key.Key_Escape)
+    assert conics.candidate is None
+    assert window.plane.learned._pointed.path().isEmpty()
+    # what is published is the centres alone
     action(window, "release_view")
-    assert dual.empty.text() == CURVED
+    assert conics.candidate is None
+    assert conics.positive.path().isEmpty()
+    assert conics.negative.path().isEmpty()
+    assert conics._shaded is None
+    assert len(conics.centres.marks) == 6
     action(window, "release_view")
+
+
+def test_cells_have_no_dual_plane_and_halfplanes_bring_it_back(
+    qtbot: QtBot, window: MainWindow
+) -> None:
     run(qtbot, window, learner="quadtree")
+    dual = window.dual
+    assert window.duals.currentWidget() is dual
     assert dual.empty.text() == CELLS
     assert dual._lattice is None
     window.runs.move_cursor(1)
     assert dual.empty.text() == CELLS
-    # a learner of halfplanes brings it back
     run(qtbot, window, learner="convex-cover", k=1)
     assert dual._lattice == HalfplaneLattice(256)
     assert not dual.empty.isVisible()

@@ -19,8 +19,8 @@ from geodp_app.views.main_window import MainWindow
 
 TARGET = Drawing(256, (Shape(((40, 40), (200, 40), (200, 150), (40, 150))),))
 MOVED = Drawing(256, (Shape(((40, 40), (200, 40), (235, 235), (40, 150))),))
-DRAWING_CHANGED = "Out of date: the drawing has changed"
-SETTINGS_CHANGED = "Out of date: the settings have changed"
+DRAWING_CHANGED = "Out of date: the drawing changed"
+SETTINGS_CHANGED = "Out of date: the settings changed"
 
 
 @pytest.fixture
@@ -33,7 +33,9 @@ def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
 
 def run(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
     """Run to the end, by its key."""
-    window.document.set_run(**{"tiles": 4, "epsilon": 4.0, "seed": 5, **settings})
+    window.document.set_run(
+        **{"learner": "tiles", "tiles": 4, "epsilon": 4.0, "seed": 5, **settings}
+    )
     key(window, Qt.Key.Key_F5)
     finish_run(qtbot, window)
     wait(qtbot, lambda: window.display.settled)
@@ -191,12 +193,17 @@ def test_what_a_run_that_followed_spends_is_noted_with_its_own_labels(
 ) -> None:
     first = run(qtbot, window, seed=None)
     assert len(window.document.work.spent) == 1
+    window.runs.set_speed(0)
+    states: list[str] = []
+    window.runs.controller.state_changed.connect(states.append)
     key(window, Qt.Key.Key_D)
     drag_slowly(qtbot, window, [(200, 150), (215, 190), (235, 235), (235, 235), (235, 235)])
     followed(qtbot, window, first)
     (charge,) = window.document.work.spent
     assert charge.finished
     assert charge.epsilon == 4.0
+    assert "selecting" in states
+    assert "waiting" not in states  # tiles follow at full speed, whatever the pace
     action(window, "undo")
     assert len(window.document.work.spent) == 1
     assert window.runs.current is first  # and no run was needed to see it

@@ -157,8 +157,8 @@ class Document:
         if "sampling" not in fields and after.drawing.grid != before.drawing.grid:
             dabs = GridChange.between(before.frame, after.frame).dabs(before.sampling.dabs)
             after = replace(after, sampling=replace(before.sampling, dabs=dabs))
-        after = _follow_drawing(before, after)
         check_change(before, after)
+        after = _follow_drawing(before, after)
         if "examples" not in fields:
             after = self._keep_examples(before, after)
         if not same_sample(before.examples, after.examples):
@@ -171,8 +171,8 @@ class Document:
         work = self.work
         if drawing == work.drawing:
             return work
-        after = self._keep_examples(work, replace(work, drawing=drawing))
-        return replace(after, spent=())
+        after = _follow_drawing(work, replace(work, drawing=drawing))
+        return replace(self._keep_examples(work, after), spent=())
 
     def edit(self, label: str, drawing: Drawing, *, merge: Hashable = None) -> None:
         """Replace the drawing."""

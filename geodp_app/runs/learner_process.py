@@ -159,6 +159,10 @@ class LearnerServer:
         self._run = None
         try:
             stepped = run.advance()
+            while run.at_once and stepped.record.step < stepped.record.steps:
+                self._send(stepped)
+                self._look(None)
+                stepped = run.advance()
         except Cancelled:
             self._send(Stopped(run.number))
             return
@@ -259,7 +263,8 @@ class _Run:
         # of a run by tiles it is known once there are tiles
         by_tiles = job.settings.by_tiles
         self._lattice = None if by_tiles else HalfplaneLattice(job.grid, self._measure)
-        self._boxes = "boxes" in job.settings.declared.shows
+        self.at_once = job.at_once
+        self._boxes = "boxes" in job.settings.declared.shows and not job.at_once
         # a tile takes no longer than its picture would
         self._pictured = self._boxes and not by_tiles
         self._look = look

@@ -42,12 +42,15 @@ class Job:
     labels : ndarray of bool, shape (n,)
     grid : int
     settings : RunSettings
+    at_once : bool
+        Make all steps after one request, and tell nothing of the sampler's boxes.
     """
 
     points: NDArray[np.int64]
     labels: NDArray[np.bool_]
     grid: int
     settings: RunSettings
+    at_once: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +312,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """Make the next step of the run."""
+    """Make the next step of the run, or of one at once all that are left."""
 
     run: int
 

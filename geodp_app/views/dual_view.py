@@ -34,7 +34,6 @@ from geodp_app.dual.sheets import (
     digits_for,
     dual_position,
     extent,
-    nearest_halfplane,
     sheet_words,
 )
 from geodp_app.palette import Palette, load_palette
@@ -43,14 +42,12 @@ from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.views.colour_bar import ColourBar
 from geodp_app.views.dual_controls import DualControls
 from geodp_app.views.dual_pictures import DualPictures
+from geodp_app.views.dual_pointer import DualPointer
 from geodp_app.views.dual_sheet import SheetView
 from geodp_app.views.sheet_strip import SheetStrip
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.records import Piece
 from learners.selection import SheetDensities
-
-#: Milliseconds between two readouts of the pointer.
-_HOVER_PAUSE = 25
 
 
 class DualView(QWidget):
@@ -84,12 +81,8 @@ class DualView(QWidget):
         self._nats: float | None = None
         self._changing = False
         self._boxes: tuple[BoxView, ...] = ()
-        self._what_if: WhatIf | None = None
-        self._hovered: Halfplane | None = None
-        #: Tried in place of the chosen halfplane, dragged there or moved by keys.
-        self._tried: Halfplane | None = None
-        self._candidate: Candidate | None = None
-        self._pointer: tuple[float, float] | None = None
+        self.pointer = DualPointer(self)
+        self._told: tuple[Halfplane | None, Candidate | None] = (None, None)
         self._words = ""
         self.sheets = {sheet: SheetView(sheet) for sheet in Sheet}
         self.pictures = DualPictures(self.sheets, self)
@@ -98,7 +91,6 @@ class DualView(QWidget):
         self._stack = QStackedWidget()
         self.empty = QLabel(self._stack, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         self._lay_out()
-        self._timer = QTimer(self, singleShot=True, interval=_HOVER_PAUSE)
         self._connect()
         self.set_palette(load_palette("light"))
         self.set_lattice(None)
@@ -106,7 +98,8 @@ class DualView(QWidget):
     def _lay_out(self) -> None:
         self.setAccessibleName("Dual plane")
         self.readout.setAccessibleName("What the dual plane shows")
-        self.readout.setMinimumHeight(2 * self.readout.fontMetrics().height() + 2)
+        # room for the longest, so that no sheet moves under the pointer
+        self.readout.setFixedHeight(3 * self.readout.fontMetrics().height() + 2)
         self.readout.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         for view in self.sheets.values():
@@ -132,7 +125,8 @@ class DualView(QWidget):
         column.addWidget(self.readout)
 
     def _connect(self) -> None:
-        self._timer.timeout.connect(self._hover)
+        self.pointer.changed.connect(self._pointed)
+        self.pointer.tried_changed.connect(self.show_halfplane)
         self.strip.picked.connect(self._pick_sheet)
         self.controls.streak.clicked.connect(self.zoom_to_streak)
         self.controls.zoom.clicked.connect(self.zoom_to_chosen)
@@ -143,10 +137,10 @@ class DualView(QWidget):
         for view in self.sheets.values():
             view.picked.connect(lambda mark: self.step_picked.emit(mark.step))
             view.pointed.connect(lambda at, view=view: self._point(view, at))
-            view.dragged.connect(self.try_at)
+            view.dragged.connect(self.pointer.try_at)
             view.moved.connect(lambda view: self._moved(view))
             view.plot.nudged.connect(self._nudge)
-            view.plot.dropped.connect(lambda: self.try_halfplane(None))
+            view.plot.dropped.connect(self.pointer.drop)
 
     def _place_legend(self) -> None:
         """In the upper left corner of the plot, right of its axis."""
@@ -176,7 +170,7 @@ class DualView(QWidget):
         self.show_halfplane(None)
         self._set_marks()
         self._show_sheet()
-        self._hover()
+        self.pointer.look()
 
     def set_examples(
         self,
@@ -268,9 +262,8 @@ class DualView(QWidget):
 
     def set_what_if(self, what_if: WhatIf | None) -> None:
         """Take what judges halfplanes in place of the chosen one (private); None for none."""
-        self._what_if = what_if
         self.controls.streak.setEnabled(what_if is not None)
-        self.try_halfplane(None)
+        self.pointer.set_what_if(what_if)
 
     def set_boxes(self, views: Sequence[BoxView]) -> None:
         """Take the sampler's heaviest boxes (private)."""
@@ -312,7 +305,7 @@ class DualView(QWidget):
         self.controls.set_release_view(on)
         self.set_what_if(None)
         self._sight()
-        self._mark()
+        self._shade()
         self._explain()
 
     def set_palette(self, palette: Palette) -> None:
@@ -397,42 +390,6 @@ class DualView(QWidget):
         else:
             self.sheets[self.sheet].zoom_to(window)
 
-    # trying other halfplanes
-
-    def try_at(self, at: tuple[float, float]) -> None:
-        """Try the halfplane at (u, v) of the sheet in place of the chosen one."""
-        if self._lattice is not None and self._what_if is not None:
-            halfplane = nearest_halfplane(self._lattice, self.sheet, *at)
-            if halfplane is not None:
-                self.try_halfplane(halfplane)
-
-    def try_halfplane(self, halfplane: Halfplane | None) -> None:
-        """Keep a halfplane in place of the chosen one until another step or Escape; None: none."""
-        self._tried = halfplane
-        self.show_halfplane(halfplane)
-        self._hover()
-
-    @property
-    def candidate(self) -> Candidate | None:
-        """What is pointed at or tried."""
-        return self._candidate
-
-    def _nudge(self, across: int, up: int) -> None:
-        """Move what is tried, at first the chosen point, by a pixel or so."""
-        at = self._tried or self._chosen_here()
-        if at is None:
-            return
-        window, plot = self.window_shown, self.sheets[self.sheet].plot
-        pixel = window.width / max(1, plot.width()), window.height / max(1, plot.height())
-        u, v = dual_position(at)
-        self.try_at((u + 2 * across * pixel[0], v + 2 * up * pixel[1]))
-
-    def _chosen_here(self) -> Halfplane | None:
-        if not self._marks or self._what_if is None:
-            return None
-        halfplane = self._pieces[self._newest][self.controls.edge]
-        return halfplane if halfplane.sheet == self.sheet else None
-
     # events and answers
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -457,14 +414,22 @@ class DualView(QWidget):
         """Show the sheet that holds the edge that is asked about, of the newest piece."""
         if self._marks and self._edges:
             self.show_sheet(self._pieces[self._newest][self.controls.edge].sheet)
+        self._place_pointer()
 
     def _show_sheet(self) -> None:
         self._stack.setCurrentWidget(self.sheets[self.sheet])
         self._place_legend()
-        self._pointer = None
+        self._place_pointer()
         self._sight()
         self._explain()
         self.detail_wanted.emit()
+
+    def _place_pointer(self) -> None:
+        chosen = None
+        if self._marks and self._edges:
+            halfplane = self._pieces[self._newest][self.controls.edge]
+            chosen = halfplane if halfplane.sheet == self.sheet else None
+        self.pointer.set_place(self._lattice, self.sheet, chosen)
 
     def _moved(self, view: SheetView) -> None:
         if view.sheet == self.sheet:
@@ -490,7 +455,8 @@ class DualView(QWidget):
 
     def _small(self) -> None:
         for sheet, thumb in self.strip.thumbs.items():
-            thumb.set_shading(*(self.pictures.small(sheet) or (None, None)))
+            small = None if self._release else self.pictures.small(sheet)
+            thumb.set_shading(*(small or (None, None)))
 
     def _mark(self) -> None:
         asked = self.controls.edge if self._edges > 1 and not self._release else None
@@ -540,7 +506,7 @@ class DualView(QWidget):
     def _say(self, words: str) -> None:
         """How to read what is shown; what is pointed at takes its place."""
         self._words = words
-        if self._hovered is None:
+        if self.pointer.halfplane is None:
             self.readout.setText(words)
 
     def _say_empty(self, words: str) -> None:
@@ -559,28 +525,26 @@ class DualView(QWidget):
     # the pointer
 
     def _point(self, view: SheetView, at: tuple[float, float] | None) -> None:
-        self._pointer = at if view.sheet == self.sheet else None
-        if not self._timer.isActive():
-            self._timer.start()
+        if view.sheet == self.sheet:
+            self.pointer.point(at)
 
-    def _hover(self) -> None:
-        pointed = None
-        if self._pointer is not None and self._lattice is not None:
-            pointed = nearest_halfplane(self._lattice, self.sheet, *self._pointer)
-        halfplane, before = pointed or self._tried, self._candidate
-        self._candidate = self._judge(halfplane)
-        self._outline(pointed)
-        changed, self._hovered = halfplane != self._hovered, halfplane
+    def _nudge(self, across: int, up: int) -> None:
+        """By a pixel or so."""
+        window, plot = self.window_shown, self.sheets[self.sheet].plot
+        self.pointer.nudge(
+            2 * across * window.width / max(1, plot.width()),
+            2 * up * window.height / max(1, plot.height()),
+        )
+
+    def _pointed(self) -> None:
+        """Another halfplane is looked at, or none."""
+        halfplane, candidate = self.pointer.halfplane, self.pointer.candidate
+        self._outline(self.pointer.pointed)
         self.readout.setText(self._words if halfplane is None else self._describe(halfplane))
-        if changed or self._candidate != before:
-            self.dual_hovered.emit(halfplane if self._candidate is None else None)
-            self.candidate_shown.emit(self._candidate)
-
-    def _judge(self, halfplane: Halfplane | None) -> Candidate | None:
-        """The piece with this halfplane in place of the chosen one."""
-        if halfplane is None or self._what_if is None or not self._fits(halfplane):
-            return None
-        return self._what_if.judge(halfplane)
+        if (halfplane, candidate) != self._told:
+            self._told = halfplane, candidate
+            self.dual_hovered.emit(halfplane if candidate is None else None)
+            self.candidate_shown.emit(candidate)
 
     def _outline(self, halfplane: Halfplane | None) -> None:
         """The cell that is pointed at."""
@@ -594,8 +558,8 @@ class DualView(QWidget):
         digits = digits_for(plot.window().width / max(1, plot.width()))
         if self._release:
             return hover_words(halfplane, digits)
-        if self._candidate is not None:
-            return f"{hover_words(halfplane, digits)}\n{self._candidate.words}"
+        if self.pointer.candidate is not None:
+            return f"{hover_words(halfplane, digits)}\n{self.pointer.candidate.words}"
         lines, scale = self.pictures.lines, self.pictures.shade_scale
         counts = None if lines is None else held(lines, halfplane)
         value = self.pictures.shade_at(halfplane.sheet, *dual_position(halfplane))

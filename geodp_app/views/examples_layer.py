@@ -23,8 +23,8 @@ from geodp_app.plane.examples_picture import (
 from geodp_app.views.dual_items import PictureItem
 from geodp_app.views.paths import cosmetic, tinted
 
-#: Up to here symbols are drawn; scatter items hold 30 frames a second to about 40,000.
-MOST_SYMBOLS = 12_000
+#: Up to here symbols are drawn; more of them hide one another, and each frame takes longer.
+MOST_SYMBOLS = 6_000
 
 #: Sizes in pixels while there are few; with more of them they shrink to half.
 _SIZES = {Kind.DECIDED: 3.0, Kind.NEGATIVE: 5.0, Kind.POSITIVE: 5.0, Kind.WRONG: 7.0}
@@ -86,8 +86,7 @@ class ExamplesLayer:
             shrink = max(0.5, (_FEW / len(examples.points)) ** 0.35)
         for kind, scatter in self._scatters.items():
             points = examples.chosen(kind) if examples is not None and few else _NONE
-            scatter.setSize(_SIZES[kind] * shrink)
-            scatter.setData(pos=points.astype(np.float64))
+            scatter.setData(pos=points.astype(np.float64), size=_SIZES[kind] * shrink)
         if examples is None or few:
             self._image.set_image(None, None)
             return

@@ -44,7 +44,7 @@ class LoggedRun:
     over : bool
         No step of it is to come.
     quick : bool
-        It follows at full speed.
+        It follows at full speed, whatever the pace.
     begun : float
         When, in seconds.
     """
@@ -74,10 +74,8 @@ class LoggedRun:
     def out_of_date(self, work: Work) -> str:
         """Why its results are not those of a work with related examples; empty if they are."""
         if not same_sample(self.work.examples, work.examples):
-            return "Out of date: the drawing has changed"
-        return (
-            "" if _same(self.log.settings, work.run) else "Out of date: the settings have changed"
-        )
+            return "Out of date: the drawing changed"
+        return "" if _same(self.log.settings, work.run) else "Out of date: the settings changed"
 
     def fresh(self, work: Work) -> bool:
         """Whether it is about these examples and settings."""

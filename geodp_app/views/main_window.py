@@ -144,6 +144,7 @@ class MainWindow(QMainWindow):
         self.document.sample()
         self.document.new(self.document.work)
         self._opening = None if name else self.document.work
+        self.set_tool("vertices")  # a first click must not begin another polygon
 
     @property
     def shows_opening(self) -> bool:
@@ -201,7 +202,7 @@ class MainWindow(QMainWindow):
         self.planes.setStretchFactor(0, 1)
         self.planes.setStretchFactor(1, 1)
         self._stack.setSizes([720, 120])
-        self._lower.setSizes([600, 400])
+        self._lower.setSizes([520, 480])
         self._sides.setStretchFactor(0, 1)
         self._sides.setStretchFactor(1, 0)
         self._sides.setSizes([_FIRST_SIZE.width() - _SIDE, _SIDE])
@@ -388,6 +389,8 @@ class MainWindow(QMainWindow):
 
     def set_release_view(self, release: bool) -> None:
         """Show only what may be published, or everything."""
+        self.tell("")  # what was just told may be private
+        self.runs.set_release_view(release)
         self.display.set_release_view(release)
         for view in (
             self.why,

@@ -57,7 +57,7 @@ class Timeline(QFrame):
         self._player = QTimer(self, interval=_PLAY)
         self._player.timeout.connect(self._play_on)
         row = QHBoxLayout(self)
-        row.setContentsMargins(8, 3, 12, 3)
+        row.setContentsMargins(8, 1, 12, 1)
         row.setSpacing(4)
         for each in (self.back, self.play, self.forward):
             row.addWidget(each)

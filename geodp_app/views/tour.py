@@ -205,7 +205,7 @@ class Tour(QObject):
     def _leave(self) -> None:
         """Point at nothing."""
         dual = self._window.dual
-        dual.try_halfplane(None)
+        dual.pointer.try_halfplane(None)
         dual.show_example(None)
 
     def _tick(self) -> None:
@@ -259,11 +259,12 @@ class Tour(QObject):
             self._point_at_example()
         elif pointed == "halfplane" and log is not None:
             u, v = dual_position(log.newest_piece[dual.controls.edge])
+            pointer, height = dual.pointer, dual.window_shown.height
             for aside in _ASIDE:
-                dual.try_at((u, v + aside * dual.window_shown.height))
-                if dual.candidate is not None and dual.candidate.positives:
+                pointer.try_at((u, v + aside * height))
+                if pointer.candidate is not None and pointer.candidate.positives:
                     break
-            return dual.candidate is not None
+            return pointer.candidate is not None
         return True
 
     def _point_at_example(self) -> None:

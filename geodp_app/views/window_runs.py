@@ -7,7 +7,8 @@ run in its place is chosen by what was seen of it.
 
 While it is live, a run on simulated examples follows their edits and its settings
 (:mod:`geodp_app.views.live`).  What is shown stays until the run that follows has something to
-show.  A quick run that follows shows its end alone, and comes to it though it is overtaken.
+show.  A quick run follows at full speed, shows its end alone, and comes to it though it is
+overtaken.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ class WindowRuns(QObject):
         self.document = document
         self.controller = RunController(self)
         self.live = True
+        self._release = False
         self._run: LoggedRun | None = None
         #: The run to show until the one that has begun has something to show.
         self._before: LoggedRun | None = None
@@ -198,6 +200,12 @@ class WindowRuns(QObject):
         if self.stepped_through is not None:
             self.move_cursor(self.stepped_through.cursor + by)
 
+    def set_release_view(self, release: bool) -> None:
+        """In the release view a run stands at its end: which step gained last is private."""
+        self._release = release
+        if release and self.stepped_through is not None:
+            self.move_cursor(len(self.stepped_through.records))
+
     def set_live(self, on: bool) -> None:
         """Let runs on simulated examples follow what changes, or not."""
         self.live = on
@@ -258,7 +266,7 @@ class WindowRuns(QObject):
         self._stop_following()
         self.controller.reset()
         self._give_up()
-        if log is not None and log.release is not None:
+        if log is not None and log.release is not None and not self._release:
             log.cursor = log.last_gain
         self._run = None if log is None else LoggedRun(self.document.work, log, over=True)
         self._before = None
@@ -292,7 +300,7 @@ class WindowRuns(QObject):
             return
         if run.young and self._going and not at_once:
             return  # it comes to its end first, and then this is asked again
-        if quick and (dragging or not self._pace):
+        if quick:
             self._start_anew()
         else:
             self._rest.start()
@@ -353,7 +361,7 @@ class WindowRuns(QObject):
         dragging = follows and self._dragged is not None
         past = self._before or self._run
         self._stop_timers()
-        quick = follows and is_quick(work) and (dragging or not self._pace)
+        quick = follows and is_quick(work)
         if quick:
             self._hurry.start()
         if follows and self._run is not None:
@@ -366,8 +374,9 @@ class WindowRuns(QObject):
         labels = examples.labels.astype(np.bool_)
         log = RunLog(examples.points, labels, work.drawing.grid, work.run, test_sample(work))
         self._run = LoggedRun(work, log, tried=dragging, quick=quick)
-        self.controller.set_delay(0.0 if dragging else self._pace)
-        self.controller.start(Job(examples.points, labels, work.drawing.grid, work.run))
+        self.controller.set_delay(0.0 if quick else self._pace)
+        job = Job(examples.points, labels, work.drawing.grid, work.run, at_once=quick)
+        self.controller.start(job)
         self.changed.emit(False)
 
     def _state_changed(self, state: str) -> None:
@@ -443,7 +452,7 @@ class WindowRuns(QObject):
     def _stand_at_gain(self, log: RunLog) -> None:
         """A run that was followed to its end rests at the last step that gained."""
         made = len(log.records)
-        if log.cursor == made and log.last_gain < made:
+        if log.cursor == made and log.last_gain < made and not self._release:
             log.cursor = log.last_gain
             found = (
                 "no later step found more" if made - log.cursor > 1 else "the last found nothing"

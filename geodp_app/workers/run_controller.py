@@ -121,6 +121,7 @@ class RunController(QObject):
         # the current run, its job until the process has it, and what is wanted of it
         self._run = 0
         self._job: Job | None = None
+        self._at_once = False
         self._goal: Literal["stay", "step", "run"] = "stay"
         self._delay = 0
         # the run whose selection is to stop, and whether somebody waits to hear of it
@@ -169,7 +170,7 @@ class RunController(QObject):
     def start(self, job: Job) -> None:
         """Begin a run, paused before its first step; a run under way is cancelled."""
         self._abandon()
-        self._job = job
+        self._job, self._at_once = job, job.at_once
         self._phase = "paused"
         if self._link is None:
             self.prepare()
@@ -374,7 +375,7 @@ class RunController(QObject):
             case Progressed():
                 self.progressed.emit(reply)
             case Stepped():
-                if reply.record.step < reply.record.steps:
+                if reply.record.step < reply.record.steps and not self._at_once:
                     self._phase = "waiting" if self._goal == "run" else "paused"
                     if self._phase == "waiting" and not self._delay:
                         # the process makes the next step while this one is looked at
