@@ -89,7 +89,7 @@ def check_scene(window: MainWindow, at: int) -> None:
         assert cursor == 1
         assert window.why.mark.isVisible()
     if at == 1:
-        assert dual.candidate is not None
+        assert dual.pointer.candidate is not None
         assert not window.plane.learned._pointed.path().isEmpty()
     assert window.commands.by_id["show_boxes"].isChecked() == (at == 2)
     assert (dual.controls.mode == "probability") == (at == 3)
@@ -129,7 +129,7 @@ def test_by_keyboard_from_beginning_to_end(qtbot: QtBot, window: MainWindow) -> 
     assert state(window) == before
     assert window.plane.hasFocus()
     assert window.document.work.examples is work.examples
-    assert window.dual.candidate is None
+    assert window.dual.pointer.candidate is None
     # once more: the run that is there is used
     log = window.runs.current
     assert log is not None
