@@ -19,8 +19,9 @@ from geodp_app.views import main_window
 from geodp_app.views.main_window import MainWindow
 from geodp_app.views.tour_card import place_beside
 
-#: A few examples: the tour makes all steps of a run.
-FEW = 2_000
+#: Fewer examples than it opens with, as the tour makes all steps of a run; enough for the first
+#: triangle to hold some.
+FEW = 10_000
 
 
 @pytest.fixture(autouse=True)
@@ -88,13 +89,14 @@ def check_scene(window: MainWindow, at: int) -> None:
         assert cursor == 1
         assert window.why.mark.isVisible()
     if at == 1:
-        assert dual.candidate is not None
+        assert dual.pointer.candidate is not None
         assert not window.plane.learned._pointed.path().isEmpty()
     assert window.commands.by_id["show_boxes"].isChecked() == (at == 2)
     assert (dual.controls.mode == "probability") == (at == 3)
     assert window.commands.by_id["release_view"].isChecked() == (at == 5)
     if at == 5:
         assert log.release is not None
+        assert cursor == len(log.records)
         assert not window.plane_pane.mark.isVisible()
 
 
@@ -127,9 +129,11 @@ def test_by_keyboard_from_beginning_to_end(qtbot: QtBot, window: MainWindow) -> 
     assert state(window) == before
     assert window.plane.hasFocus()
     assert window.document.work.examples is work.examples
-    assert window.dual.candidate is None
+    assert window.dual.pointer.candidate is None
     # once more: the run that is there is used
     log = window.runs.current
+    assert log is not None
+    assert log.cursor == log.last_gain
     begin(qtbot, window)
     for _ in STOPS:
         press(window, Qt.Key.Key_Right)

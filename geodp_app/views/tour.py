@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 #: Milliseconds between two looks at what has moved or arrived.
 _TICK = 50
 
-#: How far from the chosen point the ghost is tried, in parts of the sheet's height.
-_ASIDE = 0.06
+#: How far from the chosen point the ghost is tried, in parts of the sheet's height: the first at
+#: which something is left of the triangle.
+_ASIDE = (0.06, -0.06, 0.03, -0.03, 0.01, -0.01)
 
 #: What the person may do that ends the tour.
 _ENDING = ("run", "stop", "reset")
@@ -163,7 +164,10 @@ class Tour(QObject):
         self._shade(kept.shading)
         self._show_boxes(kept.boxes)
         window.pages.setCurrentWidget(kept.page)
-        if kept.log is not None and kept.log is window.runs.current:
+        log = window.runs.current
+        if log is not None and log.release is not None and not kept.release:
+            window.runs.move_cursor(log.last_gain)
+        if kept.log is not None and kept.log is log:
             window.dual.show_sheet(kept.sheet)
         (kept.focus or window.plane).setFocus()
 
@@ -243,7 +247,8 @@ class Tour(QObject):
 
     def _set_scene(self, log: RunLog | None) -> None:
         if log is not None:
-            step = {"none": 0, "first": 1, "all": log.last_gain}[self.stop.steps]
+            # where the run rests depends on the examples: the release view shows its end
+            step = {"none": 0, "first": 1, "all": len(log.records)}[self.stop.steps]
             self._window.runs.move_cursor(step)
         self._window.dual.fit()
 
@@ -254,11 +259,12 @@ class Tour(QObject):
             self._point_at_example()
         elif pointed == "halfplane" and log is not None:
             u, v = dual_position(log.newest_piece[dual.controls.edge])
-            for aside in (_ASIDE, -_ASIDE):
-                dual.pointer.try_at((u, v + aside * dual.window_shown.height))
-                if dual.pointer.candidate is not None:
-                    return True
-            return False
+            pointer, height = dual.pointer, dual.window_shown.height
+            for aside in _ASIDE:
+                pointer.try_at((u, v + aside * height))
+                if pointer.candidate is not None and pointer.candidate.positives:
+                    break
+            return pointer.candidate is not None
         return True
 
     def _point_at_example(self) -> None:
