@@ -123,7 +123,7 @@ def shade_scale(
         return None
     low = max(float(finite.min()), high * 10.0**-_DECADES)
     exact = any(sheet.cells for sheet in sheets)
-    label = "probability of the cell" if exact else "likelihood relative to the best"
+    label = "probability" if exact else "relative to the best"
     return Scale(min(low, high / 10), high, True, True, label)
 
 

@@ -12,7 +12,16 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QObject, QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from geodp_app.error_scale import ErrorScale, step_ticks
 from geodp_app.figures_view import ErrorPoint
@@ -49,8 +58,12 @@ class ErrorChart(QFrame):
         layout.setContentsMargins(10, 6, 8, 4)
         layout.setSpacing(3)
         layout.addLayout(self._head)
-        layout.addWidget(self._message)
-        layout.addWidget(self.readout)
+        # one place for both: nothing moves when the first step arrives
+        self._above = QStackedWidget()
+        self._above.addWidget(self._message)
+        self._above.addWidget(self.readout)
+        self._above.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        layout.addWidget(self._above)
         layout.addWidget(self.plot, 1)
         self.set_palette(self._palette)
 
@@ -196,11 +209,10 @@ class ErrorChart(QFrame):
     def _refresh(self) -> None:
         """Draw everything anew: runs have tens of steps, so this is cheap."""
         curves = bool(self._points) and not self._release
-        self._message.setVisible(self._release or not self._points)
         self._message.setText(_RELEASE if self._release else "" if self._points else _EMPTY)
         self.mark.setHidden(self._release)
         self.log_button.setHidden(self._release)
-        self.readout.setVisible(curves)
+        self._above.setCurrentWidget(self.readout if curves else self._message)
         self._show_curves(curves)
         self._show_axes(curves)
         self._show_step()
