@@ -350,7 +350,7 @@ def test_an_empty_drawing_gives_zeros_or_says_what_to_do():
         (lambda d: d.set_run(seed=-3), "seed of the run -3"),
         (lambda d: d.set_run(measure="round"), "measure 'round'"),
         (lambda d: d.set_run(neighbours="two"), "neighbours 'two'"),
-        (lambda d: d.set_run(neighbours="replace-label"), "tiles cannot protect labels alone"),
+        (lambda d: d.set_run(neighbours="replace-label"), "cover cannot protect labels alone"),
         (lambda d: d.set_run(chunks=0), "chunks = 0: use a whole number in 1..100000"),
         (lambda d: d.set_run(halts=0), "halts = 0"),
         (lambda d: d.set_run(kept=2), "kept = 2: use a whole number below halts = 2"),
