@@ -14,6 +14,7 @@ from geodp_app.palette import (
     PALETTES,
     PaletteError,
     contrast,
+    diverging_ramp,
     load_palette,
     luminance,
     mix,
@@ -148,6 +149,24 @@ def test_the_ramp_runs_one_way_in_lightness_from_the_canvas_to_what_is_chosen(na
     way = 1 if name == "dark" else -1
     assert (way * np.diff(lightness) > -0.35).all()  # eight bits a channel
     assert way * (lightness[-1] - lightness[0]) > 50
+
+
+@pytest.mark.parametrize("seen", ["all", "protan", "deutan"])
+@pytest.mark.parametrize("name", PALETTES)
+def test_more_and_less_are_told_apart_on_both_sides_of_nought(name: str, seen: str) -> None:
+    palette = load_palette(name)
+    table = diverging_ramp(palette)
+    assert tuple(table[0].tolist()) == parse_colour(palette.learned)
+    assert tuple(table[-1].tolist()) == parse_colour(palette.chosen)
+    hexes = ["#" + "".join(f"{c:02X}" for c in row) for row in table.tolist()]
+    less, none, more = (lab(hexes[i], seen) for i in (0, 128, 255))
+    for one, other in ((less, none), (none, more), (less, more)):
+        assert np.linalg.norm(one - other) > 20
+    # away from nought the lightness goes one way, on either side
+    lightness = np.array([lab(each, "all")[0] for each in hexes])
+    way = 1 if name == "dark" else -1
+    assert (way * np.diff(lightness[128:]) > -0.35).all()
+    assert (way * np.diff(lightness[127::-1]) > -0.35).all()
 
 
 @pytest.mark.parametrize("name", PALETTES)

@@ -140,13 +140,42 @@ def test_a_run_by_steps_is_the_learners_own_run(client: Client, learner: str) ->
     assert "over" in client.until(Failed).message  # type: ignore[union-attr]
 
 
+def test_a_run_at_once_makes_all_steps_after_one_request_and_the_same_ones(client: Client) -> None:
+    asked = job("tiles", tiles=3)
+    client.send(Start(1, asked), Next(1), *[Next(1)] * 8)
+    client.until(Started)
+    single = [client.until(Stepped) for _ in range(9)]
+    client.until(Finished)
+    client.send(Start(2, replace(asked, at_once=True)), Next(2))
+    client.until(Started)
+    whole = [client.until(Stepped) for _ in range(9)]
+    client.until(Finished)
+    for one, other in zip(single, whole, strict=True):
+        assert isinstance(one, Stepped)
+        assert isinstance(other, Stepped)
+        assert other.record.release == one.record.release
+        assert other.views == ()  # nothing of the sampler's boxes
+
+
+def test_a_run_at_once_can_be_cancelled_between_its_steps(client: Client) -> None:
+    client.send(Start(1, replace(job("tiles", n=20_000, tiles=12), at_once=True)), Next(1))
+    client.until(Started)
+    client.until(Stepped)
+    client.send(Cancel(1))
+    steps = 1
+    while isinstance(reply := client.receive(), Stepped):
+        steps += 1
+    assert isinstance(reply, Stopped)
+    assert steps < 144
+    client.send(Next(1))
+    client.until(Failed)  # it is over
+
+
 def test_boxes_come_in_grid_units_with_every_step(client: Client) -> None:
     client.send(Start(1, job()), Next(1))
     client.until(Started)
     stepped = client.until(Stepped)
     assert isinstance(stepped, Stepped)
-    assert [sheet for sheet, _ in stepped.density] == [0, 1, 2, 3]
-    assert sum(float(one.sum()) for _, one in stepped.density) == pytest.approx(3, rel=1e-4)
     views = stepped.views
     assert 0 < len(views) <= MOST_BOXES
     assert 0 < sum(view.share for view in views) <= 1 + 1e-9
@@ -167,6 +196,11 @@ def test_progress_is_told_at_most_every_tenth_of_a_second(client: Client) -> Non
     boxes = [reply.boxes for reply in told]  # type: ignore[union-attr]
     assert boxes == sorted(boxes)
     assert all(0 < len(reply.views) <= MOST_BOXES for reply in told)  # type: ignore[union-attr]
+    for reply in told:
+        assert isinstance(reply, Progressed)
+        assert [sheet for sheet, _ in reply.density] == [0, 1, 2, 3]
+        held = sum(float(one.sum()) for _, one in reply.density)
+        assert held == pytest.approx(3, rel=1e-4)  # the edges of a triangle
     client.send(Cancel(1))
     client.until(Stopped)
 
