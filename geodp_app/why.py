@@ -130,7 +130,10 @@ def _cover(record: StepRecord, name: str, role: Role | None, k: int) -> tuple[st
     score = score_words(right, wrong, still - right, need, known.score)
     enough = ""
     if need is not None:
-        enough = f"; b/k = {decimal(need)} would have been enough (b is their noisy count)"
+        enough = (
+            f"; {decimal(need)} would have been enough (b/k: their noisy count {count(b)} over "
+            f"k = {k})"
+        )
     if right == 0:
         what = (
             f"Found nothing: this {name} takes none of the {count(still)} {labels[0]} examples "

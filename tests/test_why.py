@@ -10,8 +10,9 @@ import pytest
 
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.learner_process import make_learner
+from geodp_app.runs.protocol import AsGood
 from geodp_app.runs.run_log import RunLog
-from geodp_app.why import AsGood, Why, odds_words, score_words, why
+from geodp_app.why import Why, odds_words, score_words, why
 from learners.records import StepRecord, StepRelease, TileStep, inside_piece
 
 GRID, N, K = 64, 2_000, 3
@@ -94,10 +95,10 @@ def test_a_step_of_a_cover_says_what_it_decided_and_how_its_score_adds_up(
         what, score = said(log, record).what.split(" Score, the worse of ")
         pattern = (
             rf"{verb} # of the # {right} examples? still open; "
-            r"b/k = # would have been enough \(b is their noisy count\)\. "
+            r"# would have been enough \(b/k: their noisy count # over k = #\)\. "
         )
         found = numbers(pattern + r"(?:It .*)", what)
-        assert found == [gained, still, near(b / K)]
+        assert found == [gained, still, near(b / K), b, K]
         if lost:
             also = f"It also {verb.lower()} {lost:,} {wrong} example{'s' * (lost > 1)}."
         else:
@@ -184,7 +185,7 @@ def test_a_step_that_takes_nothing_right_says_that_it_found_nothing() -> None:
         "positives_taken": 0, "negatives_taken": 2, "positives_alive": 37, "score": -2.0,
     })  # fmt: skip
     record = StepRecord(7, 15, StepRelease(first.release.piece, 3), empty)
-    found = why(record, log.settings.declared, "disjunction", K, AsGood(0.5, exact=True))
+    found = why(record, log.settings.declared, "disjunction", K, AsGood(0.5, 0.5, 0.5, exact=True))
     assert not found.found
     assert found.odds == ""
     assert found.what == (
@@ -194,17 +195,24 @@ def test_a_step_that_takes_nothing_right_says_that_it_found_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "exact", "words"),
+    ("known", "words"),
     [
-        (0.123, True, "had 12 % of the probability."),
-        (1.0, True, "had 100 % of the probability."),
-        (0.0456, False, "had 4.6 % of the probability (an estimate)."),
-        (0.0002, False, "had less than 0.1 % of the probability (an estimate)."),
+        (AsGood(0.123, 0.123, 0.123, exact=True), "had 12\u00a0% of the probability."),
+        (AsGood(1.0, 1.0, 1.0, exact=True), "had 100\u00a0% of the probability."),
+        (
+            AsGood(0.0456, 0.03, 0.0802, exact=False),
+            "had about 4.6\u00a0% of the probability (estimated from draws: 3\u00a0% to 8\u00a0%).",
+        ),
+        (
+            AsGood(0.0002, 0.0, 0.001, exact=False),
+            "had about 0.02\u00a0% of the probability (estimated from draws: 0\u00a0% to 0.1\u00a0%).",
+        ),
     ],
 )
-def test_odds_are_a_share_in_percent(share: float, exact: bool, words: str) -> None:
-    said = odds_words("triangle", AsGood(share, exact=exact))
-    assert said == f"A triangle this good or better {words}"
+def test_odds_are_a_share_in_percent_and_say_when_they_are_an_estimate(
+    known: AsGood, words: str
+) -> None:
+    assert odds_words("triangle", known) == f"A triangle this good or better {words}"
     assert odds_words("triangle", None) == ""
 
 
