@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any, get_args
 
+import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -23,12 +24,14 @@ from hypothesis.stateful import (
 )
 from PySide6.QtCore import QCoreApplication
 
+from geodp_app.document.work import RunSettings
 from geodp_app.runs.protocol import (
     Ask,
     Cancel,
     Failed,
     Finished,
     GaveWay,
+    Job,
     Next,
     Prepare,
     Prepared,
@@ -161,7 +164,8 @@ class Pressing(RuleBasedStateMachine):
 
     @rule()
     def start(self) -> None:
-        self.controller.start(object())  # type: ignore[arg-type]
+        none = np.empty((0, 2), dtype=np.int64)
+        self.controller.start(Job(none, none[:, 0] > 0, 8, RunSettings()))
         self.steps, self.over = [], False
         assert self.controller.state in ("paused", "preparing")
         self._settle()

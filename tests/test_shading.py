@@ -14,6 +14,9 @@ from counted import counted, of_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from geodp_app.document.document import Document
+from geodp_app.document.work import Work
+from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs.protocol import ShadedSheet, ShadeQuestion
 from geodp_app.runs.score_raster import pixel_centres
 from geodp_app.runs.shading import shade
@@ -370,3 +373,23 @@ def test_the_watch_ends_the_work(most_lines: int) -> None:
 
     with pytest.raises(Enough):
         shade(replace(question(16, 50, 1), most_lines=most_lines), watch)
+
+
+def test_a_law_whose_masses_fall_below_what_floats_hold_is_shaded_all_the_same() -> None:
+    """Two discs, all of whose points the halfplane should cut off: weighed anew, it is drawn."""
+    document = Document(Work(drawing=Drawing(256, (disc(90, 100, 55), disc(180, 180, 50)))))
+    document.set_sampling(n=6_000)
+    document.sample()
+    examples = document.work.examples
+    assert examples is not None
+    labels = examples.labels != 0
+    score = Score(1, -int(np.count_nonzero(labels)), 29)
+    q = ShadeQuestion(examples.points, labels, HalfplaneLattice(256), score, 0.802, (), 8)
+    assert all(sheet.scores is not None for sheet in shade(q))
+
+
+def disc(x: int, y: int, r: int) -> Shape:
+    """With 48 corners."""
+    angle = np.linspace(0, 2 * np.pi, 48, endpoint=False)
+    corners = zip((x + r * np.cos(angle)).tolist(), (y + r * np.sin(angle)).tolist(), strict=True)
+    return Shape(tuple((round(u), round(v)) for u, v in corners))

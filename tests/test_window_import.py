@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -360,6 +361,8 @@ def test_columns_and_labels_that_nothing_tells_are_asked_for(
 def test_what_to_expect_is_what_the_planner_says_of_as_many_examples(
     window: MainWindow, tmp_path: Path, answering: Answering
 ) -> None:
+    work = window.document.work
+    window.document.new(replace(work, run=replace(work.run, learner="tiles")))
     path = write(tmp_path / "p.csv", REPORTS + "14,43,yes\n15,44,no\n" * 4000)
     told: list[str] = []
 

@@ -100,8 +100,8 @@ def test_points_are_clicked_until_the_halts_are_used_up(
     assert asked(window) == many
     assert window.status_line.text() == window.runs.refusal
     # what was on its way meanwhile comes back without an answer, and is none
-    with qtbot.waitSignal(window.runs.controller.answered):
-        window.runs.controller.ask(np.array([[26, 22]]))
+    with qtbot.waitSignal(window.runs.controller.queried):
+        window.runs.controller.query(np.array([[26, 22]]))
     assert asked(window) == many
     # all of it was paid for with the run
     assert window.document.work.spent == spent

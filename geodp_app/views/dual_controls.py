@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from geodp_app.dual.shading import ShadeMode
 from geodp_app.palette import Palette
 from geodp_app.views.colour_bar import line_swatch
+from geodp_app.views.folding_row import FoldingRow
 from geodp_app.views.icons import icon
 
 _MODES: tuple[tuple[ShadeMode, str, str], ...] = (
@@ -28,7 +29,7 @@ _MODES: tuple[tuple[ShadeMode, str, str], ...] = (
 )
 
 
-class DualControls(QWidget):
+class DualControls(FoldingRow):
     """For which edge the sheets are shaded, and how; which lines are drawn; and the zoom.
 
     The row of :attr:`lines` is laid out by whoever lays out the view.
@@ -66,13 +67,8 @@ class DualControls(QWidget):
         self.edge_row = _group(QLabel("Edge"), _group(*self.edges, spacing=0))
         self.shade_row = _group(QLabel("Shade"), _group(*self.modes, spacing=0))
         self._edges, self._release = 0, False
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(12)
-        row.addWidget(self.edge_row)
-        row.addWidget(self.shade_row)
-        row.addStretch(1)
-        row.addWidget(_group(self.streak, self.zoom, self.fit, spacing=2))
+        zoom = _group(self.streak, self.zoom, self.fit, spacing=2)
+        self.set_groups(self.edge_row, self.shade_row, zoom, apart=True)
 
     @property
     def shown(self) -> tuple[bool, bool]:
@@ -112,6 +108,7 @@ class DualControls(QWidget):
         for i, button in enumerate(self.edges):
             button.setVisible(i < self._edges)
         self.edge_row.setVisible(self._edges > 1)
+        self.fold()
 
     def set_palette(self, palette: Palette) -> None:
         """Take the colours of lines and icons."""

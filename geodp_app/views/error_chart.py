@@ -152,7 +152,7 @@ class ErrorChart(QFrame):
     def _make_plot(self) -> None:
         self.readout = ErrorReadout()
         self.plot = pg.PlotWidget()
-        self.plot.setMinimumSize(160, 52)
+        self.plot.setMinimumSize(160, 44)
         self.plot.setAccessibleName("Error over steps")
         self.plot.setMenuEnabled(False)
         self.plot.setMouseEnabled(False, False)

@@ -96,7 +96,7 @@ class ErrorReadout(QWidget):
         painter.end()
 
     def _line(self) -> int:
-        return self.fontMetrics().height() + 4
+        return self.fontMetrics().height() + 2
 
     def _beside(self) -> float:
         """Room for a mark, a value and the gaps."""

@@ -45,6 +45,8 @@ class LoggedRun:
         No step of it is to come.
     quick : bool
         It follows at full speed, whatever the pace.
+    unasked : bool
+        It follows by itself, and nobody has pressed Run since.
     begun : float
         When, in seconds.
     """
@@ -56,6 +58,7 @@ class LoggedRun:
     noted: RunCharge | None = None
     over: bool = False
     quick: bool = False
+    unasked: bool = False
     begun: float = field(default_factory=time.monotonic)
 
     @property
@@ -63,6 +66,11 @@ class LoggedRun:
         """Whether it may come to its end though something has changed: else a hand that never
         rests would never see one."""
         return self.quick and time.monotonic() - self.begun < YOUNG / 1000
+
+    @property
+    def hardly_seen(self) -> bool:
+        """Whether it has begun by itself so lately that Run is pressed to begin it."""
+        return self.unasked and time.monotonic() - self.begun < YOUNG / 1000
 
     def related(self, work: Work) -> bool:
         """Whether the work's examples are the run's, with these labels or others."""

@@ -95,6 +95,8 @@ def shoot(options: argparse.Namespace) -> str:
                 told += place_note(options.learned, frame, hint=False)
         finally:
             window.abandon()
+            window.hide()  # who goes on in this process has none of it
+            window.deleteLater()
     return "\n".join(told)
 
 

@@ -149,7 +149,12 @@ class WindowRuns(QObject):
 
     def run_or_pause(self) -> None:
         """Run to the end, or pause after the step under way."""
-        if self.busy:
+        run = self._run
+        if self.busy and run is not None and run.hardly_seen:
+            run.unasked = False
+            self._wanted = True
+            self.controller.run()
+        elif self.busy:
             self._wanted = False
             self.controller.pause()
         elif self._ready():
@@ -377,7 +382,7 @@ class WindowRuns(QObject):
         job = Job(examples.points, labels, work.drawing.grid, work.run, at_once=quick)
         self.controller.start(job)
         log = RunLog(examples.points, labels, work.drawing.grid, work.run, test_sample(work))
-        self._run = LoggedRun(work, log, tried=dragging, quick=quick)
+        self._run = LoggedRun(work, log, tried=dragging, quick=quick, unasked=follows)
         self.changed.emit(False)
 
     def _state_changed(self, state: str) -> None:

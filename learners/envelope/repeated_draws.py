@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from learners.envelope import core
 from learners.envelope.boxes import SHEETS
 from learners.envelope.partition import SPLIT_WORK, TRIAL_WORK
-from learners.envelope.strands import Strand
+from learners.envelope.strands import Strand, weigh_all
 from learners.randomness import SeededRandom
 
 #: Of the curator's own stream of bits; nothing is released from it.
@@ -66,16 +66,22 @@ def draw_again(strands: list[Strand], most: int, work: int) -> tuple[list[Drawn]
         Off by about 1 / sqrt(number of draws); -inf without any.
     """
     source = SeededRandom(_SEED)
-    for strand in strands:
-        strand.restart(source.spawn())
-    running = [(i, strand) for i, strand in enumerate(strands) if strand.mass >= core.TINY]
     last = _work(strands) + work
     found: list[tuple[float, Drawn]] = []
-    horizon = 1.0 / sum(strand.mass for _, strand in running)
+    running: list[tuple[int, Strand]] = []
+    horizon = 0.0
     while len(found) < most and _work(strands) < last:
+        if not running or any(strand.mass < core.TINY for _, strand in running):
+            # masses have fallen so far that they are weighed anew; what comes then is as good
+            # a draw as what came before, and the clocks begin again
+            weigh_all(strands)
+            for strand in strands:
+                strand.restart(source.spawn())
+            running = [(i, strand) for i, strand in enumerate(strands) if strand.mass >= core.TINY]
+            found, horizon = [], 1.0 / sum(strand.mass for _, strand in running)
         horizon *= 2
         for number, strand in running:
-            while strand.clock <= horizon and _work(strands) < last:
+            while strand.clock <= horizon and _work(strands) < last and strand.mass >= core.TINY:
                 strand.advance(horizon)
                 if strand.accepted is not None:
                     packed = int(strand.partition.boxes[strand.accepted, SHEETS])

@@ -1,0 +1,47 @@
+"""A row that folds: side by side if there is room, one below the other if not."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+
+from geodp_app.views.dual_controls import DualControls, SheetTabs
+from geodp_app.views.folding_row import FoldingRow
+
+
+def test_groups_fold_when_they_do_not_fit_and_unfold_when_they_do(qtbot: QtBot) -> None:
+    row = FoldingRow()
+    first, second = QPushButton("first of two"), QPushButton("second")
+    row.set_groups(first, second, apart=True)
+    qtbot.addWidget(row)
+    row.show()
+    needed = row.sizeHint().width()
+    row.resize(needed + 50, 100)
+    assert not row.folded
+    assert first.y() == second.y()
+    assert second.geometry().right() == row.rect().right()
+    row.resize(needed - 1, 100)
+    qtbot.waitUntil(lambda: second.y() > first.y())
+    assert row.folded
+    assert row.minimumSizeHint().width() <= max(first.width(), second.width())
+    row.resize(needed, 100)
+    qtbot.waitUntil(lambda: second.x() > first.x())
+    assert not row.folded
+
+
+def test_the_controls_of_the_dual_plane_need_no_more_than_their_tabs(qtbot: QtBot) -> None:
+    tabs, controls = SheetTabs(), DualControls()
+    for row in (tabs, controls):
+        qtbot.addWidget(row)
+        row.show()
+    tabs.resize(360, 40)
+    tabs.set_names(["All", "Above", "Below", "Right", "Left"])
+    qtbot.waitUntil(lambda: tabs.bar.width() >= tabs.bar.tabRect(4).right() > 200)
+    assert not tabs.folded
+    assert controls.minimumSizeHint().width() < controls.sizeHint().width() * 2 / 3
+    controls.resize(controls.minimumSizeHint().width(), 80)
+    qtbot.waitUntil(
+        lambda: controls.modes[0].mapTo(controls, QPoint()).y() >= controls.positive.height()
+    )
+    assert controls.folded
