@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from geodp_app.views.dual_controls import DualControls, SheetTabs
+from geodp_app.views.dual_controls import DualControls
 from geodp_app.views.folding_row import FoldingRow
 
 
@@ -30,18 +30,15 @@ def test_groups_fold_when_they_do_not_fit_and_unfold_when_they_do(qtbot: QtBot) 
     assert not row.folded
 
 
-def test_the_controls_of_the_dual_plane_need_no_more_than_their_tabs(qtbot: QtBot) -> None:
-    tabs, controls = SheetTabs(), DualControls()
-    for row in (tabs, controls):
-        qtbot.addWidget(row)
-        row.show()
-    tabs.resize(360, 40)
-    tabs.set_names(["All", "Above", "Below", "Right", "Left"])
-    qtbot.waitUntil(lambda: tabs.bar.width() >= tabs.bar.tabRect(4).right() > 200)
-    assert not tabs.folded
+def test_the_controls_of_the_dual_plane_fold_where_it_is_narrow(qtbot: QtBot) -> None:
+    controls = DualControls()
+    qtbot.addWidget(controls)
+    controls.set_edges(3)
+    controls.show()
     assert controls.minimumSizeHint().width() < controls.sizeHint().width() * 2 / 3
-    controls.resize(controls.minimumSizeHint().width(), 80)
-    qtbot.waitUntil(
-        lambda: controls.modes[0].mapTo(controls, QPoint()).y() >= controls.positive.height()
-    )
+    controls.resize(controls.sizeHint().width() + 10, 80)
+    assert not controls.folded
+    controls.resize(controls.minimumSizeHint().width(), 120)
+    below = controls.edges[0].mapTo(controls, QPoint()).y()
+    qtbot.waitUntil(lambda: controls.modes[0].mapTo(controls, QPoint()).y() > below)
     assert controls.folded
