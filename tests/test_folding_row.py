@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -38,7 +37,6 @@ def test_the_controls_of_the_dual_plane_fold_where_it_is_narrow(qtbot: QtBot) ->
     assert controls.minimumSizeHint().width() < controls.sizeHint().width() * 2 / 3
     controls.resize(controls.sizeHint().width() + 10, 80)
     assert not controls.folded
-    controls.resize(controls.minimumSizeHint().width(), 120)
-    below = controls.edges[0].mapTo(controls, QPoint()).y()
-    qtbot.waitUntil(lambda: controls.modes[0].mapTo(controls, QPoint()).y() > below)
+    controls.resize(controls.minimumSizeHint().width(), 160)
     assert controls.folded
+    qtbot.waitUntil(lambda: controls.shade_row.y() > controls.edge_row.y())

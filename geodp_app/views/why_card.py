@@ -50,7 +50,7 @@ class WhyCard(QFrame):
         column.setSpacing(4)
         column.addLayout(head)
         column.addWidget(room, 1)
-        self.setMinimumSize(260, 92)
+        self.setMinimumSize(200, 92)
         self.show_why("Why this piece", None)
 
     def show_why(self, heading: str, why: Why | None) -> None:
