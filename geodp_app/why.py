@@ -14,6 +14,8 @@ from learners.declaration import Learner
 from learners.records import StepRecord, TileStep
 from learners.scores import Role
 
+#: Estimated shares below this are no more than "less than" their upper end.
+_LEAST_PERCENT = 0.01
 #: What a piece is called.
 _PIECES = {1: "halfplane", 3: "triangle"}
 
@@ -81,6 +83,11 @@ def odds_words(name: str, as_good: AsGood | None) -> str:
     if as_good.exact:
         return f"A {name} this good or better had {_percent(as_good.share)} of the probability."
     low, high = _percent(as_good.low), _percent(as_good.high)
+    if 100 * as_good.share < _LEAST_PERCENT:
+        return (
+            f"A {name} this good or better had less than {high} of the probability (estimated from "
+            "draws)."
+        )
     return (
         f"A {name} this good or better had about {_percent(as_good.share)} of the probability "
         f"(estimated from draws: {low} to {high})."

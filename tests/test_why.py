@@ -204,6 +204,10 @@ def test_a_step_that_takes_nothing_right_says_that_it_found_nothing() -> None:
             "had about 4.6\u00a0% of the probability (estimated from draws: 3\u00a0% to 8\u00a0%).",
         ),
         (
+            AsGood(0.0, 0.0, 0.02, exact=False),
+            "had less than 2\u00a0% of the probability (estimated from draws).",
+        ),
+        (
             AsGood(0.0002, 0.0, 0.001, exact=False),
             "had about 0.02\u00a0% of the probability "
             "(estimated from draws: 0\u00a0% to 0.1\u00a0%).",
