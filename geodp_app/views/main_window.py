@@ -182,7 +182,7 @@ class MainWindow(QMainWindow):
         column.addWidget(self.timeline)
         column.addWidget(self._lower, 1)
         self._stack = _splitter(Qt.Orientation.Vertical, self.planes, below)
-        self._stack.setStretchFactor(0, 6)
+        self._stack.setStretchFactor(0, 4)
         self._stack.setStretchFactor(1, 1)
         side = QWidget()
         side.setObjectName("side")
