@@ -90,7 +90,7 @@ def odds_words(name: str, as_good: AsGood | None) -> str:
         )
     return (
         f"A {name} this good or better had about {_percent(as_good.share)} of the probability "
-        f"(estimated from draws: {low} to {high})."
+        f"(an estimate: {low} to {high})."
     )
 
 

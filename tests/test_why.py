@@ -201,7 +201,7 @@ def test_a_step_that_takes_nothing_right_says_that_it_found_nothing() -> None:
         (AsGood(1.0, 1.0, 1.0, exact=True), "had 100\u00a0% of the probability."),
         (
             AsGood(0.0456, 0.03, 0.0802, exact=False),
-            "had about 4.6\u00a0% of the probability (estimated from draws: 3\u00a0% to 8\u00a0%).",
+            "had about 4.6\u00a0% of the probability (an estimate: 3\u00a0% to 8\u00a0%).",
         ),
         (
             AsGood(0.0, 0.0, 0.02, exact=False),
@@ -209,8 +209,7 @@ def test_a_step_that_takes_nothing_right_says_that_it_found_nothing() -> None:
         ),
         (
             AsGood(0.0002, 0.0, 0.001, exact=False),
-            "had about 0.02\u00a0% of the probability "
-            "(estimated from draws: 0\u00a0% to 0.1\u00a0%).",
+            "had about 0.02\u00a0% of the probability (an estimate: 0\u00a0% to 0.1\u00a0%).",
         ),
     ],
 )
