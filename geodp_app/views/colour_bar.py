@@ -72,7 +72,7 @@ class ColourBar(QWidget):
         end = -1e9
         for place, text in self._scale.ticks():
             x, width = bar.left() + place * bar.width(), metrics.horizontalAdvance(text)
-            left = min(x - width / 2, self.width() - width - 1.0)
+            left = min(max(x - width / 2, 1.0), self.width() - width - 1.0)
             if left < end + 6:
                 continue
             end = left + width

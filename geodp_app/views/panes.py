@@ -54,7 +54,7 @@ class Pane(QFrame):
         self.note = Note()
         self.heading = QLabel(title)
         self.heading.setObjectName("paneTitle")
-        self.heading.setMinimumWidth(80)  # a long title gives way where the window is narrow
+        self.heading.setMinimumWidth(30)  # a long title gives way where the window is narrow
         self.head = QHBoxLayout()
         self.head.setContentsMargins(12, 6, 8, 4)
         self.head.setSpacing(10)
