@@ -30,7 +30,7 @@ from geodp_app.palette import load_palette
 from geodp_app.plane.examples_picture import ExampleKinds
 from geodp_app.views.dual_view import DualView
 from geodp_app.views.plane_view import PlaneView
-from geometry.halfplane import HalfplaneLattice, Sheet
+from geometry.halfplane import HalfplaneLattice
 
 SIZE, GRID = 900, 1024
 
@@ -79,7 +79,7 @@ def simulated(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def dual_part(seconds: float) -> Iterator[Measurement]:
-    """The dual plane: panning over 2,000 lines, one sheet and four; densities beside the window."""
+    """The dual plane: panning over 2,000 lines of the sheet shown; densities beside the window."""
     view = DualView()
     view.resize(SIZE, SIZE)
     view.show()
@@ -87,21 +87,17 @@ def dual_part(seconds: float) -> Iterator[Measurement]:
     view.set_examples(*simulated(2_000))
 
     def pan(frame: int) -> None:
-        for sheet in view.shown_sheets:
-            view.sheets[sheet].plot.box.translateBy(x=8 if frame % 20 < 10 else -8)
+        view.sheets[view.sheet].plot.box.translateBy(x=8 if frame % 20 < 10 else -8)
 
-    for sheet, name in ((Sheet.FLAT_ABOVE, "one sheet"), (None, "four sheets")):
-        view.show_sheet(sheet)
-        longest_pause(lambda: view.pictures.busy)
-        rate = frames_per_second(view, pan, seconds)
-        yield Measurement(f"dual, 2,000 lines, {name}", rate, "frames/s")
+    longest_pause(lambda: view.pictures.busy)
+    yield Measurement("dual, 2,000 lines", frames_per_second(view, pan, seconds), "frames/s")
     for n in (100_000, 1_000_000):
         points, labels = simulated(n)
         start = time.perf_counter()
         view.set_examples(points, labels)
         pause = longest_pause(lambda: view.pictures.busy)
         whole = 1000 * (time.perf_counter() - start)
-        yield Measurement(f"dual, density of {n:,} lines, four sheets, ready after", whole, "ms")
+        yield Measurement(f"dual, density of {n:,} lines, ready after", whole, "ms")
         yield Measurement(f"dual, density of {n:,} lines, longest pause", pause, "ms")
     view.close()
 
