@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF, QStandardPaths, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QStandardPaths, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -217,8 +218,23 @@ def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(
     sheet = large(window)
     u, v = dual_position(chosen(window))
     shown = set()
-    for away in (QPoint(0, 0), QPoint(14, 0), QPoint(0, -14), QPoint(-25, 25)):
-        spot = pixel(sheet, u, v) + away
+    # where the run has chosen differs each time: four places in the region, not under the legend
+    legend = window.dual._legend
+    covered = QRect(
+        sheet.plot.viewport().mapFrom(legend.parentWidget(), legend.pos()), legend.size()
+    )
+    spots = []
+    for x, y in itertools.product((0, 14, -25, 40, -60), repeat=2):
+        spot = pixel(sheet, u, v) + QPoint(x, y)
+        place = sheet.plot._dual_at(sheet.plot.mapToScene(spot))
+        inside = place is not None and nearest_halfplane(
+            window.dual._lattice,  # type: ignore[arg-type]
+            sheet.sheet,
+            *place,
+        )
+        if inside and not covered.contains(spot):
+            spots.append(spot)
+    for spot in spots[:4]:
         hover(qtbot, sheet, spot)
         candidate = window.dual.pointer.candidate
         assert candidate is not None
