@@ -112,8 +112,8 @@ _SEVERAL_TRIANGLES = (
     "10,000, 0.64 % with 100,000. For these settings no estimate is made."
 )
 _MANY_TRIANGLES = (
-    "Not measured for so many triangles. Outlines with many bends are covered badly: expect an "
-    "error of ten per cent and more with 10,000 examples, where tiles have a few."
+    "Not measured for so many triangles but on three outlines, with 10,000 examples at ε = 1 and "
+    "k = 12: errors of 15–19 %, where tiles had 2–3 %."
 )
 
 

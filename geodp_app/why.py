@@ -143,8 +143,8 @@ def _cover(record: StepRecord, name: str, role: Role | None, k: int) -> tuple[st
         )
     if right == 0:
         what = (
-            f"Found nothing: this {name} takes none of the {count(still)} {labels[0]} examples "
-            f"still open. What is left is small beside the noise. {score}"
+            f"Found nothing: the draw fell on a {name} that takes none of the {count(still)} "
+            f"{labels[0]} examples still open. {score}"
         )
         return what, False
     what = (

@@ -19,6 +19,7 @@ from geodp_app.document.session import load_session, save_session
 from geodp_app.document.suggested_k import MOST, suggested_k, triangles_needed
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.examples_csv import Examples, Frame
 from learners.registry import BY_ID
 
 TRIANGLE = Shape(((10, 10), (90, 20), (30, 90)))
@@ -214,3 +215,14 @@ def test_whether_k_follows_is_kept(tmp_path: Path, k_drawn: bool) -> None:
     d = Document(opened)
     d.edit("draw", Drawing(100, (HOLED,)))
     assert d.work.run.k == (7 if k_drawn else 11)
+
+
+def test_imported_examples_keep_their_k_whatever_is_drawn() -> None:
+    document = Document(Work(drawing=Drawing(100, (SQUARE,))))
+    points = np.array([[3, 4], [9, 2]])
+    real = Examples(points, np.array([1, 0]), Frame(100))
+    document.change("import", examples=real, simulated=False)
+    before = document.work.run.k
+    document.edit("draw", Drawing(100, (TRIANGLE,)))
+    assert document.work.run.k == before
+    assert suggested_k(document.work.drawing, document.work.run.declared) != before

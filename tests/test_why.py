@@ -189,8 +189,8 @@ def test_a_step_that_takes_nothing_right_says_that_it_found_nothing() -> None:
     assert not found.found
     assert found.odds == ""
     assert found.what == (
-        "Found nothing: this triangle takes none of the 37 positive examples still open. "
-        "What is left is small beside the noise. Score, the worse of 0 − 1 = −1 and −2: −2."
+        "Found nothing: the draw fell on a triangle that takes none of the 37 positive examples "
+        "still open. Score, the worse of 0 − 1 = −1 and −2: −2."
     )
 
 

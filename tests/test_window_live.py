@@ -337,3 +337,17 @@ def test_grey_words_can_be_read(theme: str) -> None:
 
     palette = load_palette("dark" if theme == "dark" else "light")
     assert contrast(greyed(palette).ink, palette.panel) >= 4.5
+
+
+def test_run_pressed_after_a_setting_has_changed_begins_no_second_run_and_pauses_none(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    for learner in ("tiles", "cover"):
+        before = run(qtbot, window, learner=learner, k=2, n_steps=3, seed=None)
+        spent = len(window.document.work.spent)
+        window.document.set_run(epsilon=7.0)
+        wait(qtbot, lambda: window.runs.log is not before)  # noqa: B023
+        key(window, Qt.Key.Key_F5)
+        finish_run(qtbot, window)
+        assert log_of(window).settings.epsilon == 7.0
+        assert len(window.document.work.spent) == spent + 1

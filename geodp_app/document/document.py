@@ -407,9 +407,16 @@ def same_sample(one: Examples | None, other: Examples | None) -> bool:
 
 
 def _follow_drawing(before: Work, after: Work) -> Work:
-    """k from the drawing, where it follows that and the drawing or the learner has changed."""
+    """k from the drawing, where it follows that and the drawing or the learner has changed.
+
+    With imported examples it stays: the drawing does not label them.
+    """
     asked = (after.drawing, after.run.learner, after.k_drawn)
-    if not after.k_drawn or asked == (before.drawing, before.run.learner, before.k_drawn):
+    if not (after.k_drawn and after.simulated) or asked == (
+        before.drawing,
+        before.run.learner,
+        before.k_drawn,
+    ):
         return after
     k = suggested_k(after.drawing, after.run.declared)
     return after if k is None else replace(after, run=replace(after.run, k=k))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.runs.what_if import Candidate
+from geodp_app.runs.what_if import Candidate, weigh
 from geometry.lift import Conic
 from learners.scores import Score
 
@@ -70,10 +70,7 @@ class ConicQuestion:
         return self.score.values(positives, negatives) / self.score.k
 
     def _value(self, conic: Conic) -> tuple[int, int, int]:
-        inside = conic.contains(self.points)
-        positives = int(np.count_nonzero(inside & self.labels))
-        negatives = int(np.count_nonzero(inside)) - positives
-        return positives, negatives, self.score.value(positives, negatives)
+        return weigh(conic, self.points, self.labels, self.score)
 
 
 def centres_inside(conic: Conic, points: NDArray[np.int64], resolution: int) -> NDArray[np.int64]:

@@ -66,7 +66,9 @@ def change_words(change: Change, eta: float, spent: PrivacySpent | None) -> str:
     """What the report changes here, and how much it can change at most."""
     most = f"at most {_times(eta)} in the whole step (η = {amount(eta)})"
     run = ""
-    if spent is not None:
+    if spent is not None and not spent.private:
+        run = " The run is seeded and can be repeated: it promises nothing."
+    elif spent is not None:
         but = f", but for a probability of δ = {amount(spent.delta)}" if spent.delta else ""
         most_of_run = f"{_times(spent.epsilon)} (ε = {amount(spent.epsilon)})"
         run = f" In the whole run: at most {most_of_run}{but}."

@@ -38,7 +38,6 @@ from geodp_app.runs.shading import (
     probabilities,
     rasters,
     signatures,
-    values_of,
 )
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
@@ -91,7 +90,7 @@ def _of_cells(
     for arrangement in arrangements:
         inside = signatures(arrangement)
         counts = inside @ weights
-        values.append(values_of(step.score, counts[:, 1], counts[:, 0]))
+        values.append(step.score.values(counts[:, 1], counts[:, 0]))
         moves.append(_moves(question, counts.T, inside[:, at]))
     shares = probabilities(arrangements, values, step.rate)
     log_r = _log_norm_ratio(question, np.concatenate(moves), np.concatenate(shares))
@@ -134,7 +133,7 @@ def _of_rasters(question: ReportQuestion, held: Held, watch: Callable[[], None])
         inside = _holds(step.lattice, raster.sheet, raster.us, raster.vs, question.point)
         ratios = _moves(question, raster.counts, inside) - log_r
         largest = max(largest, float(np.abs(ratios).max(initial=0.0)))
-        values = values_of(step.score, raster.counts[1], raster.counts[0])
+        values = step.score.values(raster.counts[1], raster.counts[0])
         shaded = raster.shaded(values / step.score.k, log_norm)
         sheets.append(ChangedSheet(shaded, raster.spread(ratios)))
     return Change(tuple(sheets), chosen, largest, error)
@@ -158,8 +157,8 @@ def _moves(
     """
     other = counts.copy()
     other[int(question.label)] += -inside if question.present else inside
-    now = values_of(question.step.score, counts[1], counts[0])
-    then = values_of(question.other_score, other[1], other[0])
+    now = question.step.score.values(counts[1], counts[0])
+    then = question.other_score.values(other[1], other[0])
     gained = now - then if question.present else then - now
     return question.step.rate * gained.astype(np.float64)
 

@@ -31,7 +31,6 @@ from geometry.duality import Vertex
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.records import inside_piece
-from learners.scores import Score
 
 #: Draws from a halfplane's law that are enough for what it is normalised by, and the work, in
 #: units of about a microsecond, after which fewer must do.
@@ -61,14 +60,6 @@ class Held:
         """Places of the examples, shape (l, 2), in lexicographic order."""
         found: NDArray[np.int64] = np.unique(self.points, axis=0)
         return found
-
-
-def values_of(
-    score: Score, positives: NDArray[np.int64], negatives: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """:meth:`Score.value` of many pieces at once."""
-    gained, lost = score.k * positives + score.c_pos, -score.k * negatives + score.c_neg
-    return gained + lost if score.total else np.minimum(gained, lost)
 
 
 def no_watch() -> None:
@@ -107,7 +98,7 @@ def _cells(
     values = []
     for arrangement in arrangements:
         counts = signatures(arrangement) @ weights
-        values.append(values_of(question.score, counts[:, 1], counts[:, 0]))
+        values.append(question.score.values(counts[:, 1], counts[:, 0]))
     shares = probabilities(arrangements, values, question.rate)
     return tuple(
         draw_cells(question, arrangement, value, share)[0]
@@ -239,7 +230,7 @@ def _raster(
     norm = draws(question, examples, watch)[1] if question.rate else None
     sheets = []
     for raster in rasters(question, examples, watch):
-        values = values_of(question.score, raster.counts[1], raster.counts[0])
+        values = question.score.values(raster.counts[1], raster.counts[0])
         sheets.append(raster.shaded(values / question.score.k, norm))
     return tuple(sheets)
 

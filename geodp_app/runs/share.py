@@ -24,7 +24,6 @@ from geodp_app.runs.shading import (
     no_watch,
     probabilities,
     signatures,
-    values_of,
 )
 from geometry.grid_counts import GridCounts
 from learners.records import Piece, inside_piece
@@ -61,7 +60,7 @@ def _by_cells(
     values = []
     for arrangement in arrangements:
         counts = signatures(arrangement) @ weights
-        values.append(values_of(step.score, counts[:, 1], counts[:, 0]))
+        values.append(step.score.values(counts[:, 1], counts[:, 0]))
     shares = probabilities(arrangements, values, step.rate)
     good = [s[v >= least].sum() for v, s in zip(values, shares, strict=True)]
     share = min(1.0, math.fsum(good))
@@ -104,4 +103,4 @@ def _values(question: ShareQuestion, pieces: list[Piece]) -> NDArray[np.int64]:
         inside = step.labels[inside_piece(piece, step.points)]
         counts[1, i] = np.count_nonzero(inside)
         counts[0, i] = len(inside) - counts[1, i]
-    return values_of(step.score, counts[1], counts[0])
+    return step.score.values(counts[1], counts[0])

@@ -10,12 +10,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodp_app.formatting import amount, count, decimal
 from geodp_app.runs.protocol import ShadeQuestion
 from geometry.halfplane import Halfplane
 from geometry.region import Region
 from learners.records import Piece, inside_piece
+from learners.scores import Score
 
 #: Odds beyond these are said as powers of ten.
 _PLAIN_ODDS = 1e4
@@ -78,10 +80,17 @@ class WhatIf:
         return Candidate(piece, positives, negatives, value / k, odds)
 
     def _value(self, halfplane: Halfplane) -> tuple[int, int, int]:
-        inside = halfplane.contains(self._points)
-        positives = int(np.count_nonzero(inside & self._labels))
-        negatives = int(np.count_nonzero(inside)) - positives
-        return positives, negatives, self._question.score.value(positives, negatives)
+        return weigh(halfplane, self._points, self._labels, self._question.score)
+
+
+def weigh(
+    region: Region, points: NDArray[np.int64], labels: NDArray[np.bool_], score: Score
+) -> tuple[int, int, int]:
+    """Positives and negatives in a region, and its integer score; exact."""
+    inside = region.contains(points)
+    positives = int(np.count_nonzero(inside & labels))
+    negatives = int(np.count_nonzero(inside)) - positives
+    return positives, negatives, score.value(positives, negatives)
 
 
 def odds_words(log_odds: float) -> str:

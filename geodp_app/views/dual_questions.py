@@ -58,9 +58,9 @@ class DualQuestions(QObject):
         self._detail_later = QTimer(self, singleShot=True, interval=_SETTLE)
         self._detail_later.timeout.connect(self._ask_detail)
         dual.detail_wanted.connect(self._detail_later.start)
-        runs.shaded.connect(self._shaded)
-        runs.reported.connect(self._reported)
-        runs.shared.connect(self._shared)
+        runs.controller.shaded.connect(self._shaded)
+        runs.controller.reported.connect(self._reported)
+        runs.controller.shared.connect(self._shared)
         runs.controller.failed.connect(lambda _: self._drop())
 
     @property

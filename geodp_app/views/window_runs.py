@@ -23,7 +23,7 @@ from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
-from geodp_app.runs.protocol import Job, Progressed, Queried, Shaded, Stepped
+from geodp_app.runs.protocol import Job, Progressed, Queried, Stepped
 from geodp_app.runs.questions import Point, Question, refusal
 from geodp_app.runs.run_log import RunLog, test_sample
 from geodp_app.views.live import HURRY, MOST_KEPT, REST, LoggedRun, Shown, find_fresh, is_quick
@@ -52,12 +52,6 @@ class WindowRuns(QObject):
     progressed = Signal(object)
     #: One line for the person.
     told = Signal(str)
-    #: Answers about the dual plane.
-    shaded = Signal(object)
-    #: Answers to how much of the law pieces as good as the chosen one hold.
-    shared = Signal(object)
-    #: Answers to what one report changes.
-    reported = Signal(object)
 
     def __init__(self, document: Document, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -89,9 +83,6 @@ class WindowRuns(QObject):
         c.finished.connect(self._finished)
         c.stopped.connect(self._stopped)
         c.failed.connect(self._failed)
-        c.shaded.connect(self._shaded)
-        c.reported.connect(self.reported)
-        c.shared.connect(self.shared)
         c.set_delay(self._pace)
         c.queried.connect(self._queried)
         c.prepare()
@@ -150,7 +141,7 @@ class WindowRuns(QObject):
     def run_or_pause(self) -> None:
         """Run to the end, or pause after the step under way."""
         run = self._run
-        if self.busy and run is not None and run.hardly_seen:
+        if self._going and run is not None and run.hardly_seen:
             run.unasked = False
             self._wanted = True
             self.controller.run()
@@ -502,6 +493,3 @@ class WindowRuns(QObject):
         if reply.refused:
             self.told.emit(f"The point cannot be asked about: {reply.refused}.")
         self.changed.emit(False)
-
-    def _shaded(self, reply: Shaded) -> None:
-        self.shaded.emit(reply)
