@@ -68,7 +68,7 @@ class DualControls(FoldingRow):
         self.shade_row = _group(QLabel("Shade"), _group(*self.modes, spacing=0))
         self._edges, self._release = 0, False
         zoom = _group(self.streak, self.zoom, self.fit, spacing=2)
-        self.set_groups(self.edge_row, self.shade_row, zoom, apart=True)
+        self.set_groups(self.shade_row, _group(self.edge_row, zoom), apart=True)
 
     @property
     def shown(self) -> tuple[bool, bool]:
