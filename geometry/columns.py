@@ -124,8 +124,8 @@ def unpack_cells(packed):
 def _fill(points, labels, amounts, negatives, positives):
     one, two = unpack(negatives), unpack(positives)
     if one.shift != 0:
-        _fill_entries(points, labels, amounts, one, False)
-        _fill_entries(points, labels, amounts, two, True)
+        _fill_entries(points, labels, amounts, one, np.int64(0))
+        _fill_entries(points, labels, amounts, two, np.int64(1))
         return
     cells_0, cells_1 = one.cells, two.cells
     for i in range(len(points)):
@@ -212,7 +212,7 @@ def _onward(cut, rest, step, more, size):
 @njit(cache=True, nogil=True, error_model="numpy")
 def _fill_narrow(cells, a, b, c, row):
     width, height = cells.shape
-    cut, rest, step, more, m = _first_cut((a, b, c), 0, 0)
+    cut, rest, step, more, m = _first_cut((a, b, c), np.int64(0), np.int64(0))
     count = 0
     row[0] = 0
     for x in range(width):
@@ -228,7 +228,7 @@ def _fill_wide(columns, a, b, c, row):
     width, height = cells.shape
     top = (height - 1) << shift
     p, q, m = cut_terms(a, b, c)
-    cut, rest, step, more, _ = _first_cut((a, b, c), 0, shift)
+    cut, rest, step, more, _ = _first_cut((a, b, c), np.int64(0), shift)
     count = 0
     row[0] = 0
     for i in range(width):

@@ -25,8 +25,11 @@ from numpy.typing import NDArray
 
 from geometry.columns import HEAD, Counts, count_span, fill_line, unpack
 
+#: Labels of examples.  As Python's integers numba would compile a function for each of them.
+NEGATIVE, POSITIVE = np.int64(0), np.int64(1)
+
 #: Row of `LineTables.lines` for "no constraint": a = b = c = 0.
-NO_LINE = 0
+NO_LINE = np.int64(0)
 
 _FULL = -1
 
@@ -224,14 +227,16 @@ def count_piece(lines, below, total, i, j, k):
     a1, b1, c1 = lines[i, 0], lines[i, 1], lines[i, 2]
     a2, b2, c2 = lines[j, 0], lines[j, 1], lines[j, 2]
     a3, b3, c3 = lines[k, 0], lines[k, 1], lines[k, 2]
-    first, last = 0, d
+    # of one type from the first: a literal 0 would have the functions below compiled twice
+    zero = np.int64(0)
+    first, last = zero, d
     if b1 == 0:
         first, last = _narrow_vertical(a1, c1, first, last)
     if b2 == 0:
         first, last = _narrow_vertical(a2, c2, first, last)
     if b3 == 0:
         first, last = _narrow_vertical(a3, c3, first, last)
-    l1, r1, l2, r2, l3, r3 = 0, d, 0, d, 0, d
+    l1, r1, l2, r2, l3, r3 = zero, d, zero, d, zero, d
     l1, r1, l2, r2, first, last = _pair(a1, b1, c1, l1, r1, a2, b2, c2, l2, r2, first, last, d)
     l1, r1, l3, r3, first, last = _pair(a1, b1, c1, l1, r1, a3, b3, c3, l3, r3, first, last, d)
     l2, r2, l3, r3, first, last = _pair(a2, b2, c2, l2, r2, a3, b3, c3, l3, r3, first, last, d)

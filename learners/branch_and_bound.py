@@ -13,7 +13,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from geometry.counting import NO_LINE, count_piece, forget_lines, line_row
+from geometry.counting import NEGATIVE, NO_LINE, POSITIVE, count_piece, forget_lines, line_row
+
+#: Key of a box that is none.
+_NO_KEY = np.int64(-1)
+
+#: Which piece of a box is meant: one type, so that numba compiles one function for both.
+_OUTER, _INNER = np.int64(0), np.int64(1)
 
 #: Columns of a box: the rectangles of three edges, then
 SHEETS, _BOUND, _DEPTH = 12, 13, 14
@@ -117,7 +123,9 @@ def _greatest(search):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _keep(search, index, box):
-    search.boxes[index] = box
+    # an assignment of slices is slow to compile
+    for column in range(len(box)):
+        search.boxes[index, column] = box[column]
     _put_key(search, index, (box[_BOUND] << DEPTH_BITS) | box[_DEPTH])
 
 
@@ -130,7 +138,7 @@ def _make_room(tables):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _corner_rows(tables, box, label, inner, rows):
-    """Rows, for a label, of the lines of the outer piece (inner = 0) or of the inner one (1)."""
+    """Rows, for a label, of the lines of the outer piece or of the inner one."""
     for e in range(3):
         sheet = (box[SHEETS] >> (3 * e)) & 7
         rows[e] = NO_LINE
@@ -160,10 +168,10 @@ def _add_box(objective, tables, search, box):
     """Append a starting box if it can beat the best piece."""
     _make_room(tables)
     rows = np.zeros(3, dtype=np.int64)
-    _corner_rows(tables, box, 1, 0, rows)
-    positives = _count(tables, 1, rows)
-    _corner_rows(tables, box, 0, 1, rows)
-    box[_BOUND] = value_of(objective, positives, _count(tables, 0, rows))
+    _corner_rows(tables, box, POSITIVE, _OUTER, rows)
+    positives = _count(tables, POSITIVE, rows)
+    _corner_rows(tables, box, NEGATIVE, _INNER, rows)
+    box[_BOUND] = value_of(objective, positives, _count(tables, NEGATIVE, rows))
     if box[_BOUND] > search.best[0]:
         _keep(search, search.tally[_KEPT], box)
         search.tally[_KEPT] += 1
@@ -189,11 +197,12 @@ def _try_inner(objective, tables, search, box, negatives, rows):
                 return
             theta[2 * e], theta[2 * e + 1] = u, v
     search.tally[TRIED] += 1
-    _corner_rows(tables, box, 1, 1, rows)
-    value = value_of(objective, _count(tables, 1, rows), negatives)
+    _corner_rows(tables, box, POSITIVE, _INNER, rows)
+    value = value_of(objective, _count(tables, POSITIVE, rows), negatives)
     if value > search.best[0]:
         search.best[0], search.best[1] = value, box[SHEETS]
-        search.best[2:] = theta
+        for i in range(6):
+            search.best[2 + i] = theta[i]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -212,7 +221,7 @@ def _cut(box, axis):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _line_at(tables, box, axis, inner, at, label):
-    """Row of the outer (inner = 0) or inner (1) line of an edge, moved to `at` along the axis."""
+    """Row of the outer or inner line of an edge, moved to `at` along the axis."""
     e = axis >> 1
     sheet = (box[SHEETS] >> (3 * e)) & 7
     corner = 4 * e + ((sheet & 1) ^ inner)
@@ -242,10 +251,10 @@ def _choose_axis(objective, tables, search, box, outer, inner, positives, negati
             continue
         e = axis >> 1
         inner_end, outer_end = _cut(box, axis)
-        row = _line_at(tables, box, axis, 1, inner_end, 0)
-        first = value_of(objective, positives, _count_with(tables, 0, inner, e, row))
-        row = _line_at(tables, box, axis, 0, outer_end, 1)
-        second = value_of(objective, _count_with(tables, 1, outer, e, row), negatives)
+        row = _line_at(tables, box, axis, _INNER, inner_end, NEGATIVE)
+        first = value_of(objective, positives, _count_with(tables, NEGATIVE, inner, e, row))
+        row = _line_at(tables, box, axis, _OUTER, outer_end, POSITIVE)
+        second = value_of(objective, _count_with(tables, POSITIVE, outer, e, row), negatives)
         weight = max(first, floor) + max(second, floor)
         if weight < least:
             chosen, least = axis, weight
@@ -260,12 +269,12 @@ def _take(objective, tables, search, index):
     outer = np.zeros(3, dtype=np.int64)
     inner = np.zeros(3, dtype=np.int64)
     rows = np.zeros(3, dtype=np.int64)
-    _corner_rows(tables, box, 1, 0, outer)
-    _corner_rows(tables, box, 0, 1, inner)
-    positives = _count(tables, 1, outer)
-    negatives = _count(tables, 0, inner)
+    _corner_rows(tables, box, POSITIVE, _OUTER, outer)
+    _corner_rows(tables, box, NEGATIVE, _INNER, inner)
+    positives = _count(tables, POSITIVE, outer)
+    negatives = _count(tables, NEGATIVE, inner)
     _try_inner(objective, tables, search, box, negatives, rows)
-    _put_key(search, index, -1)
+    _put_key(search, index, _NO_KEY)
     axis, bound_outer, bound_inner = _choose_axis(
         objective, tables, search, box, outer, inner, positives, negatives
     )

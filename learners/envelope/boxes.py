@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from geometry.counting import NO_LINE, count_piece, line_row
+from geometry.counting import NEGATIVE, NO_LINE, POSITIVE, count_piece, line_row
 
 #: Columns of a box: u0, u1, v0, v1 of each of three edges (half-open), then
 NEGATIVES, POSITIVES, SHEETS, ORDERS = 12, 13, 14, 15
@@ -24,6 +24,13 @@ def pack_sheets(sheets: tuple[int, ...]) -> int:
     """Three bits an edge; missing edges are 7."""
     padded = (*sheets, NO_SHEET, NO_SHEET, NO_SHEET)[:3]
     return sum(sheet << (3 * e) for e, sheet in enumerate(padded))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def copy_box(box, to):
+    """Column by column: an assignment of slices brings a message along that is slow to compile."""
+    for column in range(len(box)):
+        to[column] = box[column]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -118,8 +125,8 @@ def corner_rows(tables, box, rows):
         # an upper (even) sheet keeps most at its low corner
         if sheet & 1:
             u0, u1, v0, v1 = u1, u0, v1, v0
-        rows[e] = line_row(tables, sheet, u0, v0, 1)
-        rows[3 + e] = line_row(tables, sheet, u1, v1, 0)
+        rows[e] = line_row(tables, sheet, u0, v0, POSITIVE)
+        rows[3 + e] = line_row(tables, sheet, u1, v1, NEGATIVE)
         if rows[e] < 0 or rows[3 + e] < 0:
             return False
     return True

@@ -65,6 +65,9 @@ def run(
 
     Boxes that are used up and `settled` do not end the call: trials go on without splits.
 
+    Without a workspace (None) no box is, or will be, factorised.  The compiler is told by the
+    argument's type: a run that ends before any box is factorised never compiles all that.
+
     Returns (why, box, position in chunks).  On acceptance the dual points are in theta,
     int64 of shape (6,), and their sheets are the box's.
     """
@@ -89,14 +92,13 @@ def run(
         clock[1] = (total - clock[0]) - term
         clock[0] = total
         index, at = draw_box(tree, capacity, chunks, at)
-        factorised = factors[index, MIX_USED] >= 0.0
         count = np.int64(0)
-        if factorised:
+        if workspace is None or factors[index, MIX_USED] < 0.0:
+            outcome, at = trial(target, tables, partition, boxes[index], chunks, at, theta)
+        else:
             outcome, at, count = factor_trial(
                 target, tables, ordinates, partition, index, workspace, chunks, at, theta
             )
-        else:
-            outcome, at = trial(target, tables, partition, boxes[index], chunks, at, theta)
         if outcome == OUTCOME_ACCEPTED:
             return ACCEPTED, index, at
         if outcome == OUTCOME_REJECTED:
@@ -106,14 +108,15 @@ def run(
         if not refine or tally[BOXES] == capacity:
             continue
         tally[SPLITS] += 1
-        if factorised:
-            tally[SPLIT_WORK] += 2 * FACTORISE_COST
-            split_factors(target, tables, partition, index, count, outcome, workspace)
-            continue
-        if outcome == OUTCOME_REJECTED and may_factorise(target, boxes[index]):
-            tally[SPLIT_WORK] += FACTORISE_COST
-            if factorise(target, tables, ordinates, partition, index, workspace):
+        if workspace is not None:
+            if factors[index, MIX_USED] >= 0.0:
+                tally[SPLIT_WORK] += 2 * FACTORISE_COST
+                split_factors(target, tables, partition, index, count, outcome, workspace)
                 continue
+            if outcome == OUTCOME_REJECTED and may_factorise(target, boxes[index]):
+                tally[SPLIT_WORK] += FACTORISE_COST
+                if factorise(target, tables, ordinates, partition, index, workspace):
+                    continue
         if len(tables.lines) - tables.used[0] < SPLIT_LINES:
             forget(partition, tables)
         tally[SPLIT_WORK] += _SPLIT_COST

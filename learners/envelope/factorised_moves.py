@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from learners.envelope.boxes import NO_SHEET, SHEETS, admitted_box
+from learners.envelope.boxes import NO_SHEET, SHEETS, admitted_box, copy_box
 from learners.envelope.chunks import exponential, uniform_below
 from learners.envelope.factorised_boxes import (
     MIX,
@@ -158,7 +158,7 @@ def split_factors(target, tables, partition, index, count, outcome, work):
     middle = (box[2 * axis] + box[2 * axis + 1]) >> 1
     twin_index = partition.tally[BOXES]
     partition.tally[BOXES] += 1
-    boxes[twin_index] = box
+    copy_box(box, boxes[twin_index])
     box[2 * axis + 1] = middle
     boxes[twin_index, 2 * axis] = middle
     negatives, positives = work.held[0], work.held[1]

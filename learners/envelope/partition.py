@@ -18,6 +18,7 @@ from learners.envelope.boxes import (
     POSITIVES,
     admits_some,
     admitted_box,
+    copy_box,
     edge_count,
     edge_in,
     recount,
@@ -166,7 +167,7 @@ def add_boxes(partition, tables, boxes):
             forget_lines(tables)
         box = partition.boxes[partition.tally[BOXES]]
         partition.tally[BOXES] += 1
-        box[:] = boxes[i]
+        copy_box(boxes[i], box)
         recount(tables, box, rows)
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from geometry.counting import count_piece, line_row
+from geometry.counting import NEGATIVE, POSITIVE, count_piece, line_row
 from learners.envelope.boxes import (
     NEGATIVES,
     NO_SHEET,
     POSITIVES,
     SHEETS,
+    copy_box,
     corner_rows,
     far_corner,
     recount,
@@ -62,8 +63,8 @@ def _blame(target, tables, box, theta, rows):
         v = low + (theta[2 * e + 1] - low) // step * step
         u0, u1, v0, v1 = max(u, u0), min(u + step, u1), max(v, v0), min(v + step, v1)
         odd = sheet & 1
-        outer = line_row(tables, sheet, u1 if odd else u0, v1 if odd else v0, 1)
-        inner = line_row(tables, sheet, u0 if odd else u1, v0 if odd else v1, 0)
+        outer = line_row(tables, sheet, u1 if odd else u0, v1 if odd else v0, POSITIVE)
+        inner = line_row(tables, sheet, u0 if odd else u1, v0 if odd else v1, NEGATIVE)
         if outer < 0 or inner < 0:
             continue
         positives, negatives = _counts_with(tables, rows, e, outer, inner)
@@ -109,11 +110,11 @@ def _choose_axis(target, tables, box, rows, only):
         odd = sheet & 1
         at_outer, at_inner = (far, near) if odd else (near, far)
         if axis & 1:
-            outer = line_row(tables, sheet, at_outer, middle, 1)
-            inner = line_row(tables, sheet, at_inner, middle, 0)
+            outer = line_row(tables, sheet, at_outer, middle, POSITIVE)
+            inner = line_row(tables, sheet, at_inner, middle, NEGATIVE)
         else:
-            outer = line_row(tables, sheet, middle, at_outer, 1)
-            inner = line_row(tables, sheet, middle, at_inner, 0)
+            outer = line_row(tables, sheet, middle, at_outer, POSITIVE)
+            inner = line_row(tables, sheet, middle, at_inner, NEGATIVE)
         if outer < 0 or inner < 0:
             return (-1, np.int64(0), np.int64(0))
         positives, negatives = _counts_with(tables, rows, e, outer, inner)
@@ -147,7 +148,7 @@ def split(target, tables, partition, index, outcome, theta, rows):
     twin_index = partition.tally[BOXES]
     partition.tally[BOXES] += 1
     twin = boxes[twin_index]
-    twin[:] = box
+    copy_box(box, twin)
     # box keeps the outer corner, the low one on an upper (even) sheet; twin the inner one
     odd = (box[SHEETS] >> (3 * (axis >> 1))) & 1
     box[2 * axis + 1 - odd] = middle

@@ -136,8 +136,10 @@ class Strand:
             self.at = 0
         if self.partition.tally[BOXES] < self.plain_boxes:
             target = target._replace(narrow=0)
+        factorises = target.narrow > 0 or self.partition.tally[FACTORISED] > 0
         why, box, self.at = core.run(
-            target, self.tables, self.ordinates, self.partition, self.workspace, self.chunks,
+            target, self.tables, self.ordinates, self.partition,
+            self.workspace if factorises else None, self.chunks,
             _WORK_PER_CALL, horizon, self.settled, self.theta, self.at,
         )  # fmt: skip
         if why == core.FULL:

@@ -11,7 +11,15 @@ import numpy as np
 from numba import njit
 
 from geometry.columns import count_span, cut_terms, unpack, unpack_cells
-from geometry.counting import NO_LINE, coefficients, count_piece, forget_lines, line_row
+from geometry.counting import (
+    NEGATIVE,
+    NO_LINE,
+    POSITIVE,
+    coefficients,
+    count_piece,
+    forget_lines,
+    line_row,
+)
 from learners.envelope.boxes import NEGATIVES, NO_SHEET, POSITIVES, SHEETS
 from learners.envelope.chunks import exponential, uniform_below
 from learners.envelope.partition import EXACT, FORGOTTEN, OUTSIDE, TRIAL_WORK, TRIALS
@@ -165,9 +173,9 @@ def trial(target, tables, partition, box, chunks, at, theta):
         outer = coarse[1, sheet, i + odd, j + odd]
         inner = coarse[0, sheet, i + 1 - odd, j + 1 - odd]
         if outer < 0:
-            outer = _coarse_row(tables, coarse, target, 1, sheet, i + odd, j + odd)
+            outer = _coarse_row(tables, coarse, target, POSITIVE, sheet, i + odd, j + odd)
         if inner < 0:
-            inner = _coarse_row(tables, coarse, target, 0, sheet, i + 1 - odd, j + 1 - odd)
+            inner = _coarse_row(tables, coarse, target, NEGATIVE, sheet, i + 1 - odd, j + 1 - odd)
         if outer < 0 or inner < 0:
             # no room: start the tables anew; without a bound here the rest still holds
             forget(partition, tables)
