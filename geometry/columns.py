@@ -33,6 +33,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
+from geometry.inner_loops import inner
 
 #: Largest d whose columns hold a single abscissa.
 _MOST_NARROW = 2048
@@ -112,7 +113,7 @@ def unpack(packed):
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def unpack_cells(packed):
     """`Columns.cells` of a packed array."""
     along = (np.int64(packed[0]) >> packed[1]) + 1
@@ -142,7 +143,7 @@ def _fill(points, labels, amounts, negatives, positives):
             before[x + 1] = before[x] + cells[x, -1]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _fill_entries(points, labels, amounts, columns, label):
     """Put every entry of a label in its place, by wide columns and their cells."""
     shift, before = columns.shift, columns.before
@@ -170,7 +171,7 @@ def _fill_entries(points, labels, amounts, columns, label):
         entries[place, 2] += entries[place - 1, 2]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def cut_terms(a, b, c):
     """(p, q, m) with cut(x) = floor((p + q*x) / m), for b != 0."""
     if b > 0:
@@ -178,7 +179,7 @@ def cut_terms(a, b, c):
     return -c - b, a, -b
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def fill_line(packed, a, b, c, row):
     """row[i] = examples in columns before i and below the line's cut, for b != 0."""
     if packed[1] == 0:
@@ -187,7 +188,7 @@ def fill_line(packed, a, b, c, row):
         _fill_wide(unpack(packed), a, b, c, row)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _first_cut(line, x, shift):
     """A line's cut at abscissa x: whole part and rest, their steps to the next column, divisor."""
     a, b, c = line
@@ -199,7 +200,7 @@ def _first_cut(line, x, shift):
     return cut, p + q * x - cut * m, step, (q << shift) - step * m, m
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _onward(cut, rest, step, more, size):
     """The cut (whole part, rest) a step further, without division."""
     cut += step
@@ -209,7 +210,7 @@ def _onward(cut, rest, step, more, size):
     return cut, rest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _fill_narrow(cells, a, b, c, row):
     width, height = cells.shape
     cut, rest, step, more, m = _first_cut((a, b, c), np.int64(0), np.int64(0))
@@ -221,7 +222,7 @@ def _fill_narrow(cells, a, b, c, row):
         cut, rest = _onward(cut, rest, step, more, m)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _fill_wide(columns, a, b, c, row):
     shift, before = columns.shift, columns.before
     cells, entries = columns.cells, columns.entries
@@ -245,7 +246,7 @@ def _fill_wide(columns, a, b, c, row):
         cut = onward
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _band(b, here, there, low, high, surely_low, surely_high):
     """Ordinates that may be inside, and that surely are, given a cut between here and there."""
     if b == 0:
@@ -256,7 +257,7 @@ def _band(b, here, there, low, high, surely_low, surely_high):
     return low, min(high, most), surely_low, min(surely_high, least)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _inside(x, y, first, last, one, two, three):
     a1, b1, c1 = one
     a2, b2, c2 = two
@@ -265,7 +266,7 @@ def _inside(x, y, first, last, one, two, three):
     return inside & (first <= x) & (x <= last)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def count_span(columns, start, stop, first, last, one, two, three, most):
     """Examples of the columns start..stop - 1 in a piece, column by column.
 

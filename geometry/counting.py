@@ -24,6 +24,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from geometry.columns import HEAD, Counts, count_span, fill_line, unpack
+from geometry.inner_loops import inner
 
 #: Labels of examples.  As Python's integers numba would compile a function for each of them.
 NEGATIVE, POSITIVE = np.int64(0), np.int64(1)
@@ -96,7 +97,7 @@ def make_tables(
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def coefficients(basis, sheet, u, v):
     """(a, b, c) of the closed halfplane a*x + b*y >= c at a dual point."""
     along = basis[1] * u - v
@@ -109,7 +110,7 @@ def coefficients(basis, sheet, u, v):
     return across, along, level
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def forget_lines(tables):
     """Drop every line's table; they are made again on demand."""
     tables.used[0] = 1
@@ -157,7 +158,7 @@ def _first_at_most(det, rhs, d):
     return d + 1, d
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _narrow_vertical(a, c, first, last):
     """Columns first..last narrowed to a*x >= c (b = 0)."""
     if a > 0:
@@ -169,7 +170,7 @@ def _narrow_vertical(a, c, first, last):
     return first, last
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _pair(
     a1, b1, c1, l1, r1, a2, b2, c2, l2, r2, first, last, d
 ):  # fmt: skip
@@ -202,7 +203,7 @@ def _pair(
     return l1, r1, l2, min(r2, lo - 1), first, last
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _add(below, row, b, lo, hi):
     if lo > hi:
         return 0
@@ -270,7 +271,7 @@ def _change(valid, x, shift):
     return (x >> shift << 1) | (x & ((1 << shift) - 1) != 0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _count_wide(
     below, total, i, a1, b1, c1, l1, r1, j, a2, b2, c2, l2, r2, k, a3, b3, c3, l3, r3,
     first, last,

@@ -14,6 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from geometry.counting import NEGATIVE, NO_LINE, POSITIVE, count_piece, forget_lines, line_row
+from geometry.inner_loops import inner
 
 #: Key of a box that is none.
 _NO_KEY = np.int64(-1)
@@ -87,12 +88,12 @@ def value_of(objective, positives, negatives):
     return gain - objective.weight * loss
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _admits(side, u, v):
     return side == 0 or (abs(u - v) <= side and max(u, v) >= 0 and min(u, v) <= side)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _holds_some(side, box, e):
     """False only when no dual point of edge e's closed rectangle is in the lattice."""
     u0, u1, v0, v1 = box[4 * e], box[4 * e + 1], box[4 * e + 2], box[4 * e + 3]
@@ -101,7 +102,7 @@ def _holds_some(side, box, e):
     return u0 - v1 <= side and v0 - u1 <= side and max(u1, v1) >= 0 and min(u0, v0) <= side
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _put_key(search, index, key):
     tree = search.tree
     node = len(search.boxes) + index
@@ -112,7 +113,7 @@ def _put_key(search, index, key):
         node >>= 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _greatest(search):
     tree = search.tree
     node = 1
@@ -121,7 +122,7 @@ def _greatest(search):
     return node - len(search.boxes)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _keep(search, index, box):
     # an assignment of slices is slow to compile
     for column in range(len(box)):
@@ -129,14 +130,14 @@ def _keep(search, index, box):
     _put_key(search, index, (box[_BOUND] << DEPTH_BITS) | box[_DEPTH])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _make_room(tables):
     """Room for all lines of one box and its halves, of which there are fewer than 64."""
     if len(tables.lines) - tables.used[0] < 64:
         forget_lines(tables)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _corner_rows(tables, box, label, inner, rows):
     """Rows, for a label, of the lines of the outer piece or of the inner one."""
     for e in range(3):
@@ -148,12 +149,12 @@ def _corner_rows(tables, box, label, inner, rows):
             rows[e] = line_row(tables, sheet, box[at], box[at + 2], label)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _count(tables, label, rows):
     return count_piece(tables.lines, tables.below, tables.totals[label], rows[0], rows[1], rows[2])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _count_with(tables, label, rows, e, row):
     """The count with edge e's line replaced."""
     whole = rows[e]
@@ -163,7 +164,7 @@ def _count_with(tables, label, rows, e, row):
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _add_box(objective, tables, search, box):
     """Append a starting box if it can beat the best piece."""
     _make_room(tables)
@@ -184,7 +185,7 @@ def add_boxes(objective, tables, search, boxes):
         _add_box(objective, tables, search, boxes[i])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _try_inner(objective, tables, search, box, negatives, rows):
     """Make the inner piece the best one if it is, and if it belongs to the lattice."""
     theta = np.zeros(6, dtype=np.int64)
@@ -205,7 +206,7 @@ def _try_inner(objective, tables, search, box, negatives, rows):
             search.best[2 + i] = theta[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _cut(box, axis):
     """Inner end of the half that keeps the axis's outer end, and outer end of the other half.
 
@@ -219,7 +220,7 @@ def _cut(box, axis):
     return (middle, beyond) if odd == 0 else (beyond, middle)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _line_at(tables, box, axis, inner, at, label):
     """Row of the outer or inner line of an edge, moved to `at` along the axis."""
     e = axis >> 1
@@ -230,7 +231,7 @@ def _line_at(tables, box, axis, inner, at, label):
     return line_row(tables, sheet, at, box[corner + 2], label)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _choose_axis(objective, tables, search, box, outer, inner, positives, negatives):
     """(axis, bound of the half that keeps the outer corner, bound of the other half).
 
@@ -262,7 +263,7 @@ def _choose_axis(objective, tables, search, box, outer, inner, positives, negati
     return chosen, bound_outer, bound_inner
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _take(objective, tables, search, index):
     """Try the box's inner piece, and put its halves in its place."""
     box = search.boxes[index].copy()

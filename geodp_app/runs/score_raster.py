@@ -30,6 +30,7 @@ from geometry.counting import (
 )
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from geometry.inner_loops import inner
 
 #: Lines that one piece may need: the moving one and two others, for each label.
 _LINES_PER_PIECE = 6
@@ -112,7 +113,7 @@ def admitted(
     return inside
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _row(tables, fixed, which, label):
     if fixed[which, 0] < 0:
         return NO_LINE

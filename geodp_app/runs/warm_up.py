@@ -23,8 +23,17 @@ from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.conic.union import EllipseUnionLearner
 from learners.convex_polygon import ConvexPolygonLearner
 from learners.envelope.annealing import Annealing
+from learners.envelope.factorised_boxes import make_workspace
+from learners.envelope.strands import (
+    Examples,
+    first_boxes,
+    make_target,
+    start_strand,
+    weigh_all,
+)
 from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
 from learners.polygon_union import PolygonUnionLearner
+from learners.randomness import SeededRandom
 from learners.scores import mistakes_score
 
 #: Side of the tiny sample's grid.
@@ -54,7 +63,19 @@ def warm_up(compiling: Callable[[], None]) -> None:
         examples = GridCounts.of_examples(points, labels, _GRID)
         counter = PieceCounter(examples, lattice, ())
         counter.count(Sheet.FLAT_ABOVE, xy, xy, lambda: None)
+        _factorise(examples, lattice)
         Annealing(examples, lattice, mistakes_score(1), 1.0, 3).run(lambda: None, 2)
+
+
+def _factorise(examples: GridCounts, lattice: HalfplaneLattice) -> None:
+    """Factorise a box: the tiny sample has none that is short enough."""
+    target = make_target(lattice, mistakes_score(1), 1.0, examples.n)
+    boxes = first_boxes(lattice, 1)
+    source = SeededRandom(1)
+    strand = start_strand(lattice, target, Examples.of(examples), boxes, source, len(boxes), 0, 0)
+    strand.workspace = make_workspace()
+    weigh_all([strand])
+    strand.advance(0.0)
 
 
 class _First(event.Listener):

@@ -25,6 +25,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from geometry.inner_loops import inner
 from learners.envelope.chunks import exponential, uniform_below
 from learners.envelope.partition import draw_box, put_mass
 from learners.envelope.target import score_value, score_weight
@@ -130,7 +131,7 @@ def _rectangle(area, first, last, bottom, top):
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _disc_outer(area, d, bits, low, high, stride):
     """Examples in the union of the discs of a box; with a stride, a little more."""
     p0, q0, p1, q1, r1 = low[0], low[1], high[0], high[1], high[2]
@@ -145,7 +146,7 @@ def _disc_outer(area, d, bits, low, high, stride):
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _disc_inner(area, d, bits, low, high, stride):
     """Examples in the intersection of the discs of a box; with a stride, a little fewer."""
     p0, q0, r0, p1, q1 = low[0], low[1], low[2], high[0], high[1]
@@ -177,7 +178,7 @@ def _quotient(n, unit, per_unit):
     return guess
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _ellipse_exact(area, d, bits, theta):
     """Examples in one ellipse, in integers alone."""
     p, q, w, h, t = theta[0], theta[1], theta[2], theta[3], theta[4]
@@ -193,7 +194,7 @@ def _ellipse_exact(area, d, bits, theta):
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _ellipse_outer(area, d, bits, low, high, stride):
     """Examples in the union of the ellipses of a box, or a little more."""
     p0, q0, t0 = low[0], low[1], float(low[4])
@@ -232,7 +233,7 @@ def _ellipse_outer(area, d, bits, low, high, stride):
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _ellipse_inner(area, d, bits, low, high, stride):
     """Examples in the intersection of the ellipses of a box, or a little fewer."""
     p0, q0, h0, t0 = low[0], low[1], float(low[3]), float(low[4])
@@ -324,7 +325,7 @@ def weigh(target, state):
         tree[node] = tree[2 * node] + tree[2 * node + 1]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _trial(target, area_0, area_1, box, chunks, at, theta):
     """(accepted, next position): theta uniform in the box, kept with exp(rate*(value - bound))."""
     for i in range(target.size):
@@ -349,7 +350,7 @@ def _trial(target, area_0, area_1, box, chunks, at, theta):
     return score_value(target, positives, negatives) >= least, at
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _split(target, area_0, area_1, state, index):
     """Halve a box across its longest side; False when it is a single point."""
     boxes, tree = state.boxes, state.tree

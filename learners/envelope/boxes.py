@@ -12,6 +12,7 @@ from __future__ import annotations
 from numba import njit
 
 from geometry.counting import NEGATIVE, NO_LINE, POSITIVE, count_piece, line_row
+from geometry.inner_loops import inner
 
 #: Columns of a box: u0, u1, v0, v1 of each of three edges (half-open), then
 NEGATIVES, POSITIVES, SHEETS, ORDERS = 12, 13, 14, 15
@@ -26,7 +27,7 @@ def pack_sheets(sheets: tuple[int, ...]) -> int:
     return sum(sheet << (3 * e) for e, sheet in enumerate(padded))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def copy_box(box, to):
     """Column by column: an assignment of slices brings a message along that is slow to compile."""
     for column in range(len(box)):
@@ -47,7 +48,7 @@ def edge_count(box):
     return edges
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def admits_some(side, u0, u1, v0, v1):
     """False only when no lattice point of the rectangle carries base measure."""
     if u0 >= u1 or v0 >= v1:
@@ -99,7 +100,7 @@ def admitted_box(side, box):
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def far_corner(low, high):
     """The high corner of [low, high): `high`, which boxes share, or the only point there is.
 
@@ -109,7 +110,7 @@ def far_corner(low, high):
     return low if high - low == 1 else high
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def corner_rows(tables, box, rows):
     """Rows of the outer lines, for positives (0..2), and of the inner ones, for negatives (3..5).
 
@@ -132,7 +133,7 @@ def corner_rows(tables, box, rows):
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def recount(tables, box, rows):
     """Count in the box's outer and inner piece; it keeps its counts when the tables are full."""
     if corner_rows(tables, box, rows):

@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from geometry.inner_loops import inner
 from learners.envelope.boxes import NEGATIVES, ORDERS, POSITIVES, SHEETS, admitted_box, edge_in
 from learners.envelope.partition import BOXES, COMPACTIONS, PLAIN, Partition, box_mass, weigh
 from learners.envelope.target import Target
@@ -79,7 +80,7 @@ def _find_partners(target, partition, partners, rises, slots):
                 at = (at + 1) & mask
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _face(box, axis, end):
     """A hash of all that two boxes have in common which meet on an axis at `end`."""
     key = np.int64(end)
@@ -90,7 +91,7 @@ def _face(box, axis, end):
     return key ^ box[SHEETS]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _meet(one, two, axis):
     """Whether one ends where two begins on an axis, and they agree in all else."""
     for column in range(12):
@@ -100,7 +101,7 @@ def _meet(one, two, axis):
     return same and one[2 * axis + 1] == two[2 * axis]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _join(one, two, both):
     """Make `both` the box that two boxes are together."""
     both[:] = one

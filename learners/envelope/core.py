@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from geometry.inner_loops import inner
 from learners.envelope.chunks import exponential
 from learners.envelope.factorised_moves import (
     FACTORISE_COST,
@@ -37,7 +38,7 @@ from learners.envelope.splits import split
 from learners.envelope.trials import OUTCOME_ACCEPTED, OUTCOME_REJECTED, forget, trial
 
 #: Why a call of :func:`run` came back.
-ACCEPTED, NEEDS_RANDOM, PAUSED, STARVED, FULL = range(5)
+ACCEPTED, NEEDS_RANDOM, PAUSED, STARVED, FULL, NEEDS_WORKSPACE = range(6)
 
 # Of so many trials outside the class one leads to a split: such boxes must shrink, but they
 # tell little about where the score is low.
@@ -56,17 +57,41 @@ _SPLIT_COST = 3
 TINY = 1e-150
 
 
+@inner
+def _refine(
+    target, tables, ordinates, partition, workspace, index, count, outcome, theta, rows
+):  # fmt: skip
+    """Factorise or halve a box after a rejected trial."""
+    tally = partition.tally
+    if workspace is not None:
+        if partition.factors[index, MIX_USED] >= 0.0:
+            tally[SPLIT_WORK] += 2 * FACTORISE_COST
+            split_factors(target, tables, partition, index, count, outcome, workspace)
+            return
+        if outcome == OUTCOME_REJECTED and may_factorise(target, partition.boxes[index]):
+            tally[SPLIT_WORK] += FACTORISE_COST
+            if factorise(target, tables, ordinates, partition, index, workspace):
+                return
+    if len(tables.lines) - tables.used[0] < SPLIT_LINES:
+        forget(partition, tables)
+    tally[SPLIT_WORK] += _SPLIT_COST
+    split(target, tables, partition, index, outcome, theta, rows)
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def run(
-    target, tables, ordinates, partition, workspace, chunks, work, horizon, settled, theta, at
+    target, tables, ordinates, partition, workspace, chunks, work, horizon, settled, theta, at,
+    pending,
 ):  # fmt: skip
     """Trials and splits until one is accepted, the clock passes the horizon, the bits run out,
     `work` is done, the boxes are used up, or hardly any mass is left.
 
     Boxes that are used up and `settled` do not end the call: trials go on without splits.
 
-    Without a workspace (None) no box is, or will be, factorised.  The compiler is told by the
-    argument's type: a run that ends before any box is factorised never compiles all that.
+    While no box has been factorised there need be no workspace (None): the compiler sees that by
+    the argument's type and leaves out half of the loops, which most runs of few examples never
+    need.  The first box that may be factorised ends the call; the next one, with a workspace, is
+    told its number (`pending`, else -1), and goes on with exactly that step.
 
     Returns (why, box, position in chunks).  On acceptance the dual points are in theta,
     int64 of shape (6,), and their sheets are the box's.
@@ -76,6 +101,11 @@ def run(
     capacity = len(boxes)
     rows = np.zeros(6, dtype=np.int64)
     limit = tally[TRIAL_WORK] + tally[SPLIT_WORK] + work
+    if workspace is not None and pending >= 0:
+        _refine(
+            target, tables, ordinates, partition, workspace, pending, np.int64(0),
+            OUTCOME_REJECTED, theta, rows,
+        )  # fmt: skip
     while True:
         if at + RESERVE > len(chunks):
             return NEEDS_RANDOM, 0, at
@@ -108,16 +138,7 @@ def run(
         if not refine or tally[BOXES] == capacity:
             continue
         tally[SPLITS] += 1
-        if workspace is not None:
-            if factors[index, MIX_USED] >= 0.0:
-                tally[SPLIT_WORK] += 2 * FACTORISE_COST
-                split_factors(target, tables, partition, index, count, outcome, workspace)
-                continue
-            if outcome == OUTCOME_REJECTED and may_factorise(target, boxes[index]):
-                tally[SPLIT_WORK] += FACTORISE_COST
-                if factorise(target, tables, ordinates, partition, index, workspace):
-                    continue
-        if len(tables.lines) - tables.used[0] < SPLIT_LINES:
-            forget(partition, tables)
-        tally[SPLIT_WORK] += _SPLIT_COST
-        split(target, tables, partition, index, outcome, theta, rows)
+        rejected = outcome == OUTCOME_REJECTED
+        if workspace is None and rejected and may_factorise(target, boxes[index]):
+            return NEEDS_WORKSPACE, index, at
+        _refine(target, tables, ordinates, partition, workspace, index, count, outcome, theta, rows)

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from geometry.columns import cut_terms, unpack
 from geometry.counting import coefficients
 from geometry.grid_counts import GridCounts
+from geometry.inner_loops import inner
 from learners.envelope.boxes import SHEETS, edge_in
 
 #: Cells along a side of an edge's rectangle; a power of two.
@@ -108,7 +109,7 @@ def order_by_column(counts: GridCounts) -> tuple[NDArray[np.int32], NDArray[np.i
     return found[0], found[1]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _corner_lines(basis, box):
     """(a, b, c) of O_1..O_3 and I_1..I_3; zeros, which constrain nothing, for missing edges."""
     a = np.zeros(6, dtype=np.int64)
@@ -127,7 +128,7 @@ def _corner_lines(basis, box):
     return a, b, c
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _narrow(a, b, c, cut, x, low, high):
     """Ordinates low..high-1 of column x narrowed to one halfplane, whose cut there is `cut`."""
     if b < 0:
@@ -139,7 +140,7 @@ def _narrow(a, b, c, cut, x, low, high):
     return low, high
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _first_place(places, x, y, below):
     """Where the ordinates of column x from y up begin; `below` examples lie below y."""
     begin = np.int64(places[x])
@@ -156,7 +157,7 @@ def _first_place(places, x, y, below):
     return begin
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def gather(tables, ordinates, box, held, found):
     """List the entries in all outer and not all inner halfplanes, and count the examples in all
     inner ones.
@@ -259,7 +260,7 @@ def charge(tables, box, found, count, held, doubtful):
     return kept
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def count_cells(tables, box, doubtful, count, ends, counts):
     """Fill `Workspace.ends` and `Workspace.counts` of a box from its uncertain examples."""
     c0, c1, scale = tables.basis[0], tables.basis[1], tables.basis[2]
@@ -305,7 +306,7 @@ def count_cells(tables, box, doubtful, count, ends, counts):
                     counts[e, label, i, j] += counts[e, label, i, j + 1]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _shares(target, mix):
     """Parts of MIX that the two linear functions have in the bound: both all, if they are added."""
     if target.total:

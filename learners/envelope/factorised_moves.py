@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from geometry.inner_loops import inner
 from learners.envelope.boxes import NO_SHEET, SHEETS, admitted_box, copy_box
 from learners.envelope.chunks import exponential, uniform_below
 from learners.envelope.factorised_boxes import (
@@ -53,7 +54,7 @@ from learners.envelope.trials import (
 _FACTOR_TRIAL_COST, FACTORISE_COST = 50, 10
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def may_factorise(target, box):
     """Whether all sides are short enough, and long enough for cells."""
     for e in range(3):
@@ -77,7 +78,7 @@ def examine(tables, ordinates, box, work):
     return kept
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def factorise(target, tables, ordinates, partition, index, work):
     """Give a plain box a factorised envelope; False, and nothing changed, unless it is lighter."""
     box, factor = partition.boxes[index], partition.factors[index]
@@ -94,7 +95,7 @@ def factorise(target, tables, ordinates, partition, index, work):
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def factor_trial(target, tables, ordinates, partition, index, work, chunks, at, theta):
     """A trial in a factorised box; also the number of its uncertain examples.
 
@@ -145,7 +146,7 @@ def factor_trial(target, tables, ordinates, partition, index, work, chunks, at, 
     return OUTCOME_ACCEPTED if MIX * value >= least else OUTCOME_REJECTED, at, count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def split_factors(target, tables, partition, index, count, outcome, work):
     """Halve a factorised box that has just been examined; each half is factorised, too."""
     boxes, factors, tree = partition.boxes, partition.factors, partition.tree

@@ -12,6 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from geometry.counting import forget_lines
+from geometry.inner_loops import inner
 from learners.envelope.boxes import (
     NEGATIVES,
     ORDERS,
@@ -122,7 +123,7 @@ def box_mass(target, box, factor):
     return volume * score_weight(target, box[POSITIVES], box[NEGATIVES], target.reference)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def put_mass(tree, capacity, box, mass):
     node = capacity + box
     tree[node] = mass
@@ -171,7 +172,7 @@ def add_boxes(partition, tables, boxes):
         recount(tables, box, rows)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def draw_box(tree, capacity, chunks, at):
     """(box drawn in proportion to its mass, next position)."""
     node = 1

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from learners.envelope import core
 from learners.envelope.boxes import SHEETS
-from learners.envelope.partition import SPLIT_WORK, TRIAL_WORK
 from learners.envelope.strands import Strand, weigh_all
 from learners.randomness import SeededRandom
 
@@ -96,4 +95,4 @@ def draw_again(strands: list[Strand], most: int, work: int) -> tuple[list[Drawn]
 
 
 def _work(strands: list[Strand]) -> int:
-    return sum(int(s.partition.tally[TRIAL_WORK] + s.partition.tally[SPLIT_WORK]) for s in strands)
+    return sum(strand.work for strand in strands)

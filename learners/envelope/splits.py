@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from geometry.counting import NEGATIVE, POSITIVE, count_piece, line_row
+from geometry.inner_loops import inner
 from learners.envelope.boxes import (
     NEGATIVES,
     NO_SHEET,
@@ -27,7 +27,7 @@ from learners.envelope.trials import OUTCOME_OUTSIDE
 _USELESS = 1.98
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _counts_with(tables, rows, e, outer, inner):
     """(positives, negatives) of the box's outer and inner piece with edge e's lines replaced."""
     lines, below, totals = tables.lines, tables.below, tables.totals
@@ -44,7 +44,7 @@ def _counts_with(tables, rows, e, outer, inner):
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _blame(target, tables, box, theta, rows):
     """The edge whose coarse cell at the rejected theta, alone, lowers the bound most.
 
@@ -75,7 +75,7 @@ def _blame(target, tables, box, theta, rows):
     return blamed
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _choose_axis(target, tables, box, rows, only):
     """(axis 0..5, positives, negatives): the halving whose two halves weigh least together.
 
@@ -129,7 +129,7 @@ def _choose_axis(target, tables, box, rows, only):
     return chosen
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def split(target, tables, partition, index, outcome, theta, rows):
     """Halve a box where the rejected theta suggests; nothing when the tables are full."""
     boxes, tree = partition.boxes, partition.tree

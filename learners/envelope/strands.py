@@ -31,6 +31,8 @@ from learners.envelope.partition import (
     EXACT,
     FACTORISED,
     FORGOTTEN,
+    SPLIT_WORK,
+    TRIAL_WORK,
     TRIALS,
     Partition,
     add_boxes,
@@ -74,6 +76,9 @@ if hasattr(os, "register_at_fork"):
 #: Work between two looks at the watch, in units of about a microsecond.
 _WORK_PER_CALL = 20_000
 
+#: In place of the number of a box.
+_NOTHING = -1
+
 #: 16-bit chunks drawn from the source at first, and at most, in one go.
 _FIRST_CHUNKS, _MOST_CHUNKS = 1 << 13, 1 << 19
 
@@ -93,17 +98,18 @@ class Strand:
     """One part of the class: its target, tables, boxes and bits, and its accepted piece if any.
 
     log_mass : natural log of the mass at score 0 when the boxes were last used up; settled : they
-    are used up for good, trials go on without splits.
+    are used up for good, trials go on without splits; workspace : made for the first box that may
+    be factorised.
     """
 
     target: Target
     tables: LineTables
     ordinates: tuple[NDArray[np.int32], NDArray[np.int32]]
     partition: Partition
-    workspace: Workspace
     source: RandomSource
     most_boxes: int
     plain_boxes: int
+    workspace: Workspace | None = None
     chunks: NDArray[np.uint16] = field(default_factory=lambda: np.empty(0, dtype=np.uint16))
     at: int = 0
     log_mass: float = math.inf
@@ -114,6 +120,11 @@ class Strand:
     @property
     def mass(self) -> float:
         return float(self.partition.tree[1])
+
+    @property
+    def work(self) -> int:
+        """Work done so far."""
+        return int(self.partition.tally[TRIAL_WORK] + self.partition.tally[SPLIT_WORK])
 
     @property
     def clock(self) -> float:
@@ -136,16 +147,23 @@ class Strand:
             self.at = 0
         if self.partition.tally[BOXES] < self.plain_boxes:
             target = target._replace(narrow=0)
-        factorises = target.narrow > 0 or self.partition.tally[FACTORISED] > 0
-        why, box, self.at = core.run(
-            target, self.tables, self.ordinates, self.partition,
-            self.workspace if factorises else None, self.chunks,
-            _WORK_PER_CALL, horizon, self.settled, self.theta, self.at,
-        )  # fmt: skip
+        done = self.work
+        why, box = self._run(target, _WORK_PER_CALL, horizon, _NOTHING)
+        if why == core.NEEDS_WORKSPACE:
+            self.workspace = make_workspace()
+            # the rest of the same slice: where slices end must not depend on the workspace
+            why, box = self._run(target, _WORK_PER_CALL - (self.work - done), horizon, box)
         if why == core.FULL:
             self._make_room()
         if why == core.ACCEPTED:
-            self.accepted = int(box)
+            self.accepted = box
+
+    def _run(self, target: Target, work: int, horizon: float, pending: int) -> tuple[int, int]:
+        why, box, self.at = core.run(
+            target, self.tables, self.ordinates, self.partition, self.workspace, self.chunks,
+            work, horizon, self.settled, self.theta, self.at, pending,
+        )  # fmt: skip
+        return int(why), int(box)
 
     def _make_room(self) -> None:
         """More room, or fewer boxes; no more splits when the last compaction brought too little."""
@@ -232,7 +250,6 @@ def start_strand(
         make_tables(examples.totals, lattice.basis, table_bytes),
         examples.ordinates,
         make_partition(room, cells),
-        make_workspace(),
         source.spawn(),
         max_boxes,
         _PLAIN_BOXES if plain_boxes is None else plain_boxes,

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from numba import njit
+from geometry.inner_loops import inner
 
 
 class Target(NamedTuple):
@@ -33,14 +33,14 @@ class Target(NamedTuple):
     narrow: int
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def score_value(target, positives, negatives):
     gained = target.k * positives + target.c_pos
     lost = -target.k * negatives + target.c_neg
     return gained + lost if target.total else min(gained, lost)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def most_negatives(target, positives, least):
     """The most negatives with which a piece of at most so many positives scores `least`."""
     room = target.c_neg - least
@@ -49,7 +49,7 @@ def most_negatives(target, positives, least):
     return room // target.k
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def score_weight(target, positives, negatives, reference):
     value = score_value(target, positives, negatives)
     return math.exp(target.rate * (value - reference))

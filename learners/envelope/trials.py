@@ -20,6 +20,7 @@ from geometry.counting import (
     forget_lines,
     line_row,
 )
+from geometry.inner_loops import inner
 from learners.envelope.boxes import NEGATIVES, NO_SHEET, POSITIVES, SHEETS
 from learners.envelope.chunks import exponential, uniform_below
 from learners.envelope.partition import EXACT, FORGOTTEN, OUTSIDE, TRIAL_WORK, TRIALS
@@ -118,7 +119,7 @@ def exact_value(target, totals, basis, sheets, theta, least, most):
     return score_value(target, positives, negatives)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _coarse_row(tables, coarse, target, label, sheet, i, j):
     """Row of a coarse lattice line, made if it is new; -1 when the tables are full."""
     u = target.low + i * target.step
@@ -128,14 +129,14 @@ def _coarse_row(tables, coarse, target, label, sheet, i, j):
     return row
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def forget(partition, tables):
     forget_lines(tables)
     partition.coarse[:] = -1
     partition.tally[FORGOTTEN] += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def trial(target, tables, partition, box, chunks, at, theta):
     """(outcome, next position): theta uniform in the box, kept with exp(rate*(value - bound)).
 
