@@ -1,4 +1,4 @@
-"""Telling the person that loops are being compiled: about a minute, once on a machine.
+"""Telling the person that loops are being compiled: about half a minute, once on a machine.
 
 Numba compiles a loop at its first call and keeps it; a loop that is in its cache is no news.  What
 is said depends on the machine alone, not on the examples, so it may go into a pipe.
@@ -13,7 +13,7 @@ from typing import Any
 
 from geodp_app.progress import ProgressBar
 
-COMPILING = "geodp: compiling the learner's loops, once on this machine: about a minute"
+COMPILING = "geodp: compiling the learner's loops, once on this machine: about half a minute"
 
 
 @contextmanager

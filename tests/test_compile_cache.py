@@ -83,3 +83,31 @@ def test_a_folder_that_is_given_is_kept(monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", "/somewhere")
     ensure_cache()
     assert os.environ["NUMBA_CACHE_DIR"] == "/somewhere"
+
+
+#: Learns from a few examples, from an empty cache, and prints what numba compiled how often.
+COLD = """
+import numpy as np
+from numba.core import event
+from learners.polygon_union import PolygonUnionLearner
+
+class Heard(event.Listener):
+    def on_start(self, event):
+        function = event.data["dispatcher"].py_func
+        if not function.__module__.startswith("numba."):
+            print(f"{function.__module__}.{function.__qualname__}")
+
+    def on_end(self, event):
+        pass
+
+points = np.stack(np.meshgrid(range(9), range(9)), axis=-1).reshape(-1, 2)
+with event.install_listener("numba:compile", Heard()):
+    PolygonUnionLearner(k=1, n_steps=1, grid=8, seed=1).fit(points, points.sum(axis=1) <= 8)
+"""
+
+
+def test_a_first_run_on_few_examples_compiles_no_factorised_boxes(tmp_path):
+    cold = dict(os.environ, TMPDIR=str(ROOT), NUMBA_CACHE_DIR=str(tmp_path))
+    compiled = load(cold, COLD).split()
+    assert compiled.count("learners.envelope.core.run") == 1
+    assert not [name for name in compiled if "factorised_boxes" in name]
