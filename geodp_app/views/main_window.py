@@ -202,7 +202,7 @@ class MainWindow(QMainWindow):
         self.planes.setStretchFactor(0, 1)
         self.planes.setStretchFactor(1, 1)
         self._stack.setSizes([720, 120])
-        self._lower.setSizes([520, 480])
+        self._lower.setSizes([540, 460])
         self._sides.setStretchFactor(0, 1)
         self._sides.setStretchFactor(1, 0)
         self._sides.setSizes([_FIRST_SIZE.width() - _SIDE, _SIDE])
