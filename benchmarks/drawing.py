@@ -1,4 +1,5 @@
-"""How fast the window draws: frames a second, and the longest pause while pictures are computed.
+"""How fast the window draws: frames a second, and the longest pause while pictures are computed;
+and how many releases a second follow a drag.
 
     QT_QPA_PLATFORM=offscreen python benchmarks/drawing.py [--seconds 3] [--json]
 
@@ -9,11 +10,14 @@ repaint of a widget of 900 x 900 pixels by Qt's software raster engine.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -29,6 +33,7 @@ from geodp_app.examples_csv import Frame
 from geodp_app.palette import load_palette
 from geodp_app.plane.examples_picture import ExampleKinds
 from geodp_app.views.dual_view import DualView
+from geodp_app.views.main_window import MainWindow
 from geodp_app.views.plane_view import PlaneView
 from geometry.halfplane import HalfplaneLattice
 
@@ -131,10 +136,63 @@ def plane_part(seconds: float) -> Iterator[Measurement]:
         view.close()
 
 
+def live_part(seconds: float) -> Iterator[Measurement]:
+    """Live updates: a corner is dragged without rest, and runs by tiles follow."""
+    palette = load_palette("light")
+    for n in (10_000, 30_000):
+        with TemporaryDirectory() as folder:
+            window = MainWindow(palette, recovery=Path(folder))
+            window.resize(1280, 800)
+            window.document.open_example("L")
+            window.document.set_sampling(n=n)
+            window.document.set_run(learner="tiles")
+            window.show()
+            released: list[float] = []
+            window.runs.controller.finished.connect(lambda _: released.append(time.perf_counter()))  # noqa: B023
+            window.runs.run_or_pause()
+            _turn_until(lambda: bool(released) and window.display.settled)  # noqa: B023
+            drawing = window.document.drawing
+            (first, *others), start = drawing.shapes, time.perf_counter()
+            (x, y), *ring = first.outer
+            released.clear()
+            for move in itertools.count(1):
+                corner = (x + 2 * (move % 50), y - 2 * (move % 37))
+                shape = replace(first, outer=(corner, *ring))
+                window.runs.drag(replace(drawing, shapes=(shape, *others)))
+                _turn(0.016)
+                if time.perf_counter() - start > 3 * seconds:
+                    break
+            window.runs.drag(drawing)
+            window.abandon()
+            window.hide()
+            between = np.diff(released)
+            rate = 1 / float(between.mean()) if len(between) else 0.0
+            longest = 1000 * float(between.max(initial=0.0))
+            yield Measurement(f"live, {n:,} examples, updates", rate, "updates/s")
+            yield Measurement(f"live, {n:,} examples, longest wait", longest, "ms")
+
+
+def _turn(seconds: float) -> None:
+    """Let the event loop turn for so long."""
+    loop = QEventLoop()
+    QTimer.singleShot(round(1000 * seconds), loop.quit)
+    loop.exec()
+
+
+def _turn_until(done: Callable[[], bool], limit: float = 180.0) -> None:
+    """Let the event loop turn; the learner compiles its loops once."""
+    start = time.perf_counter()
+    while not done():
+        _turn(0.01)
+        if time.perf_counter() - start > limit:
+            raise TimeoutError("no run has come to its end")
+
+
 #: Parts by name.
 PARTS: dict[str, Callable[[float], Iterator[Measurement]]] = {
     "plane": plane_part,
     "dual": dual_part,
+    "live": live_part,
 }
 
 

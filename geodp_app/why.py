@@ -64,7 +64,7 @@ def why(
         what, found = _tile(record, record.release)
     else:
         what, found = _cover(record, name, role, k)
-    return Why(what, odds_words(name, as_good) if found else "", found)
+    return Why(what, odds_words(as_good) if found else "", found)
 
 
 def piece_name(record: StepRecord, learner: Learner) -> str:
@@ -76,22 +76,17 @@ def piece_name(record: StepRecord, learner: Learner) -> str:
     return _PIECES.get(halfplanes, learner.piece or "piece")
 
 
-def odds_words(name: str, as_good: AsGood | None) -> str:
+def odds_words(as_good: AsGood | None) -> str:
     """How much of the probability pieces as good or better had."""
     if as_good is None:
         return ""
+    chance = "Chance of one as good or better:"
     if as_good.exact:
-        return f"A {name} this good or better had {_percent(as_good.share)} of the probability."
+        return f"{chance} {_percent(as_good.share)}."
     low, high = _percent(as_good.low), _percent(as_good.high)
     if 100 * as_good.share < _LEAST_PERCENT:
-        return (
-            f"A {name} this good or better had less than {high} of the probability (estimated from "
-            "draws)."
-        )
-    return (
-        f"A {name} this good or better had about {_percent(as_good.share)} of the probability "
-        f"(an estimate: {low} to {high})."
-    )
+        return f"{chance} less than {high} (estimated)."
+    return f"{chance} {_percent(as_good.share)} (estimated: {low} to {high})."
 
 
 def _percent(share: float) -> str:
@@ -135,11 +130,11 @@ def _cover(record: StepRecord, name: str, role: Role | None, k: int) -> tuple[st
         verb, labels = "Cuts off", ("negative", "positive")
     need = None if b is None else b / k
     score = score_words(right, wrong, still - right, need, known.score)
-    enough = ""
+    wanted = ""
     if need is not None:
-        enough = (
-            f"; {decimal(need)} would have been enough (b/k: their noisy count {count(b)} over "
-            f"k = {k})"
+        wanted = (
+            f"Wanted: {decimal(need)} or more (noisy count {count(b)} over k = {k}) and no "
+            f"{labels[1]}. "
         )
     if right == 0:
         what = (
@@ -148,16 +143,14 @@ def _cover(record: StepRecord, name: str, role: Role | None, k: int) -> tuple[st
         )
         return what, False
     what = (
-        f"{verb} {count(right)} of the {_examples(still, labels[0])} still open{enough}. "
-        f"{_wrongly(wrong, labels[1], verb)} {score}"
+        f"{verb} {count(right)} of the {_examples(still, labels[0])} left and "
+        f"{_wrongly(wrong, labels[1])}. {wanted}{score}"
     )
     return what, right > wrong
 
 
-def _wrongly(wrong: int, label: str, verb: str) -> str:
-    if not wrong:
-        return f"It takes no {label} example."
-    return f"It also {verb[0].lower()}{verb[1:]} {_examples(wrong, label)}."
+def _wrongly(wrong: int, label: str) -> str:
+    return f"{count(wrong) if wrong else 'no'} {label} one{'s' if wrong > 1 else ''}"
 
 
 def _examples(many: int, label: str) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geometry.halfplane import Halfplane
@@ -69,6 +70,8 @@ class TileStep:
 
     def shape(self) -> BaseGeometry:
         """What it labels 1, in grid units."""
+        if not self.piece:
+            return self.tile.polygon() if self.inside else Polygon()
         held = self.tile.piece_polygon(self.piece)
         return held if self.inside else self.tile.polygon().difference(held)
 

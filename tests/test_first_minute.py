@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QStandardPaths, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QScrollArea
 from pytestqt.qtbot import QtBot
 from window_driver import LEFT, NONE, PATIENCE, action, finish_run, key, open_window, wait
 
@@ -172,7 +172,7 @@ def test_a_sentence_says_why(window: MainWindow) -> None:
     assert card.heading.text() == f"Step {log.cursor} of 12: why this triangle"
     record = log.records[log.cursor - 1]
     assert card.what.text().startswith(f"Covers {record.diagnostics.positives_taken:,} of the ")
-    assert "Score, the worse of " in card.what.text()
+    assert " and no negative. Score, the worse of " in card.what.text()
     window.runs.move_cursor(1)
     assert card.heading.text() == "Step 1 of 12: why this triangle"
     assert f"Covers {log.gain(1)[0]:,} of the " in card.what.text()
@@ -207,6 +207,16 @@ def test_the_large_sheet_is_large(
     assert room.height() >= least
     assert window.why.what.isVisible()
     assert window.chart.isVisible()
+
+
+def test_why_is_read_without_scrolling_in_every_step(qtbot: QtBot, window: MainWindow) -> None:
+    room = window.why.findChild(QScrollArea)
+    for step in range(log_of(window).planned + 1):
+        window.runs.move_cursor(step)
+        settle(qtbot, window)
+        gained = step > 0 and log_of(window).gains[step - 1] > 0
+        assert window.why.odds.isVisible() == gained
+        assert room.verticalScrollBar().maximum() == 0, window.why.what.text()
 
 
 # -- asking about another piece -------------------------------------------------------------------

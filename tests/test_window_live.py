@@ -351,3 +351,41 @@ def test_run_pressed_after_a_setting_has_changed_begins_no_second_run_and_pauses
         finish_run(qtbot, window)
         assert log_of(window).settings.epsilon == 7.0
         assert len(window.document.work.spent) == spent + 1
+
+
+def test_the_next_run_of_a_drag_is_on_its_way_before_the_result_of_the_last_is_shown(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    run(qtbot, window)
+    runs = window.runs
+    shown: list[tuple[bool, bool]] = []
+
+    def look(_: bool) -> None:
+        log = runs.shown.log
+        shown.append((log is not None and log.release is not None, runs._going))
+
+    key(window, Qt.Key.Key_D)
+    drag_slowly(qtbot, window, [(200, 150), (215, 190)], drop=False)
+    wait(qtbot, lambda: runs._going)
+    runs._dragged = MOVED  # where the hand is when that run ends
+    first = runs.log
+    runs.changed.connect(look)
+    wait(qtbot, lambda: runs.log is not first)
+    # all that the views were told of the first is its result, and the learner was at work by then
+    assert shown
+    assert set(shown) == {(True, True)}
+    key(window, Qt.Key.Key_Escape)
+
+
+def test_a_run_that_follows_does_not_wait_for_word_that_it_has_begun(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    first = run(qtbot, window, seed=None)
+    controller = window.runs.controller
+    seen: list[str] = []
+    controller.started.connect(lambda _: seen.append(controller.state))
+    window.document.edit("move", MOVED)
+    assert controller.state == "selecting"  # without a turn of the event loop
+    followed(qtbot, window, first)
+    assert seen == ["selecting"]
+    assert [charge.finished for charge in window.document.work.spent] == [True]

@@ -146,7 +146,7 @@ class RunLog:
         self._cursor = 0
         self._taken = [(0, 0)]
         self._regions: dict[int, BaseGeometry] = {}
-        self._tile_shapes: list[BaseGeometry] = []  # of the first tiles, each made once
+        self._tile_shapes: list[BaseGeometry] = []  # made as tiles come, while others are learned
         self._tiling: tuple[Tile, ...] = ()
         self._figures: dict[int, StepFigures] = {}
         self._gains: list[int] = []
@@ -193,6 +193,8 @@ class RunLog:
         self._examples.add(record.release)
         if self._test is not None:
             self._test.add(record.release)
+        if isinstance(record.release, TileStep):
+            self._tile_shapes.append(record.release.shape())
         self._records.append(record)
         self._views.append(views)
         positives, negatives = self._taken[-1]
@@ -329,9 +331,7 @@ class RunLog:
         """The hypothesis as a valid shape in grid units: that of the release, at the end."""
         if self._cursor not in self._regions:
             if self.settings.by_tiles:
-                shapes, steps = self._tile_shapes, self.tile_steps
-                shapes += [step.shape() for step in steps[len(shapes) :]]
-                shape = mosaic_shape(shapes[: len(steps)])
+                shape = mosaic_shape(self._tile_shapes[: self._cursor])
             elif self.settings.curved:
                 parts = [one for piece in self.pieces for one in piece]
                 shape = conic_union(tuple(one for one in parts if isinstance(one, Conic)))

@@ -202,7 +202,7 @@ class MainWindow(QMainWindow):
         self.planes.setStretchFactor(0, 1)
         self.planes.setStretchFactor(1, 1)
         self._stack.setSizes([720, 120])
-        self._lower.setSizes([520, 480])
+        self._lower.setSizes([540, 460])
         self._sides.setStretchFactor(0, 1)
         self._sides.setStretchFactor(1, 0)
         self._sides.setSizes([_FIRST_SIZE.width() - _SIDE, _SIDE])
@@ -472,10 +472,10 @@ class MainWindow(QMainWindow):
     def _document_changed(self) -> None:
         work = self.document.work
         self.plane.set_frame(work.frame)
+        self.runs.follow_document()  # first, so that the learner works meanwhile
         self.settings.show_work(work)
         self.settings.show_verdict(verdict(work))
         self.theorem.show_work(work)
-        self.runs.follow_document()
         self.again.follow_document()
         self.spent.set_words(self.runs.spent_words)
         self._editor_changed()

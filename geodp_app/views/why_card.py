@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from geodp_app.views.panes import PrivateMark
 from geodp_app.why import Why
 
 #: Said before the first step.
-BEFORE = "Press Run (F5): each step chooses a piece, and here it says why that one."
+BEFORE = (
+    "Press Run (F5): each step chooses a piece by what it gets right and wrong, and here it says "
+    "why that one."
+)
 _RELEASE = "Why a piece was chosen is private: the release view hides it."
 
 
@@ -36,18 +40,14 @@ class WhyCard(QFrame):
         body.setObjectName("below")
         sentences = QVBoxLayout(body)
         sentences.setContentsMargins(0, 0, 0, 0)
-        sentences.setSpacing(4)
+        sentences.setSpacing(2)
         for label in (self.report, self.what, self.odds):
             sentences.addWidget(label)
         sentences.addStretch(1)
-        room = QScrollArea(widgetResizable=True)
-        room.setFrameShape(QFrame.Shape.NoFrame)
-        room.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        room.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        room.setWidget(body)
+        self._room = room = _Room(body)
         column = QVBoxLayout(self)
-        column.setContentsMargins(12, 6, 10, 6)
-        column.setSpacing(4)
+        column.setContentsMargins(12, 6, 10, 4)
+        column.setSpacing(2)
         column.addLayout(head)
         column.addWidget(room, 1)
         self.setMinimumSize(200, 92)
@@ -84,6 +84,35 @@ class WhyCard(QFrame):
         self.what.setVisible(not looked_at)
         self.odds.setVisible(bool(odds) and not looked_at)
         self.heading.setText("One report" if looked_at else self._heading)
+        self._room.fit()
+
+
+class _Room(QScrollArea):
+    """Sentences, with a bar only where they are too long for the whole width.
+
+    Left to itself, a bar that was there once stays: the text beside it is narrower, and so longer.
+    """
+
+    def __init__(self, body: QWidget) -> None:
+        super().__init__(widgetResizable=True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setWidget(body)
+        self._body = body
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Another width, other lines."""
+        super().resizeEvent(event)
+        self.fit()
+
+    def fit(self) -> None:
+        """The sentences changed."""
+        fits = self._body.heightForWidth(self.width()) <= self.height()
+        policy = Qt.ScrollBarPolicy
+        self.setVerticalScrollBarPolicy(
+            policy.ScrollBarAlwaysOff if fits else policy.ScrollBarAsNeeded
+        )
 
 
 def _sentence(name: str) -> QLabel:

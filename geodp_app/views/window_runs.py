@@ -306,7 +306,6 @@ class WindowRuns(QObject):
         if dragged is not None:
             work = self.document.preview(dragged)
         self._begin(work, follows=True)
-        self.controller.run()
 
     def _stop_following(self) -> None:
         self._wanted = False
@@ -351,7 +350,7 @@ class WindowRuns(QObject):
         return True
 
     def _begin(self, work: Work, *, follows: bool = False) -> None:
-        """A run of its own, paused before its first step; one that follows is not announced."""
+        """A run of its own, paused before its first step; one that follows goes on by itself."""
         examples = work.examples
         assert examples is not None  # sampled just now, or imported
         dragging = follows and self._dragged is not None
@@ -374,6 +373,8 @@ class WindowRuns(QObject):
         self.controller.start(job)
         log = RunLog(examples.points, labels, work.drawing.grid, work.run, test_sample(work))
         self._run = LoggedRun(work, log, tried=dragging, quick=quick, unasked=follows)
+        if follows:
+            self.controller.run()  # the learner works while the views change
         self.changed.emit(False)
 
     def _state_changed(self, state: str) -> None:
@@ -406,6 +407,8 @@ class WindowRuns(QObject):
     def _started(self, plan: PrivacySpent | None) -> None:
         if self.log is not None:
             self.log.plan = plan
+            if self.controller.state == "selecting":  # a run at once has not waited for it
+                self._charge_run()
 
     def _progressed(self, reply: Progressed) -> None:
         if self._before is None:
@@ -436,8 +439,8 @@ class WindowRuns(QObject):
         hurried = self._hurry.isActive()
         self._hurry.stop()
         self._note(run)
+        self._catch_up()  # the learner goes on while the views show what it has found
         self.changed.emit(hurried)
-        self._catch_up()
 
     def _catch_up(self) -> None:
         """A quick run is over: another one follows what has changed meanwhile."""

@@ -83,8 +83,9 @@ def make_workspace() -> Workspace:
     """Room for one box and one half."""
     return Workspace(
         held=np.zeros(2, dtype=np.int64),
-        doubtful=np.zeros((MOST, 5), dtype=np.int64),
-        halved=np.zeros((MOST, 5), dtype=np.int64),
+        # not cleared: it would take a tile longer than the rest of its beginning
+        doubtful=np.empty((MOST, 5), dtype=np.int64),
+        halved=np.empty((MOST, 5), dtype=np.int64),
         ends=np.zeros((3, 2, SIDE + 1), dtype=np.int64),
         counts=np.zeros((3, 2, SIDE, SIDE), dtype=np.int64),
         weights=np.zeros((3, 2 * SIDE * SIDE), dtype=np.float64),
