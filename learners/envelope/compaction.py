@@ -53,7 +53,7 @@ def _find_partners(target, partition, partners, rises, slots):
     boxes, used = partition.boxes, partition.tally[BOXES]
     masses = partition.tree[len(boxes) :]
     plain = np.full(3, PLAIN)
-    both = np.empty(16, dtype=np.int64)
+    both = np.empty(16, dtype=boxes.dtype)
     mask = len(slots) - 1
     partners[:] = _NONE
     rises[:] = np.inf
@@ -119,7 +119,7 @@ def _merge(target, partition, partners, rises, order, left):
     No box is merged twice.  Then the gaps are closed.
     """
     boxes, factors, used = partition.boxes, partition.factors, partition.tally[BOXES]
-    both = np.empty(16, dtype=np.int64)
+    both = np.empty(16, dtype=boxes.dtype)
     merged = np.zeros(used, dtype=np.bool_)
     gone = np.zeros(used, dtype=np.bool_)
     for i in order:

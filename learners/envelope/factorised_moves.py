@@ -140,8 +140,9 @@ def factor_trial(target, tables, ordinates, partition, index, work, chunks, at, 
         return OUTCOME_REJECTED, at, count
     tally[EXACT] += 1
     tally[TRIAL_WORK] += EXACT_COST
+    sheets = np.int64(box[SHEETS])
     value = exact_value(
-        target, tables.totals, tables.basis, box[SHEETS], theta, -(-least // MIX), positives
+        target, tables.totals, tables.basis, sheets, theta, -(-least // MIX), positives
     )
     return OUTCOME_ACCEPTED if MIX * value >= least else OUTCOME_REJECTED, at, count
 

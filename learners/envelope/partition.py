@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from geometry.columns import Counts
 from geometry.counting import forget_lines
+from geometry.halfplane import HalfplaneLattice
 from geometry.inner_loops import inner
 from learners.envelope.boxes import (
     NEGATIVES,
@@ -41,12 +43,16 @@ PLAIN = -1.0
 SPLIT_LINES = 48
 
 
+#: Rows of boxes.
+Boxes = NDArray[np.signedinteger[Any]]
+
+
 class Partition(NamedTuple):
     """Boxes of dual points that cover the class, with their masses in a sum tree.
 
     Attributes
     ----------
-    boxes : int64 array, shape (capacity, 16)
+    boxes : int32 or int64 array, shape (capacity, 16)
         Corners of three edges (12), negatives in the inner piece, positives in the outer
         piece, sheets (3 bits an edge, 7 = no such edge), and the number of ordered triples
         that the unordered one stands for (1, 3 or 6).
@@ -64,7 +70,7 @@ class Partition(NamedTuple):
         volume that give its mass.  The mix of a plain box is -1.
     """
 
-    boxes: NDArray[np.int64]
+    boxes: Boxes
     tree: NDArray[np.float64]
     coarse: NDArray[np.int32]
     tally: NDArray[np.int64]
@@ -72,10 +78,22 @@ class Partition(NamedTuple):
     factors: NDArray[np.float64]
 
 
-def make_partition(capacity: int, cells: int) -> Partition:
-    """An empty partition for up to `capacity` boxes (a power of two)."""
+def box_type(lattice: HalfplaneLattice, counts: Counts) -> type[np.signedinteger[Any]]:
+    """What boxes are made of: 32 bits when these hold every side of a box and all examples.
+
+    They hold every lattice in the measure "chord", in "paper" those of small grids or few bits.
+    """
+    widest = lattice.high + 1 - lattice.low
+    narrow = counts.dtype == np.int32 and widest <= np.iinfo(np.int32).max
+    return np.int32 if narrow else np.int64
+
+
+def make_partition(
+    capacity: int, cells: int, kind: type[np.signedinteger[Any]] = np.int64
+) -> Partition:
+    """An empty partition for up to `capacity` boxes (a power of two) of this type of integers."""
     return Partition(
-        boxes=np.empty((capacity, 16), dtype=np.int64),
+        boxes=np.empty((capacity, 16), dtype=kind),
         tree=np.zeros(2 * capacity, dtype=np.float64),
         coarse=np.full((2, 4, cells, cells), -1, dtype=np.int32),
         tally=np.zeros(10, dtype=np.int64),
@@ -87,19 +105,18 @@ def make_partition(capacity: int, cells: int) -> Partition:
 def grow(partition: Partition) -> Partition:
     """The same boxes and masses with twice the room."""
     capacity = len(partition.boxes)
-    wider = make_partition(2 * capacity, partition.coarse.shape[2])
-    wider.boxes[:capacity] = partition.boxes
-    wider.coarse[:] = partition.coarse
-    wider.tally[:] = partition.tally
-    wider.clock[:] = partition.clock
-    wider.factors[:capacity] = partition.factors
-    level = wider.tree[2 * capacity :]
+    boxes = np.empty((2 * capacity, 16), dtype=partition.boxes.dtype)
+    boxes[:capacity] = partition.boxes
+    factors = np.full((2 * capacity, 3), PLAIN, dtype=np.float64)
+    factors[:capacity] = partition.factors
+    tree = np.zeros(4 * capacity, dtype=np.float64)
+    level = tree[2 * capacity :]
     level[:capacity] = partition.tree[capacity:]
     while len(level) > 1:
-        above = wider.tree[len(level) // 2 : len(level)]
+        above = tree[len(level) // 2 : len(level)]
         above[:] = level[0::2] + level[1::2]
         level = above
-    return wider
+    return partition._replace(boxes=boxes, factors=factors, tree=tree)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -120,7 +137,9 @@ def box_mass(target, box, factor):
             return 0.0
         volume *= float(u1 - u0)
         volume *= float(v1 - v0)
-    return volume * score_weight(target, box[POSITIVES], box[NEGATIVES], target.reference)
+    return volume * score_weight(
+        target, np.int64(box[POSITIVES]), np.int64(box[NEGATIVES]), target.reference
+    )
 
 
 @inner
@@ -139,7 +158,7 @@ def best_bound(target, partition):
     boxes = partition.boxes
     best = np.int64(-(1 << 62))
     for i in range(partition.tally[BOXES]):
-        bound = score_value(target, boxes[i, POSITIVES], boxes[i, NEGATIVES])
+        bound = score_value(target, np.int64(boxes[i, POSITIVES]), np.int64(boxes[i, NEGATIVES]))
         if partition.factors[i, MIX_USED] >= 0.0:
             bound = min(bound, np.int64(math.ceil(partition.factors[i, PEAK] / MIX)))
         if bound > best and admitted_box(target.side, boxes[i]):
