@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,8 +37,9 @@ FORGOTTEN, OUTSIDE, FACTORISED, COMPACTIONS = range(6, 10)
 
 #: Columns of `Partition.factors`.
 MIX_USED, PEAK, VOLUME = range(3)
-#: In place of the mix of a plain box.
-PLAIN = -1.0
+#: In place of a mix, which is one more in `Partition.factors`.  Zeros: as long as no box is
+#: factorised, the system need not find memory for the columns.
+PLAIN = 0.0
 
 #: Lines that one split may make.
 SPLIT_LINES = 48
@@ -66,8 +68,8 @@ class Partition(NamedTuple):
         Time of the last trial, when trials come as a Poisson process of rate tree[1]; and what
         the compensated sum still owes.
     factors : float64 array, shape (capacity, 3)
-        Of a factorised box (:mod:`learners.envelope.factorised_boxes`): its mix, and the peak and
-        volume that give its mass.  The mix of a plain box is -1.
+        Of a factorised box (:mod:`learners.envelope.factorised_boxes`): one more than its mix, and
+        the peak and volume that give its mass.  Zeros of a plain box.
     """
 
     boxes: Boxes
@@ -98,32 +100,42 @@ def make_partition(
         coarse=np.full((2, 4, cells, cells), -1, dtype=np.int32),
         tally=np.zeros(10, dtype=np.int64),
         clock=np.zeros(2, dtype=np.float64),
-        factors=np.full((capacity, 3), PLAIN, dtype=np.float64),
+        factors=np.zeros((capacity, 3), dtype=np.float64),
     )
 
 
-def grow(partition: Partition) -> Partition:
-    """The same boxes and masses with twice the room."""
+def grow(partition: Partition) -> Iterator[Partition]:
+    """The same boxes and masses with twice the room, array after array: the last one is whole.
+
+    Whoever keeps no partition but the newest has one array at a time in memory twice.
+    """
     capacity = len(partition.boxes)
-    boxes = np.empty((2 * capacity, 16), dtype=partition.boxes.dtype)
-    boxes[:capacity] = partition.boxes
-    factors = np.full((2 * capacity, 3), PLAIN, dtype=np.float64)
-    factors[:capacity] = partition.factors
+    wide = np.empty((2 * capacity, 16), dtype=partition.boxes.dtype)
+    wide[:capacity] = partition.boxes
+    partition = partition._replace(boxes=wide)
+    del wide
+    yield partition
+    factors = np.zeros((2 * capacity, 3), dtype=np.float64)
+    known = partition.factors[:, MIX_USED] != PLAIN
+    factors[:capacity][known] = partition.factors[known]
+    partition = partition._replace(factors=factors)
+    del factors
+    yield partition
     tree = np.zeros(4 * capacity, dtype=np.float64)
     level = tree[2 * capacity :]
     level[:capacity] = partition.tree[capacity:]
     while len(level) > 1:
         above = tree[len(level) // 2 : len(level)]
-        above[:] = level[0::2] + level[1::2]
+        np.add(level[0::2], level[1::2], out=above)
         level = above
-    return partition._replace(boxes=boxes, factors=factors, tree=tree)
+    yield partition._replace(tree=tree)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def box_mass(target, box, factor):
     """Prior of the box's lattice points and orders, times exp(rate * (bound - reference))."""
     volume = float(box[ORDERS]) * target.prior[edge_count(box)]
-    if factor[MIX_USED] >= 0.0:
+    if factor[MIX_USED] != PLAIN:
         # nothing in it is admitted, and its peak means nothing
         if factor[VOLUME] == 0.0:
             return 0.0
@@ -159,7 +171,7 @@ def best_bound(target, partition):
     best = np.int64(-(1 << 62))
     for i in range(partition.tally[BOXES]):
         bound = score_value(target, np.int64(boxes[i, POSITIVES]), np.int64(boxes[i, NEGATIVES]))
-        if partition.factors[i, MIX_USED] >= 0.0:
+        if partition.factors[i, MIX_USED] != PLAIN:
             bound = min(bound, np.int64(math.ceil(partition.factors[i, PEAK] / MIX)))
         if bound > best and admitted_box(target.side, boxes[i]):
             best = bound

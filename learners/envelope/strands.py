@@ -169,7 +169,8 @@ class Strand:
     def _make_room(self) -> None:
         """More room, or fewer boxes; no more splits when the last compaction brought too little."""
         if len(self.partition.boxes) < self.most_boxes:
-            self.partition = grow(self.partition)
+            for grown in grow(self.partition):
+                self.partition = grown
             return
         log_mass = math.log(self.mass) + self.target.rate * self.target.reference
         pays = log_mass <= self.log_mass - _PROGRESS
