@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import mmap
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -40,6 +42,9 @@ MIX_USED, PEAK, VOLUME = range(3)
 #: In place of a mix, which is one more in `Partition.factors`.  Zeros: as long as no box is
 #: factorised, the system need not find memory for the columns.
 PLAIN = 0.0
+
+#: Arrays of so many bytes have memory of their own.
+_OWN_BYTES = 1 << 20
 
 #: Lines that one split may make.
 SPLIT_LINES = 48
@@ -90,17 +95,37 @@ def box_type(lattice: HalfplaneLattice, counts: Counts) -> type[np.signedinteger
     return np.int32 if narrow else np.int64
 
 
+def _zeros(size: int, kind: type[np.number[Any]]) -> NDArray[Any]:
+    """Zeros; many of them in memory of their own.
+
+    The system finds it page by page as it is first written to, and has it back when it is no longer
+    needed; the allocator would keep tens of megabytes.
+    """
+    count = size * np.dtype(kind).itemsize
+    if count < _OWN_BYTES:
+        return np.zeros(size, dtype=kind)
+    private = (
+        {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    )
+    memory = mmap.mmap(-1, count, **private)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        # as numpy does for its arrays
+        with contextlib.suppress(OSError):
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, dtype=kind)
+
+
 def make_partition(
     capacity: int, cells: int, kind: type[np.signedinteger[Any]] = np.int64
 ) -> Partition:
     """An empty partition for up to `capacity` boxes (a power of two) of this type of integers."""
     return Partition(
-        boxes=np.empty((capacity, 16), dtype=kind),
-        tree=np.zeros(2 * capacity, dtype=np.float64),
+        boxes=_zeros(16 * capacity, kind).reshape(capacity, 16),
+        tree=_zeros(2 * capacity, np.float64),
         coarse=np.full((2, 4, cells, cells), -1, dtype=np.int32),
         tally=np.zeros(10, dtype=np.int64),
         clock=np.zeros(2, dtype=np.float64),
-        factors=np.zeros((capacity, 3), dtype=np.float64),
+        factors=_zeros(3 * capacity, np.float64).reshape(capacity, 3),
     )
 
 
@@ -110,18 +135,18 @@ def grow(partition: Partition) -> Iterator[Partition]:
     Whoever keeps no partition but the newest has one array at a time in memory twice.
     """
     capacity = len(partition.boxes)
-    wide = np.empty((2 * capacity, 16), dtype=partition.boxes.dtype)
+    wide = _zeros(32 * capacity, partition.boxes.dtype.type).reshape(2 * capacity, 16)
     wide[:capacity] = partition.boxes
     partition = partition._replace(boxes=wide)
     del wide
     yield partition
-    factors = np.zeros((2 * capacity, 3), dtype=np.float64)
+    factors = _zeros(6 * capacity, np.float64).reshape(2 * capacity, 3)
     known = partition.factors[:, MIX_USED] != PLAIN
     factors[:capacity][known] = partition.factors[known]
     partition = partition._replace(factors=factors)
     del factors
     yield partition
-    tree = np.zeros(4 * capacity, dtype=np.float64)
+    tree = _zeros(4 * capacity, np.float64)
     level = tree[2 * capacity :]
     level[:capacity] = partition.tree[capacity:]
     while len(level) > 1:
