@@ -4,8 +4,9 @@ A box is a row of :class:`learners.envelope.partition.Partition`: for each of up
 sheet and a rectangle of dual points.  Its *outer* piece is the largest it contains: it bounds the
 positives from above; its *inner* piece lies in all of them and bounds the negatives from below.
 
-A row may be of 32 bits.  Sums, differences and products of its numbers are of 64 in compiled loops;
-a number that is passed on as it stands is made one first, or a second function would be compiled.
+A row may be of 32 bits (:func:`learners.envelope.partition.box_type`).  Compiled loops add,
+subtract and multiply its numbers in 64 bits; a number that is passed on as it stands is made one of
+64 bits first, or the function that takes it would be compiled a second time.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators

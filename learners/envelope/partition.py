@@ -88,7 +88,7 @@ class Partition(NamedTuple):
 def box_type(lattice: HalfplaneLattice, counts: Counts) -> type[np.signedinteger[Any]]:
     """What boxes are made of: 32 bits when these hold every side of a box and all examples.
 
-    They hold every lattice in the measure "chord", in "paper" those of small grids or few bits.
+    They do so on every grid in the measure "chord", and in "paper" where grid or bits are small.
     """
     widest = lattice.high + 1 - lattice.low
     narrow = counts.dtype == np.int32 and widest <= np.iinfo(np.int32).max
@@ -107,7 +107,10 @@ def _zeros(size: int, kind: type[np.number[Any]]) -> NDArray[Any]:
     private = (
         {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
     )
-    memory = mmap.mmap(-1, count, **private)
+    try:
+        memory = mmap.mmap(-1, count, **private)
+    except OSError as error:
+        raise MemoryError(f"there is no room for {count} bytes of boxes") from error
     if hasattr(mmap, "MADV_HUGEPAGE"):
         # as numpy does for its arrays
         with contextlib.suppress(OSError):
