@@ -3,12 +3,17 @@
 A box is a row of :class:`learners.envelope.partition.Partition`: for each of up to three edges a
 sheet and a rectangle of dual points.  Its *outer* piece is the largest it contains: it bounds the
 positives from above; its *inner* piece lies in all of them and bounds the negatives from below.
+
+A row may be of 32 bits (:func:`learners.envelope.partition.box_type`).  Compiled loops add,
+subtract and multiply its numbers in 64 bits; a number that is passed on as it stands is made one of
+64 bits first, or the function that takes it would be compiled a second time.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 from geometry.counting import NEGATIVE, NO_LINE, POSITIVE, count_piece, line_row
@@ -121,8 +126,9 @@ def corner_rows(tables, box, rows):
         if sheet == NO_SHEET:
             rows[e] = rows[3 + e] = NO_LINE
             continue
-        u0, v0 = box[4 * e], box[4 * e + 2]
-        u1, v1 = far_corner(u0, box[4 * e + 1]), far_corner(v0, box[4 * e + 3])
+        u0, v0 = np.int64(box[4 * e]), np.int64(box[4 * e + 2])
+        u1 = far_corner(u0, np.int64(box[4 * e + 1]))
+        v1 = far_corner(v0, np.int64(box[4 * e + 3]))
         # an upper (even) sheet keeps most at its low corner
         if sheet & 1:
             u0, u1, v0, v1 = u1, u0, v1, v0

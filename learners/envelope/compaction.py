@@ -21,7 +21,15 @@ from numba import njit
 
 from geometry.inner_loops import inner
 from learners.envelope.boxes import NEGATIVES, ORDERS, POSITIVES, SHEETS, admitted_box, edge_in
-from learners.envelope.partition import BOXES, COMPACTIONS, PLAIN, Partition, box_mass, weigh
+from learners.envelope.partition import (
+    BOXES,
+    COMPACTIONS,
+    MIX_USED,
+    PLAIN,
+    Partition,
+    box_mass,
+    weigh,
+)
 from learners.envelope.target import Target
 
 _NONE = -1
@@ -37,7 +45,10 @@ def compact(target: Target, partition: Partition, rise: float) -> bool:
     rises = np.empty(used, dtype=np.float64)
     slots = np.empty(1 << (2 * used - 1).bit_length(), dtype=np.int32)
     _find_partners(target, partition, partners, rises, slots)
-    _merge(target, partition, partners, rises, np.argsort(rises, kind="stable"), rise)
+    del slots
+    cheap = np.flatnonzero(rises <= rise)
+    order = cheap[np.argsort(rises[cheap], kind="stable")]
+    _merge(target, partition, partners, rises, order, rise)
     weigh(target, partition)
     partition.tally[COMPACTIONS] += 1
     return bool(partition.tally[BOXES] < used)
@@ -52,8 +63,8 @@ def _find_partners(target, partition, partners, rises, slots):
     """
     boxes, used = partition.boxes, partition.tally[BOXES]
     masses = partition.tree[len(boxes) :]
-    plain = np.full(3, PLAIN)
-    both = np.empty(16, dtype=np.int64)
+    plain = np.zeros(3)
+    both = np.empty(16, dtype=boxes.dtype)
     mask = len(slots) - 1
     partners[:] = _NONE
     rises[:] = np.inf
@@ -112,6 +123,13 @@ def _join(one, two, both):
     both[NEGATIVES] = min(one[NEGATIVES], two[NEGATIVES])
 
 
+@inner
+def _make_plain(factors, i):
+    """What is plain is not written to: memory that was never written to need not be there."""
+    if factors[i, MIX_USED] != PLAIN:
+        factors[i] = PLAIN
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def _merge(target, partition, partners, rises, order, left):
     """Merge boxes with their partners, in this order, while the rises do not exceed `left`.
@@ -119,7 +137,7 @@ def _merge(target, partition, partners, rises, order, left):
     No box is merged twice.  Then the gaps are closed.
     """
     boxes, factors, used = partition.boxes, partition.factors, partition.tally[BOXES]
-    both = np.empty(16, dtype=np.int64)
+    both = np.empty(16, dtype=boxes.dtype)
     merged = np.zeros(used, dtype=np.bool_)
     gone = np.zeros(used, dtype=np.bool_)
     for i in order:
@@ -131,13 +149,16 @@ def _merge(target, partition, partners, rises, order, left):
         left -= rises[i]
         _join(boxes[i], boxes[j], both)
         boxes[i] = both
-        factors[i] = PLAIN
+        _make_plain(factors, i)
         merged[i] = merged[j] = gone[j] = True
     kept = 0
     for i in range(used):
         if not gone[i] and admitted_box(target.side, boxes[i]):
-            boxes[kept], factors[kept] = boxes[i], factors[i]
+            boxes[kept] = boxes[i]
+            if factors[kept, MIX_USED] != PLAIN or factors[i, MIX_USED] != PLAIN:
+                factors[kept] = factors[i]
             kept += 1
     # boxes to come start plain
-    factors[kept:] = PLAIN
+    for i in range(kept, used):
+        _make_plain(factors, i)
     partition.tally[BOXES] = kept

@@ -28,6 +28,7 @@ from learners.envelope.partition import (
     BOXES,
     MIX_USED,
     OUTSIDE,
+    PLAIN,
     SPLIT_LINES,
     SPLIT_WORK,
     SPLITS,
@@ -64,7 +65,7 @@ def _refine(
     """Factorise or halve a box after a rejected trial."""
     tally = partition.tally
     if workspace is not None:
-        if partition.factors[index, MIX_USED] >= 0.0:
+        if partition.factors[index, MIX_USED] != PLAIN:
             tally[SPLIT_WORK] += 2 * FACTORISE_COST
             split_factors(target, tables, partition, index, count, outcome, workspace)
             return
@@ -123,7 +124,7 @@ def run(
         clock[0] = total
         index, at = draw_box(tree, capacity, chunks, at)
         count = np.int64(0)
-        if workspace is None or factors[index, MIX_USED] < 0.0:
+        if workspace is None or factors[index, MIX_USED] == PLAIN:
             outcome, at = trial(target, tables, partition, boxes[index], chunks, at, theta)
         else:
             outcome, at, count = factor_trial(

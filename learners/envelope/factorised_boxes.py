@@ -121,7 +121,8 @@ def _corner_lines(basis, box):
             continue
         sheet = (box[SHEETS] >> (3 * e)) & 7
         # the points at the corners, so that a box of one piece has that piece's own score
-        u0, u1, v0, v1 = box[4 * e], box[4 * e + 1] - 1, box[4 * e + 2], box[4 * e + 3] - 1
+        u0, u1 = np.int64(box[4 * e]), box[4 * e + 1] - 1
+        v0, v1 = np.int64(box[4 * e + 2]), box[4 * e + 3] - 1
         if sheet & 1:
             u0, u1, v0, v1 = u1, u0, v1, v0
         a[e], b[e], c[e] = coefficients(basis, sheet, u0, v0)

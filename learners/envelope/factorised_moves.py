@@ -84,11 +84,12 @@ def factorise(target, tables, ordinates, partition, index, work):
     box, factor = partition.boxes[index], partition.factors[index]
     if examine(tables, ordinates, box, work) < 0:
         return False
-    factor[MIX_USED], factor[PEAK], factor[VOLUME] = best_mix(target, box, work, MIX // 2)
+    mix, factor[PEAK], factor[VOLUME] = best_mix(target, box, work, MIX // 2)
+    factor[MIX_USED] = mix + 1
     capacity = len(partition.boxes)
     mass = box_mass(target, box, factor)
     if mass >= partition.tree[capacity + index]:
-        factor[MIX_USED] = PLAIN
+        factor[:] = PLAIN
         return False
     put_mass(partition.tree, capacity, index, mass)
     partition.tally[FACTORISED] += 1
@@ -106,7 +107,7 @@ def factor_trial(target, tables, ordinates, partition, index, work, chunks, at, 
     tally[TRIALS] += 1
     tally[TRIAL_WORK] += _FACTOR_TRIAL_COST
     count = examine(tables, ordinates, box, work)
-    mix = np.int64(partition.factors[index, MIX_USED])
+    mix = np.int64(partition.factors[index, MIX_USED]) - 1
     weigh_cells(target, box, mix, work)
     bound = inner_term(target, mix, work.held)
     positives, negatives = work.held[1], work.held[0]
@@ -140,8 +141,9 @@ def factor_trial(target, tables, ordinates, partition, index, work, chunks, at, 
         return OUTCOME_REJECTED, at, count
     tally[EXACT] += 1
     tally[TRIAL_WORK] += EXACT_COST
+    sheets = np.int64(box[SHEETS])
     value = exact_value(
-        target, tables.totals, tables.basis, box[SHEETS], theta, -(-least // MIX), positives
+        target, tables.totals, tables.basis, sheets, theta, -(-least // MIX), positives
     )
     return OUTCOME_ACCEPTED if MIX * value >= least else OUTCOME_REJECTED, at, count
 
@@ -163,14 +165,15 @@ def split_factors(target, tables, partition, index, count, outcome, work):
     box[2 * axis + 1] = middle
     boxes[twin_index, 2 * axis] = middle
     negatives, positives = work.held[0], work.held[1]
-    mix = np.int64(factors[index, MIX_USED])
+    mix = np.int64(factors[index, MIX_USED]) - 1
     for half_index in (index, twin_index):
         half, factor = boxes[half_index], factors[half_index]
         if admitted_box(target.side, half):
             work.held[0], work.held[1] = negatives, positives
             kept = charge(tables, half, work.doubtful, count, work.held, work.halved)
             count_cells(tables, half, work.halved, kept, work.ends, work.counts)
-            factor[MIX_USED], factor[PEAK], factor[VOLUME] = best_mix(target, half, work, mix)
+            chosen, factor[PEAK], factor[VOLUME] = best_mix(target, half, work, mix)
+            factor[MIX_USED] = chosen + 1
         else:
-            factor[MIX_USED], factor[PEAK], factor[VOLUME] = float(mix), 0.0, 0.0
+            factor[MIX_USED], factor[PEAK], factor[VOLUME] = float(mix + 1), 0.0, 0.0
         put_mass(tree, capacity, half_index, box_mass(target, half, factor))

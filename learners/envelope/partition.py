@@ -4,14 +4,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from typing import NamedTuple
+import mmap
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from geometry.columns import Counts
 from geometry.counting import forget_lines
+from geometry.halfplane import HalfplaneLattice
 from geometry.inner_loops import inner
 from learners.envelope.boxes import (
     NEGATIVES,
@@ -34,11 +39,19 @@ FORGOTTEN, OUTSIDE, FACTORISED, COMPACTIONS = range(6, 10)
 
 #: Columns of `Partition.factors`.
 MIX_USED, PEAK, VOLUME = range(3)
-#: In place of the mix of a plain box.
-PLAIN = -1.0
+#: In place of a mix, which is one more in `Partition.factors`.  Zeros: as long as no box is
+#: factorised, the system need not find memory for the columns.
+PLAIN = 0.0
+
+#: Arrays of so many bytes have memory of their own.
+_OWN_BYTES = 1 << 20
 
 #: Lines that one split may make.
 SPLIT_LINES = 48
+
+
+#: Rows of boxes.
+Boxes = NDArray[np.signedinteger[Any]]
 
 
 class Partition(NamedTuple):
@@ -46,7 +59,7 @@ class Partition(NamedTuple):
 
     Attributes
     ----------
-    boxes : int64 array, shape (capacity, 16)
+    boxes : int32 or int64 array, shape (capacity, 16)
         Corners of three edges (12), negatives in the inner piece, positives in the outer
         piece, sheets (3 bits an edge, 7 = no such edge), and the number of ordered triples
         that the unordered one stands for (1, 3 or 6).
@@ -60,11 +73,11 @@ class Partition(NamedTuple):
         Time of the last trial, when trials come as a Poisson process of rate tree[1]; and what
         the compensated sum still owes.
     factors : float64 array, shape (capacity, 3)
-        Of a factorised box (:mod:`learners.envelope.factorised_boxes`): its mix, and the peak and
-        volume that give its mass.  The mix of a plain box is -1.
+        Of a factorised box (:mod:`learners.envelope.factorised_boxes`): one more than its mix, and
+        the peak and volume that give its mass.  Zeros of a plain box.
     """
 
-    boxes: NDArray[np.int64]
+    boxes: Boxes
     tree: NDArray[np.float64]
     coarse: NDArray[np.int32]
     tally: NDArray[np.int64]
@@ -72,41 +85,85 @@ class Partition(NamedTuple):
     factors: NDArray[np.float64]
 
 
-def make_partition(capacity: int, cells: int) -> Partition:
-    """An empty partition for up to `capacity` boxes (a power of two)."""
+def box_type(lattice: HalfplaneLattice, counts: Counts) -> type[np.signedinteger[Any]]:
+    """What boxes are made of: 32 bits when these hold every side of a box and all examples.
+
+    They do so on every grid in the measure "chord", and in "paper" where grid or bits are small.
+    """
+    widest = lattice.high + 1 - lattice.low
+    narrow = counts.dtype == np.int32 and widest <= np.iinfo(np.int32).max
+    return np.int32 if narrow else np.int64
+
+
+def _zeros(size: int, kind: type[np.number[Any]]) -> NDArray[Any]:
+    """Zeros; many of them in memory of their own.
+
+    The system finds it page by page as it is first written to, and has it back when it is no longer
+    needed; the allocator would keep tens of megabytes.
+    """
+    count = size * np.dtype(kind).itemsize
+    if count < _OWN_BYTES:
+        return np.zeros(size, dtype=kind)
+    private = (
+        {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    )
+    try:
+        memory = mmap.mmap(-1, count, **private)
+    except OSError as error:
+        raise MemoryError(f"there is no room for {count} bytes of boxes") from error
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        # as numpy does for its arrays
+        with contextlib.suppress(OSError):
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, dtype=kind)
+
+
+def make_partition(
+    capacity: int, cells: int, kind: type[np.signedinteger[Any]] = np.int64
+) -> Partition:
+    """An empty partition for up to `capacity` boxes (a power of two) of this type of integers."""
     return Partition(
-        boxes=np.empty((capacity, 16), dtype=np.int64),
-        tree=np.zeros(2 * capacity, dtype=np.float64),
+        boxes=_zeros(16 * capacity, kind).reshape(capacity, 16),
+        tree=_zeros(2 * capacity, np.float64),
         coarse=np.full((2, 4, cells, cells), -1, dtype=np.int32),
         tally=np.zeros(10, dtype=np.int64),
         clock=np.zeros(2, dtype=np.float64),
-        factors=np.full((capacity, 3), PLAIN, dtype=np.float64),
+        factors=_zeros(3 * capacity, np.float64).reshape(capacity, 3),
     )
 
 
-def grow(partition: Partition) -> Partition:
-    """The same boxes and masses with twice the room."""
+def grow(partition: Partition) -> Iterator[Partition]:
+    """The same boxes and masses with twice the room, array after array: the last one is whole.
+
+    Whoever keeps no partition but the newest has one array at a time in memory twice.
+    """
     capacity = len(partition.boxes)
-    wider = make_partition(2 * capacity, partition.coarse.shape[2])
-    wider.boxes[:capacity] = partition.boxes
-    wider.coarse[:] = partition.coarse
-    wider.tally[:] = partition.tally
-    wider.clock[:] = partition.clock
-    wider.factors[:capacity] = partition.factors
-    level = wider.tree[2 * capacity :]
+    wide = _zeros(32 * capacity, partition.boxes.dtype.type).reshape(2 * capacity, 16)
+    wide[:capacity] = partition.boxes
+    partition = partition._replace(boxes=wide)
+    del wide
+    yield partition
+    factors = _zeros(6 * capacity, np.float64).reshape(2 * capacity, 3)
+    known = partition.factors[:, MIX_USED] != PLAIN
+    factors[:capacity][known] = partition.factors[known]
+    partition = partition._replace(factors=factors)
+    del factors
+    yield partition
+    tree = _zeros(4 * capacity, np.float64)
+    level = tree[2 * capacity :]
     level[:capacity] = partition.tree[capacity:]
     while len(level) > 1:
-        above = wider.tree[len(level) // 2 : len(level)]
-        above[:] = level[0::2] + level[1::2]
+        above = tree[len(level) // 2 : len(level)]
+        np.add(level[0::2], level[1::2], out=above)
         level = above
-    return wider
+    yield partition._replace(tree=tree)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def box_mass(target, box, factor):
     """Prior of the box's lattice points and orders, times exp(rate * (bound - reference))."""
     volume = float(box[ORDERS]) * target.prior[edge_count(box)]
-    if factor[MIX_USED] >= 0.0:
+    if factor[MIX_USED] != PLAIN:
         # nothing in it is admitted, and its peak means nothing
         if factor[VOLUME] == 0.0:
             return 0.0
@@ -120,7 +177,9 @@ def box_mass(target, box, factor):
             return 0.0
         volume *= float(u1 - u0)
         volume *= float(v1 - v0)
-    return volume * score_weight(target, box[POSITIVES], box[NEGATIVES], target.reference)
+    return volume * score_weight(
+        target, np.int64(box[POSITIVES]), np.int64(box[NEGATIVES]), target.reference
+    )
 
 
 @inner
@@ -139,8 +198,8 @@ def best_bound(target, partition):
     boxes = partition.boxes
     best = np.int64(-(1 << 62))
     for i in range(partition.tally[BOXES]):
-        bound = score_value(target, boxes[i, POSITIVES], boxes[i, NEGATIVES])
-        if partition.factors[i, MIX_USED] >= 0.0:
+        bound = score_value(target, np.int64(boxes[i, POSITIVES]), np.int64(boxes[i, NEGATIVES]))
+        if partition.factors[i, MIX_USED] != PLAIN:
             bound = min(bound, np.int64(math.ceil(partition.factors[i, PEAK] / MIX)))
         if bound > best and admitted_box(target.side, boxes[i]):
             best = bound

@@ -52,7 +52,7 @@ def _blame(target, tables, box, theta, rows):
     bound falls.  -1 when the box is as fine as the coarse lattice, or no edge alone does it.
     """
     low, step = target.low, target.step
-    lowest = score_value(target, box[POSITIVES], box[NEGATIVES])
+    lowest = score_value(target, np.int64(box[POSITIVES]), np.int64(box[NEGATIVES]))
     blamed = -1
     for e in range(3):
         sheet = (box[SHEETS] >> (3 * e)) & 7
@@ -85,7 +85,8 @@ def _choose_axis(target, tables, box, rows, only):
     halving lowers the envelope, the longest side is halved.  Axis -1 when the tables are full
     or nothing can be halved.
     """
-    reference = score_value(target, box[POSITIVES], box[NEGATIVES])
+    most, fewest = np.int64(box[POSITIVES]), np.int64(box[NEGATIVES])
+    reference = score_value(target, most, fewest)
     best = np.inf
     chosen = (-1, np.int64(0), np.int64(0))
     shortest = np.int64(2)
@@ -106,7 +107,8 @@ def _choose_axis(target, tables, box, rows, only):
         middle = (box[2 * axis] + box[2 * axis + 1]) >> 1
         # the other coordinate of the same edge, at its outer and at its inner corner
         other = 2 * (axis ^ 1)
-        near, far = box[other], far_corner(box[other], box[other + 1])
+        near = np.int64(box[other])
+        far = far_corner(near, np.int64(box[other + 1]))
         odd = sheet & 1
         at_outer, at_inner = (far, near) if odd else (near, far)
         if axis & 1:
@@ -118,8 +120,8 @@ def _choose_axis(target, tables, box, rows, only):
         if outer < 0 or inner < 0:
             return (-1, np.int64(0), np.int64(0))
         positives, negatives = _counts_with(tables, rows, e, outer, inner)
-        weight = score_weight(target, box[POSITIVES], negatives, reference)
-        weight += score_weight(target, positives, box[NEGATIVES], reference)
+        weight = score_weight(target, most, negatives, reference)
+        weight += score_weight(target, positives, fewest, reference)
         if weight > _USELESS:
             # a plateau tells nothing yet: prefer the longest side
             weight = 2.0 + 1.0 / side

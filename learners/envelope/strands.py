@@ -37,6 +37,7 @@ from learners.envelope.partition import (
     Partition,
     add_boxes,
     best_bound,
+    box_type,
     grow,
     make_partition,
     weigh,
@@ -168,7 +169,8 @@ class Strand:
     def _make_room(self) -> None:
         """More room, or fewer boxes; no more splits when the last compaction brought too little."""
         if len(self.partition.boxes) < self.most_boxes:
-            self.partition = grow(self.partition)
+            for grown in grow(self.partition):
+                self.partition = grown
             return
         log_mass = math.log(self.mass) + self.target.rate * self.target.reference
         pays = log_mass <= self.log_mass - _PROGRESS
@@ -249,7 +251,7 @@ def start_strand(
         target,
         make_tables(examples.totals, lattice.basis, table_bytes),
         examples.ordinates,
-        make_partition(room, cells),
+        make_partition(room, cells, box_type(lattice, examples.totals[0])),
         source.spawn(),
         max_boxes,
         _PLAIN_BOXES if plain_boxes is None else plain_boxes,

@@ -149,7 +149,8 @@ def trial(target, tables, partition, box, chunks, at, theta):
     tally[TRIALS] += 1
     tally[TRIAL_WORK] += 1
     side, low, step = target.side, target.low, target.step
-    sheets = box[SHEETS]
+    sheets = np.int64(box[SHEETS])
+    most, fewest = np.int64(box[POSITIVES]), np.int64(box[NEGATIVES])
     outer_1 = outer_2 = outer_3 = NO_LINE
     inner_1 = inner_2 = inner_3 = NO_LINE
     for e in range(3):
@@ -189,11 +190,11 @@ def trial(target, tables, partition, box, chunks, at, theta):
         else:
             outer_3, inner_3 = outer, inner
     spread, at = exponential(chunks, at)
-    bound = score_value(target, box[POSITIVES], box[NEGATIVES])
+    bound = score_value(target, most, fewest)
     least = bound - np.int64(min(spread / target.rate, 4e18))
     lines, below, totals = tables.lines, tables.below, tables.totals
-    positives = min(box[POSITIVES], count_piece(lines, below, totals[1], outer_1, outer_2, outer_3))
-    if score_value(target, positives, box[NEGATIVES]) < least:
+    positives = min(most, count_piece(lines, below, totals[1], outer_1, outer_2, outer_3))
+    if score_value(target, positives, fewest) < least:
         return OUTCOME_REJECTED, at
     if inner_1 != NO_LINE:
         negatives = count_piece(lines, below, totals[0], inner_1, inner_2, inner_3)

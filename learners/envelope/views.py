@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice
 from learners.envelope.boxes import NO_SHEET, SHEETS
-from learners.envelope.partition import BOXES
+from learners.envelope.partition import BOXES, Boxes
 from learners.selection import HeavyBox, SheetDensities
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def edge_density(
     return tuple(found)
 
 
-def _representatives(strands: list[Strand]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _representatives(strands: list[Strand]) -> tuple[Boxes, NDArray[np.float64]]:
     """Boxes, shape (m, 16), and their weights, which sum to 1 unless nothing has mass."""
     masses = []
     for strand in strands:
@@ -117,9 +117,7 @@ def _representatives(strands: list[Strand]) -> tuple[NDArray[np.int64], NDArray[
     return np.concatenate(parts), weights
 
 
-def _covered(
-    low: NDArray[np.int64], high: NDArray[np.int64], ends: NDArray[np.float64]
-) -> NDArray[np.float32]:
+def _covered(low: Boxes, high: Boxes, ends: NDArray[np.float64]) -> NDArray[np.float32]:
     """Share of each interval low..high, shape (m,), in each pixel between ends: shape (m, r)."""
     width = np.maximum(high - low, 1)[:, None]
     below = np.clip((ends[None, :] - low[:, None]) / width, 0.0, 1.0)

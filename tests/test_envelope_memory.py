@@ -1,0 +1,158 @@
+"""What a box takes in memory, and that rows of 32 bits hold what they are given."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from counted import counted
+
+from geometry.columns import count_columns
+from geometry.grid_counts import GridCounts
+from geometry.halfplane import MAX_D, HalfplaneLattice
+from learners.envelope import partition, strands
+from learners.envelope.boxes import SHEETS
+from learners.envelope.envelope_selection import EnvelopeSelection
+from learners.envelope.partition import BOXES, MIX_USED, PLAIN, box_type, grow, make_partition
+from learners.randomness import SeededRandom
+from learners.scores import set_cover_score
+from learners.selection import PieceKind, Selected
+
+#: All that a box takes in a cover of the measure "chord".
+MOST_BYTES = 104
+
+FEW = np.zeros(3, dtype=np.int32)
+
+
+def some_examples(d: int, n: int = 3000) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(d)
+    points = rng.integers(0, d + 1, (n, 2))
+    return points, (points.sum(axis=1) < d) ^ (rng.random(n) < 0.05)
+
+
+def box_bytes(one: partition.Partition) -> float:
+    return (one.boxes.nbytes + one.factors.nbytes + one.tree.nbytes) / len(one.boxes)
+
+
+def select(lattice: HalfplaneLattice, piece: PieceKind, seed: int) -> Selected:
+    points, labels = some_examples(lattice.d)
+    score = set_cover_score("disjunction", 2, 700, int(labels.sum()), int((~labels).sum()))
+    counts = counted(points, labels, lattice.d)
+    return EnvelopeSelection(lattice, piece).select(counts, score, 0.15, SeededRandom(seed))
+
+
+@pytest.mark.parametrize("d", [64, 1024, MAX_D])
+def test_a_box_takes_104_bytes(d: int) -> None:
+    lattice = HalfplaneLattice(d)
+    points, labels = some_examples(d)
+    examples = strands.Examples.of(counted(points, labels, d))
+    target = strands.make_target(lattice, set_cover_score("disjunction", 1, 9, 0, 0), 0.1, 3000)
+    first = strands.first_boxes(lattice, 3)
+    strand = strands.start_strand(lattice, target, examples, first, SeededRandom(1), 1 << 20, 0)
+    assert box_bytes(strand.partition) <= MOST_BYTES
+    *_, grown = grow(strand.partition)
+    assert len(grown.boxes) == 2 * len(strand.partition.boxes)
+    assert box_bytes(grown) <= MOST_BYTES
+
+
+def test_32_bits_hold_all_sides_of_boxes_in_the_chord_measure() -> None:
+    sizes = {2**e + more for e in range(21) for more in (-1, 0, 1)} | set(range(1, 300))
+    for d in sizes:
+        if 1 <= d <= MAX_D:
+            lattice = HalfplaneLattice(d)
+            assert box_type(lattice, FEW) is np.int32
+            assert lattice.high + 1 - lattice.low < 2**31
+
+
+def test_the_other_boxes_have_64_bits() -> None:
+    assert box_type(HalfplaneLattice(16, "paper"), FEW) is np.int32
+    for d in (32, 1024, MAX_D):
+        lattice = HalfplaneLattice(d, "paper")
+        assert lattice.high >= 2**31
+        assert box_type(lattice, FEW) is np.int64
+    many = GridCounts.of_entries([[1, 1, 1, 2**31]], 8)
+    assert box_type(HalfplaneLattice(8), count_columns(many)[0]) is np.int64
+    for row in strands.first_boxes(HalfplaneLattice(MAX_D, "paper"), 3):
+        assert row.dtype == np.int64
+
+
+def test_a_partition_that_has_grown_is_the_same() -> None:
+    rng = np.random.default_rng(3)
+    one = make_partition(8, 2, np.int32)
+    one.boxes[:] = rng.integers(-(1 << 30), 1 << 30, (8, 16))
+    one.factors[2], one.factors[5] = (17.0, -3.5, 2.0), (1.0, 8.0, 0.0)
+    one.tree[8:] = rng.random(8)
+    *_, grown = grow(one)
+    assert grown.boxes.dtype == np.int32
+    assert (grown.boxes[:8] == one.boxes).all()
+    assert (grown.factors[:8] == one.factors).all()
+    assert (grown.factors[8:, MIX_USED] == PLAIN).all()
+    assert (grown.tree[16:24] == one.tree[8:]).all()
+    assert (grown.tree[24:] == 0).all()
+    for node in range(1, 16):
+        assert grown.tree[node] == grown.tree[2 * node] + grown.tree[2 * node + 1]
+    for old, new in (
+        (one.coarse, grown.coarse),
+        (one.tally, grown.tally),
+        (one.clock, grown.clock),
+    ):
+        assert (old == new).all()
+
+
+def draws(lattice: HalfplaneLattice, piece: PieceKind) -> list[Any]:
+    found = []
+    for seed in range(3):
+        drawn = select(lattice, piece, seed)
+        found.append((drawn.piece, drawn.progress.trials, drawn.progress.boxes, drawn.details))
+    return found
+
+
+@pytest.mark.parametrize("factorised", [False, True])
+@pytest.mark.parametrize(
+    ("lattice", "piece"),
+    [
+        (HalfplaneLattice(64), "triangle"),
+        (HalfplaneLattice(MAX_D), "triangle"),
+        (HalfplaneLattice(16, "paper"), "halfplane"),
+    ],
+    ids=["widest", "largest", "paper"],
+)
+def test_a_seed_draws_the_same_from_rows_of_32_and_of_64_bits(
+    lattice: HalfplaneLattice,
+    piece: PieceKind,
+    factorised: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Boxes, trials and piece, where the sides of boxes are longest and where the grid is."""
+    if factorised:
+        monkeypatch.setattr(strands, "_PLAIN_BOXES", 0)
+    monkeypatch.setattr(strands, "_PROGRESS", -100.0)
+    monkeypatch.setattr(EnvelopeSelection.__init__, "__defaults__", (1 << 12, 8 << 20))
+    narrow = draws(lattice, piece)
+    monkeypatch.setattr(strands, "box_type", lambda *_: np.int64)
+    assert draws(lattice, piece) == narrow
+
+
+def test_boxes_of_a_large_grid_in_the_papers_measure_hold_every_piece(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Their volumes, which 32 bits would not hold a side of, add up to the class."""
+    lattice = HalfplaneLattice(MAX_D, "paper")
+    seen: list[strands.Strand] = []
+    plain = strands._behind
+
+    def spy(now: list[strands.Strand]) -> list[strands.Strand]:
+        seen[:] = now
+        return plain(now)
+
+    monkeypatch.setattr(strands, "_behind", spy)
+    drawn = select(lattice, "halfplane", 1)
+    assert all(lattice.admits(edge.u, edge.v) for edge in drawn.piece)
+    rows = itertools.chain(*(s.partition.boxes[: s.partition.tally[BOXES]].tolist() for s in seen))
+    boxes = list(rows)
+    assert len(boxes) > 2 * len(strands.first_boxes(lattice, 1))
+    volume = sum((u1 - u0) * (v1 - v0) for u0, u1, v0, v1, *_ in boxes)
+    assert volume == len(lattice.sheets) * lattice.points_per_sheet
+    assert {box[SHEETS] & 7 for box in boxes} == {int(sheet) for sheet in lattice.sheets}
