@@ -375,17 +375,3 @@ def test_the_next_run_of_a_drag_is_on_its_way_before_the_result_of_the_last_is_s
     assert shown
     assert set(shown) == {(True, True)}
     key(window, Qt.Key.Key_Escape)
-
-
-def test_a_run_that_follows_does_not_wait_for_word_that_it_has_begun(
-    qtbot: QtBot, window: MainWindow
-) -> None:
-    first = run(qtbot, window, seed=None)
-    controller = window.runs.controller
-    seen: list[str] = []
-    controller.started.connect(lambda _: seen.append(controller.state))
-    window.document.edit("move", MOVED)
-    assert controller.state == "selecting"  # without a turn of the event loop
-    followed(qtbot, window, first)
-    assert seen == ["selecting"]
-    assert [charge.finished for charge in window.document.work.spent] == [True]

@@ -407,8 +407,6 @@ class WindowRuns(QObject):
     def _started(self, plan: PrivacySpent | None) -> None:
         if self.log is not None:
             self.log.plan = plan
-            if self.controller.state == "selecting":  # a run at once has not waited for it
-                self._charge_run()
 
     def _progressed(self, reply: Progressed) -> None:
         if self._before is None:

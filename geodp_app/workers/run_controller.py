@@ -264,10 +264,7 @@ class RunController(QObject):
 
     def _go_on(self) -> None:
         """Send what is wanted, if the process can take it."""
-        # the first step of a run at once need not wait for word that it has begun, but may not be
-        # lost with a process that does not stop
-        begun = self._job is None or (self._at_once and self._awaited is None)
-        if not self._prepared or not begun or self._phase == "selecting":
+        if not self._prepared or self._job is not None or self._phase == "selecting":
             return
         if self._phase == "paused" and self._goal != "stay":
             self._next()
