@@ -22,6 +22,7 @@ from tempfile import TemporaryDirectory
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -138,38 +139,42 @@ def plane_part(seconds: float) -> Iterator[Measurement]:
 
 def live_part(seconds: float) -> Iterator[Measurement]:
     """Live updates: a corner is dragged without rest, and runs by tiles follow."""
-    palette = load_palette("light")
     for n in (10_000, 30_000):
         with TemporaryDirectory() as folder:
-            window = MainWindow(palette, recovery=Path(folder))
-            window.resize(1280, 800)
-            window.document.open_example("L")
-            window.document.set_sampling(n=n)
-            window.document.set_run(learner="tiles")
-            window.show()
-            released: list[float] = []
-            window.runs.controller.finished.connect(lambda _: released.append(time.perf_counter()))  # noqa: B023
-            window.runs.run_or_pause()
-            _turn_until(lambda: bool(released) and window.display.settled)  # noqa: B023
-            drawing = window.document.drawing
-            (first, *others), start = drawing.shapes, time.perf_counter()
-            (x, y), *ring = first.outer
-            released.clear()
-            for move in itertools.count(1):
-                corner = (x + 2 * (move % 50), y - 2 * (move % 37))
-                shape = replace(first, outer=(corner, *ring))
-                window.runs.drag(replace(drawing, shapes=(shape, *others)))
-                _turn(0.016)
-                if time.perf_counter() - start > 3 * seconds:
-                    break
-            window.runs.drag(drawing)
-            window.abandon()
-            window.hide()
-            between = np.diff(released)
-            rate = 1 / float(between.mean()) if len(between) else 0.0
-            longest = 1000 * float(between.max(initial=0.0))
-            yield Measurement(f"live, {n:,} examples, updates", rate, "updates/s")
-            yield Measurement(f"live, {n:,} examples, longest wait", longest, "ms")
+            between = _waits_for_releases(n, 3 * seconds, Path(folder))
+        rate = 1 / float(between.mean()) if len(between) else 0.0
+        longest = 1000 * float(between.max(initial=0.0))
+        yield Measurement(f"live, {n:,} examples, updates", rate, "updates/s")
+        yield Measurement(f"live, {n:,} examples, longest wait", longest, "ms")
+
+
+def _waits_for_releases(n: int, seconds: float, recovery: Path) -> NDArray[np.float64]:
+    """Seconds from one release to the next while a corner moves."""
+    window = MainWindow(load_palette("light"), recovery=recovery)
+    window.resize(1280, 800)
+    window.document.open_example("L")
+    window.document.set_sampling(n=n)
+    window.document.set_run(learner="tiles")
+    window.show()
+    released: list[float] = []
+    window.runs.controller.finished.connect(lambda _: released.append(time.perf_counter()))
+    window.runs.run_or_pause()
+    _turn_until(lambda: bool(released) and window.display.settled)
+    drawing = window.document.drawing
+    (first, *others), start = drawing.shapes, time.perf_counter()
+    (x, y), *ring = first.outer
+    released.clear()
+    for move in itertools.count(1):
+        corner = (x + 2 * (move % 50), y - 2 * (move % 37))
+        shape = replace(first, outer=(corner, *ring))
+        window.runs.drag(replace(drawing, shapes=(shape, *others)))
+        _turn(0.016)
+        if time.perf_counter() - start > seconds:
+            break
+    window.runs.drag(drawing)
+    window.abandon()
+    window.hide()
+    return np.diff(released)
 
 
 def _turn(seconds: float) -> None:

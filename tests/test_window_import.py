@@ -83,6 +83,7 @@ def settle(dialog: ImportDialog) -> None:
 def answering() -> Iterator[Callable[[Callable[[ImportDialog], None]], list[ImportDialog]]]:
     """Do this in the dialog once it has read the file; which dialogs there were."""
     failed: list[BaseException] = []
+    timers: list[QTimer] = []
 
     def begin(act: Callable[[ImportDialog], None]) -> list[ImportDialog]:
         seen: list[ImportDialog] = []
@@ -101,10 +102,15 @@ def answering() -> Iterator[Callable[[Callable[[ImportDialog], None]], list[Impo
             elif isinstance(dialog, QMessageBox):
                 dialog.reject()
 
-        QTimer.singleShot(50, look)
+        timer = QTimer(singleShot=True)
+        timer.timeout.connect(look)
+        timer.start(50)
+        timers.append(timer)
         return seen
 
     yield begin
+    for timer in timers:  # one that saw no dialog must not see the next test's
+        timer.stop()
     if failed:
         raise failed[0]
 

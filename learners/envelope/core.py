@@ -54,6 +54,9 @@ RESERVE = 4096
 # (docs/decisions/0003-envelope-refinement.md).
 _SPLIT_COST = 3
 
+#: In place of the number of a box.
+NO_BOX = np.int64(-1)
+
 #: A strand lighter than this does not run until masses are weighed anew.
 TINY = 1e-150
 
@@ -80,6 +83,20 @@ def _refine(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def run_plain(target, tables, ordinates, partition, chunks, work, horizon, settled, theta, at):
+    """:func:`run` while no box has been factorised: the first that may be ends the call.
+
+    A function of its own, without half of the loops: most runs of few examples never need those.
+    (Two processes that compile one function for two types at once may mix them up in numba's
+    cache, which numbers them.)
+    """
+    return _run(
+        target, tables, ordinates, partition, None, chunks, work, horizon, settled, theta, at,
+        NO_BOX,
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def run(
     target, tables, ordinates, partition, workspace, chunks, work, horizon, settled, theta, at,
     pending,
@@ -89,14 +106,23 @@ def run(
 
     Boxes that are used up and `settled` do not end the call: trials go on without splits.
 
-    While no box has been factorised there need be no workspace (None): the compiler sees that by
-    the argument's type and leaves out half of the loops, which most runs of few examples never
-    need.  The first box that may be factorised ends the call; the next one, with a workspace, is
-    told its number (`pending`, else -1), and goes on with exactly that step.
+    `pending` is the box that ended :func:`run_plain`, or NO_BOX: the call goes on with that step.
 
     Returns (why, box, position in chunks).  On acceptance the dual points are in theta,
     int64 of shape (6,), and their sheets are the box's.
     """
+    return _run(
+        target, tables, ordinates, partition, workspace, chunks, work, horizon, settled, theta, at,
+        pending,
+    )  # fmt: skip
+
+
+@inner
+def _run(
+    target, tables, ordinates, partition, workspace, chunks, work, horizon, settled, theta, at,
+    pending,
+):  # fmt: skip
+    """Without a workspace (None) the compiler leaves out all that needs one."""
     boxes, tree, tally, clock = partition.boxes, partition.tree, partition.tally, partition.clock
     factors = partition.factors
     capacity = len(boxes)

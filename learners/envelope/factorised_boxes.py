@@ -83,7 +83,7 @@ def make_workspace() -> Workspace:
     """Room for one box and one half."""
     return Workspace(
         held=np.zeros(2, dtype=np.int64),
-        # not cleared: it would take a tile longer than the rest of its beginning
+        # not cleared, which takes a millisecond: no row is read before it is written
         doubtful=np.empty((MOST, 5), dtype=np.int64),
         halved=np.empty((MOST, 5), dtype=np.int64),
         ends=np.zeros((3, 2, SIDE + 1), dtype=np.int64),

@@ -77,9 +77,6 @@ if hasattr(os, "register_at_fork"):
 #: Work between two looks at the watch, in units of about a microsecond.
 _WORK_PER_CALL = 20_000
 
-#: In place of the number of a box.
-_NOTHING = -1
-
 #: 16-bit chunks drawn from the source at first, and at most, in one go.
 _FIRST_CHUNKS, _MOST_CHUNKS = 1 << 13, 1 << 19
 
@@ -148,21 +145,30 @@ class Strand:
             self.at = 0
         if self.partition.tally[BOXES] < self.plain_boxes:
             target = target._replace(narrow=0)
-        done = self.work
-        why, box = self._run(target, _WORK_PER_CALL, horizon, _NOTHING)
-        if why == core.NEEDS_WORKSPACE:
-            self.workspace = make_workspace()
-            # the rest of the same slice: where slices end must not depend on the workspace
-            why, box = self._run(target, _WORK_PER_CALL - (self.work - done), horizon, box)
+        why, box = self._run(target, horizon)
         if why == core.FULL:
             self._make_room()
         if why == core.ACCEPTED:
             self.accepted = box
 
-    def _run(self, target: Target, work: int, horizon: float, pending: int) -> tuple[int, int]:
+    def _run(self, target: Target, horizon: float) -> tuple[int, int]:
+        """Why the slice ended, and the box."""
+        ends = horizon, self.settled, self.theta
+        work, pending = _WORK_PER_CALL, core.NO_BOX
+        if self.workspace is None:
+            done = self.work
+            why, box, self.at = core.run_plain(
+                target, self.tables, self.ordinates, self.partition, self.chunks,
+                work, *ends, self.at,
+            )  # fmt: skip
+            if why != core.NEEDS_WORKSPACE:
+                return int(why), int(box)
+            self.workspace = make_workspace()
+            # the rest of the same slice: where slices end must not depend on the workspace
+            work, pending = work - (self.work - done), np.int64(box)
         why, box, self.at = core.run(
             target, self.tables, self.ordinates, self.partition, self.workspace, self.chunks,
-            work, horizon, self.settled, self.theta, self.at, pending,
+            work, *ends, self.at, pending,
         )  # fmt: skip
         return int(why), int(box)
 
