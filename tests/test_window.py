@@ -616,10 +616,14 @@ def test_any_size_can_be_had_and_everything_reached(
     assert isinstance(area, QScrollArea)
     inside = area.widget()
     assert inside is not None
-    least = inside.minimumSizeHint()
-    for bar, needed, room in (
-        (area.horizontalScrollBar(), least.width(), area.viewport().width()),
-        (area.verticalScrollBar(), least.height(), area.viewport().height()),
-    ):
-        assert bar.maximum() >= needed - room
+
+    def all_in_reach() -> bool:
+        least, room = inside.minimumSizeHint(), area.viewport()
+        across, down = area.horizontalScrollBar(), area.verticalScrollBar()
+        return (
+            across.maximum() >= least.width() - room.width()
+            and down.maximum() >= least.height() - room.height()
+        )
+
+    qtbot.waitUntil(all_in_reach)
     assert window.status_line.toolTip().startswith("A long sentence")
