@@ -58,13 +58,13 @@ def clip_to_box(
     """As :func:`clip_to_square`, with any axis-parallel rectangle in place of the square."""
     if left >= right or bottom >= top:
         return ()
-    corners: list[Vertex] = [(left, bottom), (right, bottom), (right, top), (left, top)]
+    corners: Sequence[Vertex] = [(left, bottom), (right, bottom), (right, top), (left, top)]
     for halfplane in halfplanes:
-        corners = _clip(corners, halfplane.coefficients)
+        corners = clip(corners, halfplane.coefficients)
     return tuple(corners)
 
 
-def _clip(corners: list[Vertex], coefficients: tuple[int, int, int]) -> list[Vertex]:
+def clip(corners: Sequence[Vertex], coefficients: tuple[int, int, int]) -> list[Vertex]:
     """Cut a strictly convex polygon down to a*x + b*y >= c; empty if no area is left."""
     a, b, c = coefficients
     excess = [a * x + b * y - c for x, y in corners]

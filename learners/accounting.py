@@ -39,6 +39,7 @@ AccountName = Literal["optimal", "basic", "zcdp", "set-cover", "advanced", "stab
 ChargeName = Literal[
     "noisy counts",
     "selections",
+    "sharpening",
     "noisy number of examples",
     "noisy cells",
     "noisy splits",
@@ -254,7 +255,8 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
     privacy : PrivacySpent
         Of the whole run.
     steps : int
-        Not negative.  After `privacy.steps` all is spent.
+        Not negative.  After `privacy.steps` all is spent, but for what a sharpening after these
+        steps will spend at once.
 
     Returns
     -------
@@ -271,8 +273,10 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
     if steps < 0:
         raise ValueError(f"steps must not be negative, got {steps}")
     counts, selections = privacy.charge("noisy counts"), privacy.charge("selections")
+    sharpening = privacy.charge("sharpening")
     # all is spent in the first step, or before it
-    if steps == 0 or steps >= privacy.steps or selections is None:
+    last = privacy.steps + (sharpening is not None)
+    if steps == 0 or steps >= last or selections is None:
         return (privacy.epsilon if steps else 0.0), privacy.account
     delta, factor = privacy.delta, 1
     neighbours: Neighbours = "replace-one" if privacy.neighbours == "replace-one" else "add-remove"

@@ -21,13 +21,21 @@ from collections.abc import Callable
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, get_args
 
+from geometry.edge_zones import EdgeZone, EdgeZones
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from geometry.lift import Conic, ConicLattice
 from geometry.tiling import Tile
 from learners.accounting import AccountName, Charge, ChargeName, PrivacySpent, Relation
 from learners.records import Piece, StepRelease, TileStep
-from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release, SpaceRelease
+from learners.releases import (
+    ConicRelease,
+    CoverRelease,
+    MosaicRelease,
+    Release,
+    SharpenedRelease,
+    SpaceRelease,
+)
 from learners.scores import Role
 
 if TYPE_CHECKING:
@@ -214,16 +222,31 @@ def tile_from_dict(data: dict[str, Any], d: int, lattice: HalfplaneLattice) -> T
     ValueError, KeyError, TypeError
         If it is anything else.
     """
+    tile = Tile(d, *_read_box(data))
+    if max(tile.x1 - tile.x0, tile.y1 - tile.y0) > lattice.d:
+        raise ValueError(f"box: {_short(data['box'])} is larger than side = {lattice.d}")
+    return _labelled(tile, data, lattice)
+
+
+def zone_from_dict(data: dict[str, Any], zones: EdgeZones, number: int) -> TileStep:
+    """Read what :func:`step_to_dict` wrote of the zone of that number; else as
+    :func:`tile_from_dict`."""
+    zone = EdgeZone(zones.d, *_read_box(data), zones, number)
+    return _labelled(zone, data, zone.lattice)
+
+
+def _read_box(data: dict[str, Any]) -> tuple[int, int, int, int]:
     x0, y0, x1, y1 = (_whole(edge, "box") for edge in data["box"])
+    return x0, y0, x1, y1
+
+
+def _labelled(tile: Tile | EdgeZone, data: dict[str, Any], lattice: HalfplaneLattice) -> TileStep:
     inside = _whole(data["inside"], "inside")
     piece = _read_piece(data["piece"], lattice)
     if inside not in (0, 1):
         raise ValueError(f"inside: {inside} is neither 0 nor 1")
     if len(piece) > 3:
         raise ValueError(f"a piece of {len(piece)} halfplanes; it has at most three")
-    tile = Tile(d, x0, y0, x1, y1)
-    if max(x1 - x0, y1 - y0) > lattice.d:
-        raise ValueError(f"box: {_short(data['box'])} is larger than side = {lattice.d}")
     return TileStep(tile, piece, bool(inside))
 
 
@@ -268,6 +291,32 @@ def _read_mosaic(data: dict[str, Any], common: dict[str, Any]) -> MosaicRelease:
     release = MosaicRelease(**common, lattice=lattice, tiles=tiles)
     release.index()  # refuses tiles that overlap or leave a gap
     return release
+
+
+def _write_sharpened(release: SharpenedRelease) -> dict[str, Any]:
+    return {
+        "grid": release.lattice.d,
+        "measure": release.lattice.measure,
+        "bits": release.lattice.bits,
+        "pieces": [_write_piece(piece) for piece in release.pieces],
+        "thresholds": list(release.thresholds),
+        "zones": [_write_tile(step) for step in release.zones],
+    }
+
+
+def _read_sharpened(data: dict[str, Any], common: dict[str, Any]) -> SharpenedRelease:
+    lattice = _read_lattice(data, "grid")
+    pieces = tuple(_read_piece(piece, lattice) for piece in data["pieces"])
+    if {len(piece) for piece in pieces} != {3}:
+        raise ValueError("pieces: each has three halfplanes, and there is at least one")
+    thresholds = _read_thresholds(data, len(pieces))
+    zones = EdgeZones(pieces)
+    if len(data["zones"]) != len(zones):
+        raise ValueError(f"zones: {len(data['zones'])} of them; {len(zones)} edges have one each")
+    steps = tuple(zone_from_dict(part, zones, i) for i, part in enumerate(data["zones"]))
+    return SharpenedRelease(
+        **common, lattice=lattice, pieces=pieces, thresholds=thresholds, zones=steps
+    )
 
 
 def _write_conics(release: ConicRelease) -> dict[str, Any]:
@@ -397,6 +446,7 @@ def _read_experts(data: dict[str, Any], common: dict[str, Any]) -> ExpertsReleas
 
 _FORMS: dict[str, _Form] = {
     "cover": _Form(_write_cover, _read_cover),
+    "sharpened": _Form(_write_sharpened, _read_sharpened),
     "tiles": _Form(_write_mosaic, _read_mosaic),
     "conics": _Form(_write_conics, _read_conics),
     "space": _Form(_write_space, _read_space),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts
@@ -12,13 +13,34 @@ from learners.accounting import Neighbours, PrivacySpent
 from learners.arrangement_selection import ArrangementSelection
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.estimator import CountedEstimator, check_count
-from learners.randomness import open_source
+from learners.randomness import RandomSource, open_source
 from learners.records import StepRecord, StepRelease, TileStep
 from learners.releases import Release
 from learners.selection import PieceKind, Sampler, Selection, Watch, endless_draw
 from learners.set_cover import Budget, default_steps, plan_budget, private_steps, theorem_steps
 
 SelectionName = Literal["envelope", "arrangement"]
+
+
+@dataclass(frozen=True, slots=True)
+class CoverRun:
+    """A set cover under way.
+
+    Attributes
+    ----------
+    counts : GridCounts
+    steps : iterator of StepRecord
+        Not yet begun.
+    budget : Budget
+    source : RandomSource
+    watch : callable or None
+    """
+
+    counts: GridCounts
+    steps: Iterator[StepRecord]
+    budget: Budget
+    source: RandomSource
+    watch: Watch | None
 
 
 class CoverEstimator(CountedEstimator):
@@ -37,8 +59,8 @@ class CoverEstimator(CountedEstimator):
         counts: GridCounts,
         make: Callable[[], Sampler],
         watch: Watch | None,
-    ) -> tuple[Iterator[StepRecord], tuple[tuple[str, Any], ...], PrivacySpent]:
-        """The run, its public parameters, and what it spends.
+    ) -> tuple[Iterator[StepRecord], PrivacySpent, tuple[tuple[str, Any], ...]]:
+        """The run, what it spends, and its public parameters.
 
         Raises
         ------
@@ -62,7 +84,11 @@ class CoverEstimator(CountedEstimator):
             watch=watch,
         )
         parameters = (("k", k), ("steps", budget.steps), ("beta", self.beta))
-        return stream, parameters, budget.spent
+        return *self._finished(CoverRun(counts, stream, budget, source, watch)), parameters
+
+    def _finished(self, run: CoverRun) -> tuple[Iterator[StepRecord], PrivacySpent]:
+        """All steps of a run whose cover is under way, and what it spends."""
+        return run.steps, run.budget.spent
 
     def plan(self) -> PrivacySpent | None:
         """What a run with these parameters will spend, by public numbers alone."""
@@ -76,9 +102,11 @@ class CoverEstimator(CountedEstimator):
         n_steps = self._step_count(k)
         if not 0 < self.beta < 1:
             raise ValueError(f"beta must lie strictly between 0 and 1, got {self.beta}")
+        return k, self._plan_steps(n_steps)
+
+    def _plan_steps(self, steps: int) -> Budget:
         private = self.seed is None
-        budget = plan_budget(self.epsilon, self.delta, n_steps, self.beta, self.neighbours, private)
-        return k, budget
+        return plan_budget(self.epsilon, self.delta, steps, self.beta, self.neighbours, private)
 
     def _keep_pieces(
         self,
@@ -177,7 +205,7 @@ class PrivateSetCover(CoverEstimator):
         endless = endless_draw(self.measure, self.piece, self.grid)
         if endless is not None:
             warnings.warn(endless, stacklevel=2)
-        stream, parameters, spent = self._cover(
+        stream, spent, parameters = self._cover(
             counts, lambda: make_selection(self.selection, lattice, self.piece), watch
         )
         return self._publish(stream, lattice, parameters, spent)

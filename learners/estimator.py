@@ -21,7 +21,7 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import PrivacySpent
 from learners.records import StepRecord, StepRelease, TileStep
-from learners.releases import CoverRelease, MosaicRelease, Release
+from learners.releases import CoverRelease, MosaicRelease, Release, SharpenedRelease
 from learners.scores import Role
 from learners.selection import Watch
 from learners.sklearn_support import (
@@ -220,13 +220,16 @@ def _release(
     role: Role,
     released: list[StepRelease | TileStep],
 ) -> Release:
-    """The hypothesis of a complete run: a mosaic of its tiles, or a cover by its pieces."""
+    """The hypothesis of a complete run: a mosaic of its tiles, or a cover, sharpened or not."""
     tiles = tuple(step for step in released if isinstance(step, TileStep))
+    steps = [step for step in released if isinstance(step, StepRelease)]
+    pieces = tuple(step.halfplanes for step in steps)
+    thresholds = tuple(step.threshold for step in steps if step.threshold is not None)
+    if tiles and steps:
+        return SharpenedRelease(*common, pieces, thresholds, tiles)
     if tiles:
         return MosaicRelease(*common, tiles)
-    pieces = [step for step in released if isinstance(step, StepRelease)]
-    thresholds = tuple(step.threshold for step in pieces if step.threshold is not None)
-    return CoverRelease(*common, role, tuple(step.halfplanes for step in pieces), thresholds)
+    return CoverRelease(*common, role, pieces, thresholds)
 
 
 class CountedEstimator(Estimator):

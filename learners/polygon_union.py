@@ -12,21 +12,42 @@ cells; the envelope sampler draws from a lattice of halfplanes without enumerati
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
+from geometry.halfplane import Measure
+from learners.accounting import Neighbours, PrivacySpent
+from learners.cover_estimator import CoverRun, SelectionName
 from learners.records import StepRecord
 from learners.scores import Role
-from learners.selection import PieceKind
+from learners.selection import PIECE_SIZE, PieceKind
+from learners.set_cover import Budget
+from learners.sharpening import STEPS_PER_K, SharpenedBudget, plan_sharpened, sharpened_steps
 from learners.tile_estimator import TileEstimator, TileRun
+
+#: What follows the triangles of a cover.
+Finish = Literal["sharpen", "none"]
 
 
 class PolygonUnionLearner(TileEstimator):
-    """(epsilon, delta)-private learner of a union of polygons; parameters as in the base class.
+    """(epsilon, delta)-private learner of a union of polygons.
 
     With `k` that many triangles are taken to cover the region.
 
+    Parameters
+    ----------
+    finish : {"sharpen", "none"}
+        With `k` from 2 on: what follows the triangles.  By "sharpen" they have three tenths of
+        epsilon, and their edges are drawn again with the rest, each among the examples nearest to
+        it (:mod:`learners.sharpening`); by "none" the run ends with them, as KMMS's does.
+    n_steps : int, optional
+        Triangles of a run with `k`.  By default 1 for k = 1, else 2k when they are sharpened and
+        3k when not, or with `alpha` the source's ceil(2k ln(2/alpha)).
+
+    The others are those of :class:`learners.tile_estimator.TileEstimator`.
+
     Attributes
     ----------
-    release_ : MosaicRelease or, with `k`, CoverRelease
+    release_ : MosaicRelease or, with `k`, SharpenedRelease or CoverRelease
         What may be published.
 
     Examples
@@ -46,5 +67,79 @@ class PolygonUnionLearner(TileEstimator):
     role: Role = "disjunction"
     piece: PieceKind = "triangle"
 
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        k: int | None = None,
+        grid: int = 1024,
+        tiles: int | None = None,
+        edges: int = 2,
+        n_steps: int | None = None,
+        alpha: float | None = None,
+        beta: float = 0.1,
+        finish: Finish = "sharpen",
+        neighbours: Neighbours = "add-remove",
+        measure: Measure = "chord",
+        selection: SelectionName = "envelope",
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            delta=delta,
+            k=k,
+            grid=grid,
+            tiles=tiles,
+            edges=edges,
+            n_steps=n_steps,
+            alpha=alpha,
+            beta=beta,
+            neighbours=neighbours,
+            measure=measure,
+            selection=selection,
+            seed=seed,
+        )
+        self.finish = finish
+
+    @property
+    def _sharpened(self) -> bool:
+        if self.finish not in ("sharpen", "none"):
+            raise ValueError(f"unknown finish {self.finish!r}: use 'sharpen' or 'none'")
+        # the edges of one triangle divide the square without any need
+        return self.finish == "sharpen" and self.k is not None and self.k > 1
+
     def _by_tiles(self, run: TileRun) -> Iterator[StepRecord]:
         return self._publish(run.steps(), run.lattice, run.parameters, run.budget.spent)
+
+    def _step_count(self, k: int) -> int:
+        if self._sharpened and self.n_steps is None and self.alpha is None:
+            return STEPS_PER_K * k
+        return super()._step_count(k)
+
+    def plan(self) -> PrivacySpent | None:
+        """What a run with these parameters will spend, by public numbers alone."""
+        if not self._sharpened:
+            return super().plan()
+        return self._plan_sharpened(self._plan_cover()[1].steps).spent
+
+    def _plan_steps(self, steps: int) -> Budget:
+        return self._plan_sharpened(steps).cover if self._sharpened else super()._plan_steps(steps)
+
+    def _plan_sharpened(self, steps: int) -> SharpenedBudget:
+        private = self.seed is None
+        return plan_sharpened(self.epsilon, self.delta, steps, self.beta, self.neighbours, private)
+
+    def _finished(self, run: CoverRun) -> tuple[Iterator[StepRecord], PrivacySpent]:
+        if not self._sharpened:
+            return super()._finished(run)
+        budget = self._plan_sharpened(run.budget.steps)
+        steps = sharpened_steps(
+            run.counts,
+            run.steps,
+            eta=budget.eta,
+            source=run.source,
+            watch=run.watch,
+            edges=PIECE_SIZE[self.piece],
+        )
+        return steps, budget.spent

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
+from geometry.edge_zones import EdgeZone
 from geometry.halfplane import Halfplane
 from geometry.lift import Conic
 from geometry.polygons import piece_polygon
@@ -48,18 +49,18 @@ class StepRelease:
 
 @dataclass(frozen=True, slots=True)
 class TileStep:
-    """What one step of a mosaic publishes: how one tile is labelled.
+    """What one step of a mosaic publishes: how one tile is labelled, or the zone of an edge.
 
     Attributes
     ----------
-    tile : Tile
+    tile : Tile or EdgeZone
     piece : tuple of Halfplane
         At most three, in the tile's own frame; none for one label everywhere.
     inside : bool
         Label inside the piece; the rest of the tile has the other one.
     """
 
-    tile: Tile
+    tile: Tile | EdgeZone
     piece: Piece
     inside: bool
 

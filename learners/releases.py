@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
+from geometry.edge_zones import EdgeZones
 from geometry.halfplane import HalfplaneLattice
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from geometry.lift import Conic, ConicLattice, conic_union
@@ -165,6 +166,60 @@ class MosaicRelease(Release):
     def shape(self) -> BaseGeometry:
         """The hypothesis as a valid polygonal shapely geometry in grid units."""
         return mosaic_shape(step.shape() for step in self.tiles)
+
+
+@dataclass(frozen=True, slots=True)
+class SharpenedRelease(Release):
+    """A union of triangles whose edges have been drawn again, each in its own zone.
+
+    Attributes
+    ----------
+    pieces : tuple of tuple of Halfplane
+        The triangles.
+    thresholds : tuple of int
+        The noisy counts, one a triangle.
+    zones : tuple of TileStep
+        Of every edge of every triangle, in order; together they hold every grid point once.
+    """
+
+    kind: ClassVar[str] = "sharpened"
+
+    lattice: HalfplaneLattice
+    pieces: tuple[Piece, ...]
+    thresholds: tuple[int, ...]
+    zones: tuple[TileStep, ...]
+
+    @property
+    def d(self) -> int:
+        """Grid size."""
+        return self.lattice.d
+
+    def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
+        labels = np.zeros(len(points), dtype=np.int64)
+        for step, rows in self._groups(points):
+            labels[rows] = step.predict(points[rows])
+        return labels
+
+    def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Labels after the first triangle, the second, and so on, and then zone after zone."""
+        labels = np.zeros(len(points), dtype=np.int64)
+        for count in range(1, len(self.pieces) + 1):
+            labels = predict_pieces("disjunction", self.pieces[:count], points).astype(np.int64)
+            yield labels
+        labels = labels.copy()
+        for step, rows in self._groups(points):
+            labels[rows] = step.predict(points[rows])
+            yield labels.copy()
+
+    def _groups(self, points: NDArray[np.int64]) -> Iterator[tuple[TileStep, NDArray[np.int64]]]:
+        numbers = EdgeZones(self.pieces).find(points)
+        for number, step in enumerate(self.zones):
+            yield step, np.flatnonzero(numbers == number)
+
+    def shape(self) -> BaseGeometry:
+        """The hypothesis as a valid polygonal shapely geometry in grid units."""
+        return mosaic_shape(step.shape() for step in self.zones)
 
 
 @dataclass(frozen=True, slots=True)

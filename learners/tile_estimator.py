@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
-from geometry.tiling import Tile, tile_square
+from geometry.tiling import Tile, TileIndex, tile_square
 from learners.accounting import Neighbours, PrivacySpent
 from learners.cover_estimator import PrivateSetCover, SelectionName
 from learners.envelope.concept_selection import ConceptSelection
@@ -56,10 +56,12 @@ class TileRun:
 
     def steps(self) -> Iterator[StepRecord]:
         """Learn tile after tile."""
+        selection = ConceptSelection(self.lattice, self.edges)
         return tile_steps(
             self.counts,
             tiles=self.tiles,
-            selection=ConceptSelection(self.lattice, self.edges),
+            groups=TileIndex.of(self.tiles).groups(self.counts.points),
+            selection=lambda tile: selection,
             eta=self.budget.eta,
             source=self.source,
             watch=self.watch,

@@ -21,16 +21,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.edge_zones import EdgeZone
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
-from geometry.tiling import Tile, TileIndex
+from geometry.tiling import Tile
 from learners.accounting import (
     LEAST_DELTA,
     MOST_RATE,
@@ -135,63 +136,74 @@ def noisy_count(n: int, scale: Fraction, source: RandomSource) -> int:
 def tile_steps(
     counts: GridCounts,
     *,
-    tiles: tuple[Tile, ...],
-    selection: ConceptSelection,
+    tiles: Sequence[Tile | EdgeZone],
+    groups: Sequence[NDArray[np.int64]],
+    selection: Callable[[Tile | EdgeZone], ConceptSelection],
     eta: float,
     source: RandomSource,
     watch: Watch | None,
+    before: NDArray[np.bool_] | None = None,
+    first: int = 1,
 ) -> Iterator[StepRecord]:
     """Learn tile after tile, one record each.
 
     Parameters
     ----------
     counts : GridCounts
-        Examples on the grid.
-    tiles : tuple of Tile
+        Examples on the grid, m entries.
+    tiles : sequence of Tile or EdgeZone
         They hold every grid point once.
-    selection : ConceptSelection
-        On the lattice of the tiles' own frames.
+    groups : sequence of int64 arrays
+        For each tile the entries that it holds.
+    selection : callable
+        The sampler of a tile, on the lattice of its own frame.
     eta : float
         Nats per mistake.
     source : RandomSource
     watch : callable, optional
         Called from inside every selection; may raise Cancelled.
+    before : ndarray of bool, shape (m,), optional
+        Labels of the entries in tiles to come; by default 0.
+    first : int
+        Number of the first record.
     """
-    books = _Books(counts)
-    groups = TileIndex.of(tiles).groups(counts.points)
-    for number, (tile, rows) in enumerate(zip(tiles, groups, strict=True), start=1):
+    books = _Books(counts, before)
+    for number, (tile, rows) in enumerate(zip(tiles, groups, strict=True), start=first):
         started = time.perf_counter()
-        held = counts.where(rows)
+        held, sampler = counts.where(rows), selection(tile)
         own = GridCounts(
-            selection.lattice.d, tile.to_own_frame(held.points), held.labels, held.amounts
+            sampler.lattice.d, tile.to_own_frame(held.points), held.labels, held.amounts
         )
-        selected = selection.select(own, eta, source, watch)
+        selected = sampler.select(own, eta, source, watch)
         release = TileStep(tile, halfplanes_of(selected.piece), selected.inside)
-        diagnostics = books.enter(held, release.predict(held.points), selected, started)
-        yield StepRecord(number, len(tiles), release, diagnostics)
+        diagnostics = books.enter(rows, held, release.predict(held.points), selected, started)
+        yield StepRecord(number, first - 1 + len(tiles), release, diagnostics)
 
 
 class _Books:
-    """The curator's books of a run: how wrong it is so far, tiles to come being labelled 0."""
+    """The curator's books of a run: how wrong it is so far; tiles to come are labelled as before."""
 
-    def __init__(self, counts: GridCounts) -> None:
+    def __init__(self, counts: GridCounts, before: NDArray[np.bool_] | None) -> None:
         self._n = max(1, counts.n)
-        self._false_positives = 0
-        self._false_negatives = counts.positives
+        self._before = np.zeros(len(counts), dtype=np.bool_) if before is None else before
+        held = counts.where(self._before)
+        self._false_positives = held.negatives
+        self._false_negatives = counts.positives - held.positives
 
     def enter(
         self,
+        rows: NDArray[np.int64],
         counts: GridCounts,
         predicted: NDArray[np.bool_],
         selected: Selected,
         started: float,
     ) -> StepDiagnostics:
-        """Enter a tile's examples and what is predicted for its entries."""
+        """Enter a tile's examples, entries `rows`, and what is predicted for them."""
         positives = counts.positives
-        inside = counts.where(predicted)
+        inside, was = counts.where(predicted), counts.where(self._before[rows])
         taken, wrong = inside.positives, inside.negatives
-        self._false_positives += wrong
-        self._false_negatives -= taken
+        self._false_positives += wrong - was.negatives
+        self._false_negatives -= taken - was.positives
         return StepDiagnostics(
             positives_alive=positives,
             negatives_alive=counts.negatives,

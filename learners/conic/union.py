@@ -77,7 +77,7 @@ class ConicSetCover(CoverEstimator):
 
     def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
         lattice = ConicLattice(self.grid, self.kind)
-        stream, parameters, spent = self._cover(counts, lambda: ConicSelection(lattice), watch)
+        stream, spent, parameters = self._cover(counts, lambda: ConicSelection(lattice), watch)
 
         def release(
             name: str,

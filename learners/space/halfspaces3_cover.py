@@ -65,7 +65,7 @@ class SpaceCover(CoverEstimator):
 
     def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
         lattice, sampler = self._sampler()
-        stream, parameters, spent = self._cover(counts, lambda: sampler, watch)
+        stream, spent, parameters = self._cover(counts, lambda: sampler, watch)
 
         def release(
             name: str,
