@@ -13,7 +13,7 @@ from learners.accounting import Charge, ChargeName, PrivacySpent, halve_for_repl
 from learners.codec import release_to_dict, step_to_dict
 from learners.cover_account import run_epsilon
 from learners.records import StepRecord
-from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release
+from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release, SharpenedRelease
 
 _NEIGHBOURS = {
     "add-remove": "adding or removing one labelled example",
@@ -59,6 +59,8 @@ def parts(release: Release) -> tuple[int, str]:
         return len(release.conics), release.lattice.kind
     if isinstance(release, CoverRelease):
         return len(release.pieces), "piece"
+    if isinstance(release, SharpenedRelease):
+        return len(release.pieces), "triangle"
     assert isinstance(release, MosaicRelease)
     return len(release.tiles), "tile"
 
@@ -107,11 +109,19 @@ def _of_a_cover(privacy: PrivacySpent) -> str:
     counts, selections = privacy.charge("noisy counts"), privacy.charge("selections")
     assert counts is not None  # a set cover has both
     assert selections is not None
+    sharpening = privacy.charge("sharpening")
+    twice = 2 if privacy.neighbours == "replace-one" else 1
+    after = 0.0 if sharpening is None else sharpening.each * twice
+    together, delta = privacy.epsilon - after, privacy.delta
     whole = (
-        f"noisy counts and selections: together epsilon {privacy.epsilon:g}, by the optimal "
+        f"noisy counts and selections: together epsilon {together:g}, by the optimal "
         f"account of a set cover, eta = {selections.each:.6g} in each of {privacy.steps} steps"
     )
-    together, delta = privacy.epsilon, privacy.delta
+    if sharpening is not None:
+        whole = (
+            f"sharpening: epsilon {after:g}, however many edges there are: an example lies in the "
+            f"zone of one; {whole}"
+        )
     if privacy.neighbours == "replace-one":
         together, delta = halve_for_replacement(together, delta)
         whole += f", which is twice {together:g} for adding or removing an example"

@@ -92,7 +92,12 @@ def _verdict(work: Work) -> Verdict:
     except ValueError as error:
         return Verdict("", f"These settings cannot run: {error}.")
     sure = 1 - run.beta
-    if plan.alpha is None:
+    if run.sharpened:
+        promise = (
+            "Proved: nothing about the error of sharpened edges; privacy holds in any case. The "
+            "theorem is about runs that stop at the triangles."
+        )
+    elif plan.alpha is None:
         promise = (
             f"Proved: nothing below error 50 % for {n:,} examples. The theorem needs far more; "
             "privacy holds in any case."
@@ -111,6 +116,8 @@ _SEVERAL_TRIANGLES = (
     "Measured at ε = 1, told the right k: mean errors of 18 % with 1,000 examples, 4.0 % with "
     "10,000, 0.64 % with 100,000. For these settings no estimate is made."
 )
+_SHARPENED = "TO BE MEASURED"
+_MANY_SHARPENED = "TO BE MEASURED"
 _MANY_TRIANGLES = (
     "Not measured for so many triangles but on three outlines, with 10,000 examples at ε = 1 and "
     "k = 12: errors of 15–19 %, where tiles had 2–3 %."
@@ -154,6 +161,8 @@ def _practice(run: RunSettings, n: int, grid: int) -> str:
     try:
         return _greek(error_sentence(settings, n))
     except NotMeasuredError as error:
+        if run.sharpened:
+            return _SHARPENED if run.k <= _MEASURED_K else _MANY_SHARPENED
         if run.learner == "cover" and run.k > 1:
             return _SEVERAL_TRIANGLES if run.k <= _MEASURED_K else _MANY_TRIANGLES
         return _greek(f"No estimate is made: {error}.")

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from geodp_app.dual.captions import zone_name
 from geodp_app.formatting import SPACE, amount, count, decimal
 from geodp_app.runs.protocol import AsGood
+from geometry.edge_zones import EdgeZone
 from learners.declaration import Learner
 from learners.records import StepRecord, TileStep
 from learners.scores import Role
@@ -163,6 +165,9 @@ def _tile(record: StepRecord, step: TileStep) -> tuple[str, bool]:
     wrong = round(-known.score)
     edges = len(step.piece)
     where = f"The tile holds {count(held)} example{'' if held == 1 else 's'}"
+    if isinstance(step.tile, EdgeZone):
+        near = f"the {count(held)} examples" if held != 1 else "the one example"
+        where = f"Draws {zone_name(step.tile)} again, among {near} nearest to it"
     mistakes = f"{count(wrong)} of them wrong: score {decimal(-wrong)}."
     if not edges:
         what = f"{where}. All of it is labelled {int(step.inside)}, {mistakes}"

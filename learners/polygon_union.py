@@ -12,7 +12,6 @@ cells; the envelope sampler draws from a lattice of halfplanes without enumerati
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
 from geometry.halfplane import Measure
 from learners.accounting import Neighbours, PrivacySpent
@@ -20,12 +19,9 @@ from learners.cover_estimator import CoverRun, SelectionName
 from learners.records import StepRecord
 from learners.scores import Role
 from learners.selection import PIECE_SIZE, PieceKind
-from learners.set_cover import Budget
-from learners.sharpening import STEPS_PER_K, SharpenedBudget, plan_sharpened, sharpened_steps
+from learners.set_cover import Budget, Finish, default_steps
+from learners.sharpening import SharpenedBudget, plan_sharpened, sharpened_steps
 from learners.tile_estimator import TileEstimator, TileRun
-
-#: What follows the triangles of a cover.
-Finish = Literal["sharpen", "none"]
 
 
 class PolygonUnionLearner(TileEstimator):
@@ -114,7 +110,7 @@ class PolygonUnionLearner(TileEstimator):
 
     def _step_count(self, k: int) -> int:
         if self._sharpened and self.n_steps is None and self.alpha is None:
-            return STEPS_PER_K * k
+            return default_steps(k, sharpened=True)
         return super()._step_count(k)
 
     def plan(self) -> PrivacySpent | None:

@@ -7,6 +7,7 @@ offer it by this entry (docs/architecture.md has the exercise).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from learners.declaration import Audit, Learner, Parameter, Place, with_default
@@ -56,6 +57,13 @@ STEPS = Parameter(
     "How many pieces are picked. A few more than k make up for pieces that fit badly.",
     unset="1 for k = 1, else 3k", low=1, high=MOST_STEPS, option="steps",
 )  # fmt: skip
+FINISH = Parameter(
+    "finish", "choice", "At the end",
+    "Draw every edge of the triangles again, among the examples nearest to it, with seven tenths "
+    "of epsilon; or stop at the triangles, as the paper does.",
+    "sharpen", choices=(("sharpen", "Sharpen the edges"), ("none", "Stop at the triangles")),
+)  # fmt: skip
+STEPS_SHARPENED = replace(STEPS, unset="1 for k = 1, else 2k, or 3k without sharpening")
 ALPHA = Parameter(
     "alpha", "number", "Error α",
     "Picks as many pieces as the theorem needs for this error: 2k ln(2/α).",
@@ -255,11 +263,20 @@ LEARNERS: tuple[Learner, ...] = (
     Learner(
         id="cover",
         title="Set cover (the paper's)",
-        sentence="Covers the shape by triangles, picked one after the other.",
+        sentence="Covers the shape by triangles, picked one after the other, and sharpens their edges.",
         path="learners.polygon_union.PolygonUnionLearner",
         promise="(epsilon, delta)-DP by a cover of k triangles; (alpha, beta)-PAC at the planned n",
         systems=(3, 8),
-        parameters=(_k(_TRIANGLES, 4), STEPS, ALPHA, BETA, MEASURE, SELECTION, *_PRIVACY),
+        parameters=(
+            _k(_TRIANGLES, 4),
+            STEPS_SHARPENED,
+            FINISH,
+            ALPHA,
+            BETA,
+            MEASURE,
+            SELECTION,
+            *_PRIVACY,
+        ),
         role="disjunction",
         piece="triangle",
         counts=_TRIANGLES,

@@ -21,7 +21,7 @@ from geometry.halfplane import HalfplaneLattice
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from geometry.lift import Conic, ConicLattice, conic_union
 from geometry.polygons import intersection_shape, union_shape
-from geometry.tiling import TileIndex, mosaic_shape
+from geometry.tiling import Tile, TileIndex, mosaic_shape
 from learners.accounting import PrivacySpent
 from learners.records import Piece, TileStep, predict_pieces
 from learners.scores import Role
@@ -161,7 +161,7 @@ class MosaicRelease(Release):
         ValueError
             If the tiles do not hold every grid point exactly once.
         """
-        return TileIndex.of([step.tile for step in self.tiles])
+        return TileIndex.of([step.tile for step in self.tiles if isinstance(step.tile, Tile)])
 
     def shape(self) -> BaseGeometry:
         """The hypothesis as a valid polygonal shapely geometry in grid units."""

@@ -24,6 +24,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,10 @@ from learners.records import StepDiagnostics, StepRecord, StepRelease, inside_pi
 from learners.scores import Role, Score, set_cover_score
 from learners.selection import Sampler, Selected, Watch
 
+#: What follows the pieces of a union: their edges drawn again (:mod:`learners.sharpening`), or
+#: nothing.
+Finish = Literal["sharpen", "none"]
+
 #: What the noisy counts may cost alone, in parts of epsilon; they cost the selections hardly any
 #: rate, but for very few steps (docs/decisions/0010-the-optimal-account.md).
 NOISE_SHARE = 0.2
@@ -54,14 +59,17 @@ NOISE_SHARE = 0.2
 #: Steps for each unit of k: exp(-3), a twentieth, of the examples to gain may be left.
 _STEPS_PER_K = 3
 
+#: The same where the pieces are sharpened afterwards (:mod:`learners.sharpening`).
+_SHARPENED_PER_K = 2
 
-def default_steps(k: int) -> int:
-    """Steps when none are given: one piece needs one step, k pieces three each.
+
+def default_steps(k: int, *, sharpened: bool = False) -> int:
+    """Steps when none are given: one piece needs one step, k pieces three each, or two.
 
     KMMS's m = ceil(2k ln(2/alpha)) is what their theorem needs; in practice its later steps
     cost more noise than they gain.
     """
-    return 1 if k == 1 else _STEPS_PER_K * k
+    return 1 if k == 1 else (_SHARPENED_PER_K if sharpened else _STEPS_PER_K) * k
 
 
 def theorem_steps(k: int, alpha: float) -> int:

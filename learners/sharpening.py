@@ -46,9 +46,6 @@ from learners.tiles import tile_steps
 #: Share of epsilon that the cover has.
 COVER_SHARE = 0.3
 
-#: Triangles for each unit of k: fewer than a cover that is not sharpened needs.
-STEPS_PER_K = 2
-
 #: Part of delta that pays for events which the arithmetic of the zones' draws neglects.
 _DELTA_SHARE = 2.0**-20
 

@@ -181,7 +181,7 @@ def tile_steps(
 
 
 class _Books:
-    """The curator's books of a run: how wrong it is so far; tiles to come are labelled as before."""
+    """The curator's books: how wrong a run is so far; tiles to come are labelled as before."""
 
     def __init__(self, counts: GridCounts, before: NDArray[np.bool_] | None) -> None:
         self._n = max(1, counts.n)

@@ -18,6 +18,7 @@ from geodp_app.sampling import DISTRIBUTIONS
 from geometry.crossing_count import crossings_up_to
 from geometry.halfplane import MAX_D, Measure
 from learners.accounting import Relation, check_budget
+from learners.set_cover import Finish
 
 #: Most simulated examples: what fits in memory, as on the command line.
 MOST_EXAMPLES = 10**7
@@ -70,6 +71,7 @@ def check_run(settings: RunSettings) -> None:
     if not s.fits:
         raise InputError(f"{s.learner} cannot protect labels alone: use another learner")
     _check_choice("measure", s.measure, get_args(Measure))
+    _check_choice("finish", s.finish, get_args(Finish))
     for name, value in (("epsilon", s.epsilon), ("delta", s.delta), ("beta", s.beta)):
         if not _number(value):
             raise InputError(f"{name} {short(value)} is not a number")

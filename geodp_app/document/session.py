@@ -44,7 +44,7 @@ from geodp_app.version import __version__
 from geometry.geojson_rings import is_number
 from geometry.grid import Bounds
 
-SCHEMA = 4
+SCHEMA = 5
 _FORMAT = "geodp session"
 _WARNING = (
     "Private data: this file holds the examples, and true counts of the run if there is one. "
@@ -70,11 +70,17 @@ def _with_own_k(state: dict[str, Any]) -> dict[str, Any]:
     return {**state, "k_drawn": False}
 
 
+def _unsharpened(state: dict[str, Any]) -> dict[str, Any]:
+    """Before schema 5 covers stopped at their triangles."""
+    return {**state, "run": {"finish": "none", **state["run"]}}
+
+
 #: From each older schema, a function that turns its ``session.json`` into the next one's.
 _MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     1: _without_tiles,
     2: _without_charges,
     3: _with_own_k,
+    4: _unsharpened,
 }
 
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)

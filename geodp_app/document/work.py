@@ -17,6 +17,7 @@ from geometry.halfplane import Measure
 from learners.accounting import Neighbours, Relation
 from learners.declaration import Learner
 from learners.registry import BY_ID, offered
+from learners.set_cover import Finish, default_steps
 
 #: Learners that the window offers, by id (:mod:`learners.registry`).
 LEARNERS: tuple[str, ...] = tuple(learner.id for learner in offered("window"))
@@ -56,7 +57,7 @@ class RunSettings:
     Attributes
     ----------
     learner : one of :data:`LEARNERS`
-    k, n_steps, beta, measure, tiles, chunks, halts, kept :
+    k, n_steps, beta, measure, finish, tiles, chunks, halts, kept :
         Of learners that have such a parameter; None leaves it to the learner.  In the window a
         halt is kept for questions, so that there is something to ask after a run.
     neighbours : {"add-remove", "replace-one", "replace-label"}
@@ -74,6 +75,7 @@ class RunSettings:
     neighbours: Relation = "add-remove"
     measure: Measure = "chord"
     seed: int | None = None
+    finish: Finish = "sharpen"
     tiles: int | None = None
     chunks: int | None = None
     halts: int = 2
@@ -93,6 +95,22 @@ class RunSettings:
     def by_tiles(self) -> bool:
         """Whether each step of a run labels a tile of its own."""
         return self.declared.by_tiles
+
+    @property
+    def sharpened(self) -> bool:
+        """Whether the edges of a cover's triangles are drawn again at its end."""
+        return self.has("finish") and self.finish == "sharpen" and self.k > 1
+
+    @property
+    def cover_steps(self) -> int:
+        """Pieces of a cover with a number of steps; a sharpened run has three more steps each."""
+        if self.n_steps is not None:
+            return self.n_steps
+        return default_steps(self.k, sharpened=self.sharpened)
+
+    def in_tiles(self, step: int) -> bool:
+        """Whether a step, from 1, labels a tile, or the zone of an edge."""
+        return self.by_tiles or (self.sharpened and step > self.cover_steps)
 
     @property
     def curved(self) -> bool:
@@ -173,5 +191,5 @@ def first_names(settings: Any) -> Any:
         return settings
     learner = _FIRST_NAMES.get(settings["learner"], settings["learner"])
     # settings that were not there yet, as such a run had them
-    absent = {"tiles": None, "chunks": None, "halts": 1, "kept": 0}
+    absent = {"finish": "none", "tiles": None, "chunks": None, "halts": 1, "kept": 0}
     return {**absent, **settings, "learner": learner}

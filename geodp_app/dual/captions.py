@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from geodp_app.dual.shading import Scale, ShadeMode
 from geodp_app.dual.sheets import dual_position, equation_words, number, sheet_words
+from geometry.edge_zones import EdgeZone
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.records import TileStep
 
@@ -36,6 +37,8 @@ class TileShown:
     @property
     def name(self) -> str:
         """Which tile it is."""
+        if isinstance(self.step.tile, EdgeZone):
+            return zone_name(self.step.tile)
         return f"tile {self.number:,} of {self.tiles:,}"
 
     @property
@@ -50,19 +53,33 @@ class TileShown:
         inside, outside = (1, 0) if self.step.inside else (0, 1)
         edges = len(self.step.piece)
         if not edges:
-            return f"No halfplane was chosen: all of the tile is labelled {inside}."
+            return f"No halfplane was chosen: all of {self._the} is labelled {inside}."
         many = "halfplane" if edges == 1 else f"{edges} halfplanes"
         return f"Inside the {many} it is labelled {inside}, outside {outside}."
 
     @property
     def no_examples(self) -> str:
         """Said where its dual lines would be."""
-        return f"No examples in tile {self.number:,}"
+        return f"No examples in {self._numbered}"
 
     @property
     def no_piece(self) -> str:
         """Said where its chosen points would be."""
-        return f"No halfplane in tile\u00a0{self.number:,}"
+        return f"No halfplane in {self._numbered}"
+
+    @property
+    def _the(self) -> str:
+        return "the zone" if isinstance(self.step.tile, EdgeZone) else "the tile"
+
+    @property
+    def _numbered(self) -> str:
+        zone = isinstance(self.step.tile, EdgeZone)
+        return "this zone" if zone else f"tile\u00a0{self.number:,}"
+
+
+def zone_name(zone: EdgeZone) -> str:
+    """Whose edge a zone belongs to."""
+    return f"edge {zone.number % zone.zones.edges + 1} of triangle {zone.piece + 1}"
 
 
 def reading_words(lattice: HalfplaneLattice) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.edge_zones import EdgeZone
 from geometry.tiling import Tile
 from learners.records import StepRelease, TileStep, inside_piece
 from learners.scores import Role
@@ -19,7 +20,8 @@ class Decisions:
 
     A union decides what lies inside a piece (it is predicted 1), an intersection what lies
     outside (it is predicted 0); what no piece has decided is predicted the other way.  A tile
-    decides all that it holds; what lies in tiles to come is predicted 0.
+    decides all that it holds; what lies in tiles to come is predicted 0.  After a union, zones of
+    its edges decide all points a second time; what lies in zones to come is predicted as before.
 
     Parameters
     ----------
@@ -39,6 +41,11 @@ class Decisions:
         # the step that decided each point, from 1; 0 for none yet; and as what
         self._step = np.zeros(len(self.points), dtype=np.int32)
         self._label = np.full(len(self.points), self._before)
+        # the same for the zones of edges; none until there is one
+        self._zone = np.empty(0, dtype=np.int64)
+        self._again = np.zeros(0, dtype=np.int32)
+        self._label_again = np.zeros(0, dtype=np.bool_)
+        self._pieces = 0  # steps before the first zone
         self._columns: tuple[NDArray[np.int64], ...] | None = None
         positives = int(np.count_nonzero(self.labels))
         negatives = len(self.labels) - positives
@@ -51,6 +58,9 @@ class Decisions:
 
     def add(self, release: StepRelease | TileStep) -> None:
         """One more step."""
+        if isinstance(release, TileStep) and isinstance(release.tile, EdgeZone):
+            self._sharpen(release, release.tile)
+            return
         decided, label = self._decide(release)
         self._step[decided] = len(self) + 1
         self._label[decided] = label
@@ -65,11 +75,34 @@ class Decisions:
             false_negatives -= int(np.count_nonzero(truth))
         self._wrong.append((false_positives, false_negatives))
 
+    def _sharpen(self, release: TileStep, zone: EdgeZone) -> None:
+        """A zone decides its points again."""
+        if not len(self._zone):
+            self._zone = zone.zones.find(self.points)
+            self._again = np.zeros(len(self.points), dtype=np.int32)
+            self._label_again = self._label.copy()
+            self._pieces = len(self)
+        held = np.flatnonzero(self._zone == zone.number)
+        held = held[zone.in_box(self.points[held])]
+        was, label = self._label[held], release.predict(self.points[held])
+        truth = self.labels[held]
+        self._again[held] = len(self) + 1
+        self._label_again[held] = label
+        false_positives, false_negatives = self._wrong[-1]
+        false_positives += int(np.count_nonzero(label & ~truth) - np.count_nonzero(was & ~truth))
+        false_negatives += int(np.count_nonzero(~label & truth) - np.count_nonzero(~was & truth))
+        self._wrong.append((false_positives, false_negatives))
+
+    def _in_zones(self, step: int) -> bool:
+        """Whether a step comes after the first zone began to decide again."""
+        return len(self._again) > 0 and step > self._pieces
+
     def _decide(
         self, release: StepRelease | TileStep
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Which points a step decides, and how it labels them."""
         if isinstance(release, TileStep):
+            assert isinstance(release.tile, Tile)
             decided = self._held(release.tile)
             return decided, release.predict(self.points[decided])
         alive = np.flatnonzero(self._step == 0)
@@ -88,21 +121,33 @@ class Decisions:
 
     def decided_by(self, step: int) -> NDArray[np.int64]:
         """Indices, rising, of the points that a step decided."""
+        if self._in_zones(step):
+            return np.flatnonzero(self._again == step)
         return np.flatnonzero(self._step == step)
 
     def alive(self, step: int) -> NDArray[np.bool_]:
-        """Points that the first `step` steps leave undecided, bool of shape (n,)."""
-        alive: NDArray[np.bool_] = (self._step == 0) | (self._step > step)
+        """Points that the first `step` steps leave undecided, bool of shape (n,).
+
+        After the first zone, those in zones to come.
+        """
+        last = self._again if self._in_zones(step) else self._step
+        alive: NDArray[np.bool_] = (last == 0) | (last > step)
         return alive
 
     def predicted(self, step: int) -> NDArray[np.bool_]:
         """Labels predicted after `step` steps, bool of shape (n,)."""
+        if self._in_zones(step):
+            return np.where(self.alive(step), self._label, self._label_again)
         return np.where(self.alive(step), self._before, self._label)
 
     def wrong(self, step: int) -> NDArray[np.bool_]:
         """Points whose label is not the one predicted after `step` steps, bool of shape (n,)."""
         wrong: NDArray[np.bool_] = self.predicted(step) != self.labels
         return wrong
+
+    def mistakes(self, step: int) -> int:
+        """Points whose label is not the one predicted after `step` steps."""
+        return sum(self._wrong[step])
 
     def error_rates(self, step: int) -> tuple[float, float]:
         """Points predicted 1 though 0, and 0 though 1, after `step` steps, over all points."""

@@ -56,8 +56,10 @@ from geodp_app.runs.protocol import (
     Stepped,
     Stopped,
 )
+from geometry.edge_zones import EdgeZone
 from geometry.halfplane import HalfplaneLattice, Measure
-from learners.records import StepRecord
+from geometry.tiling import Tile
+from learners.records import StepRecord, StepRelease
 from learners.selection import Cancelled, SelectionProgress, SheetDensities
 from learners.stability.vote_view import VoteProgress, VoteView
 
@@ -259,6 +261,7 @@ class _Run:
     def __init__(self, number: int, job: Job, look: Callable[[Progressed | None], None]) -> None:
         self.number = number
         self.learner = make_learner(job.settings, job.grid)
+        self._settings = job.settings
         self._measure = job.settings.piece_measure
         # of a run by tiles it is known once there are tiles
         by_tiles = job.settings.by_tiles
@@ -279,10 +282,12 @@ class _Run:
     def advance(self) -> Stepped:
         """Make the next step."""
         self._step += 1
+        if self._settings.sharpened and self._settings.in_tiles(self._step):
+            self._lattice = None  # until it is known which zone it is
         self._began = self._reported = time.monotonic()
         try:
             record = next(self._stream)
-            if self._lattice is None:
+            if self._lattice is None or self._settings.sharpened:
                 self._lattice = _own_lattice(record, self._measure)
             return Stepped(
                 run=self.number,
@@ -340,10 +345,16 @@ class _Run:
 
 
 def _own_lattice(record: StepRecord, measure: Measure) -> HalfplaneLattice:
-    """The lattice of every tile's own frame."""
+    """The lattice of every tile's own frame; of a cover's step, the grid's; of a zone, its own."""
     from learners.tiles import tile_lattice
 
-    return tile_lattice(all_tiles([record]), measure)
+    release = record.release
+    if isinstance(release, StepRelease):
+        return release.halfplanes[0].lattice
+    if isinstance(release.tile, EdgeZone):
+        return release.tile.lattice
+    tiles = tuple(tile for tile in all_tiles([record]) if isinstance(tile, Tile))
+    return tile_lattice(tiles, measure)
 
 
 def _portable(record: StepRecord) -> StepRecord:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from geodp_app.document.checks import MOST_TILES
+from geometry.edge_zones import EdgeZone
 from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile, tile_square
 from learners.records import StepRecord, StepRelease, TileStep, halfplanes_of
@@ -17,11 +18,16 @@ def widest(steps: Iterable[StepRelease | TileStep]) -> int:
     return max((max(tile.x1 - tile.x0, tile.y1 - tile.y0) for tile in tiles), default=1) or 1
 
 
-def all_tiles(records: Sequence[StepRecord]) -> tuple[Tile, ...]:
-    """The tiles of the whole run, in order: those learned and, once there is one, those to come."""
+def all_tiles(records: Sequence[StepRecord]) -> tuple[Tile | EdgeZone, ...]:
+    """The tiles of the whole run, in order: those learned and, once there is one, those to come.
+
+    Of a sharpened cover, the zones of its edges.
+    """
     tiles = tuple(r.release.tile for r in records if isinstance(r.release, TileStep))
     if not tiles:
         return ()
+    if isinstance(tiles[0], EdgeZone):
+        return tiles[0].zones.all()
     d, per_side = tiles[0].d, math.isqrt(records[0].steps)
     whole = tile_square(d, per_side) if 1 <= per_side <= min(MOST_TILES, d + 1) else ()
     return whole if whole[: len(tiles)] == tiles else tiles

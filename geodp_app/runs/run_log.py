@@ -22,16 +22,17 @@ from geodp_app.runs.mosaics import all_tiles, own_lattice
 from geodp_app.runs.protocol import AsGood, BoxView, ShadeQuestion
 from geodp_app.runs.questions import Question
 from geodp_app.runs.stored_run import StoredRun
+from geometry.edge_zones import EdgeZone
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic, conic_union
 from geometry.polygons import intersection_shape, union_shape
 from geometry.region import Region
 from geometry.tiling import Tile, mosaic_shape
-from learners.accounting import AccountName, PrivacySpent, spent_after
+from learners.accounting import AccountName, ChargeName, PrivacySpent, spent_after
 from learners.records import Piece, StepRecord, TileStep, halfplanes_of
 from learners.releases import MosaicRelease, Release
 from learners.scores import Role, Score, mistakes_score, set_cover_score
-from learners.set_cover import default_steps
+from learners.selection import PIECE_SIZE
 from learners.stability.vote_view import VoteView
 
 #: Seed of test samples: beyond the seeds that a person may choose for the examples.
@@ -147,7 +148,8 @@ class RunLog:
         self._taken = [(0, 0)]
         self._regions: dict[int, BaseGeometry] = {}
         self._tile_shapes: list[BaseGeometry] = []  # made as tiles come, while others are learned
-        self._tiling: tuple[Tile, ...] = ()
+        self._tiling: tuple[Tile | EdgeZone, ...] = ()
+        self._unsharpened: list[BaseGeometry] = []  # of each zone, what the triangles cover of it
         self._figures: dict[int, StepFigures] = {}
         self._gains: list[int] = []
         #: By step, how much of its law pieces as good as the chosen one hold, once that is known.
@@ -197,8 +199,10 @@ class RunLog:
             self._tile_shapes.append(record.release.shape())
         self._records.append(record)
         self._views.append(views)
-        positives, negatives = self._taken[-1]
         known = record.diagnostics
+        # what zones decide has been decided before
+        first_zone = self._sharpens(record.step) and not self._sharpens(record.step - 1)
+        positives, negatives = (0, 0) if first_zone else self._taken[-1]
         self._taken.append((positives + known.positives_taken, negatives + known.negatives_taken))
         if follows:
             self._cursor = len(self._records)
@@ -222,7 +226,7 @@ class RunLog:
             return self._records[-1].steps
         s = self.settings
         if s.has("n_steps"):
-            return default_steps(s.k) if s.n_steps is None else s.n_steps
+            return s.cover_steps * (1 + PIECE_SIZE["triangle"] * s.sharpened)
         if s.has("k"):
             return s.k
         if s.by_tiles and s.has("tiles"):
@@ -269,15 +273,22 @@ class RunLog:
         return tuple(step for step in shown if isinstance(step, TileStep))
 
     @property
-    def tiling(self) -> tuple[Tile, ...]:
-        """All tiles of a run by tiles, also those to come; empty before its first step."""
+    def in_tiles(self) -> bool:
+        """Whether the last step shown labels a tile, or the zone of an edge."""
+        return bool(self._cursor) and isinstance(self._records[self._cursor - 1].release, TileStep)
+
+    @property
+    def tiling(self) -> tuple[Tile | EdgeZone, ...]:
+        """All tiles, or zones of edges, also those to come; empty before the first."""
         if not self._tiling or len(self._tiling) < len(self._records):
             self._tiling = all_tiles(self._records)
         return self._tiling
 
-    @property
-    def tile_lattice(self) -> HalfplaneLattice:
-        """Of a run by tiles, the lattice of every tile's own frame."""
+    def tile_lattice(self, step: int) -> HalfplaneLattice:
+        """The lattice of the own frame of the tile of a step, or of its zone."""
+        release = self._record(step).release
+        if isinstance(release, TileStep) and isinstance(release.tile, EdgeZone):
+            return release.tile.lattice
         if isinstance(self.release, MosaicRelease):
             return self.release.lattice
         return own_lattice(self._records, self.settings.measure)
@@ -330,7 +341,9 @@ class RunLog:
     def region(self) -> BaseGeometry:
         """The hypothesis as a valid shape in grid units: that of the release, at the end."""
         if self._cursor not in self._regions:
-            if self.settings.by_tiles:
+            if self._sharpens(self._cursor):
+                shape = self._sharpened_region()
+            elif self.settings.by_tiles:
                 shape = mosaic_shape(self._tile_shapes[: self._cursor])
             elif self.settings.curved:
                 parts = [one for piece in self.pieces for one in piece]
@@ -343,6 +356,18 @@ class RunLog:
                     shape = intersection_shape([h for piece in pieces for h in piece], self.grid)
             self._regions[self._cursor] = shape
         return self._regions[self._cursor]
+
+    def _sharpened_region(self) -> BaseGeometry:
+        done = self._tile_shapes[: self._cursor - self.settings.cover_steps]
+        if not self._unsharpened:
+            steps = self._records[: self.settings.cover_steps]
+            cover = union_shape([halfplanes_of(r.release.piece) for r in steps], self.grid)
+            self._unsharpened = [cover.intersection(zone.polygon()) for zone in self.tiling]
+        return mosaic_shape([*done, *self._unsharpened[len(done) :]])
+
+    def _sharpens(self, step: int) -> bool:
+        """Whether a step draws the edge of a triangle again."""
+        return self.settings.sharpened and step > self.settings.cover_steps
 
     # of any step
 
@@ -362,7 +387,8 @@ class RunLog:
         step = record.step
         known = record.diagnostics
         privacy = self.privacy
-        selections = None if privacy is None else privacy.charge("selections")
+        drawn: ChargeName = "sharpening" if self._sharpens(step) else "selections"
+        selections = None if privacy is None else privacy.charge(drawn)
         spent = None if privacy is None else spent_after(privacy, step)
         test = None if self._test is None else self._test.error_rates(step)
         return StepFigures(
@@ -394,7 +420,8 @@ class RunLog:
     def gain(self, step: int) -> tuple[int, int]:
         """Examples that a step decided rightly, and those that it decided wrongly.
 
-        Of a tile, those among the examples that it labels 1.
+        Of a tile, those among the examples that it labels 1.  Of the zone of an edge, how many
+        more are right than before, or wrong.
 
         Raises
         ------
@@ -402,6 +429,9 @@ class RunLog:
             If the step, from 1, has not been made.
         """
         known = self._record(step).diagnostics
+        if self._sharpens(step):
+            more = self._examples.mistakes(step - 1) - self._examples.mistakes(step)
+            return max(0, more), max(0, -more)
         taken = known.positives_taken, known.negatives_taken
         return taken[::-1] if self.role == "conjunction" else taken
 
@@ -441,7 +471,7 @@ class RunLog:
         if not 0 <= edge < len(piece):
             raise ValueError(f"halfplane {edge} is outside 0..{len(piece) - 1}")
         if isinstance(record.release, TileStep):
-            lattice = self.tile_lattice
+            lattice = self.tile_lattice(step)
             points, labels = self.tile_examples(step)
             labels = labels if record.release.inside else ~labels
             score = mistakes_score(int(np.count_nonzero(labels)))
@@ -455,7 +485,7 @@ class RunLog:
             labels=labels,
             lattice=lattice,
             score=score,
-            rate=self._rate(score),
+            rate=self._rate(score, step),
             others=piece[:edge] + piece[edge + 1 :],
             resolution=resolution,
         )
@@ -476,15 +506,16 @@ class RunLog:
         threshold = getattr(self._record(step).release, "threshold", None)
         score = self._cover_score(threshold, labels)
         return ConicQuestion(
-            piece[0], self._examples.points[alive], labels, score, self._rate(score)
+            piece[0], self._examples.points[alive], labels, score, self._rate(score, step)
         )
 
-    def _rate(self, score: Score) -> float:
+    def _rate(self, score: Score, step: int) -> float:
         """Nats per unit of the integer score; 0 where pieces are not drawn by their scores."""
         # these are not drawn from the pieces that are shaded by weights of the examples
         other_law = "law" not in self.settings.declared.shows
         privacy = None if other_law else self.privacy
-        selections = None if privacy is None else privacy.charge("selections")
+        drawn: ChargeName = "sharpening" if self._sharpens(step) else "selections"
+        selections = None if privacy is None else privacy.charge(drawn)
         return 0.0 if selections is None else selections.each / score.k
 
     def _cover_score(self, threshold: int | None, labels: NDArray[np.bool_]) -> Score:

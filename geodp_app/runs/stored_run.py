@@ -26,6 +26,7 @@ from geodp_app.document.work import RunSettings, first_names
 from geodp_app.errors import InputError
 from geodp_app.runs.mosaics import widest
 from geodp_app.runs.questions import Question, question_line, read_question
+from geometry.edge_zones import EdgeZones
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from geometry.lift import Conic, ConicLattice
 from learners.codec import (
@@ -35,9 +36,16 @@ from learners.codec import (
     step_from_dict,
     step_to_dict,
     tile_from_dict,
+    zone_from_dict,
 )
-from learners.records import StepDiagnostics, StepRecord, StepRelease, TileStep
-from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release
+from learners.records import (
+    StepDiagnostics,
+    StepRecord,
+    StepRelease,
+    TileStep,
+    halfplanes_of,
+)
+from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release, SharpenedRelease
 
 Lattice = HalfplaneLattice | ConicLattice
 
@@ -123,7 +131,7 @@ class StoredRun:
                 elif data.get("kind") == "release":
                     release = _read_release(data, run, lattice, records)
                 else:
-                    records.append(_read_record(data, run, lattice, len(records) + 1))
+                    records.append(_read_record(data, run, lattice, records))
             except _FAULTS as error:
                 raise DamagedFileError(f"line {number}: {one_line(error)}") from None
         if run is None:
@@ -135,6 +143,8 @@ class StoredRun:
         steps = [record.release for record in self.records]
         found: set[Lattice] = set()
         for step in steps:
+            if self.settings.sharpened and isinstance(step, TileStep):
+                continue  # a zone has a frame of its own
             found |= {one.lattice for one in step.piece if isinstance(one, Halfplane | Conic)}
         if self.release is not None and isinstance(self.release.lattice, Lattice):
             found.add(self.release.lattice)
@@ -143,7 +153,8 @@ class StoredRun:
         lattice = found.pop() if found else _own_lattice(self.settings, least, None)
         fits = least <= lattice.d <= self.grid
         fits &= lattice == _own_lattice(self.settings, lattice.d, lattice.bits)
-        if found or not fits or any(isinstance(s, TileStep) != by_tiles for s in steps):
+        tiles = [self.settings.in_tiles(number) for number in range(1, len(steps) + 1)]
+        if found or not fits or [isinstance(step, TileStep) for step in steps] != tiles:
             raise ValueError("the pieces of a run are of one lattice, that of its settings")
         return lattice
 
@@ -202,14 +213,20 @@ def _read_head(data: dict[str, Any]) -> tuple[StoredRun, Lattice]:
     return StoredRun(settings, grid), _own_lattice(settings, side, bits)
 
 
-def _read_record(data: dict[str, Any], run: StoredRun, lattice: Lattice, number: int) -> StepRecord:
+def _read_record(
+    data: dict[str, Any], run: StoredRun, lattice: Lattice, before: list[StepRecord]
+) -> StepRecord:
     if data.get("kind") != "step":
         raise ValueError(f"is of the unknown kind {short(data.get('kind'))}")
     step, steps = _whole(data["step"], "step"), _whole(data["steps"], "steps")
-    if step != number or steps < step:
-        raise ValueError(f"is step {step} of {steps} in place of step {number}")
+    if step != len(before) + 1 or steps < step:
+        raise ValueError(f"is step {step} of {steps} in place of step {len(before) + 1}")
     release: StepRelease | TileStep
-    if run.settings.by_tiles:
+    if run.settings.sharpened and run.settings.in_tiles(step):
+        count = run.settings.cover_steps
+        zones = EdgeZones(tuple(halfplanes_of(each.release.piece) for each in before[:count]))
+        release = zone_from_dict(data, zones, step - 1 - count)
+    elif run.settings.by_tiles:
         assert isinstance(lattice, HalfplaneLattice)  # of a run over halfplanes
         release = tile_from_dict(data, run.grid, lattice)
     else:
@@ -244,13 +261,17 @@ def _read_release(
     release = release_from_dict(data["release"])
     if not isinstance(release, Release) or set(data) != {"kind", "release"}:
         raise ValueError("the release is of another kind than the run")
-    if isinstance(release, MosaicRelease) != run.settings.by_tiles or release.d != run.grid:
+    kinds = (MosaicRelease, run.settings.by_tiles), (SharpenedRelease, run.settings.sharpened)
+    if any(isinstance(release, kind) != so for kind, so in kinds) or release.d != run.grid:
         raise ValueError("the release is of another kind than the run")
     if release.lattice != lattice:
         raise ValueError("the release is of another lattice than the run")
     steps = [record.release for record in records]
     if isinstance(release, MosaicRelease):
         same = list(release.tiles) == steps
+    elif isinstance(release, SharpenedRelease):
+        made = zip(release.pieces, release.thresholds, strict=False)
+        same = [*(StepRelease(piece, b) for piece, b in made), *release.zones] == steps
     elif isinstance(release, ConicRelease):
         same = [(conic,) for conic in release.conics] == [step.piece for step in steps]
     else:

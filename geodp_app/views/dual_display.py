@@ -21,7 +21,7 @@ from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic
 from geometry.region import Region
 from learners.records import Piece, halfplanes_of
-from learners.releases import ConicRelease, CoverRelease, Release
+from learners.releases import ConicRelease, CoverRelease, Release, SharpenedRelease
 
 #: Said of the dual plane of a tile.
 _OWN_FRAME = "Where the tile lies; its dual plane counts from its own lower left corner"
@@ -94,7 +94,7 @@ class DualDisplay(QObject):
             dual.set_pieces((), -1)
             dual.set_lattice(None, CELLS)
         elif tile is not None and log is not None:
-            dual.set_lattice(log.tile_lattice)
+            dual.set_lattice(log.tile_lattice(tile.number))
             self._show_tile(log, tile, boxes=boxes)
         else:
             dual.set_lattice(HalfplaneLattice(work.drawing.grid, work.run.piece_measure))
@@ -166,4 +166,4 @@ def published_pieces(release: Release | None) -> tuple[tuple[Region, ...], ...]:
     """Pieces of a cover, all in the frame of the grid."""
     if isinstance(release, ConicRelease):
         return tuple((conic,) for conic in release.conics)
-    return release.pieces if isinstance(release, CoverRelease) else ()
+    return release.pieces if isinstance(release, CoverRelease | SharpenedRelease) else ()

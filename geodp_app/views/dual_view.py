@@ -279,7 +279,7 @@ class DualView(QWidget):
         lattice = self._lattice
         if self._tile is not None and x is not None and y is not None:
             tile = self._tile.step.tile
-            held = tile.x0 <= x <= tile.x1 and tile.y0 <= y <= tile.y1
+            held = tile.holds(np.array([[x, y]]))[0]
             x, y = (x - tile.x0, y - tile.y0) if held else (None, None)
         for sheet, view in self.sheets.items():
             ends = np.empty((0, 2))

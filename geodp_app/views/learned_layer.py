@@ -12,6 +12,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.palette import Palette, greyed
 from geodp_app.views.paths import cosmetic, shape_path, tinted
+from geometry.edge_zones import EdgeZone
 from geometry.halfplane import Halfplane
 from geometry.region import Region
 from geometry.tiling import Tile
@@ -41,7 +42,7 @@ class LearnedLayer:
         self._theme: Palette | None = None
         self._palette: Palette | None = None
         self._past = False
-        self._tile: Tile | None = None
+        self._tile: Tile | EdgeZone | None = None
 
     def set_palette(self, palette: Palette) -> None:
         """Colours."""
@@ -88,8 +89,8 @@ class LearnedLayer:
     def show_tiles(
         self,
         region: BaseGeometry | None,
-        tiling: Sequence[Tile],
-        newest: Tile | None,
+        tiling: Sequence[Tile | EdgeZone],
+        newest: Tile | EdgeZone | None,
         *,
         flash: bool,
     ) -> None:
@@ -161,9 +162,12 @@ def _pieces_path(pieces: Sequence[tuple[Region, ...]], d: int) -> QPainterPath:
     return path
 
 
-def _tiles_path(tiles: Sequence[Tile]) -> QPainterPath:
+def _tiles_path(tiles: Sequence[Tile | EdgeZone]) -> QPainterPath:
     path = QPainterPath()
     for tile in tiles:
+        if isinstance(tile, EdgeZone):
+            path.addPath(shape_path(tile.polygon()))
+            continue
         left, bottom, right, top = (float(edge) for edge in tile.edges)
         path.addRect(left, bottom, right - left, top - bottom)
     return path

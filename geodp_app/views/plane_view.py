@@ -28,6 +28,7 @@ from geodp_app.views.plane_axes import PlaneAxis, aspect_ratio
 from geodp_app.views.questions_layer import QuestionsLayer
 from geodp_app.views.report_layer import ReportLayer
 from geodp_app.views.votes_layer import VotesLayer
+from geometry.edge_zones import EdgeZone
 from geometry.halfplane import Halfplane
 from geometry.region import Region
 from geometry.tiling import Tile
@@ -156,8 +157,8 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
     def show_tiles(
         self,
         region: BaseGeometry | None,
-        tiling: Sequence[Tile],
-        newest: Tile | None,
+        tiling: Sequence[Tile | EdgeZone],
+        newest: Tile | EdgeZone | None,
         *,
         flash: bool,
     ) -> None:

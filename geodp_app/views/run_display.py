@@ -25,6 +25,7 @@ from geodp_app.runs.what_if import Candidate
 from geodp_app.views.dual_display import DualDisplay, published_pieces
 from geodp_app.views.dual_questions import DualQuestions
 from geodp_app.why import piece_name, why
+from learners.releases import SharpenedRelease
 
 if TYPE_CHECKING:
     from geodp_app.views.main_window import MainWindow
@@ -181,7 +182,10 @@ class RunDisplay(QObject):
         if self._release:
             release = log.release if log else None
             region = release.shape() if release else None
-            plane.show_learned(region, published_pieces(release), flash=False)
+            # the edges of sharpened triangles are no longer those of the region
+            sharpened = isinstance(release, SharpenedRelease)
+            pieces = () if sharpened else published_pieces(release)
+            plane.show_learned(region, pieces, flash=False)
             plane.set_release_view(True)
             plane.show_questions(log.questions if log else ())
             return
@@ -199,7 +203,7 @@ class RunDisplay(QObject):
             wrong = log.wrong if log.cursor == log.planned else log.wrong & log.decided
             plane.show_examples(ExampleKinds.of(examples.points, labels, log.decided, wrong))
         region = log.region() if log is not None and log.cursor else None
-        if log is not None and log.settings.by_tiles:
+        if log is not None and (log.settings.by_tiles or log.in_tiles):
             newest = log.tile_steps[-1].tile if log.cursor else None
             plane.show_tiles(region, log.tiling, newest, flash=flash)
         else:

@@ -33,7 +33,7 @@ from geodp_app.views.fold import Fold
 from geodp_app.views.number_fields import DecadeSlider, SizeField, SmallNumberField
 from geodp_app.views.votes_fields import VotesFields
 from geometry.halfplane import MAX_D
-from learners.registry import offered
+from learners.registry import FINISH, offered
 from learners.selection import endless_draw
 
 _DISTRIBUTIONS = (
@@ -108,6 +108,7 @@ class SettingsPanel(QScrollArea):
             (self.learner, r.learner),
             (self.neighbours, r.neighbours),
             (self.measure, r.measure),
+            (self.finish, r.finish),
         )
         for box, value in choices:
             with QSignalBlocker(box):
@@ -125,6 +126,7 @@ class SettingsPanel(QScrollArea):
             (self._learner_form, self.k_drawn, r.has("k") and work.simulated),
             (self._learner_form, self.endless, bool(endless)),
             (self._more_learner, self.steps, r.has("n_steps")),
+            (self._more_learner, self.finish, r.has("finish") and r.k > 1),
             (self._more_learner, self.tiles, r.has("tiles")),
             (self._more_learner, self.measure, r.has("measure")),
             (self._more_privacy, self.delta, private and r.declared.needs_delta),
@@ -230,7 +232,13 @@ class SettingsPanel(QScrollArea):
         self.steps = QSpinBox(minimum=0, maximum=1000)
         self.steps.setSpecialValueText("automatic")
         self.steps.valueChanged.connect(lambda m: self.run_changed.emit({"n_steps": m or None}))
-        self._add(more, "Steps m", self.steps, "Automatic: 1 for k = 1, else 3k")
+        self._add(
+            more, "Steps m", self.steps, "Automatic: 1 for k = 1, else 2k; 3k without sharpening"
+        )
+        self.finish = self._choice(
+            FINISH.choices, lambda name: self.run_changed.emit({"finish": name})
+        )
+        self._add(more, FINISH.label, self.finish, FINISH.help)
         self.tiles = QSpinBox(minimum=0, maximum=MOST_TILES)
         self.tiles.setSpecialValueText("automatic")
         self.tiles.setKeyboardTracking(False)
