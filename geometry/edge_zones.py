@@ -36,6 +36,9 @@ from geometry.polygons import (
 
 Coefficients = tuple[int, int, int]
 
+#: Corners of a union of zones are multiples of this, in grid units.
+_GRAIN = 2.0**-20
+
 #: Points whose zones are found at once.
 _CHUNK = 1 << 16
 
@@ -182,6 +185,16 @@ class EdgeZone:
         side = Fraction(0), Fraction(0), Fraction(self.x1 - self.x0), Fraction(self.y1 - self.y0)
         held = convex_polygon(clip_to_box(tuple(piece), *side))
         return orient_valid(self.polygon().intersection(affinity.translate(held, self.x0, self.y0)))
+
+
+def joined_shape(parts: Iterable[BaseGeometry]) -> BaseGeometry:
+    """The union of what pieces cover of zones, in grid units.
+
+    Zones meet along lines between points that are no doubles: corners move by up to _GRAIN, or
+    hairs would be left between them.
+    """
+    union = shapely.union_all([part for part in parts if not part.is_empty], grid_size=_GRAIN)
+    return orient_valid(shapely.simplify(union, 0.0))
 
 
 @lru_cache(maxsize=1024)

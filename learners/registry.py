@@ -263,9 +263,10 @@ LEARNERS: tuple[Learner, ...] = (
     Learner(
         id="cover",
         title="Set cover (the paper's)",
-        sentence="Covers the shape by triangles, picked one after the other, and sharpens their edges.",
+        sentence="Covers the shape by triangles, one after the other; then sharpens their edges.",
         path="learners.polygon_union.PolygonUnionLearner",
-        promise="(epsilon, delta)-DP by a cover of k triangles; (alpha, beta)-PAC at the planned n",
+        promise="(epsilon, delta)-DP by a cover of k triangles; (alpha, beta)-PAC at the planned n "
+        "if it stops there",
         systems=(3, 8),
         parameters=(
             _k(_TRIANGLES, 4),

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
-from geometry.edge_zones import EdgeZones
+from geometry.edge_zones import EdgeZones, joined_shape
 from geometry.halfplane import HalfplaneLattice
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from geometry.lift import Conic, ConicLattice, conic_union
@@ -219,7 +219,7 @@ class SharpenedRelease(Release):
 
     def shape(self) -> BaseGeometry:
         """The hypothesis as a valid polygonal shapely geometry in grid units."""
-        return mosaic_shape(step.shape() for step in self.zones)
+        return joined_shape(step.shape() for step in self.zones)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from geodp_app.runs.mosaics import all_tiles, own_lattice
 from geodp_app.runs.protocol import AsGood, BoxView, ShadeQuestion
 from geodp_app.runs.questions import Question
 from geodp_app.runs.stored_run import StoredRun
-from geometry.edge_zones import EdgeZone
+from geometry.edge_zones import EdgeZone, joined_shape
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic, conic_union
 from geometry.polygons import intersection_shape, union_shape
@@ -363,7 +363,7 @@ class RunLog:
             steps = self._records[: self.settings.cover_steps]
             cover = union_shape([halfplanes_of(r.release.piece) for r in steps], self.grid)
             self._unsharpened = [cover.intersection(zone.polygon()) for zone in self.tiling]
-        return mosaic_shape([*done, *self._unsharpened[len(done) :]])
+        return joined_shape([*done, *self._unsharpened[len(done) :]])
 
     def _sharpens(self, step: int) -> bool:
         """Whether a step draws the edge of a triangle again."""
