@@ -8,10 +8,10 @@ zone a labelled piece of at most two edges is drawn by its number of mistakes on
 examples (:mod:`learners.envelope.concept_selection`), with all the rest of epsilon.
 
 Privacy (docs/privacy.md, lemma 8), for neighbours that add or remove one example: the zones are a
-function of the released triangles and first noisy count, so given these the example lies in one zone, and the draws of
-all others have the same law with and without it.  The draws together are eta-DP, whatever the
-number of zones (parallel composition: McSherry 2009), and with an (epsilon_1, delta)-DP cover
-before them (epsilon_1 + eta, delta)-DP (basic composition).
+function of the released triangles and the first noisy count, so given these the example lies in one
+zone, and the draws of all others have the same law with and without it.  The draws together are
+eta-DP, whatever the number of zones (parallel composition: McSherry 2009), and with an
+(epsilon_1, delta)-DP cover before them (epsilon_1 + eta, delta)-DP (basic composition).
 
 Departs from the source: KMMS stop at the triangles (`finish="none"`).  The hypothesis is no union
 of triangles any more, but of their zones' pieces; what it errs, and what was tried instead:
