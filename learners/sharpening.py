@@ -31,12 +31,15 @@ from geometry.edge_zones import EdgeZone, EdgeZones
 from geometry.grid_counts import GridCounts
 from geometry.tiling import Tile
 from learners.accounting import (
+    LEAST_DELTA,
     MOST_RATE,
     Charge,
     Neighbours,
     PrivacySpent,
     after_arithmetic,
+    check_budget,
     inner_budget,
+    neglected_delta,
 )
 from learners.envelope.concept_selection import ConceptSelection
 from learners.randomness import RandomSource
@@ -51,7 +54,7 @@ COVER_SHARE = 0.3
 #: What the rule of cells takes for the number of examples.
 _EXAMPLES_PER_POSITIVE = 4
 
-#: Part of delta that pays for events which the arithmetic of the zones' draws neglects.
+#: Part of delta, at least, that pays for what the arithmetic of the zones' draws neglects.
 _DELTA_SHARE = 2.0**-20
 
 #: Most edges of a zone's piece.
@@ -92,11 +95,20 @@ def plan_sharpened(
         If a parameter states no guarantee, or delta does not pay for the events that the samplers'
         arithmetic neglects.
     """
-    part = _DELTA_SHARE * delta
-    cover = plan_budget(COVER_SHARE * epsilon, delta - part, steps, beta, neighbours, private)
-    inner, inner_delta = inner_budget(epsilon - COVER_SHARE * epsilon, part, neighbours)
+    check_budget(epsilon, delta)
+    inner, _ = inner_budget(epsilon - COVER_SHARE * epsilon, delta, neighbours)
     # an example lies in one zone: one draw is off
-    eta = min(after_arithmetic(inner, inner_delta, 1)[0], MOST_RATE)
+    eta = min(after_arithmetic(inner, delta, 1)[0], MOST_RATE)
+    # an example that is replaced may lie in two
+    neglected = neglected_delta(eta, 2, neighbours)
+    left = delta - max(_DELTA_SHARE * delta, neglected)
+    if left < LEAST_DELTA:
+        least = LEAST_DELTA / (1 - _DELTA_SHARE) + neglected
+        raise ValueError(
+            f"delta = {delta:g} does not pay for what the arithmetic of a sharpened cover neglects "
+            f"at epsilon = {epsilon:g}: use a delta above {least:.3g}"
+        )
+    cover = plan_budget(COVER_SHARE * epsilon, left, steps, beta, neighbours, private)
     spent = replace(
         cover.spent,
         epsilon=epsilon,
