@@ -121,7 +121,8 @@ class EdgeZone:
     d : int
         Grid size.
     x0, y0, x1, y1 : int
-        Its box: it holds no grid point beyond these, both ends included.
+        Its box, both ends included, with all its points but those on lines without area where
+        edges tie, which no sharpening reaches.
     zones : EdgeZones
     number : int
         Its number among them.
@@ -207,17 +208,21 @@ def _figure(zones: EdgeZones, number: int) -> BaseGeometry:
     corners: list[Vertex] = list(clip_to_square((), zones.d))
     for other, line in enumerate(lines[owner]):
         if other != own:
-            corners = clip(corners, _no_farther(line, edge))
+            corners = _no_farther(corners, line, edge, ties=own < other)
     taken = []
     for i, piece in enumerate(lines):
         if i != owner:
             nearer = corners
             for line in piece:
-                nearer = clip(nearer, _no_farther(line, edge))
+                nearer = _no_farther(nearer, line, edge, ties=i < owner)
             taken.append(convex_polygon(nearer))
     return orient_valid(convex_polygon(corners).difference(shapely.union_all(taken)))
 
 
-def _no_farther(line: Coefficients, than: Coefficients) -> Coefficients:
-    """Where the excess of a line is at most that of another, as a*x + b*y >= c."""
-    return line[0] - than[0], line[1] - than[1], line[2] - than[2]
+def _no_farther(
+    corners: list[Vertex], line: Coefficients, than: Coefficients, *, ties: bool
+) -> list[Vertex]:
+    """The part where the excess of a line is at most that of another; all or none if they tie."""
+    if line == than:
+        return corners if ties else []
+    return clip(corners, (line[0] - than[0], line[1] - than[1], line[2] - than[2]))

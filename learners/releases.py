@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
-from geometry.edge_zones import EdgeZones, joined_shape
+from geometry.edge_zones import EdgeZone, EdgeZones, joined_shape
 from geometry.halfplane import HalfplaneLattice
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from geometry.lift import Conic, ConicLattice, conic_union
@@ -179,7 +179,8 @@ class SharpenedRelease(Release):
     thresholds : tuple of int
         The noisy counts, one a triangle.
     zones : tuple of TileStep
-        Of every edge of every triangle, in order; together they hold every grid point once.
+        Of every edge of every triangle, in order; together they hold every grid point once, but
+        for points where edges tie in a zone without area: the triangles label these.
     """
 
     kind: ClassVar[str] = "sharpened"
@@ -196,7 +197,7 @@ class SharpenedRelease(Release):
 
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
-        labels = np.zeros(len(points), dtype=np.int64)
+        labels = predict_pieces("disjunction", self.pieces, points).astype(np.int64)
         for step, rows in self._groups(points):
             labels[rows] = step.predict(points[rows])
         return labels
@@ -213,9 +214,13 @@ class SharpenedRelease(Release):
             yield labels.copy()
 
     def _groups(self, points: NDArray[np.int64]) -> Iterator[tuple[TileStep, NDArray[np.int64]]]:
+        """Each zone with the rows that it decides again; points beyond its box stay as they were:
+        they lie on a line between zones."""
         numbers = EdgeZones(self.pieces).find(points)
         for number, step in enumerate(self.zones):
-            yield step, np.flatnonzero(numbers == number)
+            rows = np.flatnonzero(numbers == number)
+            assert isinstance(step.tile, EdgeZone)
+            yield step, rows[step.tile.in_box(points[rows])]
 
     def shape(self) -> BaseGeometry:
         """The hypothesis as a valid polygonal shapely geometry in grid units."""
