@@ -29,12 +29,15 @@ from geometry.edge_zones import EdgeZone, EdgeZones
 from geometry.grid_counts import GridCounts
 from geometry.tiling import Tile
 from learners.accounting import (
+    LEAST_DELTA,
     MOST_RATE,
     Charge,
     Neighbours,
     PrivacySpent,
     after_arithmetic,
+    check_budget,
     inner_budget,
+    neglected_delta,
 )
 from learners.envelope.concept_selection import ConceptSelection
 from learners.randomness import RandomSource
@@ -87,11 +90,21 @@ def plan_sharpened(
         If a parameter states no guarantee, or delta does not pay for the events that the samplers'
         arithmetic neglects.
     """
+    check_budget(epsilon, delta)
     part = _DELTA_SHARE * delta
+    if delta - part < LEAST_DELTA:
+        raise ValueError(f"a sharpened cover needs a delta above {LEAST_DELTA}, got {delta}")
     cover = plan_budget(COVER_SHARE * epsilon, delta - part, steps, beta, neighbours, private)
     inner, inner_delta = inner_budget(epsilon - COVER_SHARE * epsilon, part, neighbours)
     # an example lies in one zone: one draw is off
     eta = min(after_arithmetic(inner, inner_delta, 1)[0], MOST_RATE)
+    neglected = neglected_delta(eta, 1, neighbours)
+    if neglected > part:
+        raise ValueError(
+            f"delta = {delta:g} does not pay for what the arithmetic of sharpening neglects at "
+            f"epsilon = {epsilon:g}: use a delta above {neglected / _DELTA_SHARE:.1e}, or a smaller "
+            "epsilon"
+        )
     spent = replace(
         cover.spent,
         epsilon=epsilon,
