@@ -565,7 +565,7 @@ def test_ctrl_c_on_a_terminal_ends_with_130_and_no_file(run, tmp_path):
         "-o",
         tmp_path / "l.geojson",
     ]
-    status, shown = interrupted(argv, shows=b" of 4000, ")
+    status, shown = interrupted(argv, shows=b" of 16000, ")
     assert status == 130
     assert shown.endswith(b"geodp: cancelled; nothing was written\r\n")
     assert b"Traceback" not in shown
