@@ -142,7 +142,8 @@ class EdgeZones:
 class EdgeZone:
     """One zone, with a frame of its own: the origin is the corner (x0, y0) of its box.
 
-    Its box holds x0..x1, y0..y1, both ends included, and the zone no grid point beyond.
+    Its box holds x0..x1, y0..y1, both ends included, and with them all points of the zone but those
+    on lines without area where edges tie, which no sharpening reaches.
 
     Attributes
     ----------
@@ -259,13 +260,13 @@ def _edge_figure(zones: EdgeZones, number: int) -> BaseGeometry:
     corners: list[Vertex] = list(clip_to_square((), zones.d))
     for other, line in enumerate(lines[owner]):
         if other != own:
-            corners = clip(corners, _no_farther(line, edge))
+            corners = _no_farther(corners, line, edge, ties=own < other)
     taken = []
     for i, piece in enumerate(lines):
         if i != owner:
             nearer = corners
             for line in piece:
-                nearer = clip(nearer, _no_farther(line, edge))
+                nearer = _no_farther(nearer, line, edge, ties=i < owner)
             taken.append(convex_polygon(nearer))
     return orient_valid(convex_polygon(corners).difference(shapely.union_all(taken)))
 
@@ -316,6 +317,10 @@ def _cell_box(zones: EdgeZones, number: int) -> tuple[int, int, int, int]:
     return across[column], up[row], across[column + 1] - 1, up[row + 1] - 1
 
 
-def _no_farther(line: Coefficients, than: Coefficients) -> Coefficients:
-    """Where the excess of a line is at most that of another, as a*x + b*y >= c."""
-    return line[0] - than[0], line[1] - than[1], line[2] - than[2]
+def _no_farther(
+    corners: list[Vertex], line: Coefficients, than: Coefficients, *, ties: bool
+) -> list[Vertex]:
+    """The part where the excess of a line is at most that of another; all or none if they tie."""
+    if line == than:
+        return corners if ties else []
+    return clip(corners, (line[0] - than[0], line[1] - than[1], line[2] - than[2]))

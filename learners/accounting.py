@@ -282,14 +282,18 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
     neighbours: Neighbours = "replace-one" if privacy.neighbours == "replace-one" else "add-remove"
     if privacy.account == "optimal":
         delta = max(0.0, delta - neglected_delta(selections.each, privacy.steps, neighbours))
+    whole = privacy.epsilon
+    if sharpening is not None:
+        # the draws of the zones see none of these steps' delta
+        whole -= sharpening.each * (2 if neighbours == "replace-one" else 1)
     if neighbours == "replace-one":
-        delta, factor = halve_for_replacement(privacy.epsilon, delta)[1], 2
+        delta, factor = halve_for_replacement(whole, delta)[1], 2
     delta *= math.exp(-privacy.steps * ARITHMETIC)
     arithmetic = 2 * steps * ARITHMETIC
     noise = 0.0 if counts is None else counts.each
     if privacy.account == "optimal":
         spent = factor * (run_epsilon(selections.each, delta, steps, noise) + arithmetic)
-        return min(spent, privacy.epsilon), "optimal"
+        return min(spent, whole), "optimal"
     eta = selections.each / (1 - GIVEN_UP)
     options: tuple[tuple[AccountName, float], ...] = (
         ("basic", steps * eta),
@@ -298,7 +302,7 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
     )
     name, cost = min(options, key=lambda option: option[1])
     spent = factor * (steps * noise + cost + arithmetic)
-    return min(spent, privacy.epsilon), name
+    return min(spent, whole), name
 
 
 def after_arithmetic(epsilon: float, delta: float, steps: int) -> tuple[float, float]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
-from geometry.edge_zones import EdgeZones, joined_shape
+from geometry.edge_zones import EdgeZone, EdgeZones, joined_shape
 from geometry.halfplane import HalfplaneLattice
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from geometry.lift import Conic, ConicLattice, conic_union
@@ -182,6 +182,7 @@ class SharpenedRelease(Release):
         Cells along a side of the box of every edge, each a zone.
     zones : tuple of TileStep
         In order, as :class:`geometry.edge_zones.EdgeZones` numbers them.
+        Points where edges tie in a zone without area are labelled by the triangles.
     """
 
     kind: ClassVar[str] = "sharpened"
@@ -199,7 +200,7 @@ class SharpenedRelease(Release):
 
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
-        labels = np.zeros(len(points), dtype=np.int64)
+        labels = predict_pieces("disjunction", self.pieces, points).astype(np.int64)
         for step, rows in self._groups(points):
             labels[rows] = step.predict(points[rows])
         return labels
@@ -216,9 +217,13 @@ class SharpenedRelease(Release):
             yield labels.copy()
 
     def _groups(self, points: NDArray[np.int64]) -> Iterator[tuple[TileStep, NDArray[np.int64]]]:
+        """Each zone with the rows that it decides again; points beyond its box stay as they were:
+        they lie on a line between zones."""
         numbers = EdgeZones(self.pieces, self.cells).find(points)
         for number, step in enumerate(self.zones):
-            yield step, np.flatnonzero(numbers == number)
+            rows = np.flatnonzero(numbers == number)
+            assert isinstance(step.tile, EdgeZone)
+            yield step, rows[step.tile.in_box(points[rows])]
 
     def shape(self) -> BaseGeometry:
         """The hypothesis as a valid polygonal shapely geometry in grid units."""

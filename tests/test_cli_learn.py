@@ -152,7 +152,10 @@ def test_the_report_says_why_the_parts_of_a_cover_sum_to_more_than_epsilon(epsil
 def test_the_records_say_first_that_they_are_private(run):
     lines = [json.loads(line) for line in (run / "s.jsonl").read_text().splitlines()]
     assert "Do not publish" in lines[0]["warning"]
-    assert [line["step"] for line in lines[1:]] == [1, 2, 3]
+    # three triangles, and a zone for each of their edges
+    assert [line["step"] for line in lines[1:]] == list(range(1, 13))
+    kinds = [sorted(line["release"]) for line in lines[1:]]
+    assert kinds == [["piece", "threshold"]] * 3 + [["box", "inside", "piece"]] * 9
     positives = int(read_examples(run / "p.csv").labels.sum())
     assert lines[1]["private"]["positives_alive"] == positives
     assert len(lines[1]["release"]["piece"]) == 3
@@ -565,7 +568,7 @@ def test_ctrl_c_on_a_terminal_ends_with_130_and_no_file(run, tmp_path):
         "-o",
         tmp_path / "l.geojson",
     ]
-    status, shown = interrupted(argv, shows=b" of 4000, ")
+    status, shown = interrupted(argv, shows=b" of 16000, ")
     assert status == 130
     assert shown.endswith(b"geodp: cancelled; nothing was written\r\n")
     assert b"Traceback" not in shown

@@ -326,7 +326,8 @@ def test_the_watch_hears_of_every_learner_and_step():
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
     steps = [(p.name, p.number, p.step, p.steps) for p in heard]
-    assert ("cover", 2, 6, 6) in steps
+    # four triangles, and three zones each
+    assert ("cover", 2, 16, 16) in steps
 
 
 def test_the_watch_may_cancel_between_learners_and_inside():

@@ -194,13 +194,15 @@ def test_a_session_of_schema_3_keeps_its_k_whatever_is_drawn_next(tmp_path: Path
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     state = json.loads(members["session.json"])
-    assert (state["schema"], state.pop("k_drawn")) == (4, True)
+    assert (state["schema"], state.pop("k_drawn")) == (5, True)
+    assert state["run"].pop("finish") == "sharpen"
     members["session.json"] = json.dumps({**state, "schema": 3}).encode()
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in members.items():
             archive.writestr(name, data)
     opened = load_session(path).work
-    assert opened == replace(work, k_drawn=False)
+    # nor did it know how to sharpen
+    assert opened == replace(work, k_drawn=False, run=replace(work.run, finish="none"))
     d = Document(opened, path)
     d.edit("draw", Drawing(100, (HOLED,)))
     assert d.work.run.k == 11

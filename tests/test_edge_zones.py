@@ -1,0 +1,229 @@
+"""Zones of edges: by the definition, point by point in fractions, and as figures of the square."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import shapely
+from shapely.geometry import box
+
+from geometry.edge_zones import EdgeZone, EdgeZones, joined_shape
+from geometry.halfplane import Halfplane, HalfplaneLattice, Measure, Sheet
+from learners.codec import step_to_dict, zone_from_dict
+from learners.records import TileStep
+
+Piece = tuple[Halfplane, ...]
+
+
+def grid_points(d: int) -> np.ndarray:
+    return np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
+
+
+def excess(h: Halfplane, x: int, y: int) -> Fraction:
+    """How far (x, y) lies outside, along y or along x, from the dual coordinates alone."""
+    lattice = h.lattice
+    unit = Fraction(1, 1 << lattice.bits)
+    along, across = (x, y) if h.sheet.flat else (y, x)
+    if lattice.measure == "chord":
+        line = h.u * unit + (h.v - h.u) * unit * Fraction(along, lattice.d)
+    else:
+        line = h.u * unit + h.v * unit * along
+    return line - across if h.sheet.upper else across - line
+
+
+def zone_by_definition(pieces: tuple[Piece, ...], x: int, y: int) -> int:
+    """The edge farthest outside, of the piece that is least far outside; the first of several."""
+    far = [[excess(h, x, y) for h in piece] for piece in pieces]
+    outside = [max(of_piece) for of_piece in far]
+    piece = outside.index(min(outside))
+    return piece * len(far[0]) + far[piece].index(outside[piece])
+
+
+def any_halfplane(lattice: HalfplaneLattice, rng: np.random.Generator) -> Halfplane:
+    while True:
+        u, v = rng.integers(lattice.low, lattice.high + 1, 2).tolist()
+        if lattice.admits(u, v):
+            return lattice.halfplane(rng.choice(lattice.sheets), u, v)
+
+
+def any_pieces(
+    lattice: HalfplaneLattice, count: int, seed: int, edges: int = 3
+) -> tuple[Piece, ...]:
+    rng = np.random.default_rng(seed)
+    return tuple(tuple(any_halfplane(lattice, rng) for _ in range(edges)) for _ in range(count))
+
+
+def strip(low: float, high: float, d: int, sheets: tuple[Sheet, Sheet]) -> Piece:
+    """What lies between two parallel lines, and a third one like the second."""
+    lattice = HalfplaneLattice(d)
+    below, above = (round(level * (1 << lattice.bits)) for level in (low, high))
+    keeps, other = sheets
+    return (
+        lattice.halfplane(keeps, below, below),
+        lattice.halfplane(other, above, above),
+        lattice.halfplane(other, above, above),
+    )
+
+
+FLAT, STEEP = (Sheet.FLAT_ABOVE, Sheet.FLAT_BELOW), (Sheet.STEEP_RIGHT, Sheet.STEEP_LEFT)
+
+#: Pieces whose edges are parallel, equal, or meet outside of the square, or nowhere.
+DEGENERATE: dict[str, tuple[Piece, ...]] = {
+    "one piece": any_pieces(HalfplaneLattice(9), 1, 0),
+    "equal pieces": any_pieces(HalfplaneLattice(9), 1, 1) * 3,
+    "parallel edges": (strip(2, 5.5, 9, FLAT), strip(4, 8, 9, FLAT)),
+    "crossing strips": (strip(2, 5, 9, FLAT), strip(3, 6, 9, STEEP)),
+    "no point inside": (strip(7, 2, 9, FLAT), strip(8, 1, 9, STEEP)),
+    "one line": (strip(4, 4, 9, FLAT), strip(4, 4, 9, FLAT)),
+    "at the border": (strip(9, 9, 9, STEEP), strip(0, 0, 9, FLAT)),
+    "all of the square": (strip(0, 9, 9, FLAT), strip(0, 9, 9, STEEP)),
+}
+
+CASES = [
+    *(pytest.param(pieces, id=name) for name, pieces in DEGENERATE.items()),
+    *(
+        pytest.param(any_pieces(HalfplaneLattice(d, measure, bits), count, 7 * d + count, edges))
+        for d, bits, count, edges in (
+            (1, 0, 2, 3), (2, 0, 4, 3), (3, 0, 3, 2), (5, 1, 6, 3), (8, 20, 1, 3), (11, 20, 5, 3),
+            (12, 4, 3, 1), (13, 6, 8, 3),
+        )
+        for measure in ("chord", "paper")
+    ),
+]  # fmt: skip
+zoned = pytest.mark.parametrize("pieces", CASES)
+
+
+@zoned
+def test_every_point_has_the_one_zone_of_the_definition(pieces: tuple[Piece, ...]) -> None:
+    zones = EdgeZones(pieces)
+    points = grid_points(zones.d)
+    expected = [zone_by_definition(pieces, x, y) for x, y in points.tolist()]
+    assert zones.find(points).tolist() == expected
+    assert len(zones) == len(pieces) * len(pieces[0])
+    held = np.array([zone.holds(points) for zone in zones.all()])
+    where = np.array(expected)
+    boxed = np.array([zone.in_box(points) for zone in zones.all()])
+    assert (held == (boxed & (where == np.arange(len(zones))[:, None]))).all()
+    # what is inside of a piece, by the halfplanes' own tests
+    inside = np.array([[h.contains(points) for h in piece] for piece in pieces]).all(axis=1)
+    outside = np.array(
+        [min(max(excess(h, x, y) for h in p) for p in pieces) > 0 for x, y in points.tolist()]
+    )
+    assert (inside.any(axis=0) == ~outside).all()
+
+
+def test_excesses_are_compared_in_one_unit() -> None:
+    """A point half a unit below a line of slope 1 is nearer than one that is one unit left."""
+    lattice = HalfplaneLattice(4, bits=1)
+    rising = lattice.halfplane(Sheet.FLAT_ABOVE, 1, 9)  # y >= x + 1/2
+    wall = lattice.halfplane(Sheet.STEEP_RIGHT, 6, 6)  # x >= 3
+    zones = EdgeZones(((rising, wall),))
+    points = np.array([[2, 2], [3, 3], [3, 1], [0, 4], [0, 0]])
+    assert zones.find(points).tolist() == [1, 0, 0, 1, 1]
+
+
+@zoned
+def test_figures_fill_the_square_once(pieces: tuple[Piece, ...]) -> None:
+    zones = EdgeZones(pieces)
+    d, figures = zones.d, [zones.figure(number) for number in range(len(zones))]
+    assert all(figure.is_valid for figure in figures)
+    assert sum(figure.area for figure in figures) == pytest.approx(d * d, abs=1e-9)
+    for one, other in itertools.combinations(figures, 2):
+        assert one.intersection(other).area < 1e-9
+    assert joined_shape(figures).symmetric_difference(box(0, 0, d, d)).area < 1e-6
+    points = grid_points(d)
+    where, spots = zones.find(points), shapely.points(points.astype(float))
+    for number, figure in enumerate(figures):
+        sure = shapely.distance(figure.boundary, spots) > 1e-9
+        assert (shapely.contains(figure, spots) == (where == number))[sure].all()
+        # its points lie in it or on its border, but where it has no area beside them
+        if pieces not in DEGENERATE.values() and not figure.is_empty:
+            assert (shapely.distance(figure, spots[where == number]) < 1e-9).all()
+    assert [zone.polygon() for zone in zones.all()] == figures
+
+
+def ties(pieces: tuple[Piece, ...], x: int, y: int) -> bool:
+    """Whether several edges have the excess that decides whose zone a point is in."""
+    far = [[excess(h, x, y) for h in piece] for piece in pieces]
+    deciding = min(max(of_piece) for of_piece in far)
+    winners = [of_piece for of_piece in far if max(of_piece) == deciding]
+    return sum(of_piece.count(deciding) for of_piece in winners) > 1
+
+
+@zoned
+def test_boxes_hold_all_points_of_their_zones(pieces: tuple[Piece, ...]) -> None:
+    """All but those where edges tie along a line, and the zone has no area beside it."""
+    zones = EdgeZones(pieces)
+    points = grid_points(zones.d)
+    where = zones.find(points)
+    beyond = [
+        (zone, x, y)
+        for zone in zones.all()
+        for x, y in points[(where == zone.number) & ~zone.in_box(points)].tolist()
+    ]
+    # at the border x = 9 two edges tie
+    assert len(beyond) == (8 if pieces is DEGENERATE["at the border"] else 0)
+    for zone, x, y in beyond:
+        assert ties(pieces, x, y)
+        assert zone.polygon().is_empty
+    for zone in zones.all():
+        own = zone.to_own_frame(points[zone.holds(points)])
+        assert ((own >= 0) & (own <= zone.lattice.d)).all()
+        assert zone.lattice.measure == pieces[0][0].lattice.measure
+        if not zone.polygon().is_empty:
+            x0, y0, x1, y1 = zone.polygon().bounds
+            # no more than a step around its figure
+            assert zone.x0 <= x0 <= max(zone.x0 + 2, 1)
+            assert zone.y0 <= y0 <= max(zone.y0 + 2, 1)
+            assert min(zone.x1 - 2, zones.d - 1) <= x1 <= zone.x1
+            assert min(zone.y1 - 2, zones.d - 1) <= y1 <= zone.y1
+
+
+@zoned
+def test_a_zone_names_its_edge(pieces: tuple[Piece, ...]) -> None:
+    zones = EdgeZones(pieces)
+    edges = [(i, edge) for i, piece in enumerate(pieces) for edge in piece]
+    assert [(zone.piece, zone.edge) for zone in zones.all()] == edges
+
+
+@pytest.mark.parametrize("measure", ["chord", "paper"])
+def test_a_zone_survives_a_file(measure: Measure) -> None:
+    rng = np.random.default_rng(2)
+    zones = EdgeZones(any_pieces(HalfplaneLattice(40, measure), 3, 3))
+    for zone in zones.all():
+        piece = tuple(any_halfplane(zone.lattice, rng) for _ in range(zone.number % 3))
+        step = TileStep(zone, piece, zone.number % 2 == 0)
+        data = json.loads(json.dumps(step_to_dict(step)))
+        assert zone_from_dict(data, zones, zone.number) == step
+
+
+def test_a_piece_covers_its_part_of_the_figure() -> None:
+    """By the side tests of the frame's own points."""
+    zones = EdgeZones(any_pieces(HalfplaneLattice(30), 4, 9))
+    points, rng = grid_points(30), np.random.default_rng(4)
+    where, seen = zones.find(points), 0
+    for zone in zones.all():
+        step = TileStep(zone, tuple(any_halfplane(zone.lattice, rng) for _ in range(2)), True)
+        figure, whole = step.shape(), zone.polygon()
+        assert figure.area <= whole.area
+        outside = TileStep(zone, step.piece, False).shape()
+        assert figure.area + outside.area == pytest.approx(whole.area)
+        spots = shapely.points(points.astype(float))
+        sure = shapely.distance(shapely.union_all([whole.boundary, figure.boundary]), spots) > 1e-9
+        expected = (where == zone.number) & step.predict(points)
+        assert (shapely.contains(figure, spots) == expected)[sure].all()
+        seen += np.count_nonzero(expected)
+    assert seen > 50
+
+
+def test_zones_that_are_none_are_refused() -> None:
+    zones = EdgeZones(any_pieces(HalfplaneLattice(9), 2, 1))
+    with pytest.raises(ValueError, match="there is no zone 6 among 6"):
+        EdgeZone(9, 0, 0, 9, 9, zones, 6)
+    for corners in ((0, 0, 10, 9), (-1, 0, 9, 9), (5, 0, 4, 9), (0, 3, 9, 2)):
+        with pytest.raises(ValueError, match="does not lie on its grid"):
+            EdgeZone(9, *corners, zones, 0)
