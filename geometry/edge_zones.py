@@ -221,7 +221,7 @@ class EdgeZone:
 
     def holds(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which grid points (n, 2) it holds, shape (n,)."""
-        return np.asarray(self.zones.find(points) == self.number)
+        return np.asarray((self.zones.find(points) == self.number) & self.in_box(points))
 
     def to_own_frame(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Grid points (n, 2) counted from the corner (x0, y0) of its box."""

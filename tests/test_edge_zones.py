@@ -129,7 +129,7 @@ def test_excesses_are_compared_in_one_unit() -> None:
 @zoned
 def test_figures_fill_the_square_once(pieces: tuple[Piece, ...]) -> None:
     zones = EdgeZones(pieces)
-    d, figures = zones.d, [zones.figure(number) for number in range(len(zones))]
+    d, figures = zones.d, [zone.polygon() for zone in zones.all()]
     assert all(figure.is_valid for figure in figures)
     assert sum(figure.area for figure in figures) == pytest.approx(d * d, abs=1e-9)
     for one, other in itertools.combinations(figures, 2):
@@ -143,7 +143,6 @@ def test_figures_fill_the_square_once(pieces: tuple[Piece, ...]) -> None:
         # its points lie in it or on its border, but where it has no area beside them
         if pieces not in DEGENERATE.values() and not figure.is_empty:
             assert (shapely.distance(figure, spots[where == number]) < 1e-9).all()
-    assert [zone.polygon() for zone in zones.all()] == figures
 
 
 def ties(pieces: tuple[Piece, ...], x: int, y: int) -> bool:
@@ -223,7 +222,41 @@ def test_a_piece_covers_its_part_of_the_figure() -> None:
 def test_zones_that_are_none_are_refused() -> None:
     zones = EdgeZones(any_pieces(HalfplaneLattice(9), 2, 1))
     with pytest.raises(ValueError, match="there is no zone 6 among 6"):
-        EdgeZone(9, 0, 0, 9, 9, zones, 6)
-    for corners in ((0, 0, 10, 9), (-1, 0, 9, 9), (5, 0, 4, 9), (0, 3, 9, 2)):
-        with pytest.raises(ValueError, match="does not lie on its grid"):
-            EdgeZone(9, *corners, zones, 0)
+        EdgeZone(zones, 6)
+    for cells in (0, 11):
+        with pytest.raises(ValueError, match=f"no zones of {cells} cells a side"):
+            EdgeZones(zones.pieces, cells)
+
+
+@zoned
+@pytest.mark.parametrize("cells", [2, 3, 5])
+def test_cells_divide_the_box_of_an_edge(pieces: tuple[Piece, ...], cells: int) -> None:
+    whole = EdgeZones(pieces)
+    cells = min(cells, whole.d + 1)
+    zones = EdgeZones(pieces, cells)
+    points = grid_points(zones.d)
+    edges, where = whole.find(points), zones.find(points)
+    assert len(zones) == cells**2 * len(whole)
+    assert (where // cells**2 == edges).all()
+    for number, edge in enumerate(whole.all()):
+        own = zones.all()[number * cells**2 : (number + 1) * cells**2]
+        # column by column, each from the bottom, they fill the box; none is empty
+        assert [(cell.x0, cell.y0) for cell in own] == sorted((cell.x0, cell.y0) for cell in own)
+        held = np.array([cell.in_box(points) for cell in own])
+        assert held.any(axis=1).all()
+        assert (held.sum(axis=0) <= 1).all()
+        assert (held.any(axis=0) >= edge.in_box(points)).all()
+        sides = [cell.x1 - cell.x0 for cell in own], [cell.y1 - cell.y0 for cell in own]
+        assert all(max(side) - min(side) <= 1 for side in sides)
+        boxed = (edges == number) & edge.in_box(points)
+        assert (where[boxed] == np.array([c.number for c in own])[held[:, boxed].argmax(0)]).all()
+        parts = [cell.polygon() for cell in own]
+        assert sum(part.area for part in parts) == pytest.approx(edge.polygon().area, abs=1e-9)
+        assert joined_shape(parts).symmetric_difference(edge.polygon()).area < 1e-5
+        for cell, part in zip(own, parts, strict=True):
+            assert (
+                shapely.distance(part, shapely.points(points[cell.holds(points)])).max(
+                    initial=0.0, where=not part.is_empty
+                )
+                < 1e-9
+            )
