@@ -54,7 +54,10 @@ def test_parameters_are_those_of_the_class(learner: Learner) -> None:
     fixed = dict(learner.fixed)
     assert set(declared) | set(fixed) <= set(taken)
     # with k the class of tiles is the cover, and the other way round
-    other = {"cover": {"tiles", "edges"}, "tiles": {"k", "n_steps", "alpha", "beta", "finish", "selection"}}
+    other = {
+        "cover": {"tiles", "edges"},
+        "tiles": {"k", "n_steps", "alpha", "beta", "finish", "selection"},
+    }
     left = set(taken) - set(declared) - set(fixed) - _UNDECLARED
     by_k = "cover" if "cover" in learner.id else "tiles"
     assert left <= (other[by_k] if "edges" in taken else set())
