@@ -102,8 +102,8 @@ def plan_sharpened(
     if neglected > part:
         raise ValueError(
             f"delta = {delta:g} does not pay for what the arithmetic of sharpening neglects at "
-            f"epsilon = {epsilon:g}: use a delta above {neglected / _DELTA_SHARE:.1e}, or a smaller "
-            "epsilon"
+            f"epsilon = {epsilon:g}: use a delta above {neglected / _DELTA_SHARE:.1e}, or a "
+            "smaller epsilon"
         )
     spent = replace(
         cover.spent,
