@@ -178,9 +178,11 @@ class SharpenedRelease(Release):
         The triangles.
     thresholds : tuple of int
         The noisy counts, one a triangle.
+    cells : int
+        Cells along a side of the box of every edge, each a zone.
     zones : tuple of TileStep
-        Of every edge of every triangle, in order; together they hold every grid point once, but
-        for points where edges tie in a zone without area: the triangles label these.
+        In order, as :class:`geometry.edge_zones.EdgeZones` numbers them.
+        Points where edges tie in a zone without area are labelled by the triangles.
     """
 
     kind: ClassVar[str] = "sharpened"
@@ -188,6 +190,7 @@ class SharpenedRelease(Release):
     lattice: HalfplaneLattice
     pieces: tuple[Piece, ...]
     thresholds: tuple[int, ...]
+    cells: int
     zones: tuple[TileStep, ...]
 
     @property
@@ -216,7 +219,7 @@ class SharpenedRelease(Release):
     def _groups(self, points: NDArray[np.int64]) -> Iterator[tuple[TileStep, NDArray[np.int64]]]:
         """Each zone with the rows that it decides again; points beyond its box stay as they were:
         they lie on a line between zones."""
-        numbers = EdgeZones(self.pieces).find(points)
+        numbers = EdgeZones(self.pieces, self.cells).find(points)
         for number, step in enumerate(self.zones):
             rows = np.flatnonzero(numbers == number)
             assert isinstance(step.tile, EdgeZone)
