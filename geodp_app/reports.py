@@ -118,9 +118,10 @@ def _of_a_cover(privacy: PrivacySpent) -> str:
         f"account of a set cover, eta = {selections.each:.6g} in each of {privacy.steps} steps"
     )
     if sharpening is not None:
+        pair = f", which is twice {sharpening.each:g}" if twice == 2 else ""
         whole = (
-            f"sharpening: epsilon {after:g}, however many edges there are: an example lies in the "
-            f"zone of one; {whole}"
+            f"sharpening: epsilon {after:g}{pair}, however many edges there are: an example lies "
+            f"in the zone of one; {whole}"
         )
     if privacy.neighbours == "replace-one":
         together, delta = halve_for_replacement(together, delta)

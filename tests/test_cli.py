@@ -17,7 +17,7 @@ from conftest import square_geojson
 from geodp_app.arguments import join_negative_values
 from geodp_app.cli import main
 from geodp_app.examples_csv import read_examples
-from geodp_app.learned_file import write_learned
+from geodp_app.learned_file import read_learned, write_learned
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.releases import CoverRelease, Release
 
@@ -344,8 +344,24 @@ def test_plan_names_the_command_that_its_guarantee_is_for(capsys):
     out = capsys.readouterr().out
     assert "examples suffice for error at most 0.1" in out
     assert "--learner convex-cover --k 3 --steps 18 --beta 0.03333" in out
+    assert "--finish" not in out  # nothing follows its halfplanes
     assert main(["plan", "--learner", "cover", "--k", "4", "--n", "100"]) == 0
     assert "guarantee void" in capsys.readouterr().out
+
+
+def test_the_command_of_a_plan_stops_at_the_triangles_as_the_theorem_does(capsys, write, tmp_path):
+    assert main(["plan", "--learner", "cover", "--k", "2", "--alpha", ".5", "--grid", "64"]) == 0
+    out = capsys.readouterr().out
+    (line,) = (line for line in out.splitlines() if line.startswith("The guarantee is for: "))
+    assert line.endswith(" --measure chord --finish none")
+    name, verb, *options = line.removeprefix("The guarantee is for: ").split()
+    assert (name, verb) == ("geodp", "learn")
+    learned = tmp_path / "l.geojson"
+    points = write("p.csv", "x,y,label\n3,4,1\n50,6,0\n")
+    assert main(["learn", str(points), *options, "-o", str(learned), "--quiet"]) == 0
+    release = read_learned(learned).release
+    assert release.kind == "cover"
+    assert f"{len(release.pieces)} steps for k = 2 triangles" in out
 
 
 def plan(capsys, *argv: object) -> Any:
