@@ -75,7 +75,7 @@ STOPS: tuple[Stop, ...] = (
         "The noise",
         "A step is told b, the number of positive examples still open with noise, and a triangle "
         "has to cover b/k of them to reach a score of 0. A larger ε means less noise and sharper "
-        "odds, and each step spends a part of it.",
+        "odds. Triangles share three tenths of it; the rest draws their edges again.",
         ("why", "budget"),
     ),
     Stop(
