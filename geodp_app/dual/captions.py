@@ -65,7 +65,7 @@ class TileShown:
     @property
     def no_piece(self) -> str:
         """Said where its chosen points would be."""
-        return f"No halfplane in {self._numbered}"
+        return "No halfplane in " + self._numbered.replace(" ", "\u00a0")
 
     @property
     def _the(self) -> str:
@@ -74,7 +74,7 @@ class TileShown:
     @property
     def _numbered(self) -> str:
         zone = isinstance(self.step.tile, EdgeZone)
-        return "this zone" if zone else f"tile\u00a0{self.number:,}"
+        return "this zone" if zone else f"tile {self.number:,}"
 
 
 def zone_name(zone: EdgeZone) -> str:
