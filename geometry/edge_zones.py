@@ -9,10 +9,14 @@ excess.  Of several the first one has it, so every point has one zone.
 
 Where two pieces' boundaries cross, both excesses are 0: a corner that a union makes out of two
 pieces lies on the border between their zones.
+
+An edge may have several zones: the box around its points is then cut into so many cells along
+either side.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -39,6 +43,12 @@ Coefficients = tuple[int, int, int]
 #: Corners of a union of zones are multiples of this, in grid units.
 _GRAIN = 2.0**-20
 
+#: From a figure to its box, in grid units, at least: above all rounding; and no sum of it and a
+#: coordinate is near a whole number that the coordinate is near to, nor near a half.
+_MARGIN = 0.3137
+
+_ONE = Fraction(1)
+
 #: Points whose zones are found at once.
 _CHUNK = 1 << 16
 
@@ -51,9 +61,23 @@ class EdgeZones:
     ----------
     pieces : tuple of tuple of Halfplane
         At least one; all of the same number of halfplanes, of one lattice.
+    cells : int
+        Cells along a side of an edge's box, each a zone of its own.
+
+    Raises
+    ------
+    ValueError
+        If there are no pieces, or no such cells on the grid.
     """
 
     pieces: tuple[tuple[Halfplane, ...], ...]
+    cells: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.pieces or not 1 <= self.cells <= self.d + 1:
+            raise ValueError(
+                f"{len(self.pieces)} pieces have no zones of {self.cells} cells a side"
+            )
 
     @property
     def d(self) -> int:
@@ -66,14 +90,32 @@ class EdgeZones:
         return len(self.pieces[0])
 
     def __len__(self) -> int:
-        """Number of zones: edges of all pieces."""
-        return len(self.pieces) * self.edges
+        """Number of zones: cells of the edges of all pieces."""
+        return len(self.pieces) * self.edges * self.cells**2
 
     def find(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Numbers of the zones that hold grid points (n, 2), shape (n,).
 
-        Edge e of piece i, both from 0, has the zone i * edges + e.
+        Edge e of piece i, both from 0, has the zones from (i * edges + e) * cells**2 on: its
+        cells, column by column from the left, each from the bottom.
         """
+        edge = self._nearest(points)
+        if self.cells == 1:
+            return edge
+        found = edge * self.cells**2
+        for number in np.unique(edge).tolist():
+            rows = np.flatnonzero(edge == number)
+            x0, y0, x1, y1 = _box(self, number)
+            column = self._cell(points[rows, 0], x0, x1)
+            found[rows] += column * self.cells + self._cell(points[rows, 1], y0, y1)
+        return found
+
+    def _cell(self, at: NDArray[np.int64], low: int, high: int) -> NDArray[np.int64]:
+        cuts = _cuts(low, high, self.cells)[1:-1]
+        return np.asarray(np.searchsorted(cuts, at, side="right"))
+
+    def _nearest(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Edges that grid points belong to: i * edges + e."""
         lines = np.array([[h.coefficients for h in piece] for piece in self.pieces])
         found = np.empty(len(points), dtype=np.int64)
         for start in range(0, len(points), _CHUNK):
@@ -93,35 +135,17 @@ class EdgeZones:
 
     def all(self) -> tuple[EdgeZone, ...]:
         """Every zone, in order."""
-        return tuple(
-            EdgeZone(self.d, *self._box(number), self, number) for number in range(len(self))
-        )
-
-    def figure(self, number: int) -> BaseGeometry:
-        """A zone as a polygonal shape in grid units; empty if it has no area."""
-        return _figure(self, number)
-
-    def _box(self, number: int) -> tuple[int, int, int, int]:
-        """Grid points around a zone, by one more than its figure on all sides."""
-        figure = self.figure(number)
-        if figure.is_empty:
-            return 0, 0, 0, 0
-        x0, y0, x1, y1 = figure.bounds
-        low = (max(0, int(np.floor(x0)) - 1), max(0, int(np.floor(y0)) - 1))
-        high = (min(self.d, int(np.ceil(x1)) + 1), min(self.d, int(np.ceil(y1)) + 1))
-        return *low, *high
+        return tuple(EdgeZone(self, number) for number in range(len(self)))
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeZone:
     """One zone, with a frame of its own: the origin is the corner (x0, y0) of its box.
 
+    Its box holds x0..x1, y0..y1, both ends included, and the zone no grid point beyond.
+
     Attributes
     ----------
-    d : int
-        Grid size.
-    x0, y0, x1, y1 : int
-        Its box: it holds no grid point beyond these, both ends included.
     zones : EdgeZones
     number : int
         Its number among them.
@@ -129,32 +153,59 @@ class EdgeZone:
     Raises
     ------
     ValueError
-        If the box does not lie on the grid, or there is no zone of that number.
+        If there is no zone of that number.
     """
 
-    d: int
-    x0: int
-    y0: int
-    x1: int
-    y1: int
     zones: EdgeZones
     number: int
 
     def __post_init__(self) -> None:
-        if not (0 <= self.x0 <= self.x1 <= self.d and 0 <= self.y0 <= self.y1 <= self.d):
-            raise ValueError(f"{self} does not lie on its grid")
         if not 0 <= self.number < len(self.zones):
             raise ValueError(f"there is no zone {self.number} among {len(self.zones)}")
 
     @property
+    def d(self) -> int:
+        """Grid size."""
+        return self.zones.d
+
+    @property
+    def x0(self) -> int:
+        """Least abscissa of its box."""
+        return self._box[0]
+
+    @property
+    def y0(self) -> int:
+        """Least ordinate of its box."""
+        return self._box[1]
+
+    @property
+    def x1(self) -> int:
+        """Greatest abscissa of its box."""
+        return self._box[2]
+
+    @property
+    def y1(self) -> int:
+        """Greatest ordinate of its box."""
+        return self._box[3]
+
+    @property
+    def _box(self) -> tuple[int, int, int, int]:
+        return _cell_box(self.zones, self.number)
+
+    @property
+    def edge_number(self) -> int:
+        """Number of the edge that it belongs to, from 0: three of the first triangle, and so on."""
+        return self.number // self.zones.cells**2
+
+    @property
     def piece(self) -> int:
         """Number of the piece whose edge it belongs to, from 0."""
-        return self.number // self.zones.edges
+        return self.edge_number // self.zones.edges
 
     @property
     def edge(self) -> Halfplane:
         """The edge it belongs to, in the frame of the grid."""
-        return self.zones.pieces[self.piece][self.number % self.zones.edges]
+        return self.zones.pieces[self.piece][self.edge_number % self.zones.edges]
 
     @property
     def lattice(self) -> HalfplaneLattice:
@@ -169,7 +220,7 @@ class EdgeZone:
 
     def holds(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which grid points (n, 2) it holds, shape (n,)."""
-        return np.asarray((self.zones.find(points) == self.number) & self.in_box(points))
+        return np.asarray(self.zones.find(points) == self.number)
 
     def to_own_frame(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Grid points (n, 2) counted from the corner (x0, y0) of its box."""
@@ -177,13 +228,14 @@ class EdgeZone:
         return moved
 
     def polygon(self) -> BaseGeometry:
-        """Its figure."""
-        return self.zones.figure(self.number)
+        """Its figure in grid units, polygonal; empty if it has no area."""
+        return _figure(self.zones, self.number)
 
     def piece_polygon(self, piece: Iterable[Halfplane]) -> BaseGeometry:
         """What a piece of its own frame covers of it, in the frame of the grid."""
-        side = Fraction(0), Fraction(0), Fraction(self.x1 - self.x0), Fraction(self.y1 - self.y0)
-        held = convex_polygon(clip_to_box(tuple(piece), *side))
+        reach = Fraction(max(1, self.x1 - self.x0, self.y1 - self.y0))
+        # by one more than its points on all sides: cells end between points
+        held = convex_polygon(clip_to_box(tuple(piece), *(-_ONE, -_ONE), *(reach + 1, reach + 1)))
         return orient_valid(self.polygon().intersection(affinity.translate(held, self.x0, self.y0)))
 
 
@@ -198,7 +250,7 @@ def joined_shape(parts: Iterable[BaseGeometry]) -> BaseGeometry:
 
 
 @lru_cache(maxsize=1024)
-def _figure(zones: EdgeZones, number: int) -> BaseGeometry:
+def _edge_figure(zones: EdgeZones, number: int) -> BaseGeometry:
     """The convex part of the square where the edge has its piece's greatest excess, less what lies
     less far outside of other pieces: of each, a convex part too."""
     owner, own = divmod(number, zones.edges)
@@ -216,6 +268,52 @@ def _figure(zones: EdgeZones, number: int) -> BaseGeometry:
                 nearer = clip(nearer, _no_farther(line, edge))
             taken.append(convex_polygon(nearer))
     return orient_valid(convex_polygon(corners).difference(shapely.union_all(taken)))
+
+
+@lru_cache(maxsize=4096)
+def _figure(zones: EdgeZones, number: int) -> BaseGeometry:
+    figure = _edge_figure(zones, number // zones.cells**2)
+    if zones.cells == 1:
+        return figure
+    x0, y0, x1, y1 = _cell_box(zones, number)
+    whole = _box(zones, number // zones.cells**2)
+    # cells end half a unit beyond their points; at the ends of the box there is nothing to cut off
+    left, bottom = x0 - 0.5 * (x0 > whole[0]), y0 - 0.5 * (y0 > whole[1])
+    right, top = x1 + 0.5 * (x1 < whole[2]), y1 + 0.5 * (y1 < whole[3])
+    return orient_valid(figure.intersection(shapely.box(left, bottom, right, top)))
+
+
+@lru_cache(maxsize=4096)
+def _box(zones: EdgeZones, number: int) -> tuple[int, int, int, int]:
+    """Grid points around those of an edge; at least `cells` along either side."""
+    figure = _edge_figure(zones, number)
+    if figure.is_empty:
+        return 0, 0, zones.cells - 1, zones.cells - 1
+    x0, y0, x1, y1 = figure.bounds
+    (left, right), (bottom, top) = (_span(zones, *ends) for ends in ((x0, x1), (y0, y1)))
+    return left, bottom, right, top
+
+
+def _span(zones: EdgeZones, low: float, high: float) -> tuple[int, int]:
+    """Whole numbers around two coordinates, at least `cells` of them."""
+    first = max(0, math.floor(low - _MARGIN))
+    last = min(zones.d, math.ceil(high + _MARGIN))
+    last = max(last, min(zones.d, first + zones.cells - 1))
+    return min(first, last - zones.cells + 1), last
+
+
+def _cuts(low: int, high: int, cells: int) -> NDArray[np.int64]:
+    """Least coordinates of the cells between two coordinates, and one past the last."""
+    return np.array([low + i * (high + 1 - low) // cells for i in range(cells + 1)])
+
+
+@lru_cache(maxsize=4096)
+def _cell_box(zones: EdgeZones, number: int) -> tuple[int, int, int, int]:
+    edge, cell = divmod(number, zones.cells**2)
+    column, row = divmod(cell, zones.cells)
+    x0, y0, x1, y1 = _box(zones, edge)
+    across, up = (_cuts(*ends, zones.cells).tolist() for ends in ((x0, x1), (y0, y1)))
+    return across[column], up[row], across[column + 1] - 1, up[row + 1] - 1
 
 
 def _no_farther(line: Coefficients, than: Coefficients) -> Coefficients:

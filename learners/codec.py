@@ -179,7 +179,7 @@ def _amount(value: Any) -> bool:
 def step_to_dict(step: StepRelease | TileStep) -> dict[str, Any]:
     """What one step publishes, JSON-ready."""
     if isinstance(step, TileStep):
-        return _write_tile(step)
+        return _write_labels(step) if isinstance(step.tile, EdgeZone) else _write_tile(step)
     conics = [list(one.parameters) for one in step.piece if isinstance(one, Conic)]
     if conics:
         return {"conics": conics, "threshold": step.threshold}
@@ -222,7 +222,8 @@ def tile_from_dict(data: dict[str, Any], d: int, lattice: HalfplaneLattice) -> T
     ValueError, KeyError, TypeError
         If it is anything else.
     """
-    tile = Tile(d, *_read_box(data))
+    x0, y0, x1, y1 = (_whole(edge, "box") for edge in data["box"])
+    tile = Tile(d, x0, y0, x1, y1)
     if max(tile.x1 - tile.x0, tile.y1 - tile.y0) > lattice.d:
         raise ValueError(f"box: {_short(data['box'])} is larger than side = {lattice.d}")
     return _labelled(tile, data, lattice)
@@ -231,13 +232,8 @@ def tile_from_dict(data: dict[str, Any], d: int, lattice: HalfplaneLattice) -> T
 def zone_from_dict(data: dict[str, Any], zones: EdgeZones, number: int) -> TileStep:
     """Read what :func:`step_to_dict` wrote of the zone of that number; else as
     :func:`tile_from_dict`."""
-    zone = EdgeZone(zones.d, *_read_box(data), zones, number)
+    zone = EdgeZone(zones, number)
     return _labelled(zone, data, zone.lattice)
-
-
-def _read_box(data: dict[str, Any]) -> tuple[int, int, int, int]:
-    x0, y0, x1, y1 = (_whole(edge, "box") for edge in data["box"])
-    return x0, y0, x1, y1
 
 
 def _labelled(tile: Tile | EdgeZone, data: dict[str, Any], lattice: HalfplaneLattice) -> TileStep:
@@ -300,7 +296,8 @@ def _write_sharpened(release: SharpenedRelease) -> dict[str, Any]:
         "bits": release.lattice.bits,
         "pieces": [_write_piece(piece) for piece in release.pieces],
         "thresholds": list(release.thresholds),
-        "zones": [_write_tile(step) for step in release.zones],
+        "cells": release.cells,
+        "zones": [_write_labels(step) for step in release.zones],
     }
 
 
@@ -310,12 +307,17 @@ def _read_sharpened(data: dict[str, Any], common: dict[str, Any]) -> SharpenedRe
     if {len(piece) for piece in pieces} != {3}:
         raise ValueError("pieces: each has three halfplanes, and there is at least one")
     thresholds = _read_thresholds(data, len(pieces))
-    zones = EdgeZones(pieces)
+    zones = EdgeZones(pieces, _whole(data["cells"], "cells"))
     if len(data["zones"]) != len(zones):
-        raise ValueError(f"zones: {len(data['zones'])} of them; {len(zones)} edges have one each")
+        raise ValueError(f"zones: {len(data['zones'])} of them; these pieces have {len(zones)}")
     steps = tuple(zone_from_dict(part, zones, i) for i, part in enumerate(data["zones"]))
     return SharpenedRelease(
-        **common, lattice=lattice, pieces=pieces, thresholds=thresholds, zones=steps
+        **common,
+        lattice=lattice,
+        pieces=pieces,
+        thresholds=thresholds,
+        cells=zones.cells,
+        zones=steps,
     )
 
 
@@ -542,11 +544,11 @@ def _read_piece(data: Any, lattice: HalfplaneLattice) -> Piece:
 
 def _write_tile(step: TileStep) -> dict[str, Any]:
     tile = step.tile
-    return {
-        "box": [tile.x0, tile.y0, tile.x1, tile.y1],
-        "inside": int(step.inside),
-        "piece": _write_piece(step.piece),
-    }
+    return {"box": [tile.x0, tile.y0, tile.x1, tile.y1], **_write_labels(step)}
+
+
+def _write_labels(step: TileStep) -> dict[str, Any]:
+    return {"inside": int(step.inside), "piece": _write_piece(step.piece)}
 
 
 def _read_conic(parameters: Any, lattice: ConicLattice) -> Conic:

@@ -82,9 +82,15 @@ class CoverEstimator(CountedEstimator):
             selection=make(),
             source=source,
             watch=watch,
+            sharpened=self._sharpened,
         )
         parameters = (("k", k), ("steps", budget.steps), ("beta", self.beta))
         return *self._finished(CoverRun(counts, stream, budget, source, watch)), parameters
+
+    @property
+    def _sharpened(self) -> bool:
+        """Whether something follows the cover."""
+        return False
 
     def _finished(self, run: CoverRun) -> tuple[Iterator[StepRecord], PrivacySpent]:
         """All steps of a run whose cover is under way, and what it spends."""

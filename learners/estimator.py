@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from shapely.geometry.base import BaseGeometry
 
+from geometry.edge_zones import EdgeZone
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import PrivacySpent
@@ -225,8 +226,8 @@ def _release(
     steps = [step for step in released if isinstance(step, StepRelease)]
     pieces = tuple(step.halfplanes for step in steps)
     thresholds = tuple(step.threshold for step in steps if step.threshold is not None)
-    if tiles and steps:
-        return SharpenedRelease(*common, pieces, thresholds, tiles)
+    if tiles and isinstance(tiles[0].tile, EdgeZone):
+        return SharpenedRelease(*common, pieces, thresholds, tiles[0].tile.zones.cells, tiles)
     if tiles:
         return MosaicRelease(*common, tiles)
     return CoverRelease(*common, role, pieces, thresholds)

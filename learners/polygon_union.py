@@ -18,7 +18,7 @@ from learners.accounting import Neighbours, PrivacySpent
 from learners.cover_estimator import CoverRun, SelectionName
 from learners.records import StepRecord
 from learners.scores import Role
-from learners.selection import PIECE_SIZE, PieceKind
+from learners.selection import PieceKind
 from learners.set_cover import Budget, Finish, default_steps
 from learners.sharpening import SharpenedBudget, plan_sharpened, sharpened_steps
 from learners.tile_estimator import TileEstimator, TileRun
@@ -136,6 +136,5 @@ class PolygonUnionLearner(TileEstimator):
             eta=budget.eta,
             source=run.source,
             watch=run.watch,
-            edges=PIECE_SIZE[self.piece],
         )
         return steps, budget.spent

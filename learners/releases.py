@@ -178,8 +178,10 @@ class SharpenedRelease(Release):
         The triangles.
     thresholds : tuple of int
         The noisy counts, one a triangle.
+    cells : int
+        Cells along a side of the box of every edge, each a zone.
     zones : tuple of TileStep
-        Of every edge of every triangle, in order; together they hold every grid point once.
+        In order, as :class:`geometry.edge_zones.EdgeZones` numbers them.
     """
 
     kind: ClassVar[str] = "sharpened"
@@ -187,6 +189,7 @@ class SharpenedRelease(Release):
     lattice: HalfplaneLattice
     pieces: tuple[Piece, ...]
     thresholds: tuple[int, ...]
+    cells: int
     zones: tuple[TileStep, ...]
 
     @property
@@ -213,7 +216,7 @@ class SharpenedRelease(Release):
             yield labels.copy()
 
     def _groups(self, points: NDArray[np.int64]) -> Iterator[tuple[TileStep, NDArray[np.int64]]]:
-        numbers = EdgeZones(self.pieces).find(points)
+        numbers = EdgeZones(self.pieces, self.cells).find(points)
         for number, step in enumerate(self.zones):
             yield step, np.flatnonzero(numbers == number)
 

@@ -2,15 +2,16 @@
 
 A private set cover finds where the shape is; what its triangles leave at their borders costs it
 most of its error, and further steps must share epsilon with it.  So it is given a part of epsilon,
-and its triangles divide the square into zones, one an edge (:mod:`geometry.edge_zones`).  In every
+and its triangles divide the square into zones, one an edge or, of many examples, several
+(:mod:`geometry.edge_zones`, :func:`zone_cells`).  In every
 zone a labelled piece of at most two edges is drawn by its number of mistakes on the zone's own
 examples (:mod:`learners.envelope.concept_selection`), with all the rest of epsilon.
 
 Privacy (docs/privacy.md, lemma 8), for neighbours that add or remove one example: the zones are a
-function of the released triangles, so given these the example lies in one zone, and the draws of
-all others have the same law with and without it.  The draws together are eta-DP, whatever the
-number of zones (parallel composition: McSherry 2009), and with an (epsilon_1, delta)-DP cover
-before them (epsilon_1 + eta, delta)-DP (basic composition).
+function of the released triangles and the first noisy count, so given these the example lies in one
+zone, and the draws of all others have the same law with and without it.  The draws together are
+eta-DP, whatever the number of zones (parallel composition: McSherry 2009), and with an
+(epsilon_1, delta)-DP cover before them (epsilon_1 + eta, delta)-DP (basic composition).
 
 Departs from the source: KMMS stop at the triangles (`finish="none"`).  The hypothesis is no union
 of triangles any more, but of their zones' pieces; what it errs, and what was tried instead:
@@ -19,6 +20,7 @@ docs/decisions/0015-sharpening.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -29,24 +31,30 @@ from geometry.edge_zones import EdgeZone, EdgeZones
 from geometry.grid_counts import GridCounts
 from geometry.tiling import Tile
 from learners.accounting import (
+    LEAST_DELTA,
     MOST_RATE,
     Charge,
     Neighbours,
     PrivacySpent,
     after_arithmetic,
+    check_budget,
     inner_budget,
+    neglected_delta,
 )
 from learners.envelope.concept_selection import ConceptSelection
 from learners.randomness import RandomSource
 from learners.records import Piece, StepRecord, StepRelease, predict_pieces
-from learners.selection import Watch
+from learners.selection import PIECE_SIZE, Watch
 from learners.set_cover import Budget, plan_budget
-from learners.tiles import tile_steps
+from learners.tiles import tile_steps, tiles_per_side
 
 #: Share of epsilon that the cover has.
 COVER_SHARE = 0.3
 
-#: Part of delta that pays for events which the arithmetic of the zones' draws neglects.
+#: What the rule of cells takes for the number of examples.
+_EXAMPLES_PER_POSITIVE = 4
+
+#: Part of delta, at least, that pays for what the arithmetic of the zones' draws neglects.
 _DELTA_SHARE = 2.0**-20
 
 #: Most edges of a zone's piece.
@@ -87,11 +95,20 @@ def plan_sharpened(
         If a parameter states no guarantee, or delta does not pay for the events that the samplers'
         arithmetic neglects.
     """
-    part = _DELTA_SHARE * delta
-    cover = plan_budget(COVER_SHARE * epsilon, delta - part, steps, beta, neighbours, private)
-    inner, inner_delta = inner_budget(epsilon - COVER_SHARE * epsilon, part, neighbours)
+    check_budget(epsilon, delta)
+    inner, _ = inner_budget(epsilon - COVER_SHARE * epsilon, delta, neighbours)
     # an example lies in one zone: one draw is off
-    eta = min(after_arithmetic(inner, inner_delta, 1)[0], MOST_RATE)
+    eta = min(after_arithmetic(inner, delta, 1)[0], MOST_RATE)
+    # an example that is replaced may lie in two
+    neglected = neglected_delta(eta, 2, neighbours)
+    left = delta - max(_DELTA_SHARE * delta, neglected)
+    if left < LEAST_DELTA:
+        least = LEAST_DELTA / (1 - _DELTA_SHARE) + neglected
+        raise ValueError(
+            f"delta = {delta:g} does not pay for what the arithmetic of a sharpened cover neglects "
+            f"at epsilon = {epsilon:g}: use a delta above {least:.3g}"
+        )
+    cover = plan_budget(COVER_SHARE * epsilon, left, steps, beta, neighbours, private)
     spent = replace(
         cover.spent,
         epsilon=epsilon,
@@ -101,6 +118,24 @@ def plan_sharpened(
     return SharpenedBudget(cover, eta, spent)
 
 
+def zone_cells(noisy: int, eta: float, steps: int, d: int) -> int:
+    """Cells along a side of every edge's box: about as many zones in all as a run by tiles has.
+
+    Parameters
+    ----------
+    noisy : int
+        The first noisy count, of examples labelled 1: taken for a quarter of all.
+    eta : float
+        Nats per mistake in every zone.
+    steps : int
+        Triangles of the cover.
+    d : int
+        Grid size.
+    """
+    tiles = tiles_per_side(_EXAMPLES_PER_POSITIVE * noisy, eta, d)
+    return max(1, round(tiles / math.sqrt(PIECE_SIZE["triangle"] * steps)))
+
+
 def sharpened_steps(
     counts: GridCounts,
     cover: Iterator[StepRecord],
@@ -108,9 +143,8 @@ def sharpened_steps(
     eta: float,
     source: RandomSource,
     watch: Watch | None,
-    edges: int,
 ) -> Iterator[StepRecord]:
-    """The records of a cover, and then one for every zone of its pieces' edges.
+    """The records of a cover of triangles, and then one for every zone of their edges.
 
     Parameters
     ----------
@@ -123,17 +157,18 @@ def sharpened_steps(
     source : RandomSource
     watch : callable, optional
         Called from inside every selection; may raise Cancelled.
-    edges : int
-        Of every piece.
     """
     pieces: list[Piece] = []
-    steps = 0
+    steps = cells = 0
     for record in cover:
-        steps = record.steps
         assert isinstance(record.release, StepRelease)
+        if not pieces:
+            assert record.release.threshold is not None  # a private cover draws one in every step
+            steps = record.steps
+            cells = zone_cells(record.release.threshold, eta, steps, counts.d)
         pieces.append(record.release.halfplanes)
-        yield replace(record, steps=steps * (1 + edges))
-    zones = EdgeZones(tuple(pieces)).all()
+        yield replace(record, steps=steps * (1 + len(pieces[0]) * cells**2))
+    zones = EdgeZones(tuple(pieces), cells).all()
     yield from tile_steps(
         counts,
         tiles=zones,

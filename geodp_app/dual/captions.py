@@ -79,7 +79,7 @@ class TileShown:
 
 def zone_name(zone: EdgeZone) -> str:
     """Whose edge a zone belongs to."""
-    return f"edge {zone.number % zone.zones.edges + 1} of triangle {zone.piece + 1}"
+    return f"edge {zone.edge_number % zone.zones.edges + 1} of triangle {zone.piece + 1}"
 
 
 def reading_words(lattice: HalfplaneLattice) -> str:

@@ -28,11 +28,11 @@ from geometry.lift import Conic, conic_union
 from geometry.polygons import intersection_shape, union_shape
 from geometry.region import Region
 from geometry.tiling import Tile, mosaic_shape
-from learners.accounting import AccountName, ChargeName, PrivacySpent, spent_after
+from learners.accounting import AccountName, PrivacySpent, spent_after
 from learners.records import Piece, StepRecord, TileStep, halfplanes_of
 from learners.releases import MosaicRelease, Release
 from learners.scores import Role, Score, mistakes_score, set_cover_score
-from learners.selection import PIECE_SIZE
+from learners.set_cover import rate_before_sharpening
 from learners.stability.vote_view import VoteView
 
 #: Seed of test samples: beyond the seeds that a person may choose for the examples.
@@ -220,13 +220,15 @@ class RunLog:
     def planned(self) -> int:
         """Steps of the whole run; a greedy run may end before.
 
-        0 as long as it is not known: the first step of a run by tiles tells how many there are.
+        0 as long as it is not known: the first step of a run by tiles, or of a cover that will be
+        sharpened, tells how many there are.
         """
         if self._records:
             return self._records[-1].steps
         s = self.settings
         if s.has("n_steps"):
-            return s.cover_steps * (1 + PIECE_SIZE["triangle"] * s.sharpened)
+            # how many zones there will be, the first noisy count tells
+            return 0 if s.sharpened else s.cover_steps
         if s.has("k"):
             return s.k
         if s.by_tiles and s.has("tiles"):
@@ -387,8 +389,6 @@ class RunLog:
         step = record.step
         known = record.diagnostics
         privacy = self.privacy
-        drawn: ChargeName = "sharpening" if self._sharpens(step) else "selections"
-        selections = None if privacy is None else privacy.charge(drawn)
         spent = None if privacy is None else spent_after(privacy, step)
         test = None if self._test is None else self._test.error_rates(step)
         return StepFigures(
@@ -412,7 +412,7 @@ class RunLog:
             seconds=known.seconds,
             trials=known.trials,
             boxes=known.boxes,
-            eta=None if selections is None else selections.each,
+            eta=self._eta(step),
             epsilon_so_far=None if spent is None else spent[0],
             account=None if spent is None else spent[1],
         )
@@ -524,14 +524,26 @@ class RunLog:
             piece[0], self._examples.points[alive], labels, score, self._rate(score, step)
         )
 
+    def _eta(self, step: int) -> float | None:
+        """Nats per example in the selection of a step; None where nothing is drawn privately."""
+        privacy = self.privacy
+        if privacy is None:
+            return None
+        zones = self._sharpens(step)
+        charge = privacy.charge("sharpening" if zones else "selections")
+        if charge is None:
+            return None
+        first = getattr(self._records[0].release, "threshold", None)
+        if self.settings.sharpened and not zones and first is not None:
+            return rate_before_sharpening(charge.each, first)
+        return charge.each
+
     def _rate(self, score: Score, step: int) -> float:
         """Nats per unit of the integer score; 0 where pieces are not drawn by their scores."""
         # these are not drawn from the pieces that are shaded by weights of the examples
         other_law = "law" not in self.settings.declared.shows
-        privacy = None if other_law else self.privacy
-        drawn: ChargeName = "sharpening" if self._sharpens(step) else "selections"
-        selections = None if privacy is None else privacy.charge(drawn)
-        return 0.0 if selections is None else selections.each / score.k
+        eta = None if other_law else self._eta(step)
+        return 0.0 if eta is None else eta / score.k
 
     def _cover_score(self, threshold: int | None, labels: NDArray[np.bool_]) -> Score:
         """The score of a step of a cover; without a noisy count, gain less loss or mistakes."""
