@@ -122,6 +122,7 @@ def sharpened(steps: int = 8) -> StoredRun:
         lattice=LATTICE,
         pieces=pieces,
         thresholds=(-17, 3),
+        cells=1,
         zones=zones,
         parameters=(("epsilon", 1.0), ("finish", "sharpen")),
         privacy=replace(SPENT, charges=charges),
@@ -341,11 +342,12 @@ SHARPENED = json.loads(sharpened().to_lines()[9])["release"]
         # the settings have eight triangles, and the third line has no triangle
         (edit(0, sharpened(), settings={**SETTINGS, "finish": "sharpen"}), "line 4: 'threshold'"),
         (edit(2, sharpened(), kind="step", threshold=None), "line 3: 'threshold' is missing"),
-        (edit(4, sharpened(), box=[0, 0, 1]), "line 5: "),
-        (edit(4, sharpened(), box=[0, 0, 101, 9]), "line 5: "),
-        (edit(4, sharpened(), box=[0, 0, 9, 9.5]), "line 5: box: 9.5 is not a whole number"),
-        # an edge is of the lattice of the zone's own box
-        (edit(4, sharpened(), box=[0, 0, 1, 1]), "line 5: .* is not in the chord lattice"),
+        (edit(1, sharpened(), steps=9), "line 4: steps: 9 are not those of 2 triangles and their"),
+        (edit(1, sharpened(), steps=14), "line 4: steps: 14 are not those of 2 triangles"),
+        (edit(1, sharpened(), steps=2), "line 4: 2 pieces have no zones of 0 cells a side"),
+        # an edge is of the lattice of its zone's own box
+        (edit(4, sharpened(), piece=[["FLAT_ABOVE", 10**9, 0]]), "line 5: .* is not in the chord"),
+        (edit(4, sharpened(), box=[0, 0, 9, 9]), "line 5: 'box': is missing, unknown"),
         (edit(4, sharpened(), inside=2), "line 5: inside: 2 is neither 0 nor 1"),
         (edit(4, sharpened(), piece=4 * ZONE["piece"]), "line 5: a piece of 4 halfplanes"),
         (edit(4, sharpened(), piece=[["FLAT", 0, 0]]), "line 5: 'FLAT' is missing or unknown"),
