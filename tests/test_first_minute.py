@@ -199,16 +199,15 @@ def test_a_sentence_says_why(window: MainWindow) -> None:
     assert " and no negative. Score, the worse of " in card.what.text()
     for step, edge, triangle in ((9, 1, 1), (13, 2, 2), (32, 3, 8)):
         window.runs.move_cursor(step)
-        known, release = log.records[step - 1].diagnostics, log.records[step - 1].release
-        name = "halfplane" if len(release.piece) == 1 else "piece"
-        assert card.heading.text() == f"Step {step} of 32: sharpening, why this {name}"
+        known = log.records[step - 1].diagnostics
+        assert card.heading.text() == f"Step {step} of 32: sharpening, and why"
         said = card.what.text()
         assert said.startswith(f"Draws edge {edge} of triangle {triangle} again")
         held = known.positives_alive + known.negatives_alive
         if held > 1:
             assert f", among the {held:,} examples nearest to it. " in said
-            before = f"{log.wrong_before(step) or 'none':,}" if log.wrong_before(step) else "none"
-            assert f" wrongly ({before} before). Score: " in said
+            before = log.wrong_before(step)
+            assert f" wrongly ({f'{before:,}' if before else 'none'} before). Score: " in said
 
 
 def test_the_large_sheet_is_that_of_the_newest_pieces_first_edge(

@@ -238,8 +238,8 @@ class RunDisplay(QObject):
         before = log.wrong_before(log.cursor)
         said = why(record, learner, log.role, log.settings.k, known, before)
         name = piece_name(record, learner)
-        sharpening = "" if before is None else "sharpening, "
-        card.show_why(f"Step {log.cursor} of {log.planned}: {sharpening}why this {name}", said)
+        asked = f"why this {name}" if before is None else "sharpening, and why"
+        card.show_why(f"Step {log.cursor} of {log.planned}: {asked}", said)
 
 
 def _point(figures: StepFigures) -> ErrorPoint:
