@@ -294,7 +294,8 @@ def test_a_zone_says_whose_edge_it_draws_and_how_many_are_wrong_before_and_after
         held = each.tile.holds(sample.points)
         many = int(held.sum())
         triangle, edge = divmod(index // release.cells**2, 3)
-        draws = f"Draws edge {edge + 1} of triangle {triangle + 1} again, "
+        part = f"part {index % 4 + 1} of " if n == MANY else ""
+        draws = f"Draws {part}edge {edge + 1} of triangle {triangle + 1} again, "
         told = said(log, record)
         assert told.odds == ""
         if many < 2:
