@@ -320,7 +320,7 @@ def _examples_formula(q: Question) -> str:
         f"{order}KMMS’s constants, for errors on the sample alone: "
         "n = max{8kλL, 4Δ + 4kλL}/α, L = ln(2/α), ε̂ = ε/(2 ln(e/δ)), "
         f"{loss}Claim 3.4 is stated for ε < 1, and the counts’ ε comes on top. "
-        "Proved here: what geodp plan prints."
+        "Proved here: what geodp plan prints, of runs whose edges are not drawn again."
     )
 
 

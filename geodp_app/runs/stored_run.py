@@ -197,8 +197,8 @@ def _read_head(data: dict[str, Any]) -> tuple[StoredRun, Lattice]:
     if "version" not in data:
         data = {**data, "version": _VERSION, "settings": first_names(data["settings"])}
     if data["version"] == 2:
-        settings = {"finish": "none", **data["settings"]}
-        data = {**data, "version": _VERSION, "settings": settings}
+        earlier = {"finish": "none", **data["settings"]}
+        data = {**data, "version": _VERSION, "settings": earlier}
     if data["version"] != _VERSION:
         raise ValueError(f"version {short(data['version'])} is not known")
     odd = sorted(names - set(data)) or sorted(set(data) - names - {"side"})
