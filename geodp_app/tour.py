@@ -74,8 +74,8 @@ STOPS: tuple[Stop, ...] = (
     Stop(
         "The noise",
         "A step is told b, the number of positive examples still open with noise, and a triangle "
-        "has to cover b/k of them to reach a score of 0. A larger ε means less noise and sharper "
-        "odds, and each step spends a part of it.",
+        "has to cover b/k of them for a score of 0. A larger ε means less noise and sharper "
+        "odds; triangles share 3/10 of it, their edges, drawn again, the rest.",
         ("why", "budget"),
     ),
     Stop(

@@ -47,6 +47,7 @@ def why(
     role: Role | None,
     k: int,
     as_good: AsGood | None = None,
+    wrong_before: int | None = None,
 ) -> Why:
     """Sentences about a step.
 
@@ -60,9 +61,13 @@ def why(
     k : int
         Of the run; read where the step has a noisy count.
     as_good : AsGood, optional
+    wrong_before : int, optional
+        Of the zone of an edge, how many of its examples were labelled wrongly before the step.
     """
     name = piece_name(record, learner)
-    if isinstance(record.release, TileStep):
+    if isinstance(record.release, TileStep) and isinstance(record.release.tile, EdgeZone):
+        what, found = _zone(record, record.release, record.release.tile, wrong_before)
+    elif isinstance(record.release, TileStep):
         what, found = _tile(record, record.release)
     else:
         what, found = _cover(record, name, role, k)
@@ -165,9 +170,6 @@ def _tile(record: StepRecord, step: TileStep) -> tuple[str, bool]:
     wrong = round(-known.score)
     edges = len(step.piece)
     where = f"The tile holds {count(held)} example{'' if held == 1 else 's'}"
-    if isinstance(step.tile, EdgeZone):
-        near = f"the {count(held)} examples" if held != 1 else "the one example"
-        where = f"Draws {zone_name(step.tile)} again, among {near} nearest to it"
     mistakes = f"{count(wrong)} of them wrong: score {decimal(-wrong)}."
     if not edges:
         what = f"{where}. All of it is labelled {int(step.inside)}, {mistakes}"
@@ -176,3 +178,26 @@ def _tile(record: StepRecord, step: TileStep) -> tuple[str, bool]:
     inside = int(step.inside)
     what = f"{where}. {by} it {inside} inside and {1 - inside} outside, {mistakes}"
     return what, True
+
+
+def _zone(
+    record: StepRecord, step: TileStep, zone: EdgeZone, before: int | None
+) -> tuple[str, bool]:
+    known = record.diagnostics
+    held = known.positives_alive + known.negatives_alive
+    wrong = round(-known.score)
+    draws = f"Draws {zone_name(zone)} again"
+    if not held:
+        return f"{draws}; no example is nearest to it. Score: 0.", False
+    near = f"among the {count(held)} examples" if held > 1 else "by the one example"
+    were = "" if before is None else f" ({count(before) if before else 'none'} before)"
+    mistakes = f"{count(wrong) if wrong else 'none'} wrongly{were}. Score: {decimal(-wrong)}."
+    inside, edges = int(step.inside), len(step.piece)
+    if not edges:
+        are = "all are" if held > 1 else "it is"
+        what = f"No edge is needed: {are} labelled {inside}, {mistakes}"
+    else:
+        by = "A halfplane labels" if edges == 1 else f"{edges} halfplanes label"
+        them = "them" if held > 1 else "it"
+        what = f"{by} {them} {inside} inside and {1 - inside} outside, {mistakes}"
+    return f"{draws}, {near} nearest to it. {what}", edges > 0

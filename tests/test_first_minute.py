@@ -25,7 +25,7 @@ from geodp_app.views.dual_sheet import SheetView
 from geodp_app.views.main_window import MainWindow
 from geodp_app.views.theme import apply_theme
 from geometry.halfplane import Halfplane
-from learners.records import halfplanes_of, piece_shape
+from learners.records import TileStep, halfplanes_of, piece_shape, predict_pieces
 
 
 @pytest.fixture(scope="module")
@@ -60,17 +60,32 @@ def first(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Itera
 @pytest.fixture
 def window(first: MainWindow, qtbot: QtBot) -> MainWindow:
     """The same window with nothing pointed at, tried or hidden, at the step where it rested."""
+    return stand(qtbot, first, log_of(first).last_gain)
+
+
+@pytest.fixture(params=["triangle", "zone"])
+def asked(first: MainWindow, qtbot: QtBot, request: pytest.FixtureRequest) -> MainWindow:
+    """The same at a step that can be asked about: the last that gained of either kind."""
+    log = log_of(first)
+    triangle = request.param == "triangle"
+    steps = range(1, 9) if triangle else range(9, 33)
+    gained = [n for n in steps if log.gains[n - 1] and log.records[n - 1].release.piece]
+    return stand(qtbot, first, gained[-1])
+
+
+def stand(qtbot: QtBot, first: MainWindow, step: int) -> MainWindow:
     first.resize(1280, 800)
     qtbot.wait(100)
     first.set_release_view(False)
     log = log_of(first)
-    first.runs.move_cursor(log.last_gain)
+    first.runs.move_cursor(step)
     first.dual.controls.choose("score", 0)
     settle(qtbot, first)
     leave(large(first))
     first.dual.pointer.try_halfplane(None)
     first.dual.fit()
-    first.dual.show_sheet(log.newest_piece[0].sheet)
+    if log.newest_piece:
+        first.dual.show_sheet(log.newest_piece[0].sheet)
     settle(qtbot, first)
     return first
 
@@ -132,8 +147,12 @@ def ghost(window: MainWindow) -> tuple[float, ...]:
 
 
 def bounds(window: MainWindow, candidate: Candidate) -> tuple[float, ...]:
-    """The same of a candidate's piece, by shapely."""
-    shape = piece_shape(candidate.piece, window.document.drawing.grid)
+    """The same of a candidate's piece, in the zone of its edge if it has one, by shapely."""
+    release = log_of(window).records[log_of(window).cursor - 1].release
+    if isinstance(release, TileStep):
+        shape = release.tile.piece_polygon(halfplanes_of(candidate.piece))
+    else:
+        shape = piece_shape(candidate.piece, window.document.drawing.grid)
     return () if shape.is_empty else shape.bounds
 
 
@@ -157,9 +176,14 @@ def test_the_set_cover_ran_and_rests_at_the_last_step_that_gained(window: MainWi
     log = log_of(window)
     run = window.document.work.run
     assert (run.learner, run.k, window.document.work.k_drawn) == ("cover", 4, True)
-    assert len(log.records) == log.planned == 3 * 4
+    # two triangles for each of k, and a zone for each of their edges
+    assert len(log.records) == log.planned == 2 * 4 + 3 * 8
+    assert [isinstance(r.release, TileStep) for r in log.records] == [False] * 8 + [True] * 24
     gains = [max(0, r.diagnostics.positives_taken - r.diagnostics.negatives_taken)
-             for r in log.records]  # fmt: skip
+             for r in log.records[:8]]  # fmt: skip
+    n = len(log.alive)
+    wrong = [round(n * r.diagnostics.empirical_error) for r in log.records]
+    gains += [max(0, before - after) for before, after in itertools.pairwise(wrong[7:])]
     assert log.gains == tuple(gains) == window.timeline.track.gains
     assert sum(gains) > 4_000
     last = max(step for step, gain in enumerate(gains, start=1) if gain)
@@ -169,27 +193,42 @@ def test_the_set_cover_ran_and_rests_at_the_last_step_that_gained(window: MainWi
 def test_a_sentence_says_why(window: MainWindow) -> None:
     log, card = log_of(window), window.why
     assert card.isVisible()
-    assert card.heading.text() == f"Step {log.cursor} of 12: why this triangle"
-    record = log.records[log.cursor - 1]
-    assert card.what.text().startswith(f"Covers {record.diagnostics.positives_taken:,} of the ")
-    assert " and no negative. Score, the worse of " in card.what.text()
     window.runs.move_cursor(1)
-    assert card.heading.text() == "Step 1 of 12: why this triangle"
-    assert f"Covers {log.gain(1)[0]:,} of the " in card.what.text()
+    assert card.heading.text() == "Step 1 of 32: why this triangle"
+    assert card.what.text().startswith(f"Covers {log.gain(1)[0]:,} of the ")
+    assert " and no negative. Score, the worse of " in card.what.text()
+    for step, edge, triangle in ((9, 1, 1), (13, 2, 2), (32, 3, 8)):
+        window.runs.move_cursor(step)
+        known = log.records[step - 1].diagnostics
+        assert card.heading.text() == f"Step {step} of 32: sharpening, and why"
+        said = card.what.text()
+        assert said.startswith(f"Draws edge {edge} of triangle {triangle} again")
+        held = known.positives_alive + known.negatives_alive
+        if held > 1:
+            assert f", among the {held:,} examples nearest to it. " in said
+            before = log.wrong_before(step)
+            assert f" wrongly ({f'{before:,}' if before else 'none'} before). Score: " in said
 
 
 def test_the_large_sheet_is_that_of_the_newest_pieces_first_edge(
     qtbot: QtBot, window: MainWindow
 ) -> None:
-    log = log_of(window)
+    log, edges = log_of(window), 0
     for step in range(1, log.planned + 1):
         window.runs.move_cursor(step)
         piece = halfplanes_of(log.records[step - 1].release.piece)
+        edges += bool(piece)
+        if not piece:  # all of a zone has one label
+            assert step > 8
+            assert "edge" not in window.dual.title
+            continue
         assert window.dual.sheet == piece[0].sheet
         assert [number for number, view in window.dual.sheets.items() if view.isVisible()] == [
             piece[0].sheet
         ]
-        assert window.dual.title.endswith(", edge 1 of 3")
+        assert window.dual.title.endswith(f", edge 1 of {len(piece)}") == (len(piece) > 1)
+        assert len(piece) == 3 or (step > 8 and len(piece) < 3)
+    assert edges > 12
     settle(qtbot, window)
 
 
@@ -214,7 +253,8 @@ def test_why_is_read_without_scrolling_in_every_step(qtbot: QtBot, window: MainW
     for step in range(log_of(window).planned + 1):
         window.runs.move_cursor(step)
         settle(qtbot, window)
-        gained = step > 0 and log_of(window).gains[step - 1] > 0
+        # of a zone's law no share is known
+        gained = 0 < step <= 8 and log_of(window).gains[step - 1] > 0
         assert window.why.odds.isVisible() == gained
         assert room.verticalScrollBar().maximum() == 0, window.why.what.text()
 
@@ -223,8 +263,9 @@ def test_why_is_read_without_scrolling_in_every_step(qtbot: QtBot, window: MainW
 
 
 def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(
-    qtbot: QtBot, window: MainWindow
+    qtbot: QtBot, asked: MainWindow
 ) -> None:
+    window = asked
     sheet = large(window)
     u, v = dual_position(chosen(window))
     shown = set()
@@ -265,18 +306,22 @@ def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(
     assert "score" not in window.dual.readout.text().split(":")[0].lower()
 
 
-def test_the_chosen_point_has_the_score_of_its_step(qtbot: QtBot, window: MainWindow) -> None:
-    log = log_of(window)
+def test_the_chosen_point_has_the_score_of_its_step(qtbot: QtBot, asked: MainWindow) -> None:
+    window, log = asked, log_of(asked)
     window.dual.pointer.try_halfplane(chosen(window))
     candidate = window.dual.pointer.candidate
     assert candidate is not None
     assert candidate.piece == log.newest_piece
     known = log.records[log.cursor - 1].diagnostics
     assert candidate.score == pytest.approx(known.score)
-    assert (candidate.positives, candidate.negatives) == (
-        known.positives_taken,
-        known.negatives_taken,
-    )
+    release = log.records[log.cursor - 1].release
+    labelled_1 = known.positives_taken, known.negatives_taken
+    if isinstance(release, TileStep) and not release.inside:
+        # what is inside is labelled 0: those that are right come first all the same
+        inside = known.negatives_alive - labelled_1[1], known.positives_alive - labelled_1[0]
+        assert (candidate.positives, candidate.negatives) == inside
+    else:
+        assert (candidate.positives, candidate.negatives) == labelled_1
     assert candidate.log_odds == 0
     assert candidate.words.endswith("as likely as the chosen one")
 
@@ -285,7 +330,8 @@ def drag_chosen(qtbot: QtBot, window: MainWindow) -> list[Candidate]:
     """Drag the chosen point a little towards the middle, in three moves of the mouse."""
     sheet = large(window)
     viewport, place = sheet.plot.viewport(), dual_position(chosen(window))
-    d = window.document.drawing.grid
+    assert window.dual._lattice is not None
+    d = window.dual._lattice.d  # of a zone, that of its own frame
     goal = (d / 2, d / 2)
     if np.hypot(place[0] - goal[0], place[1] - goal[1]) < d / 6:
         goal = (d / 4, d / 4)
@@ -310,9 +356,9 @@ def drag_chosen(qtbot: QtBot, window: MainWindow) -> list[Candidate]:
 
 
 def test_the_chosen_point_can_be_dragged_and_escape_takes_it_back(
-    qtbot: QtBot, window: MainWindow
+    qtbot: QtBot, asked: MainWindow
 ) -> None:
-    sheet = large(window)
+    window, sheet = asked, large(asked)
     before = sheet.plot.window()
     found = drag_chosen(qtbot, window)
     assert len({candidate.piece for candidate in found}) == 3
@@ -331,9 +377,9 @@ def test_the_chosen_point_can_be_dragged_and_escape_takes_it_back(
 
 
 def test_what_was_dragged_can_be_taken_again_and_another_step_forgets_it(
-    qtbot: QtBot, window: MainWindow
+    qtbot: QtBot, asked: MainWindow
 ) -> None:
-    sheet = large(window)
+    window, sheet = asked, large(asked)
     once = drag_chosen(qtbot, window)[-1]
     spot = pixel(sheet, *dual_position(once.piece[0]))  # type: ignore[arg-type]
     hover(qtbot, sheet, spot)
@@ -350,7 +396,8 @@ def test_what_was_dragged_can_be_taken_again_and_another_step_forgets_it(
     assert ghost(window) == ()
 
 
-def test_keys_move_the_chosen_point_too(qtbot: QtBot, window: MainWindow) -> None:
+def test_keys_move_the_chosen_point_too(qtbot: QtBot, asked: MainWindow) -> None:
+    window = asked
     sheet, shift = large(window), Qt.KeyboardModifier.ShiftModifier
     u, v = dual_position(chosen(window))
     inside = nearest_halfplane(window.dual._lattice, sheet.sheet, u + 30, v)  # type: ignore[arg-type]
@@ -374,12 +421,14 @@ def test_keys_move_the_chosen_point_too(qtbot: QtBot, window: MainWindow) -> Non
 # -- the release view -----------------------------------------------------------------------------
 
 
-def test_the_release_view_shows_nothing_of_what_was_asked(qtbot: QtBot, window: MainWindow) -> None:
+def test_the_release_view_shows_nothing_of_what_was_asked(qtbot: QtBot, asked: MainWindow) -> None:
     """Pixel by pixel, whatever was pointed at or tried before."""
+    window, step = asked, log_of(asked).cursor
     action(window, "release_view")
     settle(qtbot, window)
     plain = seen(window)
     action(window, "release_view")
+    window.runs.move_cursor(step)  # it went to the end
     settle(qtbot, window)
     assert not alike(seen(window), plain)
     drag_chosen(qtbot, window)
@@ -408,13 +457,14 @@ def test_the_release_view_is_the_same_for_other_examples_of_the_same_release(
     plain = seen(window)
     nothing = [
         replace(r, diagnostics=replace(r.diagnostics, positives_taken=taken, negatives_taken=0))
-        for r, taken in zip(log.records, (5, 9, *[0] * 10), strict=True)
+        for r, taken in zip(log.records, (5, 9, *[0] * 30), strict=True)
     ]
     examples = window.document.work.examples
     assert examples is not None
-    other = RunLog(
-        examples.points, examples.labels == 0, log.grid, log.settings, None, nothing, log.release
-    )
+    # with labels that the triangles have right no zone gains anything
+    triangles = tuple(r.release.piece for r in log.records[:8])
+    labels = predict_pieces("disjunction", triangles, examples.points)
+    other = RunLog(examples.points, labels, log.grid, log.settings, None, nothing, log.release)
     assert other.last_gain == 2
     try:
         window.runs.adopt(other)

@@ -56,8 +56,7 @@ def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
     with open_window(qtbot, tmp_path) as made:
         made.document.edit("draw", TARGET)
         made.document.set_sampling(n=60)
-        # the triangles have three tenths of it
-        made.document.set_run(learner="cover", k=2, n_steps=2, epsilon=27.0, seed=4)
+        made.document.set_run(learner="cover", k=2, n_steps=2, epsilon=8.0, seed=4, finish="none")
         yield made
 
 

@@ -23,6 +23,7 @@ from learners.accounting import spent_after
 from learners.polygon_union import PolygonUnionLearner
 from learners.records import StepDiagnostics, StepRecord, StepRelease, predict_pieces
 from learners.releases import CoverRelease, MosaicRelease, Release
+from learners.set_cover import Finish
 
 GRID, N = 64, 500
 ALL = ("cover", "convex-cover", "greedy-cover", "greedy-convex")
@@ -39,7 +40,7 @@ def examples(n: int, seed: int, noise: float = 0.03) -> Examples:
 def finished(learner: str, n: int = N) -> tuple[RunLog, Release]:
     """A finished run with a test sample."""
     sample = examples(n, seed=1)
-    settings = RunSettings(learner, 2.0, k=3, n_steps=3, seed=2, tiles=3)  # type: ignore[arg-type]
+    settings = RunSettings(learner, 2.0, k=3, n_steps=3, seed=2, tiles=3, finish="none")
     model = make_learner(settings, GRID)
     log = RunLog(sample.points, sample.labels != 0, GRID, settings, examples(500, seed=7))
     log.plan = model.plan()
@@ -123,7 +124,7 @@ def test_the_tiles_of_a_run_are_known_from_its_first_step() -> None:
     assert log.tiling == ()
     log.add(done.records[0])
     assert log.tiling == tuple(step.tile for step in release.tiles)
-    assert log.tile_lattice == release.lattice
+    assert log.tile_lattice(1) == release.lattice
     # tiles that no square is divided into: only what is known
     odd = replace(done.records[0], steps=10**12)
     log = RunLog(sample.points, sample.labels != 0, GRID, done.settings)
@@ -181,14 +182,16 @@ def test_a_greedy_log_has_no_privacy_figures() -> None:
     assert log.privacy is None
 
 
-def test_privacy_is_known_before_the_release() -> None:
-    settings = RunSettings("cover", k=2)
+@pytest.mark.parametrize(("finish", "planned", "steps"), [("none", 6, 6), ("sharpen", 0, 4)])
+def test_privacy_is_known_before_the_release(finish: Finish, planned: int, steps: int) -> None:
+    """And so are the steps, unless the first noisy count tells how many zones there will be."""
+    settings = RunSettings("cover", k=2, finish=finish)
     empty = examples(0, seed=1)
     log = RunLog(empty.points, empty.labels != 0, GRID, settings)
-    assert log.planned == 6
+    assert log.planned == planned
     log.plan = make_learner(settings, GRID).plan()
     assert log.privacy is not None
-    assert (log.privacy.steps, log.privacy.epsilon, log.privacy.private) == (6, 1.0, True)
+    assert (log.privacy.steps, log.privacy.epsilon, log.privacy.private) == (steps, 1.0, True)
 
 
 @pytest.mark.parametrize("learner", ALL)

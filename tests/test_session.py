@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_stored_run import stored
+from test_stored_run import sharpened, stored
 
 from geodp_app.document import session
 from geodp_app.document.charges import RunCharge
@@ -76,7 +76,7 @@ def assert_same(one: Work, other: Work) -> None:
         replace(full_work(), examples=examples(0)),
     ],
 )
-@pytest.mark.parametrize("run", [None, stored(), stored(False)])
+@pytest.mark.parametrize("run", [None, stored(), stored(False), sharpened(), sharpened(5)])
 def test_a_session_comes_back_as_it_was(tmp_path, work, run):
     path = tmp_path / "a.geodp"
     save_session(path, work, run)
@@ -224,6 +224,49 @@ def test_an_older_schema_is_migrated_step_by_step(tmp_path, monkeypatch):
     # and on the way from 3 to 4 its k became one that was set by hand
     assert_same(replace(full_work(), name="named later", k_drawn=False), work)
     assert run == stored()
+
+
+def test_before_schema_5_covers_ended_with_their_triangles(tmp_path):
+    """The settings said nothing of an end, nor did those of the run."""
+    path = tmp_path / "a.geodp"
+    save_session(path, full_work(), stored())
+    rewrite(path, lambda state: {**state, "schema": 4} | {"run": without_finish(state["run"])})
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    head, *lines = members["steps.jsonl"].splitlines(keepends=True)
+    first = json.loads(head)
+    first |= {"version": 2, "settings": without_finish(first["settings"])}
+    members["steps.jsonl"] = b"".join([json.dumps(first).encode() + b"\n", *lines])
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    work, run = load_session(path)
+    assert_same(replace(full_work(), run=replace(full_work().run, finish="none")), work)
+    assert run == stored()
+    rewrite(path, lambda state: {**state, "schema": 5} | {"run": without_finish(state["run"])})
+    with pytest.raises(InputError, match=r"session.json: run: 'finish' is missing"):
+        load_session(path)
+
+
+def without_finish(settings: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name != "finish"}
+
+
+def test_a_damaged_zone_is_refused_with_the_name_of_its_line(tmp_path):
+    path = tmp_path / "a.geodp"
+    run = sharpened()
+    save_session(path, full_work(), run)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    lines = members["steps.jsonl"].splitlines(keepends=True)
+    zone = json.loads(lines[6])
+    lines[6] = json.dumps({**zone, "inside": 2}).encode() + b"\n"
+    members["steps.jsonl"] = b"".join(lines)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    with pytest.raises(InputError, match=r"steps.jsonl: line 7: inside: 2 is neither 0 nor 1"):
+        load_session(path)
 
 
 CHARGES = (

@@ -17,11 +17,12 @@ from geodp_app.document.strict_files import DamagedFileError
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.questions import Question
 from geodp_app.runs.stored_run import StoredRun
-from geometry.halfplane import MAX_D, HalfplaneLattice, Sheet
+from geometry.edge_zones import EdgeZones
+from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Sheet
 from geometry.tiling import tile_square
 from learners.accounting import Charge, PrivacySpent
 from learners.records import StepDiagnostics, StepRecord, StepRelease, TileStep
-from learners.releases import CoverRelease, MosaicRelease
+from learners.releases import CoverRelease, MosaicRelease, SharpenedRelease
 from learners.stability.stable_queries import QueryRelease
 
 LATTICE = HalfplaneLattice(100, "chord")
@@ -49,6 +50,7 @@ def piece(lattice: HalfplaneLattice = LATTICE, shift: int = 0):
 
 
 def stored(finished: bool = True) -> StoredRun:
+    settings = RunSettings("cover", finish="none")
     records = (
         StepRecord(1, 2, StepRelease(piece(), -17), diagnostics(log_mass=math.inf)),
         StepRecord(2, 2, StepRelease(piece(shift=1), 3), diagnostics(score=-math.inf)),
@@ -62,7 +64,7 @@ def stored(finished: bool = True) -> StoredRun:
         parameters=(("epsilon", 1.0), ("n_steps", None), ("measure", "chord")),
         privacy=SPENT,
     )
-    return StoredRun(RunSettings("cover"), 100, records, release if finished else None)
+    return StoredRun(settings, 100, records, release if finished else None)
 
 
 OWN = HalfplaneLattice(50, "chord")
@@ -94,8 +96,44 @@ def asked() -> StoredRun:
     return replace(stored(), settings=settings, questions=questions)
 
 
+def triangle(shift: int) -> tuple[Halfplane, ...]:
+    """Corners near (20 + shift, 20), (80 + shift, 20) and (50 + shift, 80)."""
+    sides = ((Sheet.FLAT_ABOVE, 20, 20), (Sheet.STEEP_RIGHT, 10, 60), (Sheet.STEEP_LEFT, 90, 40))
+    by = (0, shift, shift)
+    return tuple(
+        LATTICE.halfplane(sheet, (u + more) << LATTICE.bits, (v + more) << LATTICE.bits)
+        for (sheet, u, v), more in zip(sides, by, strict=True)
+    )
+
+
+def sharpened(steps: int = 8) -> StoredRun:
+    """A run of two triangles and six zones of which so many steps are made."""
+    edges = (0, 1, 2, 0, 0, 1)
+    pieces = (triangle(0), triangle(9))
+    zones = tuple(
+        TileStep(zone, piece(zone.lattice)[: edges[i]], i % 2 == 0)
+        for i, zone in enumerate(EdgeZones(pieces).all())
+    )
+    releases = [StepRelease(pieces[0], -17), StepRelease(pieces[1], 3), *zones]
+    records = tuple(StepRecord(i, 8, each, diagnostics()) for i, each in enumerate(releases, 1))
+    charges = (*SPENT.charges, Charge("sharpening", 0.7))
+    release = SharpenedRelease(
+        learner="PolygonUnionLearner",
+        lattice=LATTICE,
+        pieces=pieces,
+        thresholds=(-17, 3),
+        cells=1,
+        zones=zones,
+        parameters=(("epsilon", 1.0), ("finish", "sharpen")),
+        privacy=replace(SPENT, charges=charges),
+    )
+    settings = RunSettings("cover", k=2, n_steps=2)
+    return StoredRun(settings, 100, records[:steps], release if steps == 8 else None)
+
+
 RUNS = [asked(), stored(), stored(False), StoredRun(RunSettings("cover", seed=3), 4096)]
 RUNS += [mosaic(steps) for steps in (0, 1, 3, 4)]
+RUNS += [sharpened(steps) for steps in (0, 1, 2, 3, 7, 8)]
 
 
 @pytest.mark.parametrize("run", RUNS)
@@ -156,7 +194,7 @@ def test_any_pieces_on_any_lattice_come_back(measure, data):
         )
         for diag in [diagnostics(score=data.draw(st.floats(allow_nan=False)))]
     )
-    run = StoredRun(RunSettings("cover", measure=measure), d, records)
+    run = StoredRun(RunSettings("cover", measure=measure, finish="none"), d, records)
     back = StoredRun.from_lines(run.to_lines())
     assert back == run
     if records:
@@ -174,6 +212,9 @@ def test_pieces_of_another_lattice_are_not_written():
         replace(run, settings=RunSettings("tiles")),
         replace(mosaic(1), settings=RunSettings("cover")),
         replace(mosaic(1), grid=49),
+        replace(sharpened(3), settings=RunSettings("cover", k=2, n_steps=3)),
+        replace(sharpened(3), settings=RunSettings("cover", k=2, n_steps=2, finish="none")),
+        replace(sharpened(3), records=sharpened(3).records[1:]),
     ):
         with pytest.raises(ValueError, match="of one lattice"):
             wrong.to_lines()
@@ -182,12 +223,27 @@ def test_pieces_of_another_lattice_are_not_written():
 def test_a_run_kept_before_there_were_tiles_is_read():
     lines = stored().to_lines()
     head = json.loads(lines[0])
-    assert head.pop("version") == 2
+    assert head.pop("version") == 3
     head["settings"]["learner"] = "union"
-    for name in ("tiles", "chunks", "halts", "kept"):
+    for name in ("finish", "tiles", "chunks", "halts", "kept"):
         del head["settings"][name]
-    known = replace(stored(), settings=RunSettings("cover", halts=1, kept=0))
-    assert StoredRun.from_lines([json.dumps(head), *lines[1:]]) == known
+    before = RunSettings("cover", halts=1, kept=0, finish="none")
+    assert StoredRun.from_lines([json.dumps(head), *lines[1:]]) == replace(
+        stored(), settings=before
+    )
+
+
+def test_a_run_kept_before_covers_were_sharpened_is_read():
+    for run in (stored(), mosaic()):
+        lines = run.to_lines()
+        head = json.loads(lines[0])
+        del head["settings"]["finish"]
+        settings = replace(run.settings, finish="none")
+        lines[0] = json.dumps({**head, "version": 2})
+        assert StoredRun.from_lines(lines) == replace(run, settings=settings)
+        lines[0] = json.dumps(head)  # a version that knows of it must say so
+        with pytest.raises(DamagedFileError, match="line 1: settings: 'finish' is missing"):
+            StoredRun.from_lines(lines)
 
 
 def edit(number: int, run: StoredRun | None = None, **members) -> list[str]:
@@ -204,6 +260,8 @@ PIECE = json.loads(stored().to_lines()[2])["piece"]
 FIGURES = json.loads(stored().to_lines()[2])["diagnostics"]
 RELEASE = json.loads(stored().to_lines()[3])["release"]
 MOSAIC = json.loads(mosaic().to_lines()[5])["release"]
+ZONE = json.loads(sharpened().to_lines()[4])
+SHARPENED = json.loads(sharpened().to_lines()[9])["release"]
 
 
 @pytest.mark.parametrize(
@@ -273,6 +331,35 @@ MOSAIC = json.loads(mosaic().to_lines()[5])["release"]
         (edit(STEP, mosaic(), piece=4 * PIECE[:1]), "line 3: a piece of 4 halfplanes"),
         (edit(STEP, mosaic(), inside=1), "line 6: the release has other pieces than the steps"),
         (edit(5, mosaic(), release=RELEASE), "line 6: the release is of another kind"),
+        (
+            edit(0, sharpened(), settings={**SETTINGS, "finish": "blunt"}),
+            "line 1: finish 'blunt': use one of sharpen, none",
+        ),
+        (
+            edit(0, sharpened(), settings={**SETTINGS, "finish": None}),
+            "line 1: finish None: use one of",
+        ),
+        # the settings have eight triangles, and the third line has no triangle
+        (edit(0, sharpened(), settings={**SETTINGS, "finish": "sharpen"}), "line 4: 'threshold'"),
+        (edit(2, sharpened(), kind="step", threshold=None), "line 3: 'threshold' is missing"),
+        (edit(1, sharpened(), steps=9), "line 4: steps: 9 are not those of 2 triangles and their"),
+        (edit(1, sharpened(), steps=14), "line 4: steps: 14 are not those of 2 triangles"),
+        (edit(1, sharpened(), steps=2), "line 4: 2 pieces have no zones of 0 cells a side"),
+        # an edge is of the lattice of its zone's own box
+        (edit(4, sharpened(), piece=[["FLAT_ABOVE", 10**9, 0]]), "line 5: .* is not in the chord"),
+        (edit(4, sharpened(), box=[0, 0, 9, 9]), "line 5: 'box': is missing, unknown"),
+        (edit(4, sharpened(), inside=2), "line 5: inside: 2 is neither 0 nor 1"),
+        (edit(4, sharpened(), piece=4 * ZONE["piece"]), "line 5: a piece of 4 halfplanes"),
+        (edit(4, sharpened(), piece=[["FLAT", 0, 0]]), "line 5: 'FLAT' is missing or unknown"),
+        (edit(4, sharpened(), threshold=3), "line 5: 'threshold': is missing, unknown"),
+        (edit(4, sharpened(), inside=1), "line 10: the release has other pieces than the steps"),
+        (
+            sharpened().to_lines()[:4] + sharpened().to_lines()[5:],
+            "line 5: is step 5 of 8 in place",
+        ),
+        (sharpened().to_lines()[:8] + sharpened().to_lines()[9:], "line 9: the release has other"),
+        (edit(9, sharpened(), release=RELEASE), "line 10: the release is of another kind"),
+        (edit(LAST, release=SHARPENED), "line 4: the release is of another kind"),
         (['{"kind": "run", "grid": NaN}'], "line 1: is not JSON: 'NaN' is not a finite"),
         (['{"kind": "run", "grid": 1e999}'], "line 1: is not JSON: '1e999' is not a finite"),
     ],

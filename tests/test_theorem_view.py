@@ -12,6 +12,7 @@ from geodp_app.theorem_view import THEOREMS, Question, answer, figures
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import ConicLattice
 from learners import ConvexPolygonLearner, PolygonUnionLearner
+from learners.set_cover import Finish
 from learners.theory import printed_constants as printed
 from learners.theory.planner import Setting, error_guaranteed, examples_needed
 from learners.theory.theorems import examples_for, find_theorem
@@ -51,15 +52,17 @@ def test_discs_have_the_theorem_of_any_set_cover() -> None:
     assert a.order is None
 
 
-def test_rates_are_what_each_account_grants() -> None:
-    a = answer(question("cover", 5, epsilon=2.0, delta=1e-5, n_steps=11, alpha=0.2))
+@pytest.mark.parametrize(("finish", "share"), [("none", 1.0), ("sharpen", 0.3)])
+def test_rates_are_what_each_account_grants(finish: Finish, share: float) -> None:
+    """The triangles of a run that is sharpened have three tenths of its epsilon."""
+    q = question("cover", 5, epsilon=2.0, delta=1e-5, n_steps=11, alpha=0.2, finish=finish)
+    a = answer(q)
     assert (a.theorem_steps, a.run_steps) == (24, 11)
-    spent = PolygonUnionLearner(k=5, epsilon=2.0, delta=1e-5, n_steps=11, grid=256).plan()
-    own = spent.charge("selections")
+    spent = PolygonUnionLearner(k=5, epsilon=2.0, delta=1e-5, n_steps=11, grid=256, finish=finish)
+    own = spent.plan().charge("selections")
     assert own is not None
     assert a.run_rates.optimal == own.each
-    left = 0.8 * 2.0
-    for rates, m in ((a.theorem_rates, 24), (a.run_rates, 11)):
+    for rates, m, left in ((a.theorem_rates, 24, 1.6), (a.run_rates, 11, 1.6 * share)):
         assert 2 * m * rates.basic == pytest.approx(left)
         e = 2 * rates.advanced
         spread = math.sqrt(2 * m * math.log(1e5))
@@ -69,10 +72,12 @@ def test_rates_are_what_each_account_grants() -> None:
 
 
 def test_a_run_without_a_number_of_steps_has_the_learners_own() -> None:
-    for learner, k in (("cover", 1), ("convex-cover", 6)):
+    for learner, k in (("cover", 1), ("cover", 4), ("convex-cover", 6)):
         made = PolygonUnionLearner if learner == "cover" else ConvexPolygonLearner
         a = answer(question(learner, k))
         assert a.run_steps == made(k=k, grid=256).plan().steps
+    unsharpened = answer(question("cover", 4, finish="none")).run_steps
+    assert (answer(question("cover", 4)).run_steps, unsharpened) == (8, 12)
 
 
 @pytest.mark.parametrize(

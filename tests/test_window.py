@@ -54,7 +54,7 @@ def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
 def quick(window: MainWindow, **run: object) -> None:
     """Settings of a cover whose runs take moments."""
     window.document.set_sampling(n=2_000)
-    window.document.set_run(**{"learner": "cover", "k": 2, "n_steps": 4, **run})
+    window.document.set_run(**{"learner": "cover", "k": 2, "n_steps": 4, "finish": "none", **run})
 
 
 def draw_l(window: MainWindow) -> None:

@@ -44,7 +44,7 @@ def run(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
 
 def cover(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
     """A run in a few steps, which waits for an edit to rest."""
-    return run(qtbot, window, learner="cover", k=2, n_steps=3, **settings)
+    return run(qtbot, window, learner="cover", k=2, n_steps=3, finish="none", **settings)
 
 
 def log_of(window: MainWindow) -> RunLog:

@@ -250,7 +250,7 @@ def test_the_dual_plane_is_that_of_the_tile_shown(qtbot: QtBot, window: MainWind
         tile = log.tile_steps[-1].tile
         place = f"x {tile.x0}–{tile.x1}, y {tile.y0}–{tile.y1}"
         assert window.dual_pane.note.words == place
-        assert window.dual._lattice == log.tile_lattice == HalfplaneLattice(64)
+        assert window.dual._lattice == log.tile_lattice(step) == HalfplaneLattice(64)
         points, labels = log.tile_examples(step)
         assert points.min() >= 0
         assert points.max() <= 64
@@ -276,7 +276,7 @@ def test_pointing_at_the_plane_marks_the_line_in_the_tiles_own_frame(
     example = window.dual.sheets[Sheet.FLAT_ABOVE].example
     QTest.mouseMove(window.plane.viewport(), at(window, *middle))
     x, y = middle[0] - tile.x0, middle[1] - tile.y0
-    d = log.tile_lattice.d
+    d = log.tile_lattice(log.cursor).d
     # on the line of (x, y): a boundary from (0, u) to (d, v) passes through the point
     assert len(example.ends) == 2
     for u, v in example.ends.tolist():
@@ -430,7 +430,9 @@ def test_a_mosaic_is_saved_opened_and_exported(
     assert again is not None
     assert again is not log
     assert (again.records, again.release) == (log.records, log.release)
-    assert box_of(window.plane.learned._newest) == edges_of(log, len(log.records))
+    # an opened run rests at its last step that gained, which need not be its last
+    assert again.cursor == log.last_gain
+    assert box_of(window.plane.learned._newest) == edges_of(log, log.last_gain)
     again.cursor = 2
     log.cursor = 2
     assert again.region().equals(log.region())
@@ -439,20 +441,20 @@ def test_a_mosaic_is_saved_opened_and_exported(
 def test_a_session_from_before_there_were_tiles_opens_as_what_it_was(
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:
-    log = run(qtbot, window, learner="cover", k=2, n_steps=2)
+    log = run(qtbot, window, learner="cover", k=2, n_steps=2, finish="none")
     new, old = tmp_path / "new.geodp", tmp_path / "old.geodp"
     assert window.files._save(new)
     with zipfile.ZipFile(new) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     state = json.loads(members["session.json"])
-    assert state["schema"] == 4
+    assert state["schema"] == 5
     state["schema"] = 1
     assert state.pop("k_drawn") is False  # k was set by hand
     assert state.pop("spent") == []  # the run was seeded
-    del state["run"]["tiles"]
+    del state["run"]["tiles"], state["run"]["finish"]
     head, *rest = members["steps.jsonl"].split(b"\n")
     first = json.loads(head)
-    del first["settings"]["tiles"], first["version"]
+    del first["settings"]["tiles"], first["settings"]["finish"], first["version"]
     state["run"]["learner"] = first["settings"]["learner"] = "union"
     members["session.json"] = json.dumps(state).encode()
     members["steps.jsonl"] = b"\n".join([json.dumps(first).encode(), *rest])

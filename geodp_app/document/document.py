@@ -44,6 +44,7 @@ _NAMES = {
     "beta": "β",
     "neighbours": "the neighbours",
     "measure": "the measure",
+    "finish": "the end of the cover",
     "chunks": "the number of chunks",
     "halts": "the halts",
     "kept": "the halts kept",

@@ -65,7 +65,7 @@ class TileShown:
     @property
     def no_piece(self) -> str:
         """Said where its chosen points would be."""
-        return f"No halfplane in {self._numbered}"
+        return "No halfplane in " + self._numbered.replace(" ", "\u00a0")
 
     @property
     def _the(self) -> str:
@@ -74,12 +74,14 @@ class TileShown:
     @property
     def _numbered(self) -> str:
         zone = isinstance(self.step.tile, EdgeZone)
-        return "this zone" if zone else f"tile\u00a0{self.number:,}"
+        return "this zone" if zone else f"tile {self.number:,}"
 
 
 def zone_name(zone: EdgeZone) -> str:
-    """Whose edge a zone belongs to."""
-    return f"edge {zone.edge_number % zone.zones.edges + 1} of triangle {zone.piece + 1}"
+    """Whose edge a zone belongs to, and which of its parts it is if there are several."""
+    parts = zone.zones.cells**2
+    part = f"part {zone.number % parts + 1} of " if parts > 1 else ""
+    return f"{part}edge {zone.edge_number % zone.zones.edges + 1} of triangle {zone.piece + 1}"
 
 
 def reading_words(lattice: HalfplaneLattice) -> str:

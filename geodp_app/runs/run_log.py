@@ -435,6 +435,21 @@ class RunLog:
         taken = known.positives_taken, known.negatives_taken
         return taken[::-1] if self.role == "conjunction" else taken
 
+    def wrong_before(self, step: int) -> int | None:
+        """Examples of the zone of an edge that were labelled wrongly before; None of other steps.
+
+        Raises
+        ------
+        ValueError
+            If the step, from 1, has not been made.
+        """
+        self._record(step)
+        if not self._sharpens(step):
+            return None
+        return int(
+            np.count_nonzero(self._examples.wrong(step - 1)[self._examples.decided_by(step)])
+        )
+
     @property
     def gains(self) -> tuple[int, ...]:
         """Of every step made, examples decided rightly less those decided wrongly; at least 0."""

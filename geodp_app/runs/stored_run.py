@@ -50,8 +50,8 @@ from learners.selection import PIECE_SIZE
 
 Lattice = HalfplaneLattice | ConicLattice
 
-#: Of the first line; files of geodp 0.1.0 have none.
-_VERSION = 2
+#: Of the first line; files of geodp 0.1.0 have none, and in version 2 no cover was sharpened.
+_VERSION = 3
 
 _WARNING = "Private: true counts and errors of a run. Do not publish."
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)
@@ -196,6 +196,9 @@ def _read_head(data: dict[str, Any]) -> tuple[StoredRun, Lattice]:
     names = {"kind", "version", "warning", "settings", "grid", "bits"}
     if "version" not in data:
         data = {**data, "version": _VERSION, "settings": first_names(data["settings"])}
+    if data["version"] == 2:
+        earlier = {"finish": "none", **data["settings"]}
+        data = {**data, "version": _VERSION, "settings": earlier}
     if data["version"] != _VERSION:
         raise ValueError(f"version {short(data['version'])} is not known")
     odd = sorted(names - set(data)) or sorted(set(data) - names - {"side"})

@@ -23,8 +23,8 @@ from geometry.region import Region
 from learners.records import Piece, halfplanes_of
 from learners.releases import ConicRelease, CoverRelease, Release, SharpenedRelease
 
-#: Said of the dual plane of a tile.
-_OWN_FRAME = "Where the tile lies; its dual plane counts from its own lower left corner"
+#: Said of the dual plane of a tile or a zone.
+_OWN_FRAME = "Where it lies; its dual plane counts from its own lower left corner"
 
 
 class DualDisplay(QObject):

@@ -34,7 +34,7 @@ _EMPTY = "No steps yet: run the learner (F5) or make one step (F10)."
 _RELEASE = "Errors are private: the release view hides them."
 
 #: Above so many points markers would hide the line.
-_MOST_MARKERS = 60
+_MOST_MARKERS = 24
 
 
 class ErrorChart(QFrame):

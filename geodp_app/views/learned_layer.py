@@ -43,12 +43,13 @@ class LearnedLayer:
         self._palette: Palette | None = None
         self._past = False
         self._tile: Tile | EdgeZone | None = None
+        self._zones = False
 
     def set_palette(self, palette: Palette) -> None:
         """Colours."""
         self._theme = palette
         self._palette = palette = greyed(palette) if self._past else palette
-        self._tiling.setPen(cosmetic(palette.border, 1.0, alpha=0.4))
+        self._pen_tiling()
         self._region.setPen(cosmetic(palette.learned, 2.4))
         self._region.setBrush(tinted(palette.learned, 0.14))
         self._earlier.setPen(cosmetic(palette.learned, 1.0, alpha=0.45))
@@ -79,6 +80,12 @@ class LearnedLayer:
         self._earlier.setPath(_pieces_path(pieces[:-1], d))
         self._show(region, _pieces_path(pieces[-1:], d), flash=flash and bool(pieces))
 
+    def _pen_tiling(self) -> None:
+        """Borders of zones cross the learned shape at all angles: they are fainter than tiles'."""
+        if self._palette is not None:
+            width, alpha = (0.6, 0.22) if self._zones else (1.0, 0.4)
+            self._tiling.setPen(cosmetic(self._palette.border, width, alpha=alpha))
+
     def show_again(self, shapes: Sequence[BaseGeometry]) -> None:
         """Show the outlines of other runs, each faint: where they agree they add up."""
         path = QPainterPath()
@@ -97,6 +104,8 @@ class LearnedLayer:
         """Show the hypothesis so far, all tiles, and the newest of those learned."""
         self._tile = newest
         self._tiling.setPath(_tiles_path(tiling))
+        self._zones = isinstance(newest, EdgeZone)
+        self._pen_tiling()
         self._earlier.setPath(QPainterPath())
         path = QPainterPath() if newest is None else _tiles_path([newest])
         self._show(region, path, flash=flash and newest is not None)

@@ -235,9 +235,11 @@ class RunDisplay(QObject):
         record = log.records[log.cursor - 1]
         learner = log.settings.declared
         known = log.as_good.get(log.cursor)
-        said = why(record, learner, log.role, log.settings.k, known)
+        before = log.wrong_before(log.cursor)
+        said = why(record, learner, log.role, log.settings.k, known, before)
         name = piece_name(record, learner)
-        card.show_why(f"Step {log.cursor} of {log.planned}: why this {name}", said)
+        asked = f"why this {name}" if before is None else "sharpening, and why"
+        card.show_why(f"Step {log.cursor} of {log.planned}: {asked}", said)
 
 
 def _point(figures: StepFigures) -> ErrorPoint:

@@ -232,7 +232,7 @@ class SettingsPanel(QScrollArea):
         self.steps = QSpinBox(minimum=0, maximum=1000)
         self.steps.setSpecialValueText("automatic")
         self.steps.valueChanged.connect(lambda m: self.run_changed.emit({"n_steps": m or None}))
-        tip = "Automatic: 1 for k = 1, else 2k; 3k without sharpening"
+        tip = "Automatic: 1 for k = 1, else 3k; 2k if they are sharpened"
         self._add(more, "Steps m", self.steps, tip)
         self.finish = self._choice(
             FINISH.choices, lambda name: self.run_changed.emit({"finish": name})

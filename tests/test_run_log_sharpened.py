@@ -1,0 +1,350 @@
+"""The log of a cover that is sharpened: zones of edges decide all points a second time."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+import shapely
+
+from geodp_app.document.session import load_session, save_session
+from geodp_app.document.work import RunSettings, Work
+from geodp_app.drawing.shapes import Drawing
+from geodp_app.examples_csv import Examples, Frame
+from geodp_app.runs.decisions import Decisions
+from geodp_app.runs.learner_process import make_learner
+from geodp_app.runs.report import change
+from geodp_app.runs.run_log import RunLog
+from geodp_app.runs.step_questions import report_question, share_question
+from geodp_app.why import Why, why
+from geometry.edge_zones import EdgeZone
+from learners.accounting import spent_after
+from learners.records import StepRecord, TileStep, predict_pieces
+from learners.releases import SharpenedRelease
+from learners.set_cover import rate_before_sharpening
+
+GRID, EPSILON, STEPS = 64, 4.0, 3
+#: Examples, so that every edge has one zone, or four.
+FEW, MANY = 600, 6_000
+
+
+def examples(n: int, seed: int) -> Examples:
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, GRID + 1, (n, 2))
+    labels = (np.abs(points - 30).sum(axis=1) < 22) ^ (rng.random(n) < 0.03)
+    return Examples(points, labels.astype(np.int64), Frame(GRID))
+
+
+@cache
+def finished(n: int = FEW) -> tuple[RunLog, SharpenedRelease]:
+    """A finished run with a test sample; the log knows of no release before its last step."""
+    sample = examples(n, seed=1)
+    settings = RunSettings("cover", EPSILON, k=2, n_steps=STEPS, seed=2)
+    model = make_learner(settings, GRID)
+    log = RunLog(sample.points, sample.labels != 0, GRID, settings, examples(500, seed=7))
+    log.plan = model.plan()
+    assert log.planned == 0  # the first noisy count tells how many zones there will be
+    for record in model.steps(sample.points, sample.labels):
+        log.add(record)
+    log.finish(model.release_)
+    assert isinstance(log.release, SharpenedRelease)
+    return log, log.release
+
+
+def staged(release: SharpenedRelease, points: np.ndarray) -> list[np.ndarray]:
+    """Labels after no step, the first one and so on, point by point and zone by zone."""
+    found = [np.zeros(len(points), dtype=bool)]
+    for step in range(1, STEPS + 1):
+        found.append(predict_pieces("disjunction", release.pieces[:step], points))
+    for each in release.zones:
+        labels = found[-1].copy()
+        for row, point in enumerate(points):
+            if each.tile.holds(point[None])[0]:
+                labels[row] = each.predict(point[None])[0]
+        found.append(labels)
+    return found
+
+
+@pytest.mark.parametrize(("n", "cells"), [(FEW, 1), (MANY, 2)])
+def test_there_are_zones_of_every_edge(n: int, cells: int) -> None:
+    log, release = finished(n)
+    zones = 3 * STEPS * cells**2
+    assert release.cells == cells
+    assert len(log.records) == log.planned == log.cursor == STEPS + zones
+    assert [isinstance(r.release, TileStep) for r in log.records] == [False] * STEPS + [
+        True
+    ] * zones
+    first = RunLog(np.empty((0, 2), np.int64), np.empty(0, bool), GRID, log.settings)
+    first.add(log.records[0])
+    assert first.planned == STEPS + zones
+    assert log.tiling == tuple(step.tile for step in release.zones)
+    log.cursor = STEPS
+    assert (log.in_tiles, log.tile_steps) == (False, ())
+    log.cursor = STEPS + 2
+    assert log.in_tiles
+    assert log.tile_steps == release.zones[:2]
+
+
+@pytest.mark.parametrize("n", [FEW, MANY])
+def test_decisions_are_those_of_each_point_by_itself(n: int) -> None:
+    log, release = finished(n)
+    sample = examples(250, seed=5)
+    points, labels = sample.points, sample.labels != 0
+    decisions = Decisions(points, labels, "disjunction")
+    for record in log.records:
+        decisions.add(record.release)
+    expected = staged(release, points)
+    assert len(decisions) == len(expected) - 1 == len(log.records)
+    holds = np.array([[step.tile.holds(p[None])[0] for p in points] for step in release.zones])
+    assert (holds.sum(axis=0) == 1).all()
+    for step, predicted in enumerate(expected):
+        assert (decisions.predicted(step) == predicted).all()
+        assert (decisions.wrong(step) == (predicted != labels)).all()
+        false_positives, false_negatives = decisions.error_rates(step)
+        assert false_positives == np.mean(predicted & ~labels)
+        assert false_negatives == np.mean(~predicted & labels)
+        assert decisions.mistakes(step) == np.count_nonzero(predicted != labels)
+        # the triangles leave what none of them covers; after them, zones to come are left
+        left = ~holds[: step - STEPS].any(axis=0) if step > STEPS else ~predicted
+        assert (decisions.alive(step) == left).all()
+        if step > STEPS:
+            decided = np.flatnonzero(holds[step - STEPS - 1])
+            assert (decisions.decided_by(step) == decided).all()
+
+
+@pytest.mark.parametrize("n", [FEW, MANY])
+def test_figures_are_those_of_the_learners_books(n: int) -> None:
+    log, release = finished(n)
+    sample, test = examples(n, seed=1), examples(500, seed=7)
+    own, clean = sample.labels != 0, test.labels != 0
+    found = list(zip(release.staged_predict(sample.points), release.staged_predict(test.points),
+                     strict=True))  # fmt: skip
+    assert len(found) == len(log.records)
+    for step, (predicted, guessed) in enumerate(found, start=1):
+        log.cursor = step
+        figures = log.figures(step)
+        assert (log.wrong == (predicted != own)).all()
+        assert figures.empirical_error == pytest.approx(np.mean(log.wrong))
+        assert figures.test_false_positive_rate == np.mean((guessed == 1) & ~clean)
+        assert figures.test_false_negative_rate == np.mean((guessed == 0) & clean)
+    assert (log.wrong == (release.predict(sample.points) != own)).all()
+
+
+@pytest.mark.parametrize("n", [FEW, MANY])
+def test_the_region_of_every_step_is_where_that_step_predicts_1(n: int) -> None:
+    log, release = finished(n)
+    rng = np.random.default_rng(3)
+    points = rng.integers(0, GRID + 1, (1_000, 2))
+    looked_at = shapely.points(points.astype(float))
+    decisions = Decisions(points, np.zeros(len(points), bool), "disjunction")
+    for record in log.records:
+        decisions.add(record.release)
+    for step in range(1, len(log.records) + 1):
+        log.cursor = step
+        region = log.region()
+        assert region.is_valid
+        # borders between zones are no borders of the region, but for a hair of rounding
+        away = shapely.distance(region.boundary, looked_at) > 1e-3
+        assert np.count_nonzero(away) > 800
+        inside = shapely.covers(region, looked_at)
+        assert (inside == decisions.predicted(step))[away].all()
+    assert log.region().equals(release.shape())
+
+
+@pytest.mark.parametrize("n", [FEW, MANY])
+def test_a_zone_gains_the_mistakes_before_it_less_those_after_it(n: int) -> None:
+    log, release = finished(n)
+    sample = examples(n, seed=1)
+    own = sample.labels != 0
+    wrong = [int((labels != own).sum()) for labels in release.staged_predict(sample.points)]
+    cover = predict_pieces("disjunction", release.pieces, sample.points)
+    for step, (before, after) in enumerate(itertools.pairwise(wrong), start=2):
+        if step <= STEPS:
+            assert log.wrong_before(step) is None
+            continue
+        right, lost = log.gain(step)
+        assert right - lost == before - after
+        assert 0 in (right, lost)
+        assert log.gains[step - 1] == max(0, before - after)
+        held = release.zones[step - STEPS - 1].tile.holds(sample.points)
+        assert log.wrong_before(step) == np.count_nonzero((cover != own) & held)
+        assert after - before == -log.records[step - 1].diagnostics.score - log.wrong_before(step)
+    assert max(log.gains[STEPS:]) > 0
+    with pytest.raises(ValueError, match="step 0 is outside"):
+        log.wrong_before(0)
+
+
+def test_triangles_spend_three_tenths_and_the_first_zone_all_the_rest() -> None:
+    log, release = finished()
+    privacy = release.privacy
+    assert privacy is not None
+    assert log.privacy == privacy
+    costs = [log.figures(step).epsilon_so_far for step in range(1, len(log.records) + 1)]
+    assert costs == [spent_after(privacy, step)[0] for step in range(1, len(log.records) + 1)]
+    assert costs[:STEPS] == sorted(set(costs[:STEPS]))
+    assert costs[STEPS - 1] == pytest.approx(0.3 * EPSILON, rel=1e-7)
+    assert costs[STEPS - 1] < 0.3 * EPSILON
+    assert costs[STEPS:] == [EPSILON] * len(release.zones)
+    selections, sharpening = privacy.charge("selections"), privacy.charge("sharpening")
+    assert selections is not None
+    assert sharpening is not None
+    assert sharpening.each == pytest.approx(0.7 * EPSILON, rel=1e-9)
+    for step in range(1, len(log.records) + 1):
+        eta = rate_before_sharpening(selections.each, release.thresholds[0])
+        assert log.figures(step).eta == (eta if step <= STEPS else sharpening.each)
+
+
+def test_what_is_asked_about_a_zone_is_of_its_own_examples_alone() -> None:
+    log, release = finished(MANY)
+    sample = examples(MANY, seed=1)
+    sharpening = release.privacy.charge("sharpening")  # type: ignore[union-attr]
+    assert sharpening is not None
+    asked = 0
+    for step, each in enumerate(release.zones, start=STEPS + 1):
+        zone = each.tile
+        assert isinstance(zone, EdgeZone)
+        held = zone.holds(sample.points)
+        points, labels = log.tile_examples(step)
+        assert (points == sample.points[held] - (zone.x0, zone.y0)).all()
+        assert (labels == (sample.labels[held] != 0)).all()
+        assert log.tile_lattice(step) == zone.lattice
+        assert share_question(log, step) is None
+        if not each.piece:
+            continue
+        asked += 1
+        question = log.question(step)
+        assert question.lattice == zone.lattice
+        assert question.rate == sharpening.each
+        right = question.labels == (each.predict(sample.points[held]) == each.inside)
+        known = log.records[step - 1].diagnostics
+        assert known.score == np.count_nonzero(right) - len(right)
+    assert asked > 2
+
+
+def test_a_report_changes_the_law_of_its_own_zone_alone() -> None:
+    log, release = finished()
+    sample = examples(FEW, seed=1)
+    eta = log.figures(len(log.records)).eta
+    assert eta is not None
+    step = next(i for i, each in enumerate(release.zones, STEPS + 1) if len(each.piece) == 1)
+    held = release.zones[step - STEPS - 1].tile.holds(sample.points)
+    inner, outer = (int(np.flatnonzero(rows)[0]) for rows in (held, ~held))
+    for row, why_none in ((inner, None), (outer, "elsewhere")):
+        point, label = tuple(sample.points[row].tolist()), bool(sample.labels[row])
+        question = report_question(log, step, 0, point, label, True)
+        assert question.why_none == why_none
+        if why_none is None:
+            ratios = np.concatenate([s.log_ratios.ravel() for s in change(question).sheets])
+            ratios = ratios[np.isfinite(ratios)]
+            assert np.abs(ratios).max() <= eta * (1 + 1e-12)
+            assert np.ptp(ratios) > 0
+
+
+def test_a_session_keeps_a_sharpened_run_exactly(tmp_path) -> None:
+    for n in (FEW, MANY):
+        log, release = finished(n)
+        log.cursor = len(log.records)
+        work = Work(drawing=Drawing(GRID), examples=examples(n, seed=1), simulated=False)
+        path = tmp_path / f"{n}.geodp"
+        save_session(path, work, log.stored())
+        session = load_session(path)
+        assert session.run == log.stored()
+        assert session.run is not None
+        assert session.run.release == release
+        again = RunLog.restored(session.work, session.run)
+        assert again.records == log.records
+        assert again.gains == log.gains
+        assert again.region().equals(log.region())
+        # a run that was stopped among its zones goes back to where it was
+        part = replace(log.stored(), records=log.records[: STEPS + 2], release=None)
+        save_session(path, work, part)
+        half = RunLog.restored(session.work, load_session(path).run)  # type: ignore[arg-type]
+        assert half.planned == len(log.records)
+        assert half.privacy == log.privacy
+        log.cursor = STEPS + 2
+        assert half.region().equals(log.region())
+
+
+# -- why --------------------------------------------------------------------------------------
+
+
+def said(log: RunLog, record: StepRecord) -> Why:
+    before = log.wrong_before(record.step)
+    return why(record, log.settings.declared, log.role, log.settings.k, None, before)
+
+
+def number(text: str) -> int:
+    return 0 if text == "none" else int(text.replace(",", ""))
+
+
+@pytest.mark.parametrize(("n", "kinds"), [(FEW, {1, 2}), (MANY, {0, 1, 2})])
+def test_a_zone_says_whose_edge_it_draws_and_how_many_are_wrong_before_and_after(
+    n: int, kinds: set[int]
+) -> None:
+    log, release = finished(n)
+    sample = examples(n, seed=1)
+    own = sample.labels != 0
+    cover = predict_pieces("disjunction", release.pieces, sample.points)
+    found = set()
+    for index, (record, each) in enumerate(zip(log.records[STEPS:], release.zones, strict=True)):
+        held = each.tile.holds(sample.points)
+        many = int(held.sum())
+        triangle, edge = divmod(index // release.cells**2, 3)
+        part = f"part {index % 4 + 1} of " if n == MANY else ""
+        draws = f"Draws {part}edge {edge + 1} of triangle {triangle + 1} again, "
+        told = said(log, record)
+        assert told.odds == ""
+        if many < 2:
+            continue
+        near = f"{draws}among the {many:,} examples nearest to it. "
+        assert told.what.startswith(near)
+        inside, edges = int(each.inside), len(each.piece)
+        labels = (
+            f"No edge is needed: all are labelled {inside}, ",
+            f"A halfplane labels them {inside} inside and {1 - inside} outside, ",
+            f"2 halfplanes label them {inside} inside and {1 - inside} outside, ",
+        )[edges]
+        rest = told.what.removeprefix(near)
+        assert rest.startswith(labels)
+        match = re.fullmatch(
+            r"([\d,]+|none) wrongly \(([\d,]+|none) before\)\. Score: (−?)([\d,]+)\.",
+            rest.removeprefix(labels),
+        )
+        assert match, rest
+        after, before, sign, score = match.groups()
+        wrong = int((each.predict(sample.points[held]) != own[held]).sum())
+        assert number(after) == number(score) == wrong
+        assert number(before) == int((cover != own)[held].sum())
+        assert (sign == "−") == (wrong > 0)
+        found.add(edges)
+    assert found == kinds
+
+
+def test_a_zone_of_one_example_or_none_is_told_in_plain_words() -> None:
+    log, release = finished()
+    record = log.records[STEPS]
+    bare = TileStep(release.zones[0].tile, (), False)
+
+    def told(positives: int, score: float, before: int) -> str:
+        known = replace(
+            record.diagnostics, positives_alive=positives, negatives_alive=0, score=score
+        )
+        odd = replace(record, release=bare, diagnostics=known)
+        return why(odd, log.settings.declared, log.role, 2, None, before).what
+
+    assert (
+        told(0, 0.0, 0)
+        == "Draws edge 1 of triangle 1 again; no example is nearest to it. Score: 0."
+    )
+    assert told(1, -1.0, 0) == (
+        "Draws edge 1 of triangle 1 again, by the one example nearest to it. No edge is needed: "
+        "it is labelled 0, 1 wrongly (none before). Score: −1."
+    )
+    assert told(12, -3.0, 1_005) == (
+        "Draws edge 1 of triangle 1 again, among the 12 examples nearest to it. No edge is "
+        "needed: all are labelled 0, 3 wrongly (1,005 before). Score: −3."
+    )
