@@ -105,9 +105,7 @@ def test_every_point_has_the_one_zone_of_the_definition(pieces: tuple[Piece, ...
     assert zones.find(points).tolist() == expected
     assert len(zones) == len(pieces) * len(pieces[0])
     held = np.array([zone.holds(points) for zone in zones.all()])
-    where = np.array(expected)
-    boxed = np.array([zone.in_box(points) for zone in zones.all()])
-    assert (held == (boxed & (where == np.arange(len(zones))[:, None]))).all()
+    assert (held == (np.array(expected) == np.arange(len(zones))[:, None])).all()
     # what is inside of a piece, by the halfplanes' own tests
     inside = np.array([[h.contains(points) for h in piece] for piece in pieces]).all(axis=1)
     outside = np.array(
@@ -127,13 +125,64 @@ def test_excesses_are_compared_in_one_unit() -> None:
 
 
 @zoned
-def test_figures_fill_the_square_once(pieces: tuple[Piece, ...]) -> None:
-    zones = EdgeZones(pieces)
-    d, figures = zones.d, [zones.figure(number) for number in range(len(zones))]
+@pytest.mark.parametrize("cells", [2, 3])
+def test_every_point_of_an_edge_has_the_one_cell_whose_box_holds_it(
+    pieces: tuple[Piece, ...], cells: int
+) -> None:
+    if cells > pieces[0][0].lattice.d + 1:
+        pytest.skip("no such cells on so small a grid")
+    zones, edges = EdgeZones(pieces, cells), EdgeZones(pieces)
+    points = grid_points(zones.d)
+    where = zones.find(points)
+    assert len(zones) == cells**2 * len(edges)
+    assert (where // cells**2 == edges.find(points)).all()
+    for edge in edges.all():
+        own = zones.all()[edge.number * cells**2 : (edge.number + 1) * cells**2]
+        assert {(zone.edge_number, zone.edge) for zone in own} == {(edge.number, edge.edge)}
+        across = sorted({(zone.x0, zone.x1) for zone in own})
+        up = sorted({(zone.y0, zone.y1) for zone in own})
+        # column by column from the left, each from the bottom
+        columns = [(zone.x0, zone.x1, zone.y0, zone.y1) for zone in own]
+        assert columns == [(*x, *y) for x in across for y in up]
+        for ends, low, high in ((across, edge.x0, edge.x1), (up, edge.y0, edge.y1)):
+            assert len(ends) == cells
+            assert ends[0][0] <= low
+            assert ends[-1][1] >= min(high, ends[0][0] + cells - 1)
+            # each begins where the last one ends, and they are as wide as each other
+            assert all(last[1] + 1 == after[0] for last, after in itertools.pairwise(ends))
+            widths = [end - start + 1 for start, end in ends]
+            assert 1 <= min(widths) <= max(widths) <= min(widths) + 1
+            assert 0 <= ends[0][0] <= ends[-1][1] <= zones.d
+        boxed = np.array([zone.in_box(points) for zone in own])
+        assert boxed.sum(axis=0).max() == 1
+        held = edge.in_box(points) & (edges.find(points) == edge.number)
+        assert (boxed[:, held].argmax(axis=0) == where[held] % cells**2).all()
+        assert boxed[:, held].any(axis=0).all()
+
+
+def test_cells_that_are_none_are_refused() -> None:
+    pieces = any_pieces(HalfplaneLattice(9), 2, 1)
+    for cells in (0, -1, 11):
+        with pytest.raises(ValueError, match=f"2 pieces have no zones of {cells} cells a side"):
+            EdgeZones(pieces, cells)
+    with pytest.raises(ValueError, match="0 pieces have no zones of 1 cells a side"):
+        EdgeZones(())
+    assert len(EdgeZones(pieces, 10)) == 600
+
+
+@zoned
+@pytest.mark.parametrize("cells", [1, 2, 3])
+def test_figures_fill_the_square_once(pieces: tuple[Piece, ...], cells: int) -> None:
+    if cells > pieces[0][0].lattice.d + 1:
+        pytest.skip("no such cells on so small a grid")
+    zones = EdgeZones(pieces, cells)
+    d, figures = zones.d, [zone.polygon() for zone in zones.all()]
     assert all(figure.is_valid for figure in figures)
     assert sum(figure.area for figure in figures) == pytest.approx(d * d, abs=1e-9)
-    for one, other in itertools.combinations(figures, 2):
-        assert one.intersection(other).area < 1e-9
+    some = [figure for figure in figures if not figure.is_empty]
+    pairs = shapely.STRtree(some).query(some, predicate="intersects").T
+    for one, other in pairs.tolist():
+        assert one == other or some[one].intersection(some[other]).area < 1e-9
     assert joined_shape(figures).symmetric_difference(box(0, 0, d, d)).area < 1e-6
     points = grid_points(d)
     where, spots = zones.find(points), shapely.points(points.astype(float))
@@ -143,7 +192,6 @@ def test_figures_fill_the_square_once(pieces: tuple[Piece, ...]) -> None:
         # its points lie in it or on its border, but where it has no area beside them
         if pieces not in DEGENERATE.values() and not figure.is_empty:
             assert (shapely.distance(figure, spots[where == number]) < 1e-9).all()
-    assert [zone.polygon() for zone in zones.all()] == figures
 
 
 def ties(pieces: tuple[Piece, ...], x: int, y: int) -> bool:
@@ -171,7 +219,7 @@ def test_boxes_hold_all_points_of_their_zones(pieces: tuple[Piece, ...]) -> None
         assert ties(pieces, x, y)
         assert zone.polygon().is_empty
     for zone in zones.all():
-        own = zone.to_own_frame(points[zone.holds(points)])
+        own = zone.to_own_frame(points[zone.holds(points) & zone.in_box(points)])
         assert ((own >= 0) & (own <= zone.lattice.d)).all()
         assert zone.lattice.measure == pieces[0][0].lattice.measure
         if not zone.polygon().is_empty:
@@ -193,7 +241,7 @@ def test_a_zone_names_its_edge(pieces: tuple[Piece, ...]) -> None:
 @pytest.mark.parametrize("measure", ["chord", "paper"])
 def test_a_zone_survives_a_file(measure: Measure) -> None:
     rng = np.random.default_rng(2)
-    zones = EdgeZones(any_pieces(HalfplaneLattice(40, measure), 3, 3))
+    zones = EdgeZones(any_pieces(HalfplaneLattice(40, measure), 3, 3), 2)
     for zone in zones.all():
         piece = tuple(any_halfplane(zone.lattice, rng) for _ in range(zone.number % 3))
         step = TileStep(zone, piece, zone.number % 2 == 0)
@@ -201,9 +249,10 @@ def test_a_zone_survives_a_file(measure: Measure) -> None:
         assert zone_from_dict(data, zones, zone.number) == step
 
 
-def test_a_piece_covers_its_part_of_the_figure() -> None:
+@pytest.mark.parametrize("cells", [1, 3])
+def test_a_piece_covers_its_part_of_the_figure(cells: int) -> None:
     """By the side tests of the frame's own points."""
-    zones = EdgeZones(any_pieces(HalfplaneLattice(30), 4, 9))
+    zones = EdgeZones(any_pieces(HalfplaneLattice(30), 4, 9), cells)
     points, rng = grid_points(30), np.random.default_rng(4)
     where, seen = zones.find(points), 0
     for zone in zones.all():
@@ -220,10 +269,8 @@ def test_a_piece_covers_its_part_of_the_figure() -> None:
     assert seen > 50
 
 
-def test_zones_that_are_none_are_refused() -> None:
+@pytest.mark.parametrize("number", [-1, 6, 7])
+def test_zones_that_are_none_are_refused(number: int) -> None:
     zones = EdgeZones(any_pieces(HalfplaneLattice(9), 2, 1))
-    with pytest.raises(ValueError, match="there is no zone 6 among 6"):
-        EdgeZone(9, 0, 0, 9, 9, zones, 6)
-    for corners in ((0, 0, 10, 9), (-1, 0, 9, 9), (5, 0, 4, 9), (0, 3, 9, 2)):
-        with pytest.raises(ValueError, match="does not lie on its grid"):
-            EdgeZone(9, *corners, zones, 0)
+    with pytest.raises(ValueError, match=f"there is no zone {number} among 6"):
+        EdgeZone(zones, number)

@@ -129,9 +129,7 @@ def test_a_zone_draws_by_the_enumerated_law(coarse: None) -> None:
     assert 3 <= len(groups[0]) < len(sample)
     seen: Counter[Outcome] = Counter()
     for _ in range(times):
-        records = sharpened_steps(
-            counts, released(pieces), eta=rate, source=source, watch=None, edges=3
-        )
+        records = sharpened_steps(counts, released(pieces), eta=rate, source=source, watch=None)
         _, first = itertools.islice(records, 2)
         step = first.release
         assert isinstance(step, TileStep)
@@ -164,7 +162,6 @@ def test_an_example_reaches_the_zone_that_holds_it_alone() -> None:
                 eta=0.7,
                 source=SeededRandom(1),
                 watch=None,
-                edges=3,
             )
         )[len(pieces) :]
         for which in (labels, changed)
@@ -199,7 +196,7 @@ def test_cover_and_zones_spend_no_more_than_epsilon(
         zones = twice * (budget.eta + 2 * ARITHMETIC)
         assert 0.999999 * 0.7 * epsilon < zones <= 0.7 * epsilon * (1 + 1e-15)
         # what the draws of two zones neglect has its part of delta
-        assert neglected_delta(budget.eta, 1, neighbours) <= 2**-20 * delta
+        assert neglected_delta(budget.eta, 2, neighbours) <= 2**-20 * delta
         covered = spent_after(spent, steps)[0]
         assert 0.29 * epsilon < covered <= 0.3 * epsilon + 1e-10
         assert covered + zones <= epsilon + 1e-10
@@ -219,11 +216,18 @@ def test_no_zone_has_a_rate_above_the_greatest(neighbours: Neighbours) -> None:
 
 def test_a_delta_that_pays_for_no_arithmetic_is_refused() -> None:
     """The draws of the zones are off by an event whose probability has a part of delta."""
-    with pytest.raises(ValueError, match=r"use a delta above 5\.4e-35, or a smaller epsilon"):
-        plan_sharpened(100.0, 5.3e-35, 4, 0.1, "replace-one", private=True)
-    plan_sharpened(100.0, 5.5e-35, 4, 0.1, "replace-one", private=True)
-    with pytest.raises(ValueError, match=f"needs a delta above {LEAST_DELTA}"):
-        plan_sharpened(1.0, LEAST_DELTA, 4, 0.1, "add-remove", private=True)
+    words = r"does not pay for what the arithmetic .* use a delta above"
+    for epsilon, delta, neighbours in (
+        (1.0, LEAST_DELTA, "add-remove"),
+        (100.0, 1.02e-40, "replace-one"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            plan_sharpened(epsilon, delta, 4, 0.1, neighbours, private=True)
+    # all that is left is the cover's
+    zones = neglected_delta(MOST_RATE, 2, "replace-one")
+    assert 2**-20 * 1e-38 < zones
+    budget = plan_sharpened(100.0, 1e-38, 4, 0.1, "replace-one", private=True)
+    assert budget.cover.spent.delta + zones <= 1e-38 * (1 + 1e-15)
     plan_sharpened(1.0, 1.01 * LEAST_DELTA, 4, 0.1, "add-remove", private=True)
     for epsilon, delta, word in ((0.0, 1e-6, "epsilon"), (1.0, 1.0, "delta"), (1.0, 0.0, "delta")):
         with pytest.raises(ValueError, match=f"{word} must"):
@@ -402,7 +406,7 @@ def test_points_on_a_line_where_edges_tie_keep_the_triangles_label() -> None:
     steps = tuple(
         TileStep(zone, (), inside) for zone, inside in zip(zones, [True, False] * 3, strict=True)
     )
-    release = SharpenedRelease("", lattice, (), None, pieces, (1, 1), steps)
+    release = SharpenedRelease("", lattice, (), None, pieces, (1, 1), 1, steps)
     union = [
         int(any(all(h.contains(np.array([p]))[0] for h in piece) for piece in pieces))
         for p in points_lost
