@@ -129,8 +129,7 @@ def test_excesses_are_compared_in_one_unit() -> None:
 def test_every_point_of_an_edge_has_the_one_cell_whose_box_holds_it(
     pieces: tuple[Piece, ...], cells: int
 ) -> None:
-    if cells > pieces[0][0].lattice.d + 1:
-        pytest.skip("no such cells on so small a grid")
+    cells = min(cells, pieces[0][0].lattice.d + 1)
     zones, edges = EdgeZones(pieces, cells), EdgeZones(pieces)
     points = grid_points(zones.d)
     where = zones.find(points)
@@ -173,8 +172,7 @@ def test_cells_that_are_none_are_refused() -> None:
 @zoned
 @pytest.mark.parametrize("cells", [1, 2, 3])
 def test_figures_fill_the_square_once(pieces: tuple[Piece, ...], cells: int) -> None:
-    if cells > pieces[0][0].lattice.d + 1:
-        pytest.skip("no such cells on so small a grid")
+    cells = min(cells, pieces[0][0].lattice.d + 1)
     zones = EdgeZones(pieces, cells)
     d, figures = zones.d, [zone.polygon() for zone in zones.all()]
     assert all(figure.is_valid for figure in figures)
