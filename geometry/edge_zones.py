@@ -12,6 +12,9 @@ pieces lies on the border between their zones.
 
 An edge may have several zones: the box around its points is then cut into so many cells along
 either side.
+
+No zone depends on anything but the pieces and the number of cells, and no point has two: the proof
+of sharpening rests on that (docs/privacy.md, lemma 8).
 """
 
 from __future__ import annotations
@@ -221,7 +224,7 @@ class EdgeZone:
 
     def holds(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which grid points (n, 2) it holds, shape (n,)."""
-        return np.asarray(self.zones.find(points) == self.number)
+        return np.asarray((self.zones.find(points) == self.number) & self.in_box(points))
 
     def to_own_frame(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Grid points (n, 2) counted from the corner (x0, y0) of its box."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from fractions import Fraction
 
@@ -105,7 +104,8 @@ def test_every_point_has_the_one_zone_of_the_definition(pieces: tuple[Piece, ...
     assert zones.find(points).tolist() == expected
     assert len(zones) == len(pieces) * len(pieces[0])
     held = np.array([zone.holds(points) for zone in zones.all()])
-    assert (held == (np.array(expected) == np.arange(len(zones))[:, None])).all()
+    boxed = np.array([zone.in_box(points) for zone in zones.all()])
+    assert (held == (boxed & (np.array(expected) == np.arange(len(zones))[:, None]))).all()
     # what is inside of a piece, by the halfplanes' own tests
     inside = np.array([[h.contains(points) for h in piece] for piece in pieces]).all(axis=1)
     outside = np.array(
@@ -125,52 +125,7 @@ def test_excesses_are_compared_in_one_unit() -> None:
 
 
 @zoned
-@pytest.mark.parametrize("cells", [2, 3])
-def test_every_point_of_an_edge_has_the_one_cell_whose_box_holds_it(
-    pieces: tuple[Piece, ...], cells: int
-) -> None:
-    cells = min(cells, pieces[0][0].lattice.d + 1)
-    zones, edges = EdgeZones(pieces, cells), EdgeZones(pieces)
-    points = grid_points(zones.d)
-    where = zones.find(points)
-    assert len(zones) == cells**2 * len(edges)
-    assert (where // cells**2 == edges.find(points)).all()
-    for edge in edges.all():
-        own = zones.all()[edge.number * cells**2 : (edge.number + 1) * cells**2]
-        assert {(zone.edge_number, zone.edge) for zone in own} == {(edge.number, edge.edge)}
-        across = sorted({(zone.x0, zone.x1) for zone in own})
-        up = sorted({(zone.y0, zone.y1) for zone in own})
-        # column by column from the left, each from the bottom
-        columns = [(zone.x0, zone.x1, zone.y0, zone.y1) for zone in own]
-        assert columns == [(*x, *y) for x in across for y in up]
-        for ends, low, high in ((across, edge.x0, edge.x1), (up, edge.y0, edge.y1)):
-            assert len(ends) == cells
-            assert ends[0][0] <= low
-            assert ends[-1][1] >= min(high, ends[0][0] + cells - 1)
-            # each begins where the last one ends, and they are as wide as each other
-            assert all(last[1] + 1 == after[0] for last, after in itertools.pairwise(ends))
-            widths = [end - start + 1 for start, end in ends]
-            assert 1 <= min(widths) <= max(widths) <= min(widths) + 1
-            assert 0 <= ends[0][0] <= ends[-1][1] <= zones.d
-        boxed = np.array([zone.in_box(points) for zone in own])
-        assert boxed.sum(axis=0).max() == 1
-        held = edge.in_box(points) & (edges.find(points) == edge.number)
-        assert (boxed[:, held].argmax(axis=0) == where[held] % cells**2).all()
-        assert boxed[:, held].any(axis=0).all()
-
-
-def test_cells_that_are_none_are_refused() -> None:
-    pieces = any_pieces(HalfplaneLattice(9), 2, 1)
-    for cells in (0, -1, 11):
-        with pytest.raises(ValueError, match=f"2 pieces have no zones of {cells} cells a side"):
-            EdgeZones(pieces, cells)
-    with pytest.raises(ValueError, match="0 pieces have no zones of 1 cells a side"):
-        EdgeZones(())
-    assert len(EdgeZones(pieces, 10)) == 600
-
-
-@zoned
-@pytest.mark.parametrize("cells", [1, 2, 3])
+@pytest.mark.parametrize("cells", [1, 3])
 def test_figures_fill_the_square_once(pieces: tuple[Piece, ...], cells: int) -> None:
     cells = min(cells, pieces[0][0].lattice.d + 1)
     zones = EdgeZones(pieces, cells)
@@ -272,3 +227,48 @@ def test_zones_that_are_none_are_refused(number: int) -> None:
     zones = EdgeZones(any_pieces(HalfplaneLattice(9), 2, 1))
     with pytest.raises(ValueError, match=f"there is no zone {number} among 6"):
         EdgeZone(zones, number)
+
+
+def test_cells_that_are_none_are_refused() -> None:
+    pieces = any_pieces(HalfplaneLattice(9), 2, 1)
+    for cells in (0, -1, 11):
+        with pytest.raises(ValueError, match=f"2 pieces have no zones of {cells} cells a side"):
+            EdgeZones(pieces, cells)
+    with pytest.raises(ValueError, match="0 pieces have no zones of 1 cells a side"):
+        EdgeZones(())
+    assert len(EdgeZones(pieces, 10)) == 600
+
+
+@zoned
+@pytest.mark.parametrize("cells", [2, 3, 5])
+def test_cells_divide_the_box_of_an_edge(pieces: tuple[Piece, ...], cells: int) -> None:
+    whole = EdgeZones(pieces)
+    cells = min(cells, whole.d + 1)
+    zones = EdgeZones(pieces, cells)
+    points = grid_points(zones.d)
+    edges, where = whole.find(points), zones.find(points)
+    assert len(zones) == cells**2 * len(whole)
+    assert (where // cells**2 == edges).all()
+    for number, edge in enumerate(whole.all()):
+        own = zones.all()[number * cells**2 : (number + 1) * cells**2]
+        assert {(cell.edge_number, cell.edge) for cell in own} == {(number, edge.edge)}
+        # column by column, each from the bottom, they fill the box; none is empty
+        assert [(cell.x0, cell.y0) for cell in own] == sorted((cell.x0, cell.y0) for cell in own)
+        held = np.array([cell.in_box(points) for cell in own])
+        assert held.any(axis=1).all()
+        assert (held.sum(axis=0) <= 1).all()
+        assert (held.any(axis=0) >= edge.in_box(points)).all()
+        sides = [cell.x1 - cell.x0 for cell in own], [cell.y1 - cell.y0 for cell in own]
+        assert all(max(side) - min(side) <= 1 for side in sides)
+        boxed = (edges == number) & edge.in_box(points)
+        assert (where[boxed] == np.array([c.number for c in own])[held[:, boxed].argmax(0)]).all()
+        parts = [cell.polygon() for cell in own]
+        assert sum(part.area for part in parts) == pytest.approx(edge.polygon().area, abs=1e-9)
+        assert joined_shape(parts).symmetric_difference(edge.polygon()).area < 1e-5
+        for cell, part in zip(own, parts, strict=True):
+            assert (
+                shapely.distance(part, shapely.points(points[cell.holds(points)])).max(
+                    initial=0.0, where=not part.is_empty
+                )
+                < 1e-9
+            )
