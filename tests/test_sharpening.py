@@ -17,7 +17,9 @@ from counted import counted
 from numpy.typing import NDArray
 from scipy import stats
 from test_concept_selection import grid_points, law, mask_of
+from test_edge_zones import any_pieces
 
+from geodp_app.runs.decisions import Decisions
 from geometry.edge_zones import EdgeZone, EdgeZones
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners import PolygonUnionLearner, cover_estimator
@@ -67,11 +69,11 @@ def triangles(d: int) -> tuple[tuple[Any, ...], ...]:
     )
 
 
-def released(pieces: tuple[tuple[Any, ...], ...]) -> Iterator[StepRecord]:
+def released(pieces: tuple[tuple[Any, ...], ...], threshold: int = 1) -> Iterator[StepRecord]:
     """A cover that has published these pieces."""
     seen = StepDiagnostics(0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, 0.0)
     for step, piece in enumerate(pieces, start=1):
-        yield StepRecord(step, len(pieces), StepRelease(piece, 1), seen)
+        yield StepRecord(step, len(pieces), StepRelease(piece, threshold), seen)
 
 
 def rows_of(sample: Sample) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -436,6 +438,44 @@ def test_points_on_a_line_where_edges_tie_keep_the_triangles_label() -> None:
     ]
     assert release.predict(points_lost).tolist() == union
     assert list(release.staged_predict(points_lost))[-1].tolist() == union
+
+
+def test_books_window_and_release_agree_on_any_pieces() -> None:
+    """On coarse lattices edges are equal, parallel, or tie along lines of grid points."""
+    beyond = 0
+    for seed in range(24):
+        rng = np.random.default_rng(seed)
+        lattice = HalfplaneLattice(int(rng.integers(1, 9)), ("chord", "paper")[seed % 2], seed % 3)
+        pieces = any_pieces(lattice, int(rng.integers(1, 4)), seed)
+        points = grid_points(lattice.d)
+        labels = rng.random(len(points)) < 0.5
+        records = list(
+            sharpened_steps(
+                counted(points, labels, lattice.d),
+                released(pieces, threshold=int(rng.choice([1, 10**4, 10**6]))),
+                eta=0.7,
+                source=SeededRandom(seed),
+                watch=None,
+            )
+        )
+        m = len(pieces)
+        steps = tuple(record.release for record in records[m:])
+        zones = steps[0].tile.zones
+        release = SharpenedRelease("", lattice, (), None, pieces, (1,) * m, zones.cells, steps)
+        decisions = Decisions(points, labels, "disjunction")
+        for record, predicted in zip(records, release.staged_predict(points), strict=True):
+            decisions.add(record.release)
+            wrong = np.count_nonzero(predicted != labels)
+            assert (decisions.predicted(record.step) == predicted).all()
+            assert decisions.mistakes(record.step) == wrong
+            if record.step > m:
+                error = record.diagnostics.empirical_error
+                assert error == pytest.approx(wrong / len(points))
+        assert (predicted == release.predict(points)).all()
+        held = sum(zone.holds(points) for zone in zones.all())
+        beyond += np.count_nonzero(held == 0)
+        assert held.max() == 1
+    assert beyond > 0  # points that no sharpening reaches were among them
 
 
 def test_rows_and_counts_are_the_same_run() -> None:
