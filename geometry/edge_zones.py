@@ -12,6 +12,9 @@ pieces lies on the border between their zones.
 
 An edge may have several zones: the box around its points is then cut into so many cells along
 either side.
+
+No zone depends on anything but the pieces and the number of cells, and no point has two: the proof
+of sharpening rests on that (docs/privacy.md, lemma 8).
 """
 
 from __future__ import annotations

@@ -17,10 +17,12 @@ from counted import counted
 from numpy.typing import NDArray
 from scipy import stats
 from test_concept_selection import grid_points, law, mask_of
+from test_edge_zones import any_pieces
 
+from geodp_app.runs.decisions import Decisions
 from geometry.edge_zones import EdgeZone, EdgeZones
 from geometry.halfplane import HalfplaneLattice, Sheet
-from learners import PolygonUnionLearner
+from learners import PolygonUnionLearner, cover_estimator
 from learners.accounting import (
     ARITHMETIC,
     LEAST_DELTA,
@@ -34,8 +36,9 @@ from learners.randomness import SeededRandom
 from learners.records import StepDiagnostics, StepRecord, StepRelease, TileStep, inside_piece
 from learners.releases import CoverRelease, SharpenedRelease
 from learners.selection import Cancelled
-from learners.set_cover import plan_budget
-from learners.sharpening import plan_sharpened, sharpened_steps, zone_groups
+from learners.set_cover import plan_budget, rate_before_sharpening
+from learners.sharpening import plan_sharpened, sharpened_steps, zone_cells, zone_groups
+from learners.tiles import tiles_per_side
 
 Outcome = tuple[int, int, bool]
 Sample = tuple[tuple[tuple[int, int], bool], ...]
@@ -66,11 +69,11 @@ def triangles(d: int) -> tuple[tuple[Any, ...], ...]:
     )
 
 
-def released(pieces: tuple[tuple[Any, ...], ...]) -> Iterator[StepRecord]:
+def released(pieces: tuple[tuple[Any, ...], ...], threshold: int = 1) -> Iterator[StepRecord]:
     """A cover that has published these pieces."""
     seen = StepDiagnostics(0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, 0.0)
     for step, piece in enumerate(pieces, start=1):
-        yield StepRecord(step, len(pieces), StepRelease(piece, 1), seen)
+        yield StepRecord(step, len(pieces), StepRelease(piece, threshold), seen)
 
 
 def rows_of(sample: Sample) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -95,14 +98,17 @@ def zone_laws(
     ]
 
 
-def test_one_example_moves_all_zones_together_by_no_more_than_the_rate(coarse: None) -> None:
-    """All samples of up to two examples, and all their neighbours with one more."""
+@pytest.mark.parametrize("cells", [1, 2])
+def test_one_example_moves_all_zones_together_by_no_more_than_the_rate(
+    coarse: None, cells: int
+) -> None:
+    """All samples of up to two examples, or one, and all their neighbours with one more."""
     rate = 0.7
-    zones = EdgeZones(triangles(2)).all()
-    assert sum(not zone.polygon().is_empty for zone in zones) >= 4
+    zones = EdgeZones(triangles(2), cells).all()
+    assert sum(not zone.polygon().is_empty for zone in zones) >= 4 * cells
     places = [((x, y), label) for x, y in grid_points(2).tolist() for label in (False, True)]
     worst = 0.0
-    for size in range(3):
+    for size in range(3 if cells == 1 else 2):
         for sample in itertools.combinations_with_replacement(places, size):
             before = zone_laws(zones, sample, rate)
             for extra in places:
@@ -196,7 +202,7 @@ def test_cover_and_zones_spend_no_more_than_epsilon(
         zones = twice * (budget.eta + 2 * ARITHMETIC)
         assert 0.999999 * 0.7 * epsilon < zones <= 0.7 * epsilon * (1 + 1e-15)
         # what the draws of two zones neglect has its part of delta
-        assert neglected_delta(budget.eta, twice, neighbours) <= 2**-20 * delta
+        assert neglected_delta(budget.eta, 2, neighbours) <= 2**-20 * delta
         covered = spent_after(spent, steps)[0]
         assert 0.29 * epsilon < covered <= 0.3 * epsilon + 1e-10
         assert covered + zones <= epsilon + 1e-10
@@ -216,6 +222,11 @@ def test_no_zone_has_a_rate_above_the_greatest(neighbours: Neighbours) -> None:
 
 def test_a_delta_that_pays_for_no_arithmetic_is_refused() -> None:
     """The draws of the zones are off by an event whose probability has a part of delta."""
+    # all that is left is the cover's
+    zones = neglected_delta(MOST_RATE, 2, "replace-one")
+    assert zones > 2**-20 * 1e-38
+    budget = plan_sharpened(100.0, 1e-38, 4, 0.1, "replace-one", private=True)
+    assert budget.cover.spent.delta + zones <= 1e-38 * (1 + 1e-15)
     with pytest.raises(ValueError, match=r"use a delta above 2\.03e-40"):
         plan_sharpened(100.0, 2.02e-40, 4, 0.1, "replace-one", private=True)
     plan_sharpened(100.0, 1e-35, 4, 0.1, "replace-one", private=True)
@@ -279,14 +290,19 @@ def sample_of(d: int, n: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     return points, ((points > d // 5) & (points < 0.7 * d)).all(axis=1)
 
 
+#: Examples of a run whose edges have a zone each, and of one with four cells an edge.
+FEW, MANY = 3_000, 40_000
+both = pytest.mark.parametrize("n", [FEW, MANY])
+
+
 @cache
-def run() -> tuple[PolygonUnionLearner, tuple[StepRecord, ...]]:
+def run(n: int) -> tuple[PolygonUnionLearner, tuple[StepRecord, ...]]:
     model = PolygonUnionLearner(k=2, grid=64, seed=5)
-    return model, tuple(model.steps(*sample_of(64, 3000)))
+    return model, tuple(model.steps(*sample_of(64, n)))
 
 
-def sharpened() -> SharpenedRelease:
-    release = run()[0].release_
+def sharpened(n: int = FEW) -> SharpenedRelease:
+    release = run(n)[0].release_
     assert isinstance(release, SharpenedRelease)
     return release
 
@@ -304,7 +320,7 @@ def by_hand(release: SharpenedRelease, points: NDArray[np.int64], steps: int) ->
     labels = []
     for x, y in points.tolist():
         label = any(holds(piece, x, y) for piece in release.pieces[:steps])
-        zone = int(EdgeZones(release.pieces).find(np.array([[x, y]]))[0])
+        zone = int(EdgeZones(release.pieces, release.cells).find(np.array([[x, y]]))[0])
         if zone < steps - len(release.pieces):
             step = release.zones[zone]
             label = holds(step.piece, x - step.tile.x0, y - step.tile.y0) == step.inside
@@ -312,46 +328,63 @@ def by_hand(release: SharpenedRelease, points: NDArray[np.int64], steps: int) ->
     return np.array(labels)
 
 
-def test_a_run_is_its_triangles_and_then_their_zones() -> None:
-    model, records = run()
-    release = sharpened()
-    m = len(release.pieces)
-    assert m == 4
-    assert [record.step for record in records] == list(range(1, 4 * m + 1))
-    assert {record.steps for record in records} == {4 * m}
+@both
+def test_a_run_is_its_triangles_and_then_their_zones(n: int) -> None:
+    model, records = run(n)
+    release = sharpened(n)
+    m, cells = len(release.pieces), 1 if n == FEW else 2
+    total = m + 3 * m * cells**2
+    assert (m, release.cells) == (4, cells)
+    assert [record.step for record in records] == list(range(1, total + 1))
+    assert {record.steps for record in records} == {total}
     assert [record.release for record in records[:m]] == cover_of(release)
     assert tuple(record.release for record in records[m:]) == release.zones
-    assert [step.tile for step in release.zones] == list(EdgeZones(release.pieces).all())
+    assert [step.tile for step in release.zones] == list(EdgeZones(release.pieces, cells).all())
     assert max(len(step.piece) for step in release.zones) == 2
     assert dict(release.parameters) == {"k": 2, "steps": m, "beta": 0.1}
     assert release.privacy == model.privacy_
+    eta = release.privacy.charges[-1].each
+    assert cells == zone_cells(release.thresholds[0], eta, m, 64)
 
 
-def test_predictions_are_those_of_the_zones() -> None:
-    model, _ = run()
-    release, points = sharpened(), grid_points(64)[::7]
-    last = by_hand(release, points, 4 * len(release.pieces))
+@pytest.mark.parametrize("steps", [1, 4, 12, 300])
+@pytest.mark.parametrize("noisy", [-(10**6), 0, 700, 10**5, 10**7, 2**40])
+def test_there_are_about_as_many_cells_as_a_run_by_tiles_has_tiles(noisy: int, steps: int) -> None:
+    cells = zone_cells(noisy, 0.7, steps, 1024)
+    side = tiles_per_side(4 * noisy, 0.7, 1024)
+    assert cells >= 1
+    assert cells == 1 or abs(cells * math.sqrt(3 * steps) - side) <= 0.5 * math.sqrt(3 * steps)
+    # never more than the grid has places for
+    assert zone_cells(noisy, 0.7, 1, 1) == 1
+    assert zone_cells(noisy, MOST_RATE, 1, 3) <= 4
+
+
+@both
+def test_predictions_are_those_of_the_zones(n: int) -> None:
+    model, records = run(n)
+    release, points = sharpened(n), grid_points(64)[::7]
+    last = by_hand(release, points, len(records))
     assert release.predict(points).tolist() == last.tolist()
     assert model.predict(points).tolist() == last.tolist()
     stages = list(release.staged_predict(points))
-    assert len(stages) == 4 * len(release.pieces)
-    for steps in (1, 3, 4, 5, 9, 16):
+    assert len(stages) == len(records)
+    for steps in (1, 3, 4, 5, 9, 16, len(records)):
         assert stages[steps - 1].tolist() == by_hand(release, points, steps).tolist()
     assert 0 < last.sum() < len(last)
     assert (last != stages[len(release.pieces) - 1]).any()
 
 
-def test_sharpening_removes_most_mistakes() -> None:
-    _, records = run()
-    errors = [record.diagnostics.empirical_error for record in records]
+@both
+def test_sharpening_removes_most_mistakes(n: int) -> None:
+    errors = [record.diagnostics.empirical_error for record in run(n)[1]]
     assert errors[-1] < 0.5 * errors[3]
 
 
-def test_diagnostics_are_recounted_after_every_step() -> None:
-    _, records = run()
-    points, labels = sample_of(64, 3000)
-    release = sharpened()
-    where = EdgeZones(release.pieces).find(points)
+@both
+def test_diagnostics_are_recounted_after_every_step(n: int) -> None:
+    records, (points, labels) = run(n)[1], sample_of(64, n)
+    release = sharpened(n)
+    where = EdgeZones(release.pieces, release.cells).find(points)
     for record, predicted in zip(records, release.staged_predict(points), strict=True):
         told = record.diagnostics
         wrong = (predicted == 1) & ~labels, (predicted == 0) & labels
@@ -367,21 +400,20 @@ def test_diagnostics_are_recounted_after_every_step() -> None:
             assert told.score == -np.count_nonzero((predicted != labels) & held)
 
 
-def test_the_shape_agrees_with_the_predictions_off_its_borders() -> None:
-    model, _ = run()
+@both
+def test_the_shape_agrees_with_the_predictions_off_its_borders(n: int) -> None:
+    model, _ = run(n)
     shape = model.polygons_
     assert shape.is_valid
     points = grid_points(64)
     spots = shapely.points(points.astype(float))
-    release = sharpened()
-    borders = [
-        shape.boundary,
-        *(zone.polygon().boundary for zone in EdgeZones(release.pieces).all()),
-    ]
+    zones = [step.tile.polygon() for step in sharpened(n).zones]
+    borders = [shape.boundary, *(zone.boundary for zone in zones)]
     sure = shapely.distance(shapely.union_all(borders), spots) > 1e-4
     assert sure.mean() > 0.9
     assert (shapely.contains(shape, spots)[sure] == model.predict(points)[sure]).all()
-    assert shape.area == pytest.approx(sum(step.shape().area for step in release.zones), rel=1e-4)
+    labelled = sum(step.shape().area for step in sharpened(n).zones)
+    assert shape.area == pytest.approx(labelled, rel=1e-4)
 
 
 def test_points_on_a_line_where_edges_tie_keep_the_triangles_label() -> None:
@@ -408,6 +440,44 @@ def test_points_on_a_line_where_edges_tie_keep_the_triangles_label() -> None:
     assert list(release.staged_predict(points_lost))[-1].tolist() == union
 
 
+def test_books_window_and_release_agree_on_any_pieces() -> None:
+    """On coarse lattices edges are equal, parallel, or tie along lines of grid points."""
+    beyond = 0
+    for seed in range(24):
+        rng = np.random.default_rng(seed)
+        lattice = HalfplaneLattice(int(rng.integers(1, 9)), ("chord", "paper")[seed % 2], seed % 3)
+        pieces = any_pieces(lattice, int(rng.integers(1, 4)), seed)
+        points = grid_points(lattice.d)
+        labels = rng.random(len(points)) < 0.5
+        records = list(
+            sharpened_steps(
+                counted(points, labels, lattice.d),
+                released(pieces, threshold=int(rng.choice([1, 10**4, 10**6]))),
+                eta=0.7,
+                source=SeededRandom(seed),
+                watch=None,
+            )
+        )
+        m = len(pieces)
+        steps = tuple(record.release for record in records[m:])
+        zones = steps[0].tile.zones
+        release = SharpenedRelease("", lattice, (), None, pieces, (1,) * m, zones.cells, steps)
+        decisions = Decisions(points, labels, "disjunction")
+        for record, predicted in zip(records, release.staged_predict(points), strict=True):
+            decisions.add(record.release)
+            wrong = np.count_nonzero(predicted != labels)
+            assert (decisions.predicted(record.step) == predicted).all()
+            assert decisions.mistakes(record.step) == wrong
+            if record.step > m:
+                error = record.diagnostics.empirical_error
+                assert error == pytest.approx(wrong / len(points))
+        assert (predicted == release.predict(points)).all()
+        held = sum(zone.holds(points) for zone in zones.all())
+        beyond += np.count_nonzero(held == 0)
+        assert held.max() == 1
+    assert beyond > 0  # points that no sharpening reaches were among them
+
+
 def test_rows_and_counts_are_the_same_run() -> None:
     points, labels = sample_of(64, 3000)
     model = PolygonUnionLearner(k=2, grid=64, seed=5).fit_counts(counted(points, labels, 64))
@@ -427,8 +497,9 @@ def test_no_example_and_one_are_learned_alike(n: int) -> None:
     assert set(model.predict(grid_points(16)).tolist()) <= {0, 1}
 
 
-def test_a_release_survives_a_file() -> None:
-    release = sharpened()
+@both
+def test_a_release_survives_a_file(n: int) -> None:
+    release = sharpened(n)
     data = json.loads(json.dumps(release_to_dict(release)))
     assert data["kind"] == "sharpened"
     assert release_from_dict(data) == release
@@ -454,6 +525,53 @@ def test_a_run_that_is_left_in_a_zone_releases_nothing() -> None:
     model = PolygonUnionLearner(k=2, grid=64, seed=5)
     assert len(list(itertools.islice(model.steps(*sample_of(64, 3000)), 15))) == 15
     assert not hasattr(model, "release_")
+
+
+# -- how sharply the triangles are drawn -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("eta", "noisy", "rate"),
+    [
+        (0.1, 500, 0.1),
+        (0.1, 10_000, 0.1),
+        (0.1, 20_000, 0.05),
+        (0.1, -40, 0.1),
+        (16.0, 0, 16.0),
+        (0.1, 10**9, 1e-6),
+    ],
+)
+def test_all_examples_of_a_cover_together_weigh_a_thousand_nats_at_most(
+    eta: float, noisy: int, rate: float
+) -> None:
+    assert rate_before_sharpening(eta, noisy) == pytest.approx(rate, rel=1e-12)
+
+
+@pytest.mark.parametrize("finish", ["sharpen", "none"])
+@pytest.mark.parametrize("epsilon", [1.0, 60.0])
+def test_selections_have_the_rate_that_the_first_count_leaves(
+    monkeypatch: pytest.MonkeyPatch, epsilon: float, finish: Any
+) -> None:
+    """By the published count alone, and never above what is charged."""
+    made, rates = cover_estimator.make_selection, []
+
+    class Watched:
+        def __init__(self, *arguments: Any) -> None:
+            self.inner = made(*arguments)
+
+        def select(self, counts: Any, score: Any, rate: float, *others: Any) -> Any:
+            rates.append(rate)
+            return self.inner.select(counts, score, rate, *others)
+
+    monkeypatch.setattr(cover_estimator, "make_selection", Watched)
+    model = PolygonUnionLearner(k=2, grid=64, n_steps=2, seed=5, epsilon=epsilon, finish=finish)
+    release = model.fit(*sample_of(64, 3000)).release_
+    granted = release.privacy.charge("selections").each
+    wanted = granted
+    if finish == "sharpen":
+        assert (granted > 1000 / release.thresholds[0]) == (epsilon > 1)
+        wanted = min(granted, 1000 / release.thresholds[0])
+    assert rates == [pytest.approx(wanted / 2, rel=1e-12)] * 2
 
 
 # -- without it --------------------------------------------------------------------------------
