@@ -10,18 +10,20 @@ excess.  Of several the first one has it, so every point has one zone.
 Where two pieces' boundaries cross, both excesses are 0: a corner that a union makes out of two
 pieces lies on the border between their zones.
 
-An edge may have several zones: the box around its points is then cut into so many cells along
-either side.
+An edge may have several zones: the box around its points is cut into cells that are no longer than a
+given side, as few as there can be, their sides as equal as can be.
 
-No zone depends on anything but the pieces and the number of cells, and no point has two: the proof
+No zone depends on anything but the pieces and that side, and no point has two: the proof
 of sharpening rests on that (docs/privacy.md, lemma 8).
 """
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
@@ -31,7 +33,7 @@ from numpy.typing import NDArray
 from shapely import affinity
 from shapely.geometry.base import BaseGeometry
 
-from geometry.halfplane import Halfplane, HalfplaneLattice
+from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice
 from geometry.polygons import (
     Vertex,
     clip,
@@ -64,23 +66,21 @@ class EdgeZones:
     ----------
     pieces : tuple of tuple of Halfplane
         At least one; all of the same number of halfplanes, of one lattice.
-    cells : int
-        Cells along a side of an edge's box, each a zone of its own.
+    side : int
+        Most grid points along a side of a zone's box; by default an edge has one zone.
 
     Raises
     ------
     ValueError
-        If there are no pieces, or no such cells on the grid.
+        If there are no pieces, or no such side.
     """
 
     pieces: tuple[tuple[Halfplane, ...], ...]
-    cells: int = 1
+    side: int = MAX_D + 1
 
     def __post_init__(self) -> None:
-        if not self.pieces or not 1 <= self.cells <= self.d + 1:
-            raise ValueError(
-                f"{len(self.pieces)} pieces have no zones of {self.cells} cells a side"
-            )
+        if not self.pieces or not 1 <= self.side <= MAX_D + 1:
+            raise ValueError(f"{len(self.pieces)} pieces have no zones of side {self.side}")
 
     @property
     def d(self) -> int:
@@ -94,28 +94,24 @@ class EdgeZones:
 
     def __len__(self) -> int:
         """Number of zones: cells of the edges of all pieces."""
-        return len(self.pieces) * self.edges * self.cells**2
+        return _offsets(self)[-1]
 
     def find(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Numbers of the zones that hold grid points (n, 2), shape (n,).
 
-        Edge e of piece i, both from 0, has the zones from (i * edges + e) * cells**2 on: its
-        cells, column by column from the left, each from the bottom.
+        Zones are numbered from 0: first those of the first piece's first edge, its cells column by
+        column from the left, each from the bottom.
         """
         edge = self._nearest(points)
-        if self.cells == 1:
-            return edge
-        found = edge * self.cells**2
+        found = np.array(_offsets(self))[edge]
         for number in np.unique(edge).tolist():
-            rows = np.flatnonzero(edge == number)
-            x0, y0, x1, y1 = _box(self, number)
-            column = self._cell(points[rows, 0], x0, x1)
-            found[rows] += column * self.cells + self._cell(points[rows, 1], y0, y1)
+            columns, rows = (_cuts(*ends, self.side) for ends in _spans(self, number))
+            if len(columns) > 2 or len(rows) > 2:
+                held = np.flatnonzero(edge == number)
+                column = np.searchsorted(columns[1:-1], points[held, 0], side="right")
+                row = np.searchsorted(rows[1:-1], points[held, 1], side="right")
+                found[held] += column * (len(rows) - 1) + row
         return found
-
-    def _cell(self, at: NDArray[np.int64], low: int, high: int) -> NDArray[np.int64]:
-        cuts = _cuts(low, high, self.cells)[1:-1]
-        return np.asarray(np.searchsorted(cuts, at, side="right"))
 
     def _nearest(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Edges that grid points belong to: i * edges + e."""
@@ -162,10 +158,17 @@ class EdgeZone:
 
     zones: EdgeZones
     number: int
+    #: Which edge it belongs to, from 0: three of the first triangle, three of the next, and so on.
+    edge_number: int = field(init=False, compare=False, repr=False)
+    _box: tuple[int, int, int, int] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.number < len(self.zones):
-            raise ValueError(f"there is no zone {self.number} among {len(self.zones)}")
+        offsets = _offsets(self.zones)
+        if not 0 <= self.number < offsets[-1]:
+            raise ValueError(f"there is no zone {self.number} among {offsets[-1]}")
+        edge = bisect.bisect_right(offsets, self.number) - 1
+        object.__setattr__(self, "edge_number", edge)
+        object.__setattr__(self, "_box", _cell_box(self.zones, edge, self.number - offsets[edge]))
 
     @property
     def d(self) -> int:
@@ -191,15 +194,6 @@ class EdgeZone:
     def y1(self) -> int:
         """Greatest ordinate of its box."""
         return self._box[3]
-
-    @property
-    def _box(self) -> tuple[int, int, int, int]:
-        return _cell_box(self.zones, self.number)
-
-    @property
-    def edge_number(self) -> int:
-        """Number of the edge that it belongs to, from 0: three of the first triangle, and so on."""
-        return self.number // self.zones.cells**2
 
     @property
     def piece(self) -> int:
@@ -233,7 +227,16 @@ class EdgeZone:
 
     def polygon(self) -> BaseGeometry:
         """Its figure in grid units, polygonal; empty if it has no area."""
-        return _figure(self.zones, self.number)
+        figure, (x, y) = (
+            _edge_figure(self.zones, self.edge_number),
+            _spans(self.zones, self.edge_number),
+        )
+        # cells end half a unit beyond their points; at the ends of the box there is nothing to cut off
+        left, bottom = self.x0 - 0.5 * (self.x0 > x[0]), self.y0 - 0.5 * (self.y0 > y[0])
+        right, top = self.x1 + 0.5 * (self.x1 < x[1]), self.y1 + 0.5 * (self.y1 < y[1])
+        if (left, right, bottom, top) == (*x, *y):
+            return figure
+        return orient_valid(figure.intersection(shapely.box(left, bottom, right, top)))
 
     def piece_polygon(self, piece: Iterable[Halfplane]) -> BaseGeometry:
         """What a piece of its own frame covers of it, in the frame of the grid."""
@@ -274,49 +277,40 @@ def _edge_figure(zones: EdgeZones, number: int) -> BaseGeometry:
     return orient_valid(convex_polygon(corners).difference(shapely.union_all(taken)))
 
 
-@lru_cache(maxsize=4096)
-def _figure(zones: EdgeZones, number: int) -> BaseGeometry:
-    figure = _edge_figure(zones, number // zones.cells**2)
-    if zones.cells == 1:
-        return figure
-    x0, y0, x1, y1 = _cell_box(zones, number)
-    whole = _box(zones, number // zones.cells**2)
-    # cells end half a unit beyond their points; at the ends of the box there is nothing to cut off
-    left, bottom = x0 - 0.5 * (x0 > whole[0]), y0 - 0.5 * (y0 > whole[1])
-    right, top = x1 + 0.5 * (x1 < whole[2]), y1 + 0.5 * (y1 < whole[3])
-    return orient_valid(figure.intersection(shapely.box(left, bottom, right, top)))
-
-
-@lru_cache(maxsize=4096)
-def _box(zones: EdgeZones, number: int) -> tuple[int, int, int, int]:
-    """Grid points around those of an edge; at least `cells` along either side."""
-    figure = _edge_figure(zones, number)
+@lru_cache(maxsize=1024)
+def _spans(zones: EdgeZones, edge: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The box of an edge's points: least and greatest abscissa, and ordinate."""
+    figure = _edge_figure(zones, edge)
     if figure.is_empty:
-        return 0, 0, zones.cells - 1, zones.cells - 1
+        return (0, 0), (0, 0)
     x0, y0, x1, y1 = figure.bounds
-    (left, right), (bottom, top) = (_span(zones, *ends) for ends in ((x0, x1), (y0, y1)))
-    return left, bottom, right, top
+    return _around(x0, x1, zones.d), _around(y0, y1, zones.d)
 
 
-def _span(zones: EdgeZones, low: float, high: float) -> tuple[int, int]:
-    """Whole numbers around two coordinates, at least `cells` of them."""
-    first = max(0, math.floor(low - _MARGIN))
-    last = min(zones.d, math.ceil(high + _MARGIN))
-    last = max(last, min(zones.d, first + zones.cells - 1))
-    return min(first, last - zones.cells + 1), last
+def _around(low: float, high: float, d: int) -> tuple[int, int]:
+    return max(0, math.floor(low - _MARGIN)), min(d, math.ceil(high + _MARGIN))
 
 
-def _cuts(low: int, high: int, cells: int) -> NDArray[np.int64]:
+def _cuts(low: int, high: int, side: int) -> NDArray[np.int64]:
     """Least coordinates of the cells between two coordinates, and one past the last."""
-    return np.array([low + i * (high + 1 - low) // cells for i in range(cells + 1)])
+    points = high + 1 - low
+    cells = -(-points // side)
+    return np.array([low + i * points // cells for i in range(cells + 1)])
 
 
-@lru_cache(maxsize=4096)
-def _cell_box(zones: EdgeZones, number: int) -> tuple[int, int, int, int]:
-    edge, cell = divmod(number, zones.cells**2)
-    column, row = divmod(cell, zones.cells)
-    x0, y0, x1, y1 = _box(zones, edge)
-    across, up = (_cuts(*ends, zones.cells).tolist() for ends in ((x0, x1), (y0, y1)))
+@lru_cache(maxsize=64)
+def _offsets(zones: EdgeZones) -> tuple[int, ...]:
+    """The number of every edge's first zone, and of all zones."""
+    counts = []
+    for edge in range(len(zones.pieces) * zones.edges):
+        columns, rows = (len(_cuts(*ends, zones.side)) - 1 for ends in _spans(zones, edge))
+        counts.append(columns * rows)
+    return tuple(itertools.accumulate(counts, initial=0))
+
+
+def _cell_box(zones: EdgeZones, edge: int, cell: int) -> tuple[int, int, int, int]:
+    across, up = (_cuts(*ends, zones.side).tolist() for ends in _spans(zones, edge))
+    column, row = divmod(cell, len(up) - 1)
     return across[column], up[row], across[column + 1] - 1, up[row + 1] - 1
 
 

@@ -179,7 +179,9 @@ def _amount(value: Any) -> bool:
 def step_to_dict(step: StepRelease | TileStep) -> dict[str, Any]:
     """What one step publishes, JSON-ready."""
     if isinstance(step, TileStep):
-        return _write_labels(step) if isinstance(step.tile, EdgeZone) else _write_tile(step)
+        if isinstance(step.tile, EdgeZone):
+            return {"side": step.tile.zones.side, **_write_labels(step)}
+        return _write_tile(step)
     conics = [list(one.parameters) for one in step.piece if isinstance(one, Conic)]
     if conics:
         return {"conics": conics, "threshold": step.threshold}
@@ -296,7 +298,7 @@ def _write_sharpened(release: SharpenedRelease) -> dict[str, Any]:
         "bits": release.lattice.bits,
         "pieces": [_write_piece(piece) for piece in release.pieces],
         "thresholds": list(release.thresholds),
-        "cells": release.cells,
+        "side": release.side,
         "zones": [_write_labels(step) for step in release.zones],
     }
 
@@ -307,7 +309,7 @@ def _read_sharpened(data: dict[str, Any], common: dict[str, Any]) -> SharpenedRe
     if {len(piece) for piece in pieces} != {3}:
         raise ValueError("pieces: each has three halfplanes, and there is at least one")
     thresholds = _read_thresholds(data, len(pieces))
-    zones = EdgeZones(pieces, _whole(data["cells"], "cells"))
+    zones = EdgeZones(pieces, _whole(data["side"], "side"))
     if len(data["zones"]) != len(zones):
         raise ValueError(f"zones: {len(data['zones'])} of them; these pieces have {len(zones)}")
     steps = tuple(zone_from_dict(part, zones, i) for i, part in enumerate(data["zones"]))
@@ -316,7 +318,7 @@ def _read_sharpened(data: dict[str, Any], common: dict[str, Any]) -> SharpenedRe
         lattice=lattice,
         pieces=pieces,
         thresholds=thresholds,
-        cells=zones.cells,
+        side=zones.side,
         zones=steps,
     )
 

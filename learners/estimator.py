@@ -227,7 +227,7 @@ def _release(
     pieces = tuple(step.halfplanes for step in steps)
     thresholds = tuple(step.threshold for step in steps if step.threshold is not None)
     if tiles and isinstance(tiles[0].tile, EdgeZone):
-        return SharpenedRelease(*common, pieces, thresholds, tiles[0].tile.zones.cells, tiles)
+        return SharpenedRelease(*common, pieces, thresholds, tiles[0].tile.zones.side, tiles)
     if tiles:
         return MosaicRelease(*common, tiles)
     return CoverRelease(*common, role, pieces, thresholds)

@@ -116,7 +116,10 @@ class StepDiagnostics:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """One step of a run: its number (from 1), of how many, its release and its diagnostics."""
+    """One step of a run: its number (from 1), of how many, its release and its diagnostics.
+
+    Of a cover that will be sharpened, there are at least so many: its zones are not known yet.
+    """
 
     step: int
     steps: int

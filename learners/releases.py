@@ -178,8 +178,8 @@ class SharpenedRelease(Release):
         The triangles.
     thresholds : tuple of int
         The noisy counts, one a triangle.
-    cells : int
-        Cells along a side of the box of every edge, each a zone.
+    side : int
+        Most grid points along a side of a zone.
     zones : tuple of TileStep
         In order, as :class:`geometry.edge_zones.EdgeZones` numbers them.
         Points where edges tie in a zone without area are labelled by the triangles.
@@ -190,7 +190,7 @@ class SharpenedRelease(Release):
     lattice: HalfplaneLattice
     pieces: tuple[Piece, ...]
     thresholds: tuple[int, ...]
-    cells: int
+    side: int
     zones: tuple[TileStep, ...]
 
     @property
@@ -219,7 +219,7 @@ class SharpenedRelease(Release):
     def _groups(self, points: NDArray[np.int64]) -> Iterator[tuple[TileStep, NDArray[np.int64]]]:
         """Each zone with the rows that it decides again; points beyond its box stay as they were:
         they lie on a line between zones."""
-        numbers = EdgeZones(self.pieces, self.cells).find(points)
+        numbers = EdgeZones(self.pieces, self.side).find(points)
         for number, step in enumerate(self.zones):
             rows = np.flatnonzero(numbers == number)
             assert isinstance(step.tile, EdgeZone)

@@ -2,8 +2,8 @@
 
 A private set cover finds where the shape is; what its triangles leave at their borders costs it
 most of its error, and further steps must share epsilon with it.  So it is given a part of epsilon,
-and its triangles divide the square into zones, one an edge or, of many examples, several
-(:mod:`geometry.edge_zones`, :func:`zone_cells`).  In every
+and its triangles divide the square into zones, one an edge, or several of a long one
+(:mod:`geometry.edge_zones`, :func:`zone_side`).  In every
 zone a labelled piece of at most two edges is drawn by its number of mistakes on the zone's own
 examples (:mod:`learners.envelope.concept_selection`), with all the rest of epsilon.
 
@@ -20,7 +20,6 @@ docs/decisions/0015-sharpening.md.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -44,14 +43,17 @@ from learners.accounting import (
 from learners.envelope.concept_selection import ConceptSelection
 from learners.randomness import RandomSource
 from learners.records import Piece, StepRecord, StepRelease, predict_pieces
-from learners.selection import PIECE_SIZE, Watch
+from learners.selection import Watch
 from learners.set_cover import Budget, plan_budget
 from learners.tiles import tile_steps, tiles_per_side
 
 #: Share of epsilon that the cover has.
 COVER_SHARE = 0.3
 
-#: What the rule of cells takes for the number of examples.
+#: Side of the largest zone, in tiles.
+_TILES_LONG = 2
+
+#: What the rule of their size takes for the number of examples.
 _EXAMPLES_PER_POSITIVE = 4
 
 #: Part of delta, at least, that pays for what the arithmetic of the zones' draws neglects.
@@ -118,8 +120,8 @@ def plan_sharpened(
     return SharpenedBudget(cover, eta, spent)
 
 
-def zone_cells(noisy: int, eta: float, steps: int, d: int) -> int:
-    """Cells along a side of every edge's box: about as many zones in all as a run by tiles has.
+def zone_side(noisy: int, eta: float, d: int) -> int:
+    """Most grid points along a side of a zone: twice a tile's of a run by tiles.
 
     Parameters
     ----------
@@ -127,13 +129,10 @@ def zone_cells(noisy: int, eta: float, steps: int, d: int) -> int:
         The first noisy count, of examples labelled 1: taken for a quarter of all.
     eta : float
         Nats per mistake in every zone.
-    steps : int
-        Triangles of the cover.
     d : int
         Grid size.
     """
-    tiles = tiles_per_side(_EXAMPLES_PER_POSITIVE * noisy, eta, d)
-    return max(1, round(tiles / math.sqrt(PIECE_SIZE["triangle"] * steps)))
+    return -(-_TILES_LONG * (d + 1) // tiles_per_side(_EXAMPLES_PER_POSITIVE * noisy, eta, d))
 
 
 def sharpened_steps(
@@ -159,16 +158,17 @@ def sharpened_steps(
         Called from inside every selection; may raise Cancelled.
     """
     pieces: list[Piece] = []
-    steps = cells = 0
+    steps = side = 0
     for record in cover:
         assert isinstance(record.release, StepRelease)
         if not pieces:
             assert record.release.threshold is not None  # a private cover draws one in every step
             steps = record.steps
-            cells = zone_cells(record.release.threshold, eta, steps, counts.d)
+            side = zone_side(record.release.threshold, eta, counts.d)
         pieces.append(record.release.halfplanes)
-        yield replace(record, steps=steps * (1 + len(pieces[0]) * cells**2))
-    zones = EdgeZones(tuple(pieces), cells).all()
+        # a zone an edge, at least
+        yield replace(record, steps=steps * (1 + len(pieces[0])))
+    zones = EdgeZones(tuple(pieces), side).all()
     yield from tile_steps(
         counts,
         tiles=zones,

@@ -46,7 +46,6 @@ from learners.records import (
     halfplanes_of,
 )
 from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release, SharpenedRelease
-from learners.selection import PIECE_SIZE
 
 Lattice = HalfplaneLattice | ConicLattice
 
@@ -229,7 +228,7 @@ def _read_record(
     if run.settings.sharpened and run.settings.in_tiles(step):
         count = run.settings.cover_steps
         pieces = tuple(halfplanes_of(each.release.piece) for each in before[:count])
-        zones = EdgeZones(pieces, _cells(before[0], count))
+        zones = EdgeZones(pieces, _whole(data["side"], "side"))
         release = zone_from_dict(data, zones, step - 1 - count)
     elif run.settings.by_tiles:
         assert isinstance(lattice, HalfplaneLattice)  # of a run over halfplanes
@@ -241,15 +240,6 @@ def _read_record(
     if odd is not None:
         raise ValueError(f"{odd}: is missing, unknown or not as geodp writes it")
     return record
-
-
-def _cells(first: StepRecord, count: int) -> int:
-    """Cells along a side of every edge's box, in a run of so many triangles."""
-    each, odd = divmod(first.steps - count, count * PIECE_SIZE["triangle"])
-    cells = math.isqrt(max(0, each))
-    if odd or cells**2 != each:
-        raise ValueError(f"steps: {first.steps} are not those of {count} triangles and their zones")
-    return cells
 
 
 def _read_diagnostics(data: Any) -> StepDiagnostics:
