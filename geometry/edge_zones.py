@@ -10,8 +10,8 @@ excess.  Of several the first one has it, so every point has one zone.
 Where two pieces' boundaries cross, both excesses are 0: a corner that a union makes out of two
 pieces lies on the border between their zones.
 
-An edge may have several zones: the box around its points is cut into cells that are no longer than a
-given side, as few as there can be, their sides as equal as can be.
+An edge may have several zones: the box around its points is cut into cells that are no longer than
+a given side, as few as there can be, their sides as equal as can be.
 
 No zone depends on anything but the pieces and that side, and no point has two: the proof
 of sharpening rests on that (docs/privacy.md, lemma 8).
@@ -201,6 +201,12 @@ class EdgeZone:
         return self.edge_number // self.zones.edges
 
     @property
+    def part(self) -> tuple[int, int]:
+        """Which of its edge's zones it is, from 0, and how many these are."""
+        first, end = _offsets(self.zones)[self.edge_number : self.edge_number + 2]
+        return self.number - first, end - first
+
+    @property
     def edge(self) -> Halfplane:
         """The edge it belongs to, in the frame of the grid."""
         return self.zones.pieces[self.piece][self.edge_number % self.zones.edges]
@@ -227,11 +233,9 @@ class EdgeZone:
 
     def polygon(self) -> BaseGeometry:
         """Its figure in grid units, polygonal; empty if it has no area."""
-        figure, (x, y) = (
-            _edge_figure(self.zones, self.edge_number),
-            _spans(self.zones, self.edge_number),
-        )
-        # cells end half a unit beyond their points; at the ends of the box there is nothing to cut off
+        figure = _edge_figure(self.zones, self.edge_number)
+        x, y = _spans(self.zones, self.edge_number)
+        # cells end half a unit beyond their points; at the ends of the box nothing is cut off
         left, bottom = self.x0 - 0.5 * (self.x0 > x[0]), self.y0 - 0.5 * (self.y0 > y[0])
         right, top = self.x1 + 0.5 * (self.x1 < x[1]), self.y1 + 0.5 * (self.y1 < y[1])
         if (left, right, bottom, top) == (*x, *y):

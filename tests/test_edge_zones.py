@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +12,7 @@ import shapely
 from shapely.geometry import box
 
 from geometry.edge_zones import EdgeZone, EdgeZones, joined_shape
-from geometry.halfplane import Halfplane, HalfplaneLattice, Measure, Sheet
+from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Measure, Sheet
 from learners.codec import step_to_dict, zone_from_dict
 from learners.records import TileStep
 
@@ -125,10 +126,9 @@ def test_excesses_are_compared_in_one_unit() -> None:
 
 
 @zoned
-@pytest.mark.parametrize("cells", [1, 3])
-def test_figures_fill_the_square_once(pieces: tuple[Piece, ...], cells: int) -> None:
-    cells = min(cells, pieces[0][0].lattice.d + 1)
-    zones = EdgeZones(pieces, cells)
+@pytest.mark.parametrize("side", [MAX_D + 1, 5])
+def test_figures_fill_the_square_once(pieces: tuple[Piece, ...], side: int) -> None:
+    zones = EdgeZones(pieces, side)
     d, figures = zones.d, [zone.polygon() for zone in zones.all()]
     assert all(figure.is_valid for figure in figures)
     assert sum(figure.area for figure in figures) == pytest.approx(d * d, abs=1e-9)
@@ -202,16 +202,16 @@ def test_a_zone_survives_a_file(measure: Measure) -> None:
         assert zone_from_dict(data, zones, zone.number) == step
 
 
-@pytest.mark.parametrize("cells", [1, 3])
-def test_a_piece_covers_its_part_of_the_figure(cells: int) -> None:
+@pytest.mark.parametrize("side", [MAX_D + 1, 9])
+def test_a_piece_covers_its_part_of_the_figure(side: int) -> None:
     """By the side tests of the frame's own points."""
-    zones = EdgeZones(any_pieces(HalfplaneLattice(30), 4, 9), cells)
+    zones = EdgeZones(any_pieces(HalfplaneLattice(30), 4, 9), side)
     points, rng = grid_points(30), np.random.default_rng(4)
     where, seen = zones.find(points), 0
     for zone in zones.all():
         step = TileStep(zone, tuple(any_halfplane(zone.lattice, rng) for _ in range(2)), True)
         figure, whole = step.shape(), zone.polygon()
-        assert figure.area <= whole.area
+        assert figure.area <= whole.area + 1e-12
         outside = TileStep(zone, step.piece, False).shape()
         assert figure.area + outside.area == pytest.approx(whole.area)
         spots = shapely.points(points.astype(float))
@@ -229,28 +229,29 @@ def test_zones_that_are_none_are_refused(number: int) -> None:
         EdgeZone(zones, number)
 
 
-def test_cells_that_are_none_are_refused() -> None:
+def test_sides_that_are_none_are_refused() -> None:
     pieces = any_pieces(HalfplaneLattice(9), 2, 1)
-    for cells in (0, -1, 11):
-        with pytest.raises(ValueError, match=f"2 pieces have no zones of {cells} cells a side"):
-            EdgeZones(pieces, cells)
-    with pytest.raises(ValueError, match="0 pieces have no zones of 1 cells a side"):
-        EdgeZones(())
-    assert len(EdgeZones(pieces, 10)) == 600
+    for side in (0, -1, MAX_D + 2):
+        with pytest.raises(ValueError, match=f"2 pieces have no zones of side {side}"):
+            EdgeZones(pieces, side)
+    with pytest.raises(ValueError, match="0 pieces have no zones of side 9"):
+        EdgeZones((), 9)
 
 
 @zoned
-@pytest.mark.parametrize("cells", [2, 3, 5])
-def test_cells_divide_the_box_of_an_edge(pieces: tuple[Piece, ...], cells: int) -> None:
-    whole = EdgeZones(pieces)
-    cells = min(cells, whole.d + 1)
-    zones = EdgeZones(pieces, cells)
+@pytest.mark.parametrize("most", [1, 2, 3, 5])
+def test_cells_divide_the_box_of_an_edge(pieces: tuple[Piece, ...], most: int) -> None:
+    whole, zones = EdgeZones(pieces), EdgeZones(pieces, most)
     points = grid_points(zones.d)
     edges, where = whole.find(points), zones.find(points)
-    assert len(zones) == cells**2 * len(whole)
-    assert (where // cells**2 == edges).all()
+    assert len(zones) == len(zones.all())
+    assert [zone.number for zone in zones.all()] == list(range(len(zones)))
     for number, edge in enumerate(whole.all()):
-        own = zones.all()[number * cells**2 : (number + 1) * cells**2]
+        own = [cell for cell in zones.all() if cell.edge_number == number]
+        assert [cell.part for cell in own] == [(i, len(own)) for i in range(len(own))]
+        # as few as can be, with no more points along a side
+        spans = edge.x1 + 1 - edge.x0, edge.y1 + 1 - edge.y0
+        assert len(own) == math.ceil(spans[0] / most) * math.ceil(spans[1] / most)
         assert {(cell.edge_number, cell.edge) for cell in own} == {(number, edge.edge)}
         # column by column, each from the bottom, they fill the box; none is empty
         assert [(cell.x0, cell.y0) for cell in own] == sorted((cell.x0, cell.y0) for cell in own)
@@ -259,7 +260,7 @@ def test_cells_divide_the_box_of_an_edge(pieces: tuple[Piece, ...], cells: int) 
         assert (held.sum(axis=0) <= 1).all()
         assert (held.any(axis=0) >= edge.in_box(points)).all()
         sides = [cell.x1 - cell.x0 for cell in own], [cell.y1 - cell.y0 for cell in own]
-        assert all(max(side) - min(side) <= 1 for side in sides)
+        assert all(max(side) - min(side) <= 1 and max(side) < most for side in sides)
         boxed = (edges == number) & edge.in_box(points)
         assert (where[boxed] == np.array([c.number for c in own])[held[:, boxed].argmax(0)]).all()
         parts = [cell.polygon() for cell in own]

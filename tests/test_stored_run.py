@@ -122,7 +122,7 @@ def sharpened(steps: int = 8) -> StoredRun:
         lattice=LATTICE,
         pieces=pieces,
         thresholds=(-17, 3),
-        cells=1,
+        side=MAX_D + 1,
         zones=zones,
         parameters=(("epsilon", 1.0), ("finish", "sharpen")),
         privacy=replace(SPENT, charges=charges),
@@ -342,9 +342,10 @@ SHARPENED = json.loads(sharpened().to_lines()[9])["release"]
         # the settings have eight triangles, and the third line has no triangle
         (edit(0, sharpened(), settings={**SETTINGS, "finish": "sharpen"}), "line 4: 'threshold'"),
         (edit(2, sharpened(), kind="step", threshold=None), "line 3: 'threshold' is missing"),
-        (edit(1, sharpened(), steps=9), "line 4: steps: 9 are not those of 2 triangles and their"),
-        (edit(1, sharpened(), steps=14), "line 4: steps: 14 are not those of 2 triangles"),
-        (edit(1, sharpened(), steps=2), "line 4: 2 pieces have no zones of 0 cells a side"),
+        (edit(3, sharpened(), side=0), "line 4: 2 pieces have no zones of side 0"),
+        (edit(3, sharpened(), side=2.0), "line 4: side: 2.0 is not a whole number"),
+        # zones of a grid point each are others than the release has
+        (edit(3, sharpened(), side=1), "line 10: the release has other pieces than the steps"),
         # an edge is of the lattice of its zone's own box
         (edit(4, sharpened(), piece=[["FLAT_ABOVE", 10**9, 0]]), "line 5: .* is not in the chord"),
         (edit(4, sharpened(), box=[0, 0, 9, 9]), "line 5: 'box': is missing, unknown"),

@@ -79,9 +79,9 @@ class TileShown:
 
 def zone_name(zone: EdgeZone) -> str:
     """Whose edge a zone belongs to, and which of its parts it is if there are several."""
-    parts = zone.zones.cells**2
-    part = f"part {zone.number % parts + 1} of " if parts > 1 else ""
-    return f"{part}edge {zone.edge_number % zone.zones.edges + 1} of triangle {zone.piece + 1}"
+    part, parts = zone.part
+    which = f"part {part + 1} of " if parts > 1 else ""
+    return f"{which}edge {zone.edge_number % zone.zones.edges + 1} of triangle {zone.piece + 1}"
 
 
 def reading_words(lattice: HalfplaneLattice) -> str:

@@ -32,6 +32,7 @@ from learners.accounting import AccountName, PrivacySpent, spent_after
 from learners.records import Piece, StepRecord, TileStep, halfplanes_of
 from learners.releases import MosaicRelease, Release
 from learners.scores import Role, Score, mistakes_score, set_cover_score
+from learners.selection import PIECE_SIZE
 from learners.set_cover import rate_before_sharpening
 from learners.stability.vote_view import VoteView
 
@@ -220,15 +221,14 @@ class RunLog:
     def planned(self) -> int:
         """Steps of the whole run; a greedy run may end before.
 
-        0 as long as it is not known: the first step of a run by tiles, or of a cover that will be
-        sharpened, tells how many there are.
+        0 as long as it is not known: the first step of a run by tiles tells how many there are.
+        Of a cover that will be sharpened, at least so many, until its zones are known.
         """
         if self._records:
             return self._records[-1].steps
         s = self.settings
         if s.has("n_steps"):
-            # how many zones there will be, the first noisy count tells
-            return 0 if s.sharpened else s.cover_steps
+            return s.cover_steps * (1 + (PIECE_SIZE["triangle"] if s.sharpened else 0))
         if s.has("k"):
             return s.k
         if s.by_tiles and s.has("tiles"):
