@@ -275,6 +275,11 @@ class RunLog:
         return tuple(step for step in shown if isinstance(step, TileStep))
 
     @property
+    def sharpening(self) -> bool:
+        """Whether the last step made draws the edge of a triangle again."""
+        return self._sharpens(len(self._records))
+
+    @property
     def in_tiles(self) -> bool:
         """Whether the last step shown labels a tile, or the zone of an edge."""
         return bool(self._cursor) and isinstance(self._records[self._cursor - 1].release, TileStep)

@@ -48,6 +48,9 @@ _BEFORE, _AT_REST = 1.0, 2.0
 #: shown at least twice as long as they take together.
 _FLASHES, _FLASH = (0.0, 0.35, 0.65), 0.08
 
+#: Pictures of the zones of a sharpened cover, at most.
+_ZONES = 12
+
 #: Seconds between two steps of a run that is told when to go on.
 _HELD = 86_400.0
 
@@ -183,12 +186,22 @@ class _Shooting:
             _wait(lambda: self._finished() or runs.controller.state == "waiting")
             if self._made < step:
                 break  # nothing more was found
-            frames += self._step(step, pace)
+            if self._shows(step):
+                frames += self._step(step, pace)
             if self._finished():
                 break
         if runs.busy:
             runs.run_or_pause()
         return [*frames, self._frame(_AT_REST)]
+
+    def _shows(self, step: int) -> bool:
+        """Whether a step has a picture of its own: of many zones some have."""
+        log = self._runs.current
+        assert log is not None  # the step has been made
+        if not log.sharpening:
+            return True
+        zones = log.planned - log.settings.cover_steps
+        return (log.planned - step) % -(-zones // _ZONES) == 0
 
     def _step(self, step: int, pace: float) -> list[Frame]:
         """A step that has just been made: its piece flashes in."""

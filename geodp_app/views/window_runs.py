@@ -33,6 +33,9 @@ from learners.releases import Release
 
 #: Pauses between steps, in seconds, from slow to fast.
 SPEEDS = (2.0, 1.0, 0.5, 0.2, 0.0)
+#: So many zones of a sharpened cover are shown in the time of a step.
+_ZONES_A_STEP = 5
+
 #: Where a window begins, by place among them: a pace that the eye can follow.
 FIRST_SPEED = 2
 
@@ -421,6 +424,9 @@ class WindowRuns(QObject):
         log.votes = reply.votes
         if follows:
             log.cursor = len(log.records)
+        if log.sharpening and self.controller.delay == self._pace:
+            # there are many zones, and each changes little
+            self.controller.set_delay(self._pace / _ZONES_A_STEP)
         if not self._hurry.isActive():
             self._before = None
             self.changed.emit(True)

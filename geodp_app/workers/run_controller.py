@@ -195,6 +195,11 @@ class RunController(QObject):
         self._tell_state()
         self._go_on()
 
+    @property
+    def delay(self) -> float:
+        """Time between two steps of a run that goes on by itself, in seconds."""
+        return self._delay / 1000
+
     def set_delay(self, seconds: float) -> None:
         """Time between two steps of a run that goes on by itself."""
         self._delay = max(0, round(1000 * seconds))
