@@ -90,10 +90,23 @@ def test_a_hopeless_sample_is_called_so() -> None:
 
 
 def test_covers_by_several_triangles_say_what_was_measured_and_when() -> None:
-    few = verdict(on_grid(9_000, learner="cover", k=5)).practice
-    assert "told the right k: mean errors of 18 % with 1,000 examples, 4.0 % with 10,000" in few
-    assert "no estimate is made" in few
-    assert verdict(on_grid(9_000, learner="cover", k=6)).practice.startswith("Not measured")
+    measured = {
+        "sharpen": ("5.6 % with 1,000 examples, 1.0 % with 10,000", "errors of 3–4 %"),
+        "none": ("18 % with 1,000 examples, 4.0 % with 10,000", "errors of 15–19 %"),
+    }
+    for finish, (few_words, many_words) in measured.items():
+        few = verdict(on_grid(9_000, learner="cover", k=5, finish=finish)).practice
+        assert f"told the right k: mean errors of {few_words}" in few
+        assert "no estimate is made" in few
+        many = verdict(on_grid(9_000, learner="cover", k=6, finish=finish)).practice
+        assert many.startswith("Not measured")
+        assert many_words in many
+
+
+def test_of_sharpened_edges_no_error_is_proved() -> None:
+    told = verdict(on_grid(9_000, learner="cover", k=2))
+    assert told.promise.startswith("Proved: nothing about the error of sharpened edges")
+    assert "sharpened" not in verdict(on_grid(9_000, learner="cover", k=2, finish="none")).promise
 
 
 @pytest.mark.parametrize(
