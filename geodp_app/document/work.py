@@ -103,7 +103,7 @@ class RunSettings:
 
     @property
     def cover_steps(self) -> int:
-        """Pieces of a cover with a number of steps; a sharpened run has three more steps each."""
+        """Pieces of a cover with a number of steps; a sharpened run has the zones' steps beside."""
         if self.n_steps is not None:
             return self.n_steps
         return default_steps(self.k, sharpened=self.sharpened)
