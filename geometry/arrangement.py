@@ -34,7 +34,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.duality import ConvexPart, Inequality, Line, Vertex, admitted_parts, dual_line, side
+from geometry.clipping import Inequality, Vertex, clip, reduced, side
+from geometry.duality import ConvexPart, Line, admitted_parts, dual_line
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.lattice_points import LatticePolygon
 
@@ -103,7 +104,7 @@ class Arrangement:
     def cell_at(self, u: Fraction | int, v: Fraction | int) -> Cell | None:
         """The cell of a dual point in lattice units; None outside the region. O(cells)."""
         u, v = Fraction(u), Fraction(v)
-        point = _reduced(
+        point = reduced(
             u.numerator * v.denominator, v.numerator * u.denominator, u.denominator * v.denominator
         )
         parts = admitted_parts(self.lattice)
@@ -150,21 +151,6 @@ def area(vertices: Sequence[Vertex]) -> Fraction:
     return twice / 2
 
 
-def clip(vertices: Sequence[Vertex], inequality: Inequality) -> tuple[Vertex, ...]:
-    """The part of a convex polygon in a closed halfplane (Sutherland and Hodgman), exactly."""
-    kept: list[Vertex] = []
-    sides = [side(inequality, vertex) for vertex in vertices]
-    for i, (here, at) in enumerate(zip(vertices, sides, strict=True)):
-        before, was = vertices[i - 1], sides[i - 1]
-        if at * was < 0:
-            # the combination on which the inequality is an equality
-            high, low = (abs(was), abs(at))
-            kept.append(_reduced(*(high * p + low * q for p, q in zip(here, before, strict=True))))
-        if at >= 0:
-            kept.append(here)
-    return tuple(kept)
-
-
 @dataclass(frozen=True, slots=True)
 class _Face:
     """A face of the subdivision: corners counterclockwise, its edges' lines, its side of each."""
@@ -190,8 +176,7 @@ def _cells(sheet: Sheet, lines: Sequence[Line], number: int, part: ConvexPart) -
                 constraints[part.lattice[line - len(lines)]] = None
         vertices = face.corners
         for inequality in part.closed:
-            if any(side(inequality, vertex) < 0 for vertex in vertices):
-                vertices = clip(vertices, inequality)
+            vertices = clip(vertices, inequality)
         inside = face.below if sheet.upper else everything ^ face.below
         cells.append(Cell(number, inside, vertices, tuple(constraints)))
     return cells
@@ -259,7 +244,7 @@ def _vertices(sides: Sequence[Line], borders: int) -> tuple[list[Vertex], list[l
             u, v = c * q - r * b, a * r - p * c
             vertex = (u, v, w) if w > 0 else (-u, -v, -w)
             if all(e * vertex[0] + f * vertex[1] >= g * vertex[2] for e, f, g in region):
-                number = index.setdefault(_reduced(*vertex), len(index))
+                number = index.setdefault(reduced(*vertex), len(index))
                 members[i].add(number)
                 members[j].add(number)
     vertices = list(index)
@@ -338,9 +323,3 @@ def _signatures(
                 below[other] = below[face] ^ (1 << line_of[edge])
                 stack.append(other)
     return below
-
-
-def _reduced(u: int, v: int, w: int) -> Vertex:
-    """Homogeneous coordinates without common factor; w > 0."""
-    common = math.gcd(u, v, w)
-    return u // common, v // common, w // common

@@ -23,14 +23,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from geometry.clipping import Inequality
 from geometry.halfplane import HalfplaneLattice, Sheet
 
 #: Integers (a, b, c) of a line a*u + b*v = c.
 Line = tuple[int, int, int]
-#: Integers (a, b, c) of a closed side a*u + b*v >= c.
-Inequality = tuple[int, int, int]
-#: A rational point (U/W, V/W) as integers (U, V, W) without common factor, W > 0.
-Vertex = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +170,3 @@ def to_lattice(
 ) -> tuple[Fraction, Fraction]:
     """Grid units to lattice units; the inverse of :func:`to_grid`."""
     return Fraction(u) * (1 << lattice.bits), Fraction(v) * (1 << lattice.bits)
-
-
-def side(inequality: Inequality | Line, vertex: Vertex) -> int:
-    """Positive, zero or negative as a*u + b*v - c is at the vertex."""
-    a, b, c = inequality
-    return a * vertex[0] + b * vertex[1] - c * vertex[2]

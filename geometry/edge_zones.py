@@ -24,7 +24,6 @@ import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -33,26 +32,19 @@ from numpy.typing import NDArray
 from shapely import affinity
 from shapely.geometry.base import BaseGeometry
 
+from geometry.clipping import Inequality, Vertex, clip_area
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice
-from geometry.polygons import (
-    Vertex,
-    clip,
-    clip_to_box,
-    clip_to_square,
-    convex_polygon,
-    orient_valid,
-)
-
-Coefficients = tuple[int, int, int]
+from geometry.polygons import clip_to_box, clip_to_square, convex_polygon, orient_valid
+from geometry.tiling import Tile, mosaic_shape
 
 #: Corners of a union of zones are multiples of this, in grid units.
 _GRAIN = 2.0**-20
 
-#: From a figure to its box, in grid units, at least: above all rounding; and no sum of it and a
-#: coordinate is near a whole number that the coordinate is near to, nor near a half.
+#: From a figure to its box, in grid units, at least.  Figures are doubles: it is far above their
+#: rounding, and no simple fraction, so that a corner at a whole number or a half is far from where
+#: the box would grow by one.  Files hold the boxes, so one that came out otherwise is refused.
 _MARGIN = 0.3137
 
-_ONE = Fraction(1)
 
 #: Points whose zones are found at once.
 _CHUNK = 1 << 16
@@ -160,7 +152,7 @@ class EdgeZone:
     number: int
     #: Which edge it belongs to, from 0: three of the first triangle, three of the next, and so on.
     edge_number: int = field(init=False, compare=False, repr=False)
-    _box: tuple[int, int, int, int] = field(init=False, compare=False, repr=False)
+    box: Tile = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         offsets = _offsets(self.zones)
@@ -168,7 +160,8 @@ class EdgeZone:
             raise ValueError(f"there is no zone {self.number} among {offsets[-1]}")
         edge = bisect.bisect_right(offsets, self.number) - 1
         object.__setattr__(self, "edge_number", edge)
-        object.__setattr__(self, "_box", _cell_box(self.zones, edge, self.number - offsets[edge]))
+        box = Tile(self.d, *_cell_box(self.zones, edge, self.number - offsets[edge]))
+        object.__setattr__(self, "box", box)
 
     @property
     def d(self) -> int:
@@ -178,22 +171,22 @@ class EdgeZone:
     @property
     def x0(self) -> int:
         """Least abscissa of its box."""
-        return self._box[0]
+        return self.box.x0
 
     @property
     def y0(self) -> int:
         """Least ordinate of its box."""
-        return self._box[1]
+        return self.box.y0
 
     @property
     def x1(self) -> int:
         """Greatest abscissa of its box."""
-        return self._box[2]
+        return self.box.x1
 
     @property
     def y1(self) -> int:
         """Greatest ordinate of its box."""
-        return self._box[3]
+        return self.box.y1
 
     @property
     def piece(self) -> int:
@@ -214,13 +207,15 @@ class EdgeZone:
     @property
     def lattice(self) -> HalfplaneLattice:
         """The finest lattice of its own frame, with the measure of the pieces'."""
-        side = max(1, self.x1 - self.x0, self.y1 - self.y0)
-        return HalfplaneLattice(side, self.edge.lattice.measure)
+        return HalfplaneLattice(self._reach, self.edge.lattice.measure)
+
+    @property
+    def _reach(self) -> int:
+        return max(1, self.x1 - self.x0, self.y1 - self.y0)
 
     def in_box(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which grid points (n, 2) lie in its box, shape (n,)."""
-        low, high = (self.x0, self.y0), (self.x1, self.y1)
-        return np.asarray(((points >= low) & (points <= high)).all(axis=1))
+        return self.box.holds(points)
 
     def holds(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which grid points (n, 2) it holds, shape (n,)."""
@@ -228,8 +223,7 @@ class EdgeZone:
 
     def to_own_frame(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Grid points (n, 2) counted from the corner (x0, y0) of its box."""
-        moved: NDArray[np.int64] = points - np.array((self.x0, self.y0), dtype=np.int64)
-        return moved
+        return self.box.to_own_frame(points)
 
     def polygon(self) -> BaseGeometry:
         """Its figure in grid units, polygonal; empty if it has no area."""
@@ -244,20 +238,14 @@ class EdgeZone:
 
     def piece_polygon(self, piece: Iterable[Halfplane]) -> BaseGeometry:
         """What a piece of its own frame covers of it, in the frame of the grid."""
-        reach = Fraction(max(1, self.x1 - self.x0, self.y1 - self.y0))
         # by one more than its points on all sides: cells end between points
-        held = convex_polygon(clip_to_box(tuple(piece), *(-_ONE, -_ONE), *(reach + 1, reach + 1)))
+        held = convex_polygon(clip_to_box(tuple(piece), -1, -1, self._reach + 1, self._reach + 1))
         return orient_valid(self.polygon().intersection(affinity.translate(held, self.x0, self.y0)))
 
 
 def joined_shape(parts: Iterable[BaseGeometry]) -> BaseGeometry:
-    """The union of what pieces cover of zones, in grid units.
-
-    Zones meet along lines between points that are no doubles: corners move by up to _GRAIN, or
-    hairs would be left between them.
-    """
-    union = shapely.union_all([part for part in parts if not part.is_empty], grid_size=_GRAIN)
-    return orient_valid(shapely.simplify(union, 0.0))
+    """The union of what pieces cover of zones, in grid units."""
+    return mosaic_shape(parts, _GRAIN)
 
 
 @lru_cache(maxsize=1024)
@@ -267,7 +255,7 @@ def _edge_figure(zones: EdgeZones, number: int) -> BaseGeometry:
     owner, own = divmod(number, zones.edges)
     lines = [[h.coefficients for h in piece] for piece in zones.pieces]
     edge = lines[owner][own]
-    corners: list[Vertex] = list(clip_to_square((), zones.d))
+    corners = clip_to_square((), zones.d)
     for other, line in enumerate(lines[owner]):
         if other != own:
             corners = _no_farther(corners, line, edge, ties=own < other)
@@ -277,6 +265,8 @@ def _edge_figure(zones: EdgeZones, number: int) -> BaseGeometry:
             nearer = corners
             for line in piece:
                 nearer = _no_farther(nearer, line, edge, ties=i < owner)
+                if not nearer:
+                    break
             taken.append(convex_polygon(nearer))
     return orient_valid(convex_polygon(corners).difference(shapely.union_all(taken)))
 
@@ -319,9 +309,9 @@ def _cell_box(zones: EdgeZones, edge: int, cell: int) -> tuple[int, int, int, in
 
 
 def _no_farther(
-    corners: list[Vertex], line: Coefficients, than: Coefficients, *, ties: bool
-) -> list[Vertex]:
+    corners: tuple[Vertex, ...], line: Inequality, than: Inequality, *, ties: bool
+) -> tuple[Vertex, ...]:
     """The part where the excess of a line is at most that of another; all or none if they tie."""
     if line == than:
-        return corners if ties else []
-    return clip(corners, (line[0] - than[0], line[1] - than[1], line[2] - than[2]))
+        return corners if ties else ()
+    return clip_area(corners, (line[0] - than[0], line[1] - than[1], line[2] - than[2]))

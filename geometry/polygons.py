@@ -1,10 +1,7 @@
 """Polygons from halfplanes: exact clipping, and shapely shapes to draw and export.
 
-The vertices of a piece are computed in exact rationals by Sutherland-Hodgman clipping
-(Sutherland, Hodgman 1974) of the square [0, d]^2, and rounded to doubles once, at the
-end.  For m halfplanes that is O(m^2) rational operations.  Departs from the source: the
-clipped figure is convex from the start, so one pass per halfplane is complete, and signs
-are exact, so a vertex on a boundary is met once and never twice.
+The vertices of a piece are the exact ones of the clipped square (:mod:`geometry.clipping`),
+rounded to doubles once, at the end.  For m halfplanes that is O(m^2) operations.
 
 Shapes are for drawing, areas and export.  Which label a grid point gets is decided by
 the integer side tests of :mod:`geometry.halfplane`, not here.
@@ -23,9 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
+from geometry.clipping import Vertex, clip_area, reduced
 from geometry.halfplane import Halfplane
-
-Vertex = tuple[Fraction, Fraction]
 
 
 def clip_to_square(halfplanes: Sequence[Halfplane], d: int) -> tuple[Vertex, ...]:
@@ -40,51 +36,32 @@ def clip_to_square(halfplanes: Sequence[Halfplane], d: int) -> tuple[Vertex, ...
 
     Returns
     -------
-    tuple of (Fraction, Fraction)
-        Corners (x, y) in grid units, counter-clockwise, each once, no three on a line.
+    tuple of (X, Y, W)
+        Corners (X/W, Y/W) in grid units, counter-clockwise, each once, no three on a line.
         Empty if the intersection has no area (empty, a point or a segment).
     """
-    side = Fraction(d)
-    return clip_to_box(halfplanes, Fraction(0), Fraction(0), side, side)
+    return clip_to_box(halfplanes, 0, 0, d, d)
 
 
 def clip_to_box(
     halfplanes: Sequence[Halfplane],
-    left: Fraction,
-    bottom: Fraction,
-    right: Fraction,
-    top: Fraction,
+    left: Fraction | int,
+    bottom: Fraction | int,
+    right: Fraction | int,
+    top: Fraction | int,
 ) -> tuple[Vertex, ...]:
     """As :func:`clip_to_square`, with any axis-parallel rectangle in place of the square."""
     if left >= right or bottom >= top:
         return ()
-    corners: Sequence[Vertex] = [(left, bottom), (right, bottom), (right, top), (left, top)]
+    corners = tuple(
+        reduced(
+            x.numerator * y.denominator, y.numerator * x.denominator, x.denominator * y.denominator
+        )
+        for x, y in ((left, bottom), (right, bottom), (right, top), (left, top))
+    )
     for halfplane in halfplanes:
-        corners = clip(corners, halfplane.coefficients)
-    return tuple(corners)
-
-
-def clip(corners: Sequence[Vertex], coefficients: tuple[int, int, int]) -> list[Vertex]:
-    """Cut a strictly convex polygon down to a*x + b*y >= c; empty if no area is left."""
-    a, b, c = coefficients
-    excess = [a * x + b * y - c for x, y in corners]
-    # a corner strictly inside is the only way to keep area: the corners span the polygon
-    if not any(e > 0 for e in excess):
-        return []
-    kept: list[Vertex] = []
-    for i, here in enumerate(corners):
-        before, e0, e1 = corners[i - 1], excess[i - 1], excess[i]
-        if (e0 < 0 < e1) or (e1 < 0 < e0):
-            t = e0 / (e0 - e1)
-            kept.append(
-                (
-                    before[0] + t * (here[0] - before[0]),
-                    before[1] + t * (here[1] - before[1]),
-                )
-            )
-        if e1 >= 0:
-            kept.append(here)
-    return kept
+        corners = clip_area(corners, halfplane.coefficients)
+    return corners
 
 
 def piece_polygon(halfplanes: Sequence[Halfplane], d: int) -> Polygon:
@@ -109,7 +86,7 @@ def convex_polygon(corners: Sequence[Vertex]) -> Polygon:
     """Exact corners of a convex figure, in order, as a valid polygon of doubles."""
     if not corners:
         return Polygon()
-    polygon = Polygon([(float(x), float(y)) for x, y in corners])
+    polygon = Polygon([(x / w, y / w) for x, y, w in corners])
     if shapely.is_valid(polygon):
         return polygon
     # thinner than a double resolves: the hull is the nearest valid convex shape

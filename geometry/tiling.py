@@ -97,9 +97,13 @@ def tile_square(d: int, per_side: int) -> tuple[Tile, ...]:
     return tuple(Tile(d, x0, y0, x1, y1) for y0, y1 in reversed(spans) for x0, x1 in spans)
 
 
-def mosaic_shape(parts: Iterable[BaseGeometry]) -> BaseGeometry:
-    """The union of figures that meet along straight lines, without vertices in their midst."""
-    union = shapely.union_all([part for part in parts if not part.is_empty])
+def mosaic_shape(parts: Iterable[BaseGeometry], grain: float | None = None) -> BaseGeometry:
+    """The union of figures that meet along straight lines, without vertices in their midst.
+
+    Where corners are no doubles, hairs would be left between figures: `grain` moves corners to
+    multiples of it, in grid units.
+    """
+    union = shapely.union_all([part for part in parts if not part.is_empty], grid_size=grain)
     return orient_valid(shapely.simplify(union, 0.0))
 
 
@@ -150,8 +154,10 @@ class TileIndex:
 
     def groups(self, points: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """For each tile the rows of the points that it holds, in their order."""
-        numbers = self.find(points)
-        count = int(self.numbers.max()) + 1
-        order = np.argsort(numbers, kind="stable")
-        ends = np.searchsorted(numbers[order], np.arange(1, count))
-        return np.split(order, ends)
+        return rows_by_number(self.find(points), int(self.numbers.max()) + 1)
+
+
+def rows_by_number(numbers: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
+    """For each number 0..count-1 the rows where `numbers`, shape (n,), has it, rising."""
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.searchsorted(numbers[order], np.arange(1, count)))

@@ -180,7 +180,7 @@ def step_to_dict(step: StepRelease | TileStep) -> dict[str, Any]:
     """What one step publishes, JSON-ready."""
     if isinstance(step, TileStep):
         if isinstance(step.tile, EdgeZone):
-            return {"side": step.tile.zones.side, **_write_labels(step)}
+            return {"side": step.tile.zones.side, **_write_tile(step)}
         return _write_tile(step)
     conics = [list(one.parameters) for one in step.piece if isinstance(one, Conic)]
     if conics:
@@ -235,6 +235,9 @@ def zone_from_dict(data: dict[str, Any], zones: EdgeZones, number: int) -> TileS
     """Read what :func:`step_to_dict` wrote of the zone of that number; else as
     :func:`tile_from_dict`."""
     zone = EdgeZone(zones, number)
+    box = [zone.x0, zone.y0, zone.x1, zone.y1]
+    if data["box"] != box:
+        raise ValueError(f"box: {_short(data['box'])}; its triangles' zone {number + 1} has {box}")
     return _labelled(zone, data, zone.lattice)
 
 
@@ -299,7 +302,7 @@ def _write_sharpened(release: SharpenedRelease) -> dict[str, Any]:
         "pieces": [_write_piece(piece) for piece in release.pieces],
         "thresholds": list(release.thresholds),
         "side": release.side,
-        "zones": [_write_labels(step) for step in release.zones],
+        "zones": [_write_tile(step) for step in release.zones],
     }
 
 
@@ -546,11 +549,11 @@ def _read_piece(data: Any, lattice: HalfplaneLattice) -> Piece:
 
 def _write_tile(step: TileStep) -> dict[str, Any]:
     tile = step.tile
-    return {"box": [tile.x0, tile.y0, tile.x1, tile.y1], **_write_labels(step)}
-
-
-def _write_labels(step: TileStep) -> dict[str, Any]:
-    return {"inside": int(step.inside), "piece": _write_piece(step.piece)}
+    return {
+        "box": [tile.x0, tile.y0, tile.x1, tile.y1],
+        "inside": int(step.inside),
+        "piece": _write_piece(step.piece),
+    }
 
 
 def _read_conic(parameters: Any, lattice: ConicLattice) -> Conic:

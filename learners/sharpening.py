@@ -3,9 +3,9 @@
 A private set cover finds where the shape is; what its triangles leave at their borders costs it
 most of its error, and further steps must share epsilon with it.  So it is given a part of epsilon,
 and its triangles divide the square into zones, one an edge, or several of a long one
-(:mod:`geometry.edge_zones`, :func:`zone_side`).  In every
-zone a labelled piece of at most two edges is drawn by its number of mistakes on the zone's own
-examples (:mod:`learners.envelope.concept_selection`), with all the rest of epsilon.
+(:mod:`geometry.edge_zones`, :func:`zone_side`).  In every zone a labelled piece of at most two
+edges is drawn by its number of mistakes on the zone's own examples
+(:mod:`learners.envelope.concept_selection`), with all the rest of epsilon.
 
 Privacy (docs/privacy.md, lemma 8), for neighbours that add or remove one example: the zones are a
 function of the released triangles and the first noisy count, so given these the example lies in one
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from geometry.edge_zones import EdgeZone, EdgeZones
 from geometry.grid_counts import GridCounts
-from geometry.tiling import Tile
+from geometry.tiling import Tile, rows_by_number
 from learners.accounting import (
     LEAST_DELTA,
     MOST_RATE,
@@ -173,7 +173,7 @@ def sharpened_steps(
         counts,
         tiles=zones,
         groups=zone_groups(zones, counts.points),
-        selection=lambda zone: _sampler(zone),
+        selection=_sampler,
         eta=eta,
         source=source,
         watch=watch,
@@ -189,10 +189,5 @@ def _sampler(zone: Tile | EdgeZone) -> ConceptSelection:
 
 def zone_groups(zones: Sequence[EdgeZone], points: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """For each of all zones of some pieces the rows of the points that it holds, in their order."""
-    numbers = zones[0].zones.find(points)
-    order = np.argsort(numbers, kind="stable")
-    ends = np.searchsorted(numbers[order], np.arange(1, len(zones)))
-    return [
-        rows[zone.in_box(points[rows])]
-        for zone, rows in zip(zones, np.split(order, ends), strict=True)
-    ]
+    groups = rows_by_number(zones[0].zones.find(points), len(zones))
+    return [rows[zone.in_box(points[rows])] for zone, rows in zip(zones, groups, strict=True)]

@@ -7,8 +7,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from geometry.arrangement import Arrangement, Cell, area, arrange, clip
-from geometry.duality import admitted_parts, side
+from geometry.arrangement import Arrangement, Cell, area, arrange
+from geometry.clipping import clip, side
+from geometry.duality import admitted_parts
 from geometry.halfplane import MAX_D, HalfplaneLattice, Sheet
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import shapely
 
+from geometry.clipping import side
 from geometry.duality import (
     admitted_parts,
     dual_line,
     dual_point,
     from_slope,
     primal_point,
-    side,
     slope_form,
     to_grid,
     to_lattice,

@@ -23,7 +23,6 @@ from shapely.geometry import (
 
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from geometry.polygons import (
-    Vertex,
     clip_to_square,
     contains_points,
     intersection_shape,
@@ -35,6 +34,7 @@ from geometry.polygons import (
 #: (d, pieces)
 Case = tuple[int, tuple[tuple[Halfplane, ...], ...]]
 Position = tuple[Fraction | int, Fraction | int]
+Vertex = tuple[Fraction, Fraction]
 
 
 @st.composite
@@ -76,6 +76,10 @@ def pieces(
             seen = (*seen, piece[-1])
         made.append(tuple(piece))
     return d, tuple(made)
+
+
+def clipped(planes: Sequence[Halfplane], d: int) -> tuple[Vertex, ...]:
+    return tuple((Fraction(x, w), Fraction(y, w)) for x, y, w in clip_to_square(planes, d))
 
 
 def corners_by_brute_force(planes: Sequence[Halfplane], d: int) -> set[Vertex]:
@@ -121,7 +125,7 @@ def exact_area(corners: Sequence[Vertex]) -> Fraction:
 @given(pieces(most=1, longest=6))
 def test_clipping_finds_exactly_the_extreme_points(case: Case) -> None:
     d, (planes,) = case
-    corners = clip_to_square(planes, d)
+    corners = clipped(planes, d)
     assert len(set(corners)) == len(corners)
     assert set(corners) == corners_by_brute_force(planes, d)
 
@@ -130,7 +134,7 @@ def test_clipping_finds_exactly_the_extreme_points(case: Case) -> None:
 @given(pieces(most=1, longest=6))
 def test_clipped_corners_turn_left_everywhere(case: Case) -> None:
     d, (planes,) = case
-    corners = clip_to_square(planes, d)
+    corners = clipped(planes, d)
     for i in range(len(corners)):
         assert cross(corners[i - 2], corners[i - 1], corners[i]) > 0
 
@@ -139,7 +143,7 @@ def test_clipped_corners_turn_left_everywhere(case: Case) -> None:
 @given(pieces(sizes=(2, 3, 7), most=1))
 def test_clipped_polygon_holds_the_grid_points_that_the_side_tests_hold(case: Case) -> None:
     d, (planes,) = case
-    corners = clip_to_square(planes, d)
+    corners = clipped(planes, d)
     if not corners:
         return
     grid = np.stack(np.meshgrid(np.arange(d + 1), np.arange(d + 1)), axis=-1).reshape(-1, 2)
@@ -161,33 +165,33 @@ def at(lattice: HalfplaneLattice, sheet: Sheet, u: int, v: int) -> Halfplane:
 
 
 def test_no_halfplane_leaves_the_square() -> None:
-    assert set(clip_to_square((), 5)) == exactly((0, 0), (5, 0), (5, 5), (0, 5))
+    assert set(clipped((), 5)) == exactly((0, 0), (5, 0), (5, 5), (0, 5))
 
 
 def test_a_diagonal_leaves_its_triangle() -> None:
     lattice = HalfplaneLattice(8)
-    above = clip_to_square([at(lattice, Sheet.FLAT_ABOVE, 0, 8)], 8)
-    right = clip_to_square([at(lattice, Sheet.STEEP_RIGHT, 0, 8)], 8)
+    above = clipped([at(lattice, Sheet.FLAT_ABOVE, 0, 8)], 8)
+    right = clipped([at(lattice, Sheet.STEEP_RIGHT, 0, 8)], 8)
     assert set(above) == exactly((0, 0), (8, 8), (0, 8))
     assert set(right) == exactly((0, 0), (8, 0), (8, 8))
 
 
 def test_a_line_along_a_side_keeps_all_or_nothing() -> None:
     lattice = HalfplaneLattice(8)
-    assert len(clip_to_square([at(lattice, Sheet.FLAT_ABOVE, 0, 0)], 8)) == 4
-    assert clip_to_square([at(lattice, Sheet.FLAT_BELOW, 0, 0)], 8) == ()  # a segment
+    assert len(clipped([at(lattice, Sheet.FLAT_ABOVE, 0, 0)], 8)) == 4
+    assert clipped([at(lattice, Sheet.FLAT_BELOW, 0, 0)], 8) == ()  # a segment
 
 
 def test_a_line_that_touches_a_corner_keeps_all_or_nothing() -> None:
     lattice = HalfplaneLattice(8)
-    assert len(clip_to_square([at(lattice, Sheet.FLAT_ABOVE, 0, -8)], 8)) == 4
-    assert clip_to_square([at(lattice, Sheet.FLAT_BELOW, 0, -8)], 8) == ()  # a point
+    assert len(clipped([at(lattice, Sheet.FLAT_ABOVE, 0, -8)], 8)) == 4
+    assert clipped([at(lattice, Sheet.FLAT_BELOW, 0, -8)], 8) == ()  # a point
 
 
 def test_two_sides_of_one_line_share_a_segment_without_area() -> None:
     lattice = HalfplaneLattice(8)
     both = [at(lattice, Sheet.FLAT_ABOVE, 3, 5), at(lattice, Sheet.FLAT_BELOW, 3, 5)]
-    assert clip_to_square(both, 8) == ()
+    assert clipped(both, 8) == ()
     assert piece_polygon(both, 8).is_empty
     assert intersection_shape(both, 8).is_empty
 
@@ -198,7 +202,7 @@ def test_union_is_valid_oriented_and_of_the_exact_area(case: Case) -> None:
     d, parts = case
     shape = union_shape(parts, d)
     exact = sum(  # inclusion and exclusion: an intersection of pieces is a clip of all of them
-        (-1) ** (r + 1) * exact_area(clip_to_square([h for p in chosen for h in p], d))
+        (-1) ** (r + 1) * exact_area(clipped([h for p in chosen for h in p], d))
         for r in range(1, len(parts) + 1)
         for chosen in combinations(parts, r)
     )
@@ -216,7 +220,7 @@ def test_intersection_is_valid_convex_and_of_the_exact_area(case: Case) -> None:
     shape = intersection_shape(planes, d)
     assert shape.geom_type == "Polygon"
     assert shapely.is_valid(shape)
-    exact = exact_area(clip_to_square(planes, d))
+    exact = exact_area(clipped(planes, d))
     assert shape.area == pytest.approx(float(exact), rel=1e-9, abs=1e-12 * d * d)
     assert shape.convex_hull.area == pytest.approx(shape.area, rel=1e-9, abs=1e-12 * d * d)
 
@@ -237,7 +241,7 @@ def test_a_triangle_thinner_than_doubles_is_exact_in_rationals_and_empty_as_a_sh
         lattice.halfplane(Sheet.FLAT_ABOVE, 416261848, 29),
         lattice.halfplane(Sheet.FLAT_BELOW, 416262635, 28),
     ]
-    corners = clip_to_square(needle, 1024)
+    corners = clipped(needle, 1024)
     assert len(corners) == 3
     assert exact_area(corners) > 0
     assert not shapely.is_valid(Polygon([(float(x), float(y)) for x, y in corners]))

@@ -344,11 +344,14 @@ SHARPENED = json.loads(sharpened().to_lines()[9])["release"]
         (edit(2, sharpened(), kind="step", threshold=None), "line 3: 'threshold' is missing"),
         (edit(3, sharpened(), side=0), "line 4: 2 pieces have no zones of side 0"),
         (edit(3, sharpened(), side=2.0), "line 4: side: 2.0 is not a whole number"),
-        # zones of a grid point each are others than the release has
-        (edit(3, sharpened(), side=1), "line 10: the release has other pieces than the steps"),
+        # zones of a grid point each have other boxes
+        (edit(3, sharpened(), side=1), r"line 4: box: .*; its triangles' zone 1 has \["),
         # an edge is of the lattice of its zone's own box
         (edit(4, sharpened(), piece=[["FLAT_ABOVE", 10**9, 0]]), "line 5: .* is not in the chord"),
-        (edit(4, sharpened(), box=[0, 0, 9, 9]), "line 5: 'box': is missing, unknown"),
+        (
+            edit(4, sharpened(), box=[0, 0, 9, 9]),
+            r"line 5: box: \[0, 0, 9, 9\]; its triangles' zone 2 has",
+        ),
         (edit(4, sharpened(), inside=2), "line 5: inside: 2 is neither 0 nor 1"),
         (edit(4, sharpened(), piece=4 * ZONE["piece"]), "line 5: a piece of 4 halfplanes"),
         (edit(4, sharpened(), piece=[["FLAT", 0, 0]]), "line 5: 'FLAT' is missing or unknown"),

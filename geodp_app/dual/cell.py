@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from geodp_app.dual.lines import ExampleLines, distances
 from geodp_app.dual.sheets import Window
-from geometry.arrangement import clip
-from geometry.duality import Vertex, dual_line
+from geometry.clipping import Vertex, clip
+from geometry.duality import dual_line
 from geometry.halfplane import Halfplane, HalfplaneLattice
 
 #: Lines are looked at in order of their distance, so many at a time.

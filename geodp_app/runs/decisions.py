@@ -42,7 +42,7 @@ class Decisions:
         self._step = np.zeros(len(self.points), dtype=np.int32)
         self._label = np.full(len(self.points), self._before)
         # the same for the zones of edges; none until there is one
-        self._zone = np.empty(0, dtype=np.int64)
+        self._zone: NDArray[np.int64] | None = None
         self._again = np.zeros(0, dtype=np.int32)
         self._label_again = np.zeros(0, dtype=np.bool_)
         self._pieces = 0  # steps before the first zone
@@ -77,7 +77,7 @@ class Decisions:
 
     def _sharpen(self, release: TileStep, zone: EdgeZone) -> None:
         """A zone decides its points again."""
-        if not len(self._zone):
+        if self._zone is None:
             self._zone = zone.zones.find(self.points)
             self._again = np.zeros(len(self.points), dtype=np.int32)
             self._label_again = self._label.copy()
@@ -95,7 +95,7 @@ class Decisions:
 
     def _in_zones(self, step: int) -> bool:
         """Whether a step comes after the first zone began to decide again."""
-        return len(self._again) > 0 and step > self._pieces
+        return self._zone is not None and step > self._pieces
 
     def _decide(
         self, release: StepRelease | TileStep

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from geodp_app.runs.protocol import ShadedCell, ShadedSheet, ShadeQuestion
 from geometry.arrangement import Arrangement, Cell, arrange
-from geometry.duality import Vertex
+from geometry.clipping import Vertex
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.records import inside_piece
