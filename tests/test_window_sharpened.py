@@ -18,6 +18,7 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.main_window import MainWindow
 from geodp_app.views.paths import shape_path
+from geodp_app.views.window_runs import SPEEDS
 from geometry.edge_zones import EdgeZone
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.records import TileStep, predict_pieces
@@ -149,8 +150,9 @@ def test_the_dual_plane_of_a_zone_has_the_lines_of_its_own_examples(
         name = f"edge {zone.edge_number % 3 + 1} of triangle {zone.edge_number // 3 + 1}"
         if zone.part[1] > 1:
             name = f"part {zone.part[0] + 1} of {name}"
-        assert window.dual_pane.heading.text().startswith(f"Dual plane of {name}")
-        assert window.dual_pane.note.words == f"x {zone.x0}–{zone.x1}, y {zone.y0}–{zone.y1}"
+        assert window.dual_pane.heading.text().startswith("Dual plane of this zone")
+        place = f"x {zone.x0}–{zone.x1}, y {zone.y0}–{zone.y1}"
+        assert window.dual_pane.note.words == f"{name}: {place}"
         assert window.dual._lattice == zone.lattice
         held = zone.holds(examples.points)
         labels = examples.labels[held].tolist()
@@ -160,6 +162,23 @@ def test_the_dual_plane_of_a_zone_has_the_lines_of_its_own_examples(
             settle(qtbot, window)
             lines = [len(item.getData()[0]) // 2 for item in (sheet.positive, sheet.negative)]
             assert sum(lines) == len(kinds)
+
+
+def test_zones_go_by_five_times_as_fast_as_triangles(qtbot: QtBot, window: MainWindow) -> None:
+    window.commands.speed.setCurrentIndex(SPEEDS.index(0.2))
+    controller, delays = window.runs.controller, list[float]()
+    window.runs.changed.connect(lambda _: delays.append(controller.delay))
+    log = run(qtbot, window)
+    zones = len(log.records) - STEPS
+    assert zones > 5
+    assert delays.count(0.2) >= STEPS - 1
+    assert delays.count(0.04) >= zones - 1
+    assert set(delays) == {0.2, 0.04}
+    # and the next run begins as slowly as this one did
+    key(window, Qt.Key.Key_F5)
+    wait(qtbot, lambda: window.runs.current is not log)
+    assert controller.delay == 0.2
+    window.runs.cancel()
 
 
 def test_pointing_at_the_plane_marks_a_line_in_the_zone_alone(

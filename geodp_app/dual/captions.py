@@ -42,10 +42,16 @@ class TileShown:
         return f"tile {self.number:,} of {self.tiles:,}"
 
     @property
+    def title(self) -> str:
+        """What a heading has room for."""
+        return "this zone" if isinstance(self.step.tile, EdgeZone) else self.name
+
+    @property
     def place(self) -> str:
         """Where it lies, in the frame of the grid."""
         tile = self.step.tile
-        return f"x {tile.x0}–{tile.x1}, y {tile.y0}–{tile.y1}"
+        box = f"x {tile.x0}–{tile.x1}, y {tile.y0}–{tile.y1}"
+        return f"{self.name}: {box}" if isinstance(tile, EdgeZone) else box
 
     @property
     def label(self) -> str:

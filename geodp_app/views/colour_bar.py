@@ -49,11 +49,11 @@ class ColourBar(QWidget):
 
     def sizeHint(self) -> QSize:
         """Bar, ticks and two lines of text."""
-        return QSize(156, _BAR + _TICK + 2 * self.fontMetrics().height() + 4)
+        return QSize(132, _BAR + _TICK + 2 * self.fontMetrics().height() + 4)
 
     def minimumSizeHint(self) -> QSize:
         """As high as the hint."""
-        return QSize(156, self.sizeHint().height())
+        return QSize(132, self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Label, bar, values."""

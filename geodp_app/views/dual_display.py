@@ -150,7 +150,7 @@ class DualDisplay(QObject):
             pane.heading.setText(f"Dual plane: {self._conics.title}")
             pane.note.set_words("")
             return
-        name = f"Dual plane of {self._tile.name}" if self._tile else "Dual plane"
+        name = f"Dual plane of {self._tile.title}" if self._tile else "Dual plane"
         pane.heading.setText(f"{name}: {dual.title}" if dual.title else name)
         if self._tile is not None:
             pane.note.set_words(self._tile.place, _OWN_FRAME)

@@ -109,14 +109,8 @@ class DualView(QWidget):
         beside.setSpacing(4)
         beside.addWidget(self._stack, 1)
         beside.addWidget(self.strip)
-        # in the corner that the region leaves empty
-        self._legend = QFrame(self._stack)
-        self._legend.setObjectName("legend")
-        inside = QVBoxLayout(self._legend)
-        inside.setContentsMargins(6, 4, 6, 4)
-        inside.setSpacing(2)
-        inside.addWidget(self.controls.lines)
-        inside.addWidget(self.bar)
+        # one in each of the two corners that the region leaves empty
+        self._legend, self._scale = (self._framed(part) for part in (self.controls.lines, self.bar))
         column = QVBoxLayout(self)
         column.setContentsMargins(6, 2, 6, 4)
         column.setSpacing(4)
@@ -142,13 +136,25 @@ class DualView(QWidget):
             view.plot.nudged.connect(self._nudge)
             view.plot.dropped.connect(self.pointer.drop)
 
+    def _framed(self, part: QWidget) -> QFrame:
+        frame = QFrame(self._stack)
+        frame.setObjectName("legend")
+        inside = QVBoxLayout(frame)
+        inside.setContentsMargins(6, 4, 6, 4)
+        inside.addWidget(part)
+        return frame
+
     def _place_legend(self) -> None:
-        """In the upper left corner of the plot, right of its axis."""
-        box = self.sheets[self.sheet].plot
-        corner = box.mapFromScene(box.box.sceneBoundingRect().topLeft())
-        self._legend.adjustSize()
-        self._legend.move(corner.x() + 6, corner.y() + 4)
-        self._legend.raise_()
+        """Lines in the upper left corner of the plot, colours in the lower right one."""
+        plot = self.sheets[self.sheet].plot
+        inside = plot.mapFromScene(plot.box.sceneBoundingRect()).boundingRect()
+        for frame in (self._legend, self._scale):
+            frame.adjustSize()
+            frame.raise_()
+        self._legend.move(inside.left() + 6, inside.top() + 4)
+        self._scale.move(
+            inside.right() - self._scale.width() - 6, inside.bottom() - self._scale.height() - 6
+        )
 
     # what is shown
 
@@ -468,13 +474,14 @@ class DualView(QWidget):
         self.titled.emit()
         if self._lattice is None:
             self._legend.setVisible(False)
+            self._scale.setVisible(False)
             self._say("")
             self._say_empty(self._why)
             return
         shade, density = self.pictures.shade_scale, self.pictures.density_scale
         scale = None if self._release else shade or density
         self.bar.set_scale(scale)
-        self.bar.setVisible(scale is not None)
+        self._scale.setVisible(scale is not None)
         self._legend.setVisible(not self._release)
         self._place_legend()
         if self._release:
