@@ -22,6 +22,11 @@ settings.load_profile("steady")
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _application(qapp: object) -> None:
+    """Qt's application is one with widgets, whichever test is the first to need one."""
+
+
 def square_geojson(low: float, high: float, **member: Any) -> dict[str, Any]:
     """A square target as a GeoJSON object, with a member geodp if one is given."""
     ring = [[low, low], [high, low], [high, high], [low, high], [low, low]]

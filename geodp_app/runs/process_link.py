@@ -1,7 +1,8 @@
 """A learner's process as its owner sees it: requests go in without waiting, replies call back.
 
 Two threads do what may block: one starts the process and reads its replies, the other writes
-requests (a million examples are 17 MB).  Neither computes anything.  Free of Qt.
+requests (a million examples are 17 MB).  Neither computes anything.  Free of Qt, but not its
+owners: a link is let go of by the thread that makes links, which is theirs, and never by its own.
 """
 
 from __future__ import annotations
@@ -18,6 +19,12 @@ from geodp_app.runs.learner_process import main
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
+
+
+#: Links whose threads may still run.  If a link's own thread dropped the last reference to it, what
+#: Qt keeps for slots of its owner would be cleared there: Qt's locks and the interpreter's would be
+#: taken in the other order than in the window's thread, and both threads might wait for ever.
+_KEPT: set[ProcessLink] = set()
 
 
 class ProcessLink:
@@ -43,7 +50,16 @@ class ProcessLink:
         self._process: SpawnProcess | None = None
         self._unwanted = False
         self._reader = threading.Thread(target=self._live, name="geodp-replies", daemon=True)
+        self._writer: threading.Thread | None = None
+        _KEPT.difference_update([link for link in _KEPT if link.ended])
+        _KEPT.add(self)
         self._reader.start()
+
+    @property
+    def ended(self) -> bool:
+        """Whether none of its threads runs any more."""
+        writer = self._writer
+        return not (self._reader.is_alive() or (writer is not None and writer.is_alive()))
 
     def send(self, request: object) -> None:
         """Put a request on its way; never waits.  Without a process it is lost."""
@@ -94,9 +110,10 @@ class ProcessLink:
         self._process = process
         if self._unwanted:
             process.kill()
-        threading.Thread(
+        self._writer = threading.Thread(
             target=self._write, args=(here,), name="geodp-requests", daemon=True
-        ).start()
+        )
+        self._writer.start()
         try:
             while True:
                 self._receive(self, messages.receive(here))

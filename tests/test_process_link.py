@@ -1,0 +1,41 @@
+"""A process's link: who lets go of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+
+from geodp_app.runs.process_link import ProcessLink
+
+
+def make_link(told: list[str]) -> ProcessLink:
+    """A link to a process that ends at once; `told`: in which thread it is let go of."""
+    link = ProcessLink(lambda *_: None, id)  # `id` takes one argument, as an entry does
+    weakref.finalize(link, lambda: told.append(threading.current_thread().name))
+    return link
+
+
+def wait_for_threads() -> None:
+    end = time.monotonic() + 60
+    while any(thread.name.startswith("geodp-re") for thread in threading.enumerate()):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_a_links_own_threads_never_let_go_of_it() -> None:
+    """What its owner connected to it would be cleared there, under Qt's locks."""
+    told: list[str] = []
+    make_link(told)
+    wait_for_threads()
+    assert told == []
+    # by who makes the next one, then
+    link = make_link(told)
+    assert told == [threading.current_thread().name]
+    wait_for_threads()
+    assert link.ended
+    make_link([])
+    assert len(told) == 1
+    del link
+    assert told == 2 * [threading.current_thread().name]
+    wait_for_threads()
