@@ -13,8 +13,8 @@ from window_driver import action, open_window, wait
 from geodp_app.document.work import RunSettings
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.examples_csv import Examples, Frame
-from geodp_app.runs import again_process
-from geodp_app.runs.again_process import AgainJob, make_again
+from geodp_app.runs import messages, task_process
+from geodp_app.runs.again_process import AgainJob, make_again, run_again
 from geodp_app.runs.protocol import Job
 from geodp_app.views import again as again_module
 from geodp_app.views.main_window import MainWindow
@@ -43,21 +43,21 @@ def replies(monkeypatch: pytest.MonkeyPatch) -> type[Pipe]:
             raise EOFError
         return pipe._asked.pop()
 
-    monkeypatch.setattr(again_process.messages, "receive", receive)
-    monkeypatch.setattr(again_process.messages, "send", lambda pipe, it: pipe.replies.append(it))
+    monkeypatch.setattr(messages, "receive", receive)
+    monkeypatch.setattr(messages, "send", lambda pipe, it: pipe.replies.append(it))
     return Pipe
 
 
 def serve(pipe: Pipe) -> list[object]:
     with pytest.raises(EOFError):
-        again_process.serve(pipe)  # type: ignore[arg-type]
+        task_process.serve(pipe, run_again, "The runs have stopped")  # type: ignore[arg-type]
     return pipe.replies
 
 
 def test_each_run_says_what_it_will_spend_before_its_shape(replies: type[Pipe]) -> None:
     asked = job(learner="tiles", tiles=2, epsilon=3.0)
     told = serve(replies(AgainJob(asked, 3)))
-    kinds = ["AgainBegun", "AgainShape"] * 3 + ["AgainDone"]
+    kinds = ["AgainBegun", "AgainShape"] * 3 + ["TaskDone"]
     assert [type(each).__name__ for each in told] == kinds
     assert [each.number for each in told[:-1]] == [1, 1, 2, 2, 3, 3]
     assert all(each.plan.epsilon == 3.0 for each in told[:-1:2])
@@ -74,7 +74,7 @@ def test_seeded_runs_differ_and_are_those_of_the_next_seeds(replies: type[Pipe])
 
 def test_what_cannot_run_is_told_in_a_line(replies: type[Pipe]) -> None:
     told = serve(replies(AgainJob(job(learner="cover", k=2, delta=0.5, epsilon=1e-9), 2)))
-    assert type(told[-1]).__name__ == "AgainFailed"
+    assert type(told[-1]).__name__ == "TaskFailed"
     assert told[-1].message.startswith("The runs have stopped: ")
 
 

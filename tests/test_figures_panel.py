@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QLabel
 
 from geodp_app.figures_view import FiguresView
 from geodp_app.palette import load_palette
-from geodp_app.views.figures_panel import BudgetBar, FiguresPanel
+from geodp_app.views.figures_panel import FiguresPanel
+from geodp_app.views.share_bar import ShareBar
 
 VIEW = FiguresView(
     step=3,
@@ -162,12 +163,12 @@ def test_a_greedy_run_claims_no_guarantee(panel: FiguresPanel) -> None:
 @pytest.mark.parametrize("name", ["light", "dark"])
 def test_the_bar_is_as_long_as_the_share(qtbot, name) -> None:
     palette = load_palette(name)
-    bar = BudgetBar()
+    bar = ShareBar("of a whole")
     qtbot.addWidget(bar)
     bar.resize(400, 8)
     bar.set_palette(palette)
-    for valid, colour in ((True, palette.accent), (False, palette.danger)):
-        bar.set_share(0.25, valid=valid)
+    for name, colour in (("accent", palette.accent), ("danger", palette.danger)):
+        bar.set_share(0.25, name)
         image = bar.grab().toImage()
         filled = [x for x in range(400) if image.pixelColor(x, 4) == QColor(colour)]
         assert len(filled) == pytest.approx(100, abs=3)

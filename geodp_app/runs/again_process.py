@@ -1,7 +1,7 @@
 """The process in which the same learner runs again and again on the same examples.
 
 It reads an :class:`AgainJob` and answers with :class:`AgainBegun` and :class:`AgainShape` for each
-run, and at last :class:`AgainDone` or :class:`AgainFailed`.  To cancel, end it.
+run, and as :mod:`geodp_app.runs.task_process` says at the end.
 
 A private learner's shape is one draw of many: that is what the runs show.  Every one of them
 spends its own epsilon, so this is for simulated examples.
@@ -9,15 +9,15 @@ spends its own epsilon, so this is for simulated examples.
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.runs import messages
-from geodp_app.runs.learner_process import make_learner, settle
+from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.protocol import Job
+from geodp_app.runs.task_process import run_task
 from learners.accounting import PrivacySpent
 
 if TYPE_CHECKING:
@@ -65,44 +65,18 @@ class AgainShape:
     shape: BaseGeometry
 
 
-@dataclass(frozen=True, slots=True)
-class AgainDone:
-    """All runs have been made."""
-
-
-@dataclass(frozen=True, slots=True)
-class AgainFailed:
-    """The runs have ended before the last; `message` is one line for the person."""
-
-    message: str
-
-
 def main(pipe: Connection[Any, Any]) -> None:
     """Run again and again: the process's entry."""
-    settle()
-    with contextlib.suppress(EOFError, OSError):  # nobody is left to answer to
-        serve(pipe)
+    run_task(pipe, run_again, "The runs have stopped")
 
 
-def serve(pipe: Connection[Any, Any]) -> None:
-    """Read a job and answer it."""
-    asked: AgainJob = messages.receive(pipe)
-    try:
-        for number in range(1, asked.times + 1):
-            learner = make_again(asked.job, number)
-            messages.send(pipe, AgainBegun(number, learner.plan()))
-            learner.fit(asked.job.points, asked.job.labels)
-            messages.send(pipe, AgainShape(number, learner.release_.shape()))
-    except OSError:
-        raise
-    except Exception as error:
-        text = " ".join(str(error).split())
-        kind = "" if isinstance(error, ValueError) else f"internal error, {type(error).__name__}: "
-        messages.send(pipe, AgainFailed(f"The runs have stopped: {kind}{text}."))
-    else:
-        messages.send(pipe, AgainDone())
-    # the owner closes the pipe when it has read everything
-    messages.receive(pipe)
+def run_again(pipe: Connection[Any, Any], asked: AgainJob) -> None:
+    """Make the runs, one after the other."""
+    for number in range(1, asked.times + 1):
+        learner = make_again(asked.job, number)
+        messages.send(pipe, AgainBegun(number, learner.plan()))
+        learner.fit(asked.job.points, asked.job.labels)
+        messages.send(pipe, AgainShape(number, learner.release_.shape()))
 
 
 def make_again(job: Job, number: int) -> Estimator:

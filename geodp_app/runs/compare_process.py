@@ -1,15 +1,14 @@
 """The process in which the window compares learners: one comparison, then it ends.
 
 It reads a :class:`CompareJob` and answers with :class:`Told` any number of times, a
-:class:`~geodp_app.comparison.Row` for each learner, and at last :class:`Compared` or
-:class:`CompareFailed`.  To cancel, end it: a row is there whole or not at all.
+:class:`~geodp_app.comparison.Row` for each learner, and as :mod:`geodp_app.runs.task_process` says
+at the end.
 
 :mod:`geodp_app.runs.learner_process` says why learners have processes of their own.
 """
 
 from __future__ import annotations
 
-import contextlib
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,8 @@ from geodp_app.comparison import Contender, Progress, compare, hold_out
 from geodp_app.errors import InputError
 from geodp_app.examples_csv import Examples
 from geodp_app.runs import messages
-from geodp_app.runs.learner_process import REPORT_EVERY, settle
+from geodp_app.runs.learner_process import REPORT_EVERY
+from geodp_app.runs.task_process import run_task
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -62,44 +62,9 @@ class Told:
     preparing: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """All rows have been sent."""
-
-
-@dataclass(frozen=True, slots=True)
-class CompareFailed:
-    """The comparison has ended before its last row.
-
-    Attributes
-    ----------
-    message : str
-        One line for the person.
-    """
-
-    message: str
-
-
 def main(pipe: Connection[Any, Any]) -> None:
     """Compare once: the process's entry."""
-    settle()
-    with contextlib.suppress(EOFError, OSError):  # nobody is left to answer to
-        serve(pipe)
-
-
-def serve(pipe: Connection[Any, Any]) -> None:
-    """Read a job and answer it."""
-    job: CompareJob = messages.receive(pipe)
-    try:
-        _compare(pipe, job)
-    except OSError:
-        raise
-    except Exception as error:
-        messages.send(pipe, CompareFailed(_in_words(error)))
-    else:
-        messages.send(pipe, Compared())
-    # the owner closes the pipe when it has read everything
-    messages.receive(pipe)
+    run_task(pipe, _compare, "The comparison failed")
 
 
 def _compare(pipe: Connection[Any, Any], job: CompareJob) -> None:
@@ -131,12 +96,3 @@ class _Teller:
         if progress != self._last and (news or now - self._when >= REPORT_EVERY):
             self._last, self._when = progress, now
             messages.send(self._pipe, Told(progress, self.preparing))
-
-
-def _in_words(error: Exception) -> str:
-    if isinstance(error, MemoryError):
-        return "Out of memory: use a coarser grid, fewer examples or fewer learners."
-    text = " ".join(str(error).split())
-    if isinstance(error, InputError | ValueError):
-        return f"The comparison failed: {text}."
-    return f"The comparison failed, an internal error: {type(error).__name__}: {text}"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
@@ -32,9 +32,10 @@ from geodp_app.figures_view import (
     step_figures,
     step_text,
 )
-from geodp_app.palette import Palette, load_palette, mix
+from geodp_app.palette import Palette, load_palette
 from geodp_app.views.fold import Fold
 from geodp_app.views.panes import PrivateMark
+from geodp_app.views.share_bar import ShareBar
 
 _HIDDEN = "Errors and the sampler's work are private: the release view hides them."
 
@@ -216,7 +217,7 @@ class BudgetCard(FiguresCard):
 
     def __init__(self) -> None:
         super().__init__("Privacy budget", release_figures, private=False)
-        self.bar = BudgetBar()
+        self.bar = ShareBar("Share of epsilon spent")
         self.spent = QLabel()
         self.spent.setObjectName("figure")
         self.spent.setToolTip("Spent by the steps up to the cursor, of the whole run's ε")
@@ -247,41 +248,4 @@ class BudgetCard(FiguresCard):
         self.banner.setText(text)
         self.banner.setHidden(not text)
         self.spent.setText(budget_text(view))
-        self.bar.set_share(view.share_spent, valid=view.guarantee == "private")
-
-
-class BudgetBar(QWidget):
-    """A share of epsilon as a bar; hatched when it buys no guarantee."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.share, self.valid = 0.0, True
-        self._palette = load_palette("light")
-        self.setFixedHeight(8)
-        self.setAccessibleName("Share of epsilon spent")
-
-    def set_share(self, share: float, *, valid: bool) -> None:
-        """How much is spent, 0..1."""
-        self.share, self.valid = share, valid
-        self.setAccessibleDescription(f"{100 * share:.0f} %")
-        self.update()
-
-    def set_palette(self, palette: Palette) -> None:
-        """Light or dark."""
-        self._palette = palette
-        self.update()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """A groove and the part of it that is spent."""
-        p = self._palette
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        groove = QRectF(self.rect()).adjusted(0, 1, 0, -1)
-        painter.setBrush(QColor(mix(p.panel, p.border, 0.35)))
-        painter.drawRoundedRect(groove, 3, 3)
-        groove.setWidth(groove.width() * self.share)
-        painter.setBrush(QColor(p.accent if self.valid else p.danger))
-        if groove.width() > 0:
-            painter.drawRoundedRect(groove, 3, 3)
-        painter.end()
+        self.bar.set_share(view.share_spent, "accent" if view.guarantee == "private" else "danger")

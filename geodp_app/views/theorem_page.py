@@ -5,8 +5,8 @@ Nothing here is private, so it stays in the release view.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QShowEvent
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QFormLayout,
@@ -21,10 +21,11 @@ from PySide6.QtWidgets import (
 )
 
 from geodp_app.document.work import Work
-from geodp_app.palette import Palette, load_palette, mix
+from geodp_app.palette import Palette, load_palette
 from geodp_app.theorem_view import THEOREMS, Answer, Figure, Question, Row, answer, figures
 from geodp_app.views.background import Background
 from geodp_app.views.number_fields import SizeField
+from geodp_app.views.share_bar import ShareBar
 
 _OTHER = (
     "This page is about set covers. Choose one as the learner among the settings, for instance "
@@ -158,7 +159,7 @@ class _FigureBox(QGroupBox):
         super().__init__(figure.title)
         self.formula = _words("formula")
         self.values: dict[str, tuple[QLabel, QLabel]] = {}
-        self.bars: dict[str, _Bar] = {}
+        self.bars: dict[str, ShareBar] = {}
         grid = QGridLayout()
         grid.setHorizontalSpacing(10)
         grid.setVerticalSpacing(3)
@@ -187,7 +188,8 @@ class _FigureBox(QGroupBox):
             grid.addWidget(values[0], at, 1, 1, 2)
         self.values[row.label] = values
         if row.share is not None:
-            self.bars[row.label] = bar = _Bar(row.label, used=row.used)
+            name = f"{row.label}, as a share of the largest"
+            self.bars[row.label] = bar = ShareBar(name, "accent" if row.used else "border")
             grid.addWidget(bar, at + 1, 0, 1, 3)
 
     def set_palette(self, palette: Palette) -> None:
@@ -207,43 +209,6 @@ class _FigureBox(QGroupBox):
             run.setAccessibleName(f"{row.label}, this run: {row.run}")
             if row.share is not None:
                 self.bars[row.label].set_share(row.share)
-
-
-class _Bar(QWidget):
-    """A share as a bar: the accent for what is used, grey for what it is compared with."""
-
-    def __init__(self, name: str, *, used: bool) -> None:
-        super().__init__()
-        self.share, self._used = 0.0, used
-        self._palette = load_palette("light")
-        self.setFixedHeight(7)
-        self.setAccessibleName(f"{name}, as a share of the largest")
-
-    def set_share(self, share: float) -> None:
-        """Another length, 0..1."""
-        self.share = share
-        self.setAccessibleDescription(f"{100 * share:.0f} %")
-        self.update()
-
-    def set_palette(self, palette: Palette) -> None:
-        """Light or dark."""
-        self._palette = palette
-        self.update()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """The bar in its groove."""
-        p = self._palette
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        groove = QRectF(self.rect()).adjusted(0, 0, 0, -2)
-        painter.setBrush(QColor(mix(p.panel, p.border, 0.25)))
-        painter.drawRoundedRect(groove, 2, 2)
-        groove.setWidth(groove.width() * self.share)
-        painter.setBrush(QColor(p.accent if self._used else p.border))
-        if groove.width() > 0:
-            painter.drawRoundedRect(groove, 2, 2)
-        painter.end()
 
 
 def _answer(question: Question) -> Answer | str:

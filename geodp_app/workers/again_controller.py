@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
-from geodp_app.runs.again_process import AgainBegun, AgainDone, AgainFailed, AgainShape, main
+from geodp_app.runs.again_process import AgainBegun, AgainShape, main
 from geodp_app.workers.one_task import OneTask
 
 
@@ -25,9 +25,3 @@ class AgainController(OneTask):
             self.begun.emit(reply)
         elif isinstance(reply, AgainShape):
             self.arrived.emit(reply.shape)
-        elif isinstance(reply, AgainDone):
-            self.drop()
-            self.finished.emit()
-        elif isinstance(reply, AgainFailed):
-            self.drop()
-            self.failed.emit(reply.message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal
 
 from geodp_app.comparison import Row
-from geodp_app.runs.compare_process import Compared, CompareFailed, Told, main
+from geodp_app.runs.compare_process import Told, main
 from geodp_app.workers.one_task import OneTask
 
 
@@ -26,9 +26,3 @@ class CompareController(OneTask):
             self.told.emit(reply)
         elif isinstance(reply, Row):
             self.arrived.emit(reply)
-        elif isinstance(reply, Compared):
-            self.drop()
-            self.finished.emit()
-        elif isinstance(reply, CompareFailed):
-            self.drop()
-            self.failed.emit(reply.message)

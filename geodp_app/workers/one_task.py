@@ -13,6 +13,7 @@ from typing import Any
 from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
 
 from geodp_app.runs.process_link import ProcessLink
+from geodp_app.runs.task_process import TaskDone, TaskFailed
 
 
 class OneTask(QObject):
@@ -86,11 +87,18 @@ class OneTask(QObject):
     def _handle(self, link: ProcessLink, reply: object) -> None:
         if link is not self._link:
             return  # of a task that was dropped
-        if reply is not None:
-            self.replied(reply)
-            return
-        self._link = None
-        self.failed.emit(
-            f"The learners' process ended (exit code {link.exit_code}). If memory is short, use a "
-            "coarser grid, fewer examples or fewer learners."
-        )
+        match reply:
+            case TaskDone():
+                self.drop()
+                self.finished.emit()
+            case TaskFailed():
+                self.drop()
+                self.failed.emit(reply.message)
+            case None:
+                self._link = None
+                self.failed.emit(
+                    f"The learners' process ended (exit code {link.exit_code}). If memory is "
+                    "short, use a coarser grid, fewer examples or fewer learners."
+                )
+            case _:
+                self.replied(reply)
