@@ -19,6 +19,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from typing import ClassVar
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
@@ -77,7 +78,7 @@ class GreedySetCover(CountedEstimator):
         The hypothesis; its `privacy` is None.
     """
 
-    piece: PieceKind
+    piece: ClassVar[PieceKind]
 
     def __init__(
         self,
@@ -175,8 +176,8 @@ class GreedyUnionLearner(GreedySetCover):
     (1.0, None)
     """
 
-    role: Role = "disjunction"
-    piece: PieceKind = "triangle"
+    role: ClassVar[Role] = "disjunction"
+    piece: ClassVar[PieceKind] = "triangle"
 
 
 class GreedyConvexLearner(GreedySetCover):
@@ -192,5 +193,5 @@ class GreedyConvexLearner(GreedySetCover):
     (1.0, 4)
     """
 
-    role: Role = "conjunction"
-    piece: PieceKind = "halfplane"
+    role: ClassVar[Role] = "conjunction"
+    piece: ClassVar[PieceKind] = "halfplane"

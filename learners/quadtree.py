@@ -42,6 +42,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -249,7 +250,7 @@ class QuadtreeLearner(CountedEstimator):
     (1.0, 0.0)
     """
 
-    role: Role = "disjunction"
+    role: ClassVar[Role] = "disjunction"
 
     def __init__(
         self,

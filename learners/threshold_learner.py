@@ -19,7 +19,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,7 +127,7 @@ class ThresholdLearner(CountedEstimator):
     (1.0, (4.5, 0.0, 16.0, 16.0))
     """
 
-    role: Role = "conjunction"
+    role: ClassVar[Role] = "conjunction"
 
     def __init__(
         self,

@@ -24,7 +24,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -178,7 +178,7 @@ class ConjunctionLearner(PrivateLiteralCover):
     (1.0, 'x4 ∧ ¬x11')
     """
 
-    role: Role = "conjunction"
+    role: ClassVar[Role] = "conjunction"
 
 
 class DisjunctionLearner(PrivateLiteralCover):
@@ -194,4 +194,4 @@ class DisjunctionLearner(PrivateLiteralCover):
     (1.0, 'x4 ∨ x11')
     """
 
-    role: Role = "disjunction"
+    role: ClassVar[Role] = "disjunction"

@@ -18,7 +18,7 @@ the negated literals for the opposite labels.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -95,7 +95,7 @@ class PrivateConsistentConjunctionLearner(BooleanLearner):
     ('x1 ∧ ¬x6', 1.0, 0.0)
     """
 
-    role: Role = "conjunction"
+    role: ClassVar[Role] = "conjunction"
 
     def __init__(
         self,
@@ -138,4 +138,4 @@ class PrivateConsistentConjunctionLearner(BooleanLearner):
 class PrivateConsistentDisjunctionLearner(PrivateConsistentConjunctionLearner):
     """epsilon-private disjunction over few variables; parameters as in the base class."""
 
-    role: Role = "disjunction"
+    role: ClassVar[Role] = "disjunction"

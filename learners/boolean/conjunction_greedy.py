@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -101,13 +101,13 @@ class GreedyConjunctionLearner(GreedyLiteralCover):
     (1.0, 'x4 ∧ ¬x11', None)
     """
 
-    role: Role = "conjunction"
+    role: ClassVar[Role] = "conjunction"
 
 
 class GreedyDisjunctionLearner(GreedyLiteralCover):
     """The dual of :class:`GreedyConjunctionLearner`; not private."""
 
-    role: Role = "disjunction"
+    role: ClassVar[Role] = "disjunction"
 
 
 class ConsistentConjunctionLearner(BooleanLearner):
@@ -122,7 +122,7 @@ class ConsistentConjunctionLearner(BooleanLearner):
     'x0 ∧ x2'
     """
 
-    role: Role = "conjunction"
+    role: ClassVar[Role] = "conjunction"
 
     def fit(self, X: ArrayLike | Any, y: ArrayLike) -> Self:
         """Keep what is consistent; parameters and errors as in the base class."""
@@ -138,4 +138,4 @@ class ConsistentConjunctionLearner(BooleanLearner):
 class ConsistentDisjunctionLearner(ConsistentConjunctionLearner):
     """The dual: all literals that no negative example satisfies; not private."""
 
-    role: Role = "disjunction"
+    role: ClassVar[Role] = "disjunction"

@@ -14,6 +14,7 @@ class that looks at no data (docs/privacy.md, lemmas 1 to 5 and L1).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from geometry.grid_counts import GridCounts
 from geometry.lift import Conic, ConicKind, ConicLattice
@@ -51,8 +52,8 @@ class ConicSetCover(CoverEstimator):
         What may be published.
     """
 
-    role: Role = "disjunction"
-    kind: ConicKind
+    role: ClassVar[Role] = "disjunction"
+    kind: ClassVar[ConicKind]
 
     def __init__(
         self,
@@ -108,7 +109,7 @@ class DiscUnionLearner(ConicSetCover):
     (1.0, False)
     """
 
-    kind: ConicKind = "disc"
+    kind: ClassVar[ConicKind] = "disc"
 
 
 class EllipseUnionLearner(ConicSetCover):
@@ -120,4 +121,4 @@ class EllipseUnionLearner(ConicSetCover):
     40 seconds, at 1e5 more than two minutes.
     """
 
-    kind: ConicKind = "ellipse"
+    kind: ClassVar[ConicKind] = "ellipse"

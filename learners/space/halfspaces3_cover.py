@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from typing import ClassVar
 
 from geometry.grid_counts import GridCounts
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
@@ -54,7 +55,7 @@ class SpaceCover(CoverEstimator):
         What may be published.
     """
 
-    dimensions = 3
+    dimensions: ClassVar[int] = 3
 
     #: Public, like the levels.
     levels: int
@@ -97,7 +98,7 @@ class ConvexPolytopeLearner(SpaceCover):
     True
     """
 
-    role: Role = "conjunction"
+    role: ClassVar[Role] = "conjunction"
 
     def __init__(
         self,
@@ -136,7 +137,7 @@ class SimplexUnionLearner(SpaceCover):
     Every simplex of the class is scored in every step, 684 * levels^4 of them.
     """
 
-    role: Role = "disjunction"
+    role: ClassVar[Role] = "disjunction"
 
     def __init__(
         self,

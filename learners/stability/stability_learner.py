@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -132,7 +132,7 @@ class StabilityLearner(Estimator):
     (True, 8.0)
     """
 
-    role: Role = "disjunction"
+    role: ClassVar[Role] = "disjunction"
 
     def __init__(
         self,
