@@ -50,7 +50,7 @@ class CoverEstimator(CountedEstimator):
 
     epsilon: float = 1.0
     delta: float = 1e-6
-    k: int | None = 1
+    k: int | None = 4
     grid: int = 1024
     n_steps: int | None = None
     beta: float = 0.1
@@ -183,7 +183,6 @@ class PrivateSetCover(CoverEstimator):
 
     piece: ClassVar[PieceKind]
 
-    k: int | None = 4
     alpha: float | None = None
     measure: Measure = "chord"
     selection: SelectionName = "envelope"

@@ -29,6 +29,7 @@ from learners.records import StepDiagnostics, StepRecord, StepRelease
 from learners.scores import Role, set_cover_score
 from learners.selection import PieceKind, Selected, Watch
 from learners.set_cover import Cover, default_steps
+from learners.sklearn_support import keyword_parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class GreedyDiagnostics(StepDiagnostics):
         return self.gap == 0
 
 
+@keyword_parameters()
 class GreedySetCover(CountedEstimator):
     """The greedy learner; its two named forms fix the role and the piece.
 
@@ -80,22 +82,12 @@ class GreedySetCover(CountedEstimator):
 
     piece: ClassVar[PieceKind]
 
-    def __init__(
-        self,
-        *,
-        k: int = 4,
-        grid: int = 1024,
-        n_steps: int | None = None,
-        loss_weight: int | None = None,
-        measure: Measure = "chord",
-        max_boxes: int = 1 << 18,
-    ) -> None:
-        self.k = k
-        self.grid = grid
-        self.n_steps = n_steps
-        self.loss_weight = loss_weight
-        self.measure = measure
-        self.max_boxes = max_boxes
+    k: int = 4
+    grid: int = 1024
+    n_steps: int | None = None
+    loss_weight: int | None = None
+    measure: Measure = "chord"
+    max_boxes: int = 1 << 18
 
     def plan(self) -> None:
         """Nothing is spent: the learner is not private."""

@@ -32,6 +32,7 @@ from learners.boolean.literals import Literal
 from learners.exponential_mechanism import exponential_index
 from learners.randomness import open_source
 from learners.scores import Role
+from learners.sklearn_support import keyword_parameters
 
 #: Most variables: 3^14 formulas take about 100 MB and half a second.
 MOST_VARIABLES = 14
@@ -69,6 +70,7 @@ def literals_of(formula: int, d: int, negate: bool = False) -> list[Literal]:
     ]
 
 
+@keyword_parameters()
 class PrivateConsistentConjunctionLearner(BooleanLearner):
     """epsilon-private conjunction over few variables, by one draw from all.
 
@@ -97,16 +99,9 @@ class PrivateConsistentConjunctionLearner(BooleanLearner):
 
     role: ClassVar[Role] = "conjunction"
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        neighbours: Neighbours = "add-remove",
-        seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.neighbours = neighbours
-        self.seed = seed
+    epsilon: float = 1.0
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
 
     def fit(self, X: ArrayLike | Any, y: ArrayLike) -> Self:
         """Draw a formula; parameters as in the base class.

@@ -34,8 +34,10 @@ from learners.boolean.literal_cover import LiteralCover
 from learners.boolean.literals import candidate_literal
 from learners.estimator import check_count
 from learners.scores import Role
+from learners.sklearn_support import keyword_parameters
 
 
+@keyword_parameters()
 class GreedyLiteralCover(BooleanCover):
     """Elimination and greedy cover; its two named forms fix the role.
 
@@ -50,8 +52,7 @@ class GreedyLiteralCover(BooleanCover):
         The formula; its `privacy` is None.
     """
 
-    def __init__(self, *, n_steps: int | None = None) -> None:
-        self.n_steps = n_steps
+    n_steps: int | None = None
 
     def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         """Run the learner, one record a step; `release_` is set when the last one is taken.
