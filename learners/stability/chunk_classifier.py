@@ -155,7 +155,8 @@ class ChunkClassifier(PlainEstimator, Generic[Queries]):
         chunk = assign_chunks(len(sample[0]), chunks, source)
         with open_mapper(self.workers) as mapper:
             models = train_chunks(self.base, *sample, chunk, chunks, classes, mapper=mapper)
-        self.private_models_ = PrivateModels(models, queries(budget, source))
+        private = PrivateModels(models, queries(budget, source))
+        self.private_models_: PrivateModels[Queries] = private
         public = (*parameters, ("chunks", chunks), ("constants", self.constants))
         name = type(self).__name__
         self.release_: ClassifierRelease = ClassifierRelease(name, public, budget.spent)
