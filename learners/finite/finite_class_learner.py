@@ -84,6 +84,7 @@ class _FiniteClass(PlainClassifier):
         return self
 
 
+@keyword_parameters()
 class FiniteClassLearner(_FiniteClass):
     """The first concept of the fewest mistakes; not private.
 

@@ -222,6 +222,7 @@ class _LeastLoss(PlainEstimator):
         return np.asarray(np.rint(values * bound), dtype=np.int64)
 
 
+@keyword_parameters()
 class EmpiricalRiskMinimizer(_LeastLoss):
     """The first hypothesis of the least average loss; not private.
 

@@ -114,6 +114,7 @@ class ConvexPolytopeLearner(SpaceCover):
         return lattice, HalfspaceSelection3(lattice)
 
 
+@keyword_parameters()
 class SimplexUnionLearner(SpaceCover):
     """(epsilon, delta)-private learner of a union of simplices; parameters as in the base class.
 
