@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import ClassVar
 
 from geometry.halfplane import HalfplaneLattice
 from learners.convex_fit import fit_convex
@@ -44,8 +45,8 @@ class ConvexPolygonLearner(TileEstimator):
     True
     """
 
-    role: Role = "conjunction"
-    piece: PieceKind = "halfplane"
+    role: ClassVar[Role] = "conjunction"
+    piece: ClassVar[PieceKind] = "halfplane"
 
     def _by_tiles(self, run: TileRun) -> Iterator[StepRecord]:
         lattice = HalfplaneLattice(self.grid, self.measure)

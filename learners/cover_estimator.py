@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
@@ -18,6 +18,7 @@ from learners.records import StepRecord, StepRelease, TileStep
 from learners.releases import Release
 from learners.selection import PieceKind, Sampler, Selection, Watch, endless_draw
 from learners.set_cover import Budget, default_steps, plan_budget, private_steps, theorem_steps
+from learners.sklearn_support import keyword_parameters
 
 SelectionName = Literal["envelope", "arrangement"]
 
@@ -43,16 +44,18 @@ class CoverRun:
     watch: Watch | None
 
 
+@keyword_parameters()
 class CoverEstimator(CountedEstimator):
     """What learners by private set cover share: checks, budget, and the stream of steps."""
 
-    k: int | None
-    epsilon: float
-    delta: float
-    n_steps: int | None
-    beta: float
-    neighbours: Neighbours
-    seed: int | None
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: int | None = 4
+    grid: int = 1024
+    n_steps: int | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
 
     def _cover(
         self,
@@ -141,6 +144,7 @@ class CoverEstimator(CountedEstimator):
         return default_steps(k)
 
 
+@keyword_parameters(after={"n_steps": ["alpha"], "neighbours": ["measure", "selection"]})
 class PrivateSetCover(CoverEstimator):
     """The private set-cover learner; its two named forms fix the role and the piece.
 
@@ -177,34 +181,11 @@ class PrivateSetCover(CoverEstimator):
         What may be published.
     """
 
-    piece: PieceKind
+    piece: ClassVar[PieceKind]
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        k: int | None = 4,
-        grid: int = 1024,
-        n_steps: int | None = None,
-        alpha: float | None = None,
-        beta: float = 0.1,
-        neighbours: Neighbours = "add-remove",
-        measure: Measure = "chord",
-        selection: SelectionName = "envelope",
-        seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.k = k
-        self.grid = grid
-        self.n_steps = n_steps
-        self.alpha = alpha
-        self.beta = beta
-        self.neighbours = neighbours
-        self.measure = measure
-        self.selection = selection
-        self.seed = seed
+    alpha: float | None = None
+    measure: Measure = "chord"
+    selection: SelectionName = "envelope"
 
     def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
         lattice = HalfplaneLattice(self.grid, self.measure)

@@ -1,9 +1,8 @@
 """What the learners share: parameters, examples, and scikit-learn's conventions.
 
-Parameters are stored by ``__init__`` unchanged and checked when a run starts; learned
-attributes end in ``_``.  scikit-learn is not imported, but its pipelines, scores and searches
-take the learners, see :mod:`learners.sklearn_support`.  Only `release_` may be published
-(docs/privacy.md, lemma 6).
+Parameters are stored unchanged and checked when a run starts; learned attributes end in ``_``.
+scikit-learn is not imported, but its pipelines, scores and searches take the learners, see
+:mod:`learners.sklearn_support`.  Only `release_` may be published (docs/privacy.md, lemma 6).
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from operator import index
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,9 +45,9 @@ class Estimator(WithParameters, ABC):
     """
 
     #: Columns of X.
-    dimensions: int = 2
+    dimensions: ClassVar[int] = 2
 
-    role: Role
+    role: ClassVar[Role]
     grid: int
     release_: Release
     feature_names_in_: NDArray[np.object_]

@@ -19,6 +19,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from typing import ClassVar
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
@@ -28,6 +29,7 @@ from learners.records import StepDiagnostics, StepRecord, StepRelease
 from learners.scores import Role, set_cover_score
 from learners.selection import PieceKind, Selected, Watch
 from learners.set_cover import Cover, default_steps
+from learners.sklearn_support import keyword_parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class GreedyDiagnostics(StepDiagnostics):
         return self.gap == 0
 
 
+@keyword_parameters()
 class GreedySetCover(CountedEstimator):
     """The greedy learner; its two named forms fix the role and the piece.
 
@@ -77,24 +80,14 @@ class GreedySetCover(CountedEstimator):
         The hypothesis; its `privacy` is None.
     """
 
-    piece: PieceKind
+    piece: ClassVar[PieceKind]
 
-    def __init__(
-        self,
-        *,
-        k: int = 4,
-        grid: int = 1024,
-        n_steps: int | None = None,
-        loss_weight: int | None = None,
-        measure: Measure = "chord",
-        max_boxes: int = 1 << 18,
-    ) -> None:
-        self.k = k
-        self.grid = grid
-        self.n_steps = n_steps
-        self.loss_weight = loss_weight
-        self.measure = measure
-        self.max_boxes = max_boxes
+    k: int = 4
+    grid: int = 1024
+    n_steps: int | None = None
+    loss_weight: int | None = None
+    measure: Measure = "chord"
+    max_boxes: int = 1 << 18
 
     def plan(self) -> None:
         """Nothing is spent: the learner is not private."""
@@ -175,8 +168,8 @@ class GreedyUnionLearner(GreedySetCover):
     (1.0, None)
     """
 
-    role: Role = "disjunction"
-    piece: PieceKind = "triangle"
+    role: ClassVar[Role] = "disjunction"
+    piece: ClassVar[PieceKind] = "triangle"
 
 
 class GreedyConvexLearner(GreedySetCover):
@@ -192,5 +185,5 @@ class GreedyConvexLearner(GreedySetCover):
     (1.0, 4)
     """
 
-    role: Role = "conjunction"
-    piece: PieceKind = "halfplane"
+    role: ClassVar[Role] = "conjunction"
+    piece: ClassVar[PieceKind] = "halfplane"

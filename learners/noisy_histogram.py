@@ -21,6 +21,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,7 @@ from learners.randomness import RandomSource, open_source
 from learners.records import StepRecord
 from learners.scores import Role
 from learners.selection import SelectionProgress, Watch
+from learners.sklearn_support import keyword_parameters
 
 #: Share of epsilon that pays for the noisy number of examples.
 COUNT_SHARE = 0.02
@@ -208,6 +210,7 @@ def merge_cells(
     return spans[reading], label[starts][reading], owner
 
 
+@keyword_parameters()
 class NoisyHistogramLearner(CountedEstimator):
     """epsilon-private baseline: the signs of a noisy, smoothed histogram.
 
@@ -243,26 +246,15 @@ class NoisyHistogramLearner(CountedEstimator):
     (1.0, 0.0)
     """
 
-    role: Role = "disjunction"
+    role: ClassVar[Role] = "disjunction"
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        grid: int = 1024,
-        cells: int | None = None,
-        smooth: bool = True,
-        neighbours: Neighbours = "add-remove",
-        seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.grid = grid
-        self.cells = cells
-        self.smooth = smooth
-        self.neighbours = neighbours
-        self.seed = seed
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    grid: int = 1024
+    cells: int | None = None
+    smooth: bool = True
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
 
     def plan(self) -> PrivacySpent:
         """What a run with these parameters will spend, by public numbers alone."""

@@ -1,8 +1,8 @@
 """Parameters, score and privacy statement of learners whose examples need not lie on a grid.
 
-The same conventions as :class:`learners.estimator.Estimator`: parameters are stored by
-``__init__`` unchanged and checked when a run starts, learned attributes end in ``_``, and what may
-be published is ``release_``; ``diagnostics_`` is for the curator alone.
+The same conventions as :class:`learners.estimator.Estimator`: parameters are stored unchanged and
+checked when a run starts, learned attributes end in ``_``, and what may be published is
+``release_``; ``diagnostics_`` is for the curator alone.
 """
 
 from __future__ import annotations

@@ -12,18 +12,20 @@ cells; the envelope sampler draws from a lattice of halfplanes without enumerati
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
-from geometry.halfplane import Measure
-from learners.accounting import Neighbours, PrivacySpent
-from learners.cover_estimator import CoverRun, SelectionName
+from learners.accounting import PrivacySpent
+from learners.cover_estimator import CoverRun
 from learners.records import StepRecord
 from learners.scores import Role
 from learners.selection import PieceKind
 from learners.set_cover import Budget, Finish, default_steps
 from learners.sharpening import SharpenedBudget, plan_sharpened, sharpened_steps
+from learners.sklearn_support import keyword_parameters
 from learners.tile_estimator import TileEstimator, TileRun
 
 
+@keyword_parameters(after={"beta": ["finish"]})
 class PolygonUnionLearner(TileEstimator):
     """(epsilon, delta)-private learner of a union of polygons.
 
@@ -60,43 +62,10 @@ class PolygonUnionLearner(TileEstimator):
     True
     """
 
-    role: Role = "disjunction"
-    piece: PieceKind = "triangle"
+    role: ClassVar[Role] = "disjunction"
+    piece: ClassVar[PieceKind] = "triangle"
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        k: int | None = None,
-        grid: int = 1024,
-        tiles: int | None = None,
-        edges: int = 2,
-        n_steps: int | None = None,
-        alpha: float | None = None,
-        beta: float = 0.1,
-        finish: Finish = "sharpen",
-        neighbours: Neighbours = "add-remove",
-        measure: Measure = "chord",
-        selection: SelectionName = "envelope",
-        seed: int | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon=epsilon,
-            delta=delta,
-            k=k,
-            grid=grid,
-            tiles=tiles,
-            edges=edges,
-            n_steps=n_steps,
-            alpha=alpha,
-            beta=beta,
-            neighbours=neighbours,
-            measure=measure,
-            selection=selection,
-            seed=seed,
-        )
-        self.finish = finish
+    finish: Finish = "sharpen"
 
     @property
     def _sharpened(self) -> bool:

@@ -42,6 +42,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +66,7 @@ from learners.randomness import RandomSource, open_source
 from learners.records import StepRecord
 from learners.scores import Role
 from learners.selection import SelectionProgress, Watch
+from learners.sklearn_support import keyword_parameters
 
 #: Share of epsilon that pays for the tree; the rest labels its leaves.
 TREE_SHARE = 0.7
@@ -219,6 +221,7 @@ def _split(
     return flat[exists], (np.cumsum(exists) - 1)[FAN_OUT * node + corner_of]
 
 
+@keyword_parameters()
 class QuadtreeLearner(CountedEstimator):
     """epsilon-private baseline: a quadtree refined where the labels are mixed.
 
@@ -249,22 +252,13 @@ class QuadtreeLearner(CountedEstimator):
     (1.0, 0.0)
     """
 
-    role: Role = "disjunction"
+    role: ClassVar[Role] = "disjunction"
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        grid: int = 1024,
-        neighbours: Neighbours = "add-remove",
-        seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.grid = grid
-        self.neighbours = neighbours
-        self.seed = seed
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    grid: int = 1024
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
 
     def plan(self) -> PrivacySpent:
         """What a run with these parameters will spend, by public numbers alone."""

@@ -26,10 +26,14 @@ from __future__ import annotations
 
 import inspect
 import sys
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
+
+Class = TypeVar("Class")
 
 
 class NotFittedError(ValueError, AttributeError):
@@ -52,10 +56,59 @@ def not_fitted_error(message: str) -> NotFittedError:
     return both(message)
 
 
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def keyword_parameters(
+    *, after: Mapping[str, Sequence[str]] | None = None
+) -> Callable[[type[Class]], type[Class]]:
+    """A constructor that takes what the class declares and what it inherits, all by keyword.
+
+    A parameter is a name with a type, and maybe a default; to declare one again changes its
+    default, not its place.  What is the same for all of a class is a ClassVar; what a run sets
+    has its type where it is set.
+
+    Parameters
+    ----------
+    after : dict, optional
+        New parameters by the one they follow wherever parameters are told; by default they come
+        last.
+
+    Examples
+    --------
+    >>> @keyword_parameters()
+    ... class Square(WithParameters):
+    ...     grid: int = 1024
+    ...     seed: int | None = None
+    >>> @keyword_parameters(after={"grid": ["cells"]})
+    ... class Cells(Square):
+    ...     cells: int = 8
+    >>> Cells(grid=16)
+    Cells(grid=16, cells=8, seed=None)
+    """
+
+    def declare(cls: type[Class]) -> type[Class]:
+        order = list(inspect.signature(cls).parameters)
+        made = dataclass(kw_only=True, eq=False, repr=False)(cls)
+        taken = inspect.signature(made).parameters
+        order += [name for name in taken if name not in order]
+        for before, new in (after or {}).items():
+            order = [name for name in order if name not in new]
+            place = order.index(before) + 1
+            order[place:place] = new
+        # a dataclass has the inherited fields first; by keyword all orders are the same
+        init: Any = made.__init__
+        stated = inspect.signature(init)
+        parameters = [stated.parameters["self"], *(taken[name] for name in order)]
+        init.__signature__ = stated.replace(parameters=parameters)
+        return made
+
+    return declare
+
+
 class WithParameters:
     """Constructor parameters by name, and whether a run is complete.
 
-    Parameters are stored by ``__init__`` unchanged; what a run publishes is `release_`.
+    Parameters are stored unchanged when a learner is made, see :func:`keyword_parameters`; what a
+    run publishes is `release_`.
     """
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ from learners.records import StepRecord, StepRelease
 from learners.scores import Role, mistakes_score
 from learners.selection import Selected, SelectionProgress, Watch
 from learners.set_cover import Cover
+from learners.sklearn_support import keyword_parameters
 
 Direction = Literal["right", "left", "above", "below"]
 
@@ -97,6 +98,7 @@ def threshold_class_size(d: int, direction: Direction | None = None) -> int:
     return (d + 1) * (len(_SHEETS) if direction is None else 1)
 
 
+@keyword_parameters()
 class ThresholdLearner(CountedEstimator):
     """epsilon-private learner of a halfplane along an axis.
 
@@ -127,24 +129,14 @@ class ThresholdLearner(CountedEstimator):
     (1.0, (4.5, 0.0, 16.0, 16.0))
     """
 
-    role: Role = "conjunction"
+    role: ClassVar[Role] = "conjunction"
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        grid: int = 1024,
-        direction: Direction | None = None,
-        neighbours: Neighbours = "add-remove",
-        seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.grid = grid
-        self.direction = direction
-        self.neighbours = neighbours
-        self.seed = seed
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    grid: int = 1024
+    direction: Direction | None = None
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
 
     def plan(self) -> PrivacySpent:
         """What a run with these parameters will spend, by public numbers alone: one draw."""

@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from geometry.grid_counts import GridCounts
-from geometry.halfplane import HalfplaneLattice, Measure
+from geometry.halfplane import HalfplaneLattice
 from geometry.tiling import Tile, TileIndex, tile_square
-from learners.accounting import Neighbours, PrivacySpent
-from learners.cover_estimator import PrivateSetCover, SelectionName
+from learners.accounting import PrivacySpent
+from learners.cover_estimator import PrivateSetCover
 from learners.envelope.concept_selection import ConceptSelection
 from learners.estimator import check_count
 from learners.randomness import RandomSource, open_source
 from learners.records import StepRecord
 from learners.selection import Watch
+from learners.sklearn_support import keyword_parameters
 from learners.tiles import (
     TileBudget,
     noisy_count,
@@ -68,6 +69,7 @@ class TileRun:
         )
 
 
+@keyword_parameters(after={"grid": ["tiles", "edges"]})
 class TileEstimator(PrivateSetCover):
     """A learner by tiles; with `k` the greedy set cover.
 
@@ -101,38 +103,9 @@ class TileEstimator(PrivateSetCover):
         What may be published.
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        k: int | None = None,
-        grid: int = 1024,
-        tiles: int | None = None,
-        edges: int = 2,
-        n_steps: int | None = None,
-        alpha: float | None = None,
-        beta: float = 0.1,
-        neighbours: Neighbours = "add-remove",
-        measure: Measure = "chord",
-        selection: SelectionName = "envelope",
-        seed: int | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon=epsilon,
-            delta=delta,
-            k=k,
-            grid=grid,
-            n_steps=n_steps,
-            alpha=alpha,
-            beta=beta,
-            neighbours=neighbours,
-            measure=measure,
-            selection=selection,
-            seed=seed,
-        )
-        self.tiles = tiles
-        self.edges = edges
+    k: int | None = None
+    tiles: int | None = None
+    edges: int = 2
 
     def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
         if self.k is not None:

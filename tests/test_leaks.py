@@ -177,12 +177,13 @@ def members(value: Any) -> Any:
     """A release as JSON has it, be it of learners without a file format."""
     if hasattr(value, "kind"):
         return json.loads(json.dumps(release_to_dict(value)))
+    # before the fields of dataclasses: a learner's are its parameters, and not what it learned
+    if hasattr(value, "fit"):
+        return {key: members(one) for key, one in vars(value).items()}
     if is_dataclass(value):
         return {field.name: members(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple):
         return [members(one) for one in value]
-    if hasattr(value, "fit"):
-        return {key: members(one) for key, one in vars(value).items()}
     return value
 
 

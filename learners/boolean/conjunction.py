@@ -24,7 +24,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,6 +41,7 @@ from learners.noise import discrete_laplace
 from learners.randomness import RandomSource, open_source
 from learners.scores import Role
 from learners.set_cover import Budget, default_steps, theorem_steps
+from learners.sklearn_support import keyword_parameters
 
 
 def private_literal_steps(
@@ -76,6 +77,7 @@ def private_literal_steps(
         yield LiteralStep(step, budget.steps, LiteralRelease(literal, noisy), diagnostics)
 
 
+@keyword_parameters()
 class PrivateLiteralCover(BooleanCover):
     """The private learner; its two named forms fix the role.
 
@@ -105,28 +107,15 @@ class PrivateLiteralCover(BooleanCover):
         What may be published.
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        k: int = 4,
-        n_steps: int | None = None,
-        alpha: float | None = None,
-        beta: float = 0.1,
-        neighbours: Neighbours = "add-remove",
-        account: AccountChoice = "optimal",
-        seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.k = k
-        self.n_steps = n_steps
-        self.alpha = alpha
-        self.beta = beta
-        self.neighbours = neighbours
-        self.account = account
-        self.seed = seed
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: int = 4
+    n_steps: int | None = None
+    alpha: float | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    account: AccountChoice = "optimal"
+    seed: int | None = None
 
     def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         """Run the learner, one record a step; `release_` is set when the last one is taken.
@@ -178,7 +167,7 @@ class ConjunctionLearner(PrivateLiteralCover):
     (1.0, 'x4 ∧ ¬x11')
     """
 
-    role: Role = "conjunction"
+    role: ClassVar[Role] = "conjunction"
 
 
 class DisjunctionLearner(PrivateLiteralCover):
@@ -194,4 +183,4 @@ class DisjunctionLearner(PrivateLiteralCover):
     (1.0, 'x4 ∨ x11')
     """
 
-    role: Role = "disjunction"
+    role: ClassVar[Role] = "disjunction"

@@ -18,7 +18,7 @@ the negated literals for the opposite labels.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,6 +32,7 @@ from learners.boolean.literals import Literal
 from learners.exponential_mechanism import exponential_index
 from learners.randomness import open_source
 from learners.scores import Role
+from learners.sklearn_support import keyword_parameters
 
 #: Most variables: 3^14 formulas take about 100 MB and half a second.
 MOST_VARIABLES = 14
@@ -69,6 +70,7 @@ def literals_of(formula: int, d: int, negate: bool = False) -> list[Literal]:
     ]
 
 
+@keyword_parameters()
 class PrivateConsistentConjunctionLearner(BooleanLearner):
     """epsilon-private conjunction over few variables, by one draw from all.
 
@@ -95,18 +97,11 @@ class PrivateConsistentConjunctionLearner(BooleanLearner):
     ('x1 ∧ ¬x6', 1.0, 0.0)
     """
 
-    role: Role = "conjunction"
+    role: ClassVar[Role] = "conjunction"
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        neighbours: Neighbours = "add-remove",
-        seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.neighbours = neighbours
-        self.seed = seed
+    epsilon: float = 1.0
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
 
     def fit(self, X: ArrayLike | Any, y: ArrayLike) -> Self:
         """Draw a formula; parameters as in the base class.
@@ -138,4 +133,4 @@ class PrivateConsistentConjunctionLearner(BooleanLearner):
 class PrivateConsistentDisjunctionLearner(PrivateConsistentConjunctionLearner):
     """epsilon-private disjunction over few variables; parameters as in the base class."""
 
-    role: Role = "disjunction"
+    role: ClassVar[Role] = "disjunction"

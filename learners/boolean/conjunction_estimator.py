@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,7 +36,7 @@ class BooleanLearner(WithParameters, ABC):
         Column names of the examples; only where they came as a data frame.
     """
 
-    role: Role
+    role: ClassVar[Role]
     release_: FormulaRelease
     feature_names_in_: NDArray[np.object_]
 

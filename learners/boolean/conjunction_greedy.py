@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,8 +34,10 @@ from learners.boolean.literal_cover import LiteralCover
 from learners.boolean.literals import candidate_literal
 from learners.estimator import check_count
 from learners.scores import Role
+from learners.sklearn_support import keyword_parameters
 
 
+@keyword_parameters()
 class GreedyLiteralCover(BooleanCover):
     """Elimination and greedy cover; its two named forms fix the role.
 
@@ -50,8 +52,7 @@ class GreedyLiteralCover(BooleanCover):
         The formula; its `privacy` is None.
     """
 
-    def __init__(self, *, n_steps: int | None = None) -> None:
-        self.n_steps = n_steps
+    n_steps: int | None = None
 
     def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         """Run the learner, one record a step; `release_` is set when the last one is taken.
@@ -101,13 +102,13 @@ class GreedyConjunctionLearner(GreedyLiteralCover):
     (1.0, 'x4 ∧ ¬x11', None)
     """
 
-    role: Role = "conjunction"
+    role: ClassVar[Role] = "conjunction"
 
 
 class GreedyDisjunctionLearner(GreedyLiteralCover):
     """The dual of :class:`GreedyConjunctionLearner`; not private."""
 
-    role: Role = "disjunction"
+    role: ClassVar[Role] = "disjunction"
 
 
 class ConsistentConjunctionLearner(BooleanLearner):
@@ -122,7 +123,7 @@ class ConsistentConjunctionLearner(BooleanLearner):
     'x0 ∧ x2'
     """
 
-    role: Role = "conjunction"
+    role: ClassVar[Role] = "conjunction"
 
     def fit(self, X: ArrayLike | Any, y: ArrayLike) -> Self:
         """Keep what is consistent; parameters and errors as in the base class."""
@@ -138,4 +139,4 @@ class ConsistentConjunctionLearner(BooleanLearner):
 class ConsistentDisjunctionLearner(ConsistentConjunctionLearner):
     """The dual: all literals that no negative example satisfies; not private."""
 
-    role: Role = "disjunction"
+    role: ClassVar[Role] = "disjunction"

@@ -46,6 +46,7 @@ from learners.exponential_mechanism import exponential_index
 from learners.noise_arrays import below_array
 from learners.plain_estimator import PlainClassifier, pure_budget
 from learners.randomness import RandomSource, bernoulli, open_source, words
+from learners.sklearn_support import keyword_parameters
 
 Constants = Literal["tight", "source"]
 
@@ -300,6 +301,7 @@ class ParityLearner(_Parity):
         return self
 
 
+@keyword_parameters()
 class PrivateParityLearner(_Parity):
     """epsilon-private learner of parities, delta = 0; see the module.
 
@@ -325,22 +327,12 @@ class PrivateParityLearner(_Parity):
     diagnostics_ : tuple of BlockDiagnostics
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        beta: float | None = 0.1,
-        constants: Constants = "tight",
-        test_share: float = 0.0,
-        neighbours: Neighbours = "add-remove",
-        seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.beta = beta
-        self.constants = constants
-        self.test_share = test_share
-        self.neighbours = neighbours
-        self.seed = seed
+    epsilon: float = 1.0
+    beta: float | None = 0.1
+    constants: Constants = "tight"
+    test_share: float = 0.0
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
 
     def fit(self, X: ArrayLike | PackedBits, y: ArrayLike) -> Self:
         """Learn privately; parameters and errors as in :class:`ParityLearner`."""

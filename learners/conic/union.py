@@ -14,18 +14,21 @@ class that looks at no data (docs/privacy.md, lemmas 1 to 5 and L1).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from geometry.grid_counts import GridCounts
 from geometry.lift import Conic, ConicKind, ConicLattice
-from learners.accounting import Neighbours, PrivacySpent
+from learners.accounting import PrivacySpent
 from learners.conic.selection import ConicSelection
 from learners.cover_estimator import CoverEstimator
 from learners.records import StepRecord
 from learners.releases import ConicRelease
 from learners.scores import Role
 from learners.selection import Watch
+from learners.sklearn_support import keyword_parameters
 
 
+@keyword_parameters()
 class ConicSetCover(CoverEstimator):
     """The private set cover by discs or ellipses; its two named forms fix which.
 
@@ -51,29 +54,10 @@ class ConicSetCover(CoverEstimator):
         What may be published.
     """
 
-    role: Role = "disjunction"
-    kind: ConicKind
+    role: ClassVar[Role] = "disjunction"
+    kind: ClassVar[ConicKind]
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        k: int = 1,
-        grid: int = 1024,
-        n_steps: int | None = None,
-        beta: float = 0.1,
-        neighbours: Neighbours = "add-remove",
-        seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.k = k
-        self.grid = grid
-        self.n_steps = n_steps
-        self.beta = beta
-        self.neighbours = neighbours
-        self.seed = seed
+    k: int = 1
 
     def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
         lattice = ConicLattice(self.grid, self.kind)
@@ -108,7 +92,7 @@ class DiscUnionLearner(ConicSetCover):
     (1.0, False)
     """
 
-    kind: ConicKind = "disc"
+    kind: ClassVar[ConicKind] = "disc"
 
 
 class EllipseUnionLearner(ConicSetCover):
@@ -120,4 +104,4 @@ class EllipseUnionLearner(ConicSetCover):
     40 seconds, at 1e5 more than two minutes.
     """
 
-    kind: ConicKind = "ellipse"
+    kind: ClassVar[ConicKind] = "ellipse"

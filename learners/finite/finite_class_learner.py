@@ -34,6 +34,7 @@ from learners.finite.finite_class import ConceptClass, check_domain_points, coun
 from learners.finite.private_erm import ErmRelease, Mechanism, choose_least
 from learners.plain_estimator import PlainClassifier
 from learners.randomness import open_source
+from learners.sklearn_support import keyword_parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,8 @@ class FiniteClassDiagnostics:
     fewest_mistakes: int
 
 
+@keyword_parameters()
 class _FiniteClass(PlainClassifier):
-    release_: ErmRelease
-    diagnostics_: FiniteClassDiagnostics
     concepts: ConceptClass
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
@@ -80,10 +80,11 @@ class _FiniteClass(PlainClassifier):
         self.diagnostics_ = FiniteClassDiagnostics(
             examples, int(mistakes[release.index]), int(mistakes.min())
         )
-        self.release_ = release
+        self.release_: ErmRelease = release
         return self
 
 
+@keyword_parameters()
 class FiniteClassLearner(_FiniteClass):
     """The first concept of the fewest mistakes; not private.
 
@@ -107,9 +108,6 @@ class FiniteClassLearner(_FiniteClass):
     4
     """
 
-    def __init__(self, *, concepts: ConceptClass) -> None:
-        self.concepts = concepts
-
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from examples.
 
@@ -132,6 +130,7 @@ class FiniteClassLearner(_FiniteClass):
         return self._learned(release, mistakes, examples)
 
 
+@keyword_parameters()
 class PrivateFiniteClassLearner(_FiniteClass):
     """epsilon-private learner of any finite class, delta = 0.
 
@@ -161,20 +160,10 @@ class PrivateFiniteClassLearner(_FiniteClass):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        concepts: ConceptClass,
-        epsilon: float = 1.0,
-        mechanism: Mechanism = "exponential",
-        neighbours: Neighbours = "add-remove",
-        seed: int | None = None,
-    ) -> None:
-        self.concepts = concepts
-        self.epsilon = epsilon
-        self.mechanism = mechanism
-        self.neighbours = neighbours
-        self.seed = seed
+    epsilon: float = 1.0
+    mechanism: Mechanism = "exponential"
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn privately; parameters and errors as in :class:`FiniteClassLearner`.

@@ -34,6 +34,7 @@ from learners.exponential_mechanism import exponential_index, private_rate
 from learners.noise_arrays import discrete_laplace_array
 from learners.plain_estimator import PlainEstimator, pure_budget
 from learners.randomness import RandomSource, open_source
+from learners.sklearn_support import keyword_parameters
 
 Mechanism = Literal["exponential", "laplace"]
 
@@ -146,14 +147,13 @@ class ErmDiagnostics:
     least_loss: float
 
 
+@keyword_parameters()
 class _LeastLoss(PlainEstimator):
     """Sums of losses, checked and in whole numbers."""
 
     losses: Losses
-    bound: int
-    levels: int | None
-    release_: ErmRelease
-    diagnostics_: ErmDiagnostics
+    bound: int = 1
+    levels: int | None = None
 
     def _sums(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], int, int]:
         """Of every hypothesis over the sample; the bound of one loss; the number of examples."""
@@ -178,7 +178,8 @@ class _LeastLoss(PlainEstimator):
         scale = max(1, n) * (1 if self.levels is None else bound)
         self.diagnostics_ = ErmDiagnostics(n, float(sums[index] / scale), float(sums.min() / scale))
         parameters = (("hypotheses", len(sums)), ("bound", bound), ("levels", self.levels), *more)
-        self.release_ = ErmRelease(type(self).__name__, index, noisy, parameters, privacy)
+        name = type(self).__name__
+        self.release_: ErmRelease = ErmRelease(name, index, noisy, parameters, privacy)
         return self
 
     def _sum(self, X: NDArray[Any], y: NDArray[Any], bound: int) -> NDArray[np.int64]:
@@ -221,6 +222,7 @@ class _LeastLoss(PlainEstimator):
         return np.asarray(np.rint(values * bound), dtype=np.int64)
 
 
+@keyword_parameters()
 class EmpiricalRiskMinimizer(_LeastLoss):
     """The first hypothesis of the least average loss; not private.
 
@@ -240,17 +242,13 @@ class EmpiricalRiskMinimizer(_LeastLoss):
     diagnostics_ : ErmDiagnostics
     """
 
-    def __init__(self, *, losses: Losses, bound: int = 1, levels: int | None = None) -> None:
-        self.losses = losses
-        self.bound = bound
-        self.levels = levels
-
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Choose a hypothesis; parameters and errors as in :class:`PrivateERM`."""
         sums, bound, n = self._sums(X, y)
         return self._learned((int(np.argmin(sums)), None), sums, bound, n, None)
 
 
+@keyword_parameters(after={"losses": ["epsilon"]})
 class PrivateERM(_LeastLoss):
     """epsilon-private empirical risk minimization over a finite list of hypotheses.
 
@@ -289,24 +287,10 @@ class PrivateERM(_LeastLoss):
     0.30000000000000004
     """
 
-    def __init__(
-        self,
-        *,
-        losses: Losses,
-        epsilon: float = 1.0,
-        bound: int = 1,
-        levels: int | None = None,
-        mechanism: Mechanism = "exponential",
-        neighbours: Neighbours = "add-remove",
-        seed: int | None = None,
-    ) -> None:
-        self.losses = losses
-        self.epsilon = epsilon
-        self.bound = bound
-        self.levels = levels
-        self.mechanism = mechanism
-        self.neighbours = neighbours
-        self.seed = seed
+    epsilon: float = 1.0
+    mechanism: Mechanism = "exponential"
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Choose a hypothesis.

@@ -10,21 +10,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from typing import ClassVar
 
 from geometry.grid_counts import GridCounts
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
-from learners.accounting import Neighbours, PrivacySpent
+from learners.accounting import PrivacySpent
 from learners.cover_estimator import CoverEstimator
 from learners.estimator import check_count
 from learners.records import StepRecord
 from learners.releases import SpaceRelease
 from learners.scores import Role
 from learners.selection import Sampler, Watch
+from learners.sklearn_support import keyword_parameters
 from learners.space.halfspaces3 import HalfspaceSelection3, SimplexSelection3
 
 Piece3 = tuple[Halfspace3, ...]
 
 
+@keyword_parameters(after={"grid": ["levels"]})
 class SpaceCover(CoverEstimator):
     """The private set cover in three dimensions; its two named forms fix role and piece.
 
@@ -54,10 +57,11 @@ class SpaceCover(CoverEstimator):
         What may be published.
     """
 
-    dimensions = 3
+    dimensions: ClassVar[int] = 3
 
-    #: Public, like the levels.
-    levels: int
+    k: int = 1
+    grid: int = 16
+    levels: int = 8
 
     @abstractmethod
     def _sampler(self) -> tuple[HalfspaceLattice3, Sampler]:
@@ -79,6 +83,7 @@ class SpaceCover(CoverEstimator):
         return self._keep_pieces(stream, spent, release)
 
 
+@keyword_parameters(after={"grid": ["reach"]})
 class ConvexPolytopeLearner(SpaceCover):
     """(epsilon, delta)-private learner of a convex polytope; parameters as in the base class.
 
@@ -97,32 +102,11 @@ class ConvexPolytopeLearner(SpaceCover):
     True
     """
 
-    role: Role = "conjunction"
+    role: ClassVar[Role] = "conjunction"
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        k: int = 4,
-        grid: int = 16,
-        reach: int = 2,
-        levels: int = 64,
-        n_steps: int | None = None,
-        beta: float = 0.1,
-        neighbours: Neighbours = "add-remove",
-        seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.k = k
-        self.grid = grid
-        self.reach = reach
-        self.levels = levels
-        self.n_steps = n_steps
-        self.beta = beta
-        self.neighbours = neighbours
-        self.seed = seed
+    k: int = 4
+    reach: int = 2
+    levels: int = 64
 
     def _sampler(self) -> tuple[HalfspaceLattice3, Sampler]:
         reach, levels = check_count("reach", self.reach), check_count("levels", self.levels)
@@ -130,36 +114,14 @@ class ConvexPolytopeLearner(SpaceCover):
         return lattice, HalfspaceSelection3(lattice)
 
 
+@keyword_parameters()
 class SimplexUnionLearner(SpaceCover):
     """(epsilon, delta)-private learner of a union of simplices; parameters as in the base class.
 
     Every simplex of the class is scored in every step, 684 * levels^4 of them.
     """
 
-    role: Role = "disjunction"
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        k: int = 1,
-        grid: int = 16,
-        levels: int = 8,
-        n_steps: int | None = None,
-        beta: float = 0.1,
-        neighbours: Neighbours = "add-remove",
-        seed: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.k = k
-        self.grid = grid
-        self.levels = levels
-        self.n_steps = n_steps
-        self.beta = beta
-        self.neighbours = neighbours
-        self.seed = seed
+    role: ClassVar[Role] = "disjunction"
 
     def _sampler(self) -> tuple[HalfspaceLattice3, Sampler]:
         lattice = HalfspaceLattice3(self.grid, 1, check_count("levels", self.levels))

@@ -19,6 +19,7 @@ from learners.accounting import PrivacySpent, Relation
 from learners.estimator import check_count
 from learners.plain_estimator import PlainEstimator
 from learners.randomness import RandomSource
+from learners.sklearn_support import keyword_parameters
 from learners.stability.query_settings import default_chunks
 from learners.stability.sample_and_aggregate import (
     ChunkModels,
@@ -112,6 +113,7 @@ def plan_for(
     return plan(model.epsilon, model.delta, **chosen, private=private)
 
 
+@keyword_parameters()
 class ChunkClassifier(PlainEstimator, Generic[Queries]):
     """A learner that trains any base on chunks, and is asked afterwards.
 
@@ -125,19 +127,15 @@ class ChunkClassifier(PlainEstimator, Generic[Queries]):
     """
 
     base: Any
-    epsilon: float
-    delta: float
-    queries: int
-    halts: int
-    chunks: int | None
-    constants: Constants
-    neighbours: Relation
-    seed: int | None
-    workers: int
-
-    release_: ClassifierRelease
-    diagnostics_: ClassifierDiagnostics
-    private_models_: PrivateModels[Queries]
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    queries: int = 1000
+    halts: int = 1
+    chunks: int | None = None
+    constants: Constants = "tight"
+    neighbours: Relation = "add-remove"
+    seed: int | None = None
+    workers: int = 1
 
     def _begin(self) -> None:
         super()._begin()
@@ -157,9 +155,11 @@ class ChunkClassifier(PlainEstimator, Generic[Queries]):
         chunk = assign_chunks(len(sample[0]), chunks, source)
         with open_mapper(self.workers) as mapper:
             models = train_chunks(self.base, *sample, chunk, chunks, classes, mapper=mapper)
-        self.private_models_ = PrivateModels(models, queries(budget, source))
+        private = PrivateModels(models, queries(budget, source))
+        self.private_models_: PrivateModels[Queries] = private
         public = (*parameters, ("chunks", chunks), ("constants", self.constants))
-        self.release_ = ClassifierRelease(type(self).__name__, public, budget.spent)
+        name = type(self).__name__
+        self.release_: ClassifierRelease = ClassifierRelease(name, public, budget.spent)
         self.diagnostics_ = ClassifierDiagnostics(tuple(models.sizes.tolist()), models.failed)
 
     @property

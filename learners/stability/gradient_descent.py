@@ -32,6 +32,7 @@ from learners.estimator import check_count, check_examples, check_points
 from learners.noise_arrays import below_array
 from learners.plain_estimator import PlainClassifier
 from learners.randomness import SeededRandom
+from learners.sklearn_support import keyword_parameters
 
 #: Lipschitz constant of the loss, for |z| <= 1.
 LIPSCHITZ = 1.0
@@ -69,6 +70,7 @@ class DescentRelease:
     privacy: None = None
 
 
+@keyword_parameters()
 class GradientDescentClassifier(PlainClassifier):
     """Logistic regression on lifted coordinates by SGD; not private by itself.
 
@@ -87,15 +89,10 @@ class GradientDescentClassifier(PlainClassifier):
     release_ : DescentRelease
     """
 
-    release_: DescentRelease
-
-    def __init__(
-        self, *, grid: int = 1024, steps: int = 500, rate: float = 1.0, coins: int = 0
-    ) -> None:
-        self.grid = grid
-        self.steps = steps
-        self.rate = rate
-        self.coins = coins
+    grid: int = 1024
+    steps: int = 500
+    rate: float = 1.0
+    coins: int = 0
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take the steps.
@@ -118,7 +115,8 @@ class GradientDescentClassifier(PlainClassifier):
         for example in lifted[chosen]:
             weights += self.rate / (1.0 + np.exp(min(weights @ example, 700.0))) * example
         parameters = (("steps", count), ("rate", self.rate), ("coins", self.coins))
-        self.release_ = DescentRelease(type(self).__name__, parameters, tuple(weights.tolist()))
+        learned = tuple(weights.tolist())
+        self.release_: DescentRelease = DescentRelease(type(self).__name__, parameters, learned)
         return self
 
     @property

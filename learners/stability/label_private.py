@@ -35,6 +35,7 @@ from learners.accounting import PrivacySpent, Relation
 from learners.estimator import check_count
 from learners.plain_estimator import PlainEstimator
 from learners.randomness import RandomSource, below, open_source
+from learners.sklearn_support import keyword_parameters
 from learners.stability.query_classifier import StableQueryClassifier
 from learners.stability.sample_and_aggregate import (
     ConstantModel,
@@ -70,6 +71,7 @@ class LabelPrivateRelease:
     privacy: PrivacySpent
 
 
+@keyword_parameters()
 class LabelPrivateLearner(PlainEstimator):
     """Algorithm 5 for any two learners.
 
@@ -98,38 +100,19 @@ class LabelPrivateLearner(PlainEstimator):
     [0, 1]
     """
 
-    release_: LabelPrivateRelease
-
-    def __init__(
-        self,
-        *,
-        base: Any,
-        final: Any = None,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        queries: int = 1000,
-        halts: int = 1,
-        chunks: int | None = None,
-        classes: ArrayLike = (0, 1),
-        unanswered: Unanswered = "coin",
-        constants: Constants = "tight",
-        neighbours: Relation | None = None,
-        seed: int | None = None,
-        workers: int = 1,
-    ) -> None:
-        self.base = base
-        self.final = final
-        self.epsilon = epsilon
-        self.delta = delta
-        self.queries = queries
-        self.halts = halts
-        self.chunks = chunks
-        self.classes = classes
-        self.unanswered = unanswered
-        self.constants = constants
-        self.neighbours = neighbours
-        self.seed = seed
-        self.workers = workers
+    base: Any
+    final: Any = None
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    queries: int = 1000
+    halts: int = 1
+    chunks: int | None = None
+    classes: ArrayLike = (0, 1)
+    unanswered: Unanswered = "coin"
+    constants: Constants = "tight"
+    neighbours: Relation | None = None
+    seed: int | None = None
+    workers: int = 1
 
     def fit(self, X: ArrayLike, y: ArrayLike, public: ArrayLike | None = None) -> Self:
         """Label points and learn from them.
@@ -170,7 +153,7 @@ class LabelPrivateLearner(PlainEstimator):
         kept, told = self._told(answers, classes, source)
         model = train_final(final, asked[kept], told, classes[0])
         parameters = (*queries.release_.parameters, ("unanswered", self.unanswered))
-        self.release_ = LabelPrivateRelease(
+        self.release_: LabelPrivateRelease = LabelPrivateRelease(
             type(self).__name__, parameters, answers, model, queries.release_.privacy
         )
         return self

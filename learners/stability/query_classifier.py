@@ -19,8 +19,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.accounting import Relation
 from learners.randomness import open_source
+from learners.sklearn_support import keyword_parameters
 from learners.stability.chunk_classifier import ChunkClassifier, open_mapper, plan_for
 from learners.stability.sample_and_aggregate import (
     ChunkModels,
@@ -28,7 +28,7 @@ from learners.stability.sample_and_aggregate import (
     check_classes,
     same_examples,
 )
-from learners.stability.sparse_vector import Constants, plan_sparse_vector
+from learners.stability.sparse_vector import plan_sparse_vector
 from learners.stability.stable_queries import QueryRelease, StableQueries
 from learners.stability.votes import distances, winners
 
@@ -60,6 +60,7 @@ class QueryRecord:
     diagnostics: QueryDiagnostics
 
 
+@keyword_parameters(after={"chunks": ["classes"]})
 class StableQueryClassifier(ChunkClassifier[StableQueries]):
     """(epsilon, delta)-private answers to classification queries, from any learner.
 
@@ -105,32 +106,7 @@ class StableQueryClassifier(ChunkClassifier[StableQueries]):
     [0, 1]
     """
 
-    def __init__(
-        self,
-        *,
-        base: Any,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        queries: int = 1000,
-        halts: int = 1,
-        chunks: int | None = None,
-        classes: ArrayLike = (0, 1),
-        constants: Constants = "tight",
-        neighbours: Relation = "add-remove",
-        seed: int | None = None,
-        workers: int = 1,
-    ) -> None:
-        self.base = base
-        self.epsilon = epsilon
-        self.delta = delta
-        self.queries = queries
-        self.halts = halts
-        self.chunks = chunks
-        self.classes = classes
-        self.constants = constants
-        self.neighbours = neighbours
-        self.seed = seed
-        self.workers = workers
+    classes: ArrayLike = (0, 1)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train a model on each chunk; nothing is published yet.

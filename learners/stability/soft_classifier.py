@@ -8,13 +8,13 @@ docs/privacy.md, lemma S7.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from learners.accounting import Relation
 from learners.randomness import open_source
+from learners.sklearn_support import keyword_parameters
 from learners.stability.chunk_classifier import ChunkClassifier, open_mapper, plan_for
 from learners.stability.sample_and_aggregate import check_base, same_examples
 from learners.stability.soft_labels import (
@@ -24,9 +24,9 @@ from learners.stability.soft_labels import (
     plan_soft_queries,
     soft_predictions,
 )
-from learners.stability.sparse_vector import Constants
 
 
+@keyword_parameters(after={"halts": ["width"]})
 class StableSoftClassifier(ChunkClassifier[SoftQueries]):
     """(epsilon, delta)-private predictions in [0, 1], from any learner.
 
@@ -44,32 +44,7 @@ class StableSoftClassifier(ChunkClassifier[SoftQueries]):
         As in :class:`learners.stability.query_classifier.StableQueryClassifier`.
     """
 
-    def __init__(
-        self,
-        *,
-        base: Any,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        queries: int = 1000,
-        halts: int = 1,
-        width: float = 0.1,
-        chunks: int | None = None,
-        constants: Constants = "tight",
-        neighbours: Relation = "add-remove",
-        seed: int | None = None,
-        workers: int = 1,
-    ) -> None:
-        self.base = base
-        self.epsilon = epsilon
-        self.delta = delta
-        self.queries = queries
-        self.halts = halts
-        self.width = width
-        self.chunks = chunks
-        self.constants = constants
-        self.neighbours = neighbours
-        self.seed = seed
-        self.workers = workers
+    width: float = 0.1
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train a model on each chunk; nothing is published yet.

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,6 +45,7 @@ from learners.releases import CoverRelease
 from learners.scores import Role, mistakes_score
 from learners.selection import Selected, SelectionProgress, Watch
 from learners.set_cover import Cover
+from learners.sklearn_support import keyword_parameters
 from learners.stability.chunk_classifier import PrivateModels, open_mapper, plan_for
 from learners.stability.label_private import split_sample
 from learners.stability.public_points import PointChoice, label_given, label_points
@@ -73,6 +74,7 @@ def final_learner(k: int, grid: int) -> GreedyUnionLearner:
     return GreedyUnionLearner(k=k, grid=grid, loss_weight=1, max_boxes=_FINAL_BOXES)
 
 
+@keyword_parameters()
 class StabilityLearner(Estimator):
     """(epsilon, delta)-private union of polygons from any base learner.
 
@@ -132,42 +134,23 @@ class StabilityLearner(Estimator):
     (True, 8.0)
     """
 
-    role: Role = "disjunction"
+    role: ClassVar[Role] = "disjunction"
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        k: int = 4,
-        grid: int = 1024,
-        base: Any = None,
-        chunks: int | None = None,
-        queries: int = DEFAULT_QUERIES,
-        halts: int = DEFAULT_HALTS,
-        kept: int = 0,
-        points: PointChoice | None = None,
-        unanswered: Unanswered = "omit",
-        constants: Constants = "tight",
-        neighbours: Relation = "add-remove",
-        seed: int | None = None,
-        workers: int = 1,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.k = k
-        self.grid = grid
-        self.base = base
-        self.chunks = chunks
-        self.queries = queries
-        self.halts = halts
-        self.kept = kept
-        self.points = points
-        self.unanswered = unanswered
-        self.constants = constants
-        self.neighbours = neighbours
-        self.seed = seed
-        self.workers = workers
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: int = 4
+    grid: int = 1024
+    base: Any = None
+    chunks: int | None = None
+    queries: int = DEFAULT_QUERIES
+    halts: int = DEFAULT_HALTS
+    kept: int = 0
+    points: PointChoice | None = None
+    unanswered: Unanswered = "omit"
+    constants: Constants = "tight"
+    neighbours: Relation = "add-remove"
+    seed: int | None = None
+    workers: int = 1
 
     def plan(self) -> PrivacySpent:
         """What a run with these parameters will spend, by public numbers alone."""
