@@ -43,7 +43,9 @@ def run(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
 
 
 def cover(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
-    """A run in a few steps, which waits for an edit to rest."""
+    """A run in a few steps, which waits for an edit to rest; fewer examples make it quick."""
+    if window.document.work.examples is None:
+        window.document.set_sampling(n=600)
     return run(qtbot, window, learner="cover", k=2, n_steps=3, finish="none", **settings)
 
 
