@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QStandardPaths, Qt
+from PySide6.QtCore import QPoint, QPointF, QStandardPaths, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QComboBox
 from pytestqt.qtbot import QtBot
 
 from geodp_app.document.work import Work
@@ -19,6 +20,8 @@ from geodp_app.drawing.shapes import Drawing
 from geodp_app.palette import load_palette
 from geodp_app.runs.process_link import ProcessLink
 from geodp_app.runs.protocol import Cancel, Prepared
+from geodp_app.runs.run_log import RunLog
+from geodp_app.views.dual_sheet import SheetView
 from geodp_app.views.main_window import MainWindow
 from geodp_app.views.theme import apply_theme
 from geodp_app.views.window_runs import SPEEDS
@@ -184,3 +187,35 @@ def wait(qtbot: QtBot, done: Callable[[], bool]) -> None:
 def finish_run(qtbot: QtBot, window: MainWindow) -> None:
     """Wait for the release."""
     wait(qtbot, lambda: window.runs.current is not None and window.runs.current.release is not None)
+
+
+def settle(qtbot: QtBot, window: MainWindow) -> None:
+    """Until every step is shown, and all that was asked about the dual plane."""
+    wait(qtbot, lambda: window.display.settled)
+
+
+def run(qtbot: QtBot, window: MainWindow) -> RunLog:
+    """Run to the end, by its key."""
+    key(window, Qt.Key.Key_F5)
+    finish_run(qtbot, window)
+    log = window.runs.current
+    assert log is not None
+    settle(qtbot, window)
+    return log
+
+
+def choose(box: QComboBox, text: str) -> None:
+    """Choose an entry by its text, with keys."""
+    box.setFocus()
+    box.showPopup()
+    view = box.view()
+    view.setCurrentIndex(box.model().index(box.findText(text), 0))
+    QTest.keyClick(view, Qt.Key.Key_Return)
+
+
+def point_at(qtbot: QtBot, sheet: SheetView, u: float, v: float) -> None:
+    """Point at a place of a dual sheet, in two moves so that the second is one for sure."""
+    place = sheet.chosen.to_pixels(np.array([[u, v]]))[0]
+    spot: QPoint = sheet.plot.mapFromScene(sheet.plot.box.mapToScene(QPointF(*place.tolist())))
+    qtbot.mouseMove(sheet.plot.viewport(), spot + QPoint(6, 4))
+    qtbot.mouseMove(sheet.plot.viewport(), spot)
