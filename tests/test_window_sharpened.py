@@ -226,6 +226,23 @@ def test_pointing_at_the_dual_plane_marks_a_piece_inside_the_zone(
     assert shown > 1
 
 
+def test_another_zone_may_come_while_the_pointer_rests_on_the_dual_plane(
+    qtbot: QtBot, finished: MainWindow
+) -> None:
+    """Zones have frames of their own sizes: what is pointed at belongs to one alone."""
+    window, log = finished, log_of(finished)
+    sizes = set()
+    for step in range(STEPS + 1, len(log.records) + 1):
+        point_at(
+            qtbot, window.dual.sheets[window.dual.sheet], *[zone_of(log, step).lattice.d / 2] * 2
+        )
+        window.dual.pointer.look()
+        window.runs.move_cursor(step)
+        assert window.dual.pointer.pointed is None
+        sizes.add(zone_of(log, step).lattice.d)
+    assert len(sizes) > 2
+
+
 def test_the_release_view_shows_the_region_and_no_triangle(
     qtbot: QtBot, finished: MainWindow
 ) -> None:
