@@ -238,7 +238,8 @@ def test_another_zone_may_come_while_the_pointer_rests_on_the_dual_plane(
         )
         window.dual.pointer.look()
         window.runs.move_cursor(step)
-        assert window.dual.pointer.pointed is None
+        pointed = window.dual.pointer.pointed
+        assert pointed is None or pointed.lattice == zone_of(log, step).lattice
         sizes.add(zone_of(log, step).lattice.d)
     assert len(sizes) > 2
 
