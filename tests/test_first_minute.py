@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -256,18 +255,12 @@ def test_the_large_sheet_is_large(
 
 def test_why_is_read_without_scrolling_in_every_step(qtbot: QtBot, window: MainWindow) -> None:
     room = window.why.findChild(QScrollArea)
-    # of what is said of zones, the longest sentence of each kind
-    longest: dict[str, tuple[int, int]] = {}
-    for step in range(9, log_of(window).planned + 1):
+    for step in range(log_of(window).planned + 1):
         window.runs.move_cursor(step)
-        said = window.why.what.text()
-        kind = re.sub(r"[\d,]+", "0", said)
-        longest[kind] = max(longest.get(kind, (0, 0)), (len(said), step))
-        assert not window.why.odds.isVisible()
-    assert len(longest) > 2
-    for step in (*range(9), *(step for _, step in longest.values())):
-        window.runs.move_cursor(step)
-        settle(qtbot, window)
+        if step <= 8 or step % 10 == 0:
+            settle(qtbot, window)
+        else:
+            QApplication.processEvents()  # nothing is said later of a zone: see the tenth ones
         # of a zone's law no share is known
         gained = 0 < step <= 8 and log_of(window).gains[step - 1] > 0
         assert window.why.odds.isVisible() == gained
