@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
-from window_driver import action, at, finish_run, key, open_window, wait
+from window_driver import action, at, choose, open_window, point_at, run, settle
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs.run_log import RunLog
@@ -28,36 +28,49 @@ TARGET = Drawing(256, (Shape(((30, 40), (220, 60), (220, 150), (100, 230))),))
 STEPS = 3
 
 
+def set_up(window: MainWindow) -> None:
+    window.document.edit("draw", TARGET)
+    window.document.set_sampling(n=3_000)
+    window.document.set_run(learner="cover", k=2, n_steps=STEPS, epsilon=2.0, seed=5)
+
+
 @pytest.fixture
 def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
     with open_window(qtbot, tmp_path) as made:
-        made.document.edit("draw", TARGET)
-        made.document.set_sampling(n=3_000)
-        made.document.set_run(learner="cover", k=2, n_steps=STEPS, epsilon=2.0, seed=5)
+        set_up(made)
         yield made
 
 
-def run(qtbot: QtBot, window: MainWindow) -> RunLog:
-    """Run to the end, by its key."""
-    key(window, Qt.Key.Key_F5)
-    finish_run(qtbot, window)
+@pytest.fixture(scope="module")
+def seen(
+    qapp: QApplication, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MainWindow]:
+    """A window after its run, for all that only look."""
+    qtbot = QtBot(request)
+    with open_window(qtbot, tmp_path_factory.mktemp("window")) as made:
+        set_up(made)
+        run(qtbot, made)
+        yield made
+
+
+@pytest.fixture
+def finished(qtbot: QtBot, seen: MainWindow) -> MainWindow:
+    """That window in the curator's view at the end of its run, with nothing pointed at."""
+    seen.set_release_view(False)
+    seen.activateWindow()
+    qtbot.waitUntil(seen.isActiveWindow)
+    seen.runs.move_cursor(len(log_of(seen).records))
+    for view in (seen.plane, *(sheet.plot for sheet in seen.dual.sheets.values())):
+        QApplication.sendEvent(view, QEvent(QEvent.Type.Leave))
+    seen.dual.pointer.try_halfplane(None)
+    settle(qtbot, seen)
+    return seen
+
+
+def log_of(window: MainWindow) -> RunLog:
     log = window.runs.current
     assert log is not None
-    settle(qtbot, window)
     return log
-
-
-def settle(qtbot: QtBot, window: MainWindow) -> None:
-    wait(qtbot, lambda: window.display.settled)
-
-
-def choose(box: QComboBox, text: str) -> None:
-    """Choose an entry by its text, with keys."""
-    box.setFocus()
-    box.showPopup()
-    view = box.view()
-    view.setCurrentIndex(box.model().index(box.findText(text), 0))
-    QTest.keyClick(view, Qt.Key.Key_Return)
 
 
 def zone_of(log: RunLog, step: int) -> EdgeZone:
@@ -134,9 +147,9 @@ def test_the_plane_shows_zones_more_faintly_than_tiles(qtbot: QtBot, window: Mai
 
 
 def test_the_dual_plane_of_a_zone_has_the_lines_of_its_own_examples(
-    qtbot: QtBot, window: MainWindow
+    qtbot: QtBot, finished: MainWindow
 ) -> None:
-    log = run(qtbot, window)
+    window, log = finished, log_of(finished)
     window.runs.move_cursor(STEPS)
     settle(qtbot, window)
     assert window.dual_pane.heading.text().startswith("Dual plane: ")
@@ -182,9 +195,9 @@ def test_zones_go_by_five_times_as_fast_as_triangles(qtbot: QtBot, window: MainW
 
 
 def test_pointing_at_the_plane_marks_a_line_in_the_zone_alone(
-    qtbot: QtBot, window: MainWindow
+    qtbot: QtBot, finished: MainWindow
 ) -> None:
-    log = run(qtbot, window)
+    window, log = finished, log_of(finished)
     step = drawn(log)
     window.runs.move_cursor(step)
     settle(qtbot, window)
@@ -205,9 +218,9 @@ def test_pointing_at_the_plane_marks_a_line_in_the_zone_alone(
 
 
 def test_pointing_at_the_dual_plane_marks_a_piece_inside_the_zone(
-    qtbot: QtBot, window: MainWindow
+    qtbot: QtBot, finished: MainWindow
 ) -> None:
-    log = run(qtbot, window)
+    window, log = finished, log_of(finished)
     step = drawn(log)
     window.runs.move_cursor(step)
     settle(qtbot, window)
@@ -218,10 +231,7 @@ def test_pointing_at_the_dual_plane_marks_a_piece_inside_the_zone(
     spots += [(0.8 * middle, 1.3 * middle), (1.2 * middle, 0.5 * middle)]
     shown = 0
     for u, v in spots:
-        place = sheet.chosen.to_pixels(np.array([[u, v]]))[0]
-        spot: QPoint = sheet.plot.mapFromScene(sheet.plot.box.mapToScene(QPointF(*place.tolist())))
-        qtbot.mouseMove(sheet.plot.viewport(), spot + QPoint(6, 4))
-        qtbot.mouseMove(sheet.plot.viewport(), spot)
+        point_at(qtbot, sheet, u, v)
         qtbot.wait(60)
         candidate = window.dual.pointer.candidate
         if candidate is None:
@@ -235,10 +245,28 @@ def test_pointing_at_the_dual_plane_marks_a_piece_inside_the_zone(
     assert shown > 1
 
 
-def test_the_release_view_shows_the_region_and_no_triangle(
-    qtbot: QtBot, window: MainWindow
+def test_another_zone_may_come_while_the_pointer_rests_on_the_dual_plane(
+    qtbot: QtBot, finished: MainWindow
 ) -> None:
-    log = run(qtbot, window)
+    """Zones have frames of their own sizes: what is pointed at belongs to one alone."""
+    window, log = finished, log_of(finished)
+    sizes = set()
+    for step in range(STEPS + 1, len(log.records) + 1):
+        point_at(
+            qtbot, window.dual.sheets[window.dual.sheet], *[zone_of(log, step).lattice.d / 2] * 2
+        )
+        window.dual.pointer.look()
+        window.runs.move_cursor(step)
+        pointed = window.dual.pointer.pointed
+        assert pointed is None or pointed.lattice == zone_of(log, step).lattice
+        sizes.add(zone_of(log, step).lattice.d)
+    assert len(sizes) > 2
+
+
+def test_the_release_view_shows_the_region_and_no_triangle(
+    qtbot: QtBot, finished: MainWindow
+) -> None:
+    window, log = finished, log_of(finished)
     release = log.release
     assert isinstance(release, SharpenedRelease)
     action(window, "release_view")
@@ -255,9 +283,9 @@ def test_the_release_view_shows_the_region_and_no_triangle(
 
 
 def test_a_look_back_goes_from_zones_to_triangles_and_forth(
-    qtbot: QtBot, window: MainWindow
+    qtbot: QtBot, finished: MainWindow
 ) -> None:
-    log = run(qtbot, window)
+    window, log = finished, log_of(finished)
     back = window.timeline.track
     whole = len(log.records)
     second = drawn(log)

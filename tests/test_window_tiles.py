@@ -10,11 +10,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox, QFileDialog
+from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
-from window_driver import LEFT, action, at, finish_run, key, open_window, wait
+from window_driver import (
+    LEFT,
+    action,
+    at,
+    choose,
+    finish_run,
+    key,
+    open_window,
+    point_at,
+    settle,
+    wait,
+)
+from window_driver import run as run_to_end
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.learned_file import read_learned
@@ -37,27 +49,9 @@ def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
 
 
 def run(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
-    """Run to the end, by its key."""
+    """Run to the end, with four tiles along a side."""
     window.document.set_run(**{"tiles": 4, "seed": 5, **settings})
-    key(window, Qt.Key.Key_F5)
-    finish_run(qtbot, window)
-    log = window.runs.current
-    assert log is not None
-    settle(qtbot, window)
-    return log
-
-
-def settle(qtbot: QtBot, window: MainWindow) -> None:
-    wait(qtbot, lambda: window.display.settled)
-
-
-def choose(box: QComboBox, text: str) -> None:
-    """Choose an entry by its text, with keys."""
-    box.setFocus()
-    box.showPopup()
-    view = box.view()
-    view.setCurrentIndex(box.model().index(box.findText(text), 0))
-    QTest.keyClick(view, Qt.Key.Key_Return)
+    return run_to_end(qtbot, window)
 
 
 def box_of(item) -> tuple[float, float, float, float]:
@@ -294,10 +288,7 @@ def test_pointing_at_the_dual_plane_lights_up_the_tile_alone(
     window.dual.show_sheet(Sheet.FLAT_BELOW)
     settle(qtbot, window)
     sheet = window.dual.sheets[Sheet.FLAT_BELOW]
-    place = sheet.chosen.to_pixels(np.array([[30.0, 40.0]]))[0]
-    spot: QPoint = sheet.plot.mapFromScene(sheet.plot.box.mapToScene(QPointF(*place.tolist())))
-    qtbot.mouseMove(sheet.plot.viewport(), spot + QPoint(6, 4))
-    qtbot.mouseMove(sheet.plot.viewport(), spot)
+    point_at(qtbot, sheet, 30, 40)
     pointed = window.plane.learned._pointed
     qtbot.waitUntil(lambda: not pointed.path().isEmpty(), timeout=5_000)
     left, bottom, right, top = edges_of(log, 6)

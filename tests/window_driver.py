@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from PySide6.QtCore import QPoint, QStandardPaths, Qt
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, QStandardPaths, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QComboBox
 from pytestqt.qtbot import QtBot
 
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.palette import load_palette
+from geodp_app.runs.process_link import ProcessLink
+from geodp_app.runs.protocol import Cancel, Prepared
+from geodp_app.runs.run_log import RunLog
+from geodp_app.views.dual_sheet import SheetView
 from geodp_app.views.main_window import MainWindow
 from geodp_app.views.theme import apply_theme
 from geodp_app.views.window_runs import SPEEDS
+from geodp_app.workers import run_controller
 
 #: Grid of the drawings: a pixel is less than a grid step, so a click hits its point.
 GRID = 256
@@ -28,6 +37,75 @@ LEFT = Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
 
 
+class Process:
+    """A learner's process that one window has after the other: to start one takes longer than
+    most tests.  A window hears of nothing that was asked for by another."""
+
+    def __init__(self) -> None:
+        self.holder: Lent | None = None
+        self.alive = self.first = True
+        self._due, self._lock = 0, threading.Lock()
+        self.link = ProcessLink(self._replied)
+
+    def lend(self, holder: Lent) -> None:
+        """A window is going to ask for the process to be prepared; that answer is its first."""
+        with self._lock:
+            self.holder, self._due = holder, self._due + 1
+
+    def take_back(self) -> None:
+        """Its window is done: whatever goes on is cancelled, and what comes is for nobody."""
+        with self._lock:
+            self.holder, self.first = None, False
+        self.link.send(Cancel(0))
+
+    def _replied(self, _: ProcessLink, reply: Any) -> None:
+        with self._lock:
+            self.alive &= reply is not None
+            self._due -= isinstance(reply, Prepared)
+            holder = self.holder if self.first or not (self.alive and self._due) else None
+        if holder is not None:
+            holder.receive(holder, reply)
+
+
+class Lent:
+    """What a window takes for the link to a process of its own; one that it kills is dead."""
+
+    spare: Process | None = None
+
+    def __init__(self, receive: Callable[[Any, Any], None]) -> None:
+        kept, Lent.spare = Lent.spare, None
+        self._process = kept if kept is not None and kept.alive else Process()
+        self._back = False
+        self.receive = receive
+        self._process.lend(self)
+
+    def send(self, request: object) -> None:
+        self._process.link.send(request)
+
+    def kill(self) -> None:
+        if not self._back:
+            self._process.alive = False
+            self._process.link.kill()
+
+    def join(self, seconds: float) -> bool:
+        return self._back or self._process.link.join(seconds)
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.link.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._process.link.exit_code
+
+    def give_back(self) -> None:
+        """For the next window, unless one is kept already."""
+        if self._process.alive and Lent.spare is None:
+            self._back = True
+            self._process.take_back()
+            Lent.spare = self._process
+
+
 @contextmanager
 def open_window(qtbot: QtBot, folder: Path, *, theme: str = "light") -> Iterator[MainWindow]:
     """A window of its own, with settings and recovery files in a folder of its own."""
@@ -36,7 +114,9 @@ def open_window(qtbot: QtBot, folder: Path, *, theme: str = "light") -> Iterator
     assert isinstance(application, QApplication)
     palette = load_palette("dark" if theme == "dark" else "light")
     apply_theme(application, palette)
-    window = MainWindow(palette, recovery=folder / "recovery")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_controller, "ProcessLink", Lent)
+        window = MainWindow(palette, recovery=folder / "recovery")
     window.resize(1400, 900)
     window.document.new(Work(drawing=Drawing(GRID)))
     window.commands.speed.setCurrentIndex(len(SPEEDS) - 1)  # nobody's eye follows
@@ -47,6 +127,9 @@ def open_window(qtbot: QtBot, folder: Path, *, theme: str = "light") -> Iterator
     try:
         yield window
     finally:
+        link = window.runs.controller._link
+        if isinstance(link, Lent):
+            link.give_back()
         window.abandon()
         window.hide()
         window.deleteLater()
@@ -104,3 +187,35 @@ def wait(qtbot: QtBot, done: Callable[[], bool]) -> None:
 def finish_run(qtbot: QtBot, window: MainWindow) -> None:
     """Wait for the release."""
     wait(qtbot, lambda: window.runs.current is not None and window.runs.current.release is not None)
+
+
+def settle(qtbot: QtBot, window: MainWindow) -> None:
+    """Until every step is shown, and all that was asked about the dual plane."""
+    wait(qtbot, lambda: window.display.settled)
+
+
+def run(qtbot: QtBot, window: MainWindow) -> RunLog:
+    """Run to the end, by its key."""
+    key(window, Qt.Key.Key_F5)
+    finish_run(qtbot, window)
+    log = window.runs.current
+    assert log is not None
+    settle(qtbot, window)
+    return log
+
+
+def choose(box: QComboBox, text: str) -> None:
+    """Choose an entry by its text, with keys."""
+    box.setFocus()
+    box.showPopup()
+    view = box.view()
+    view.setCurrentIndex(box.model().index(box.findText(text), 0))
+    QTest.keyClick(view, Qt.Key.Key_Return)
+
+
+def point_at(qtbot: QtBot, sheet: SheetView, u: float, v: float) -> None:
+    """Point at a place of a dual sheet, in two moves so that the second is one for sure."""
+    place = sheet.chosen.to_pixels(np.array([[u, v]]))[0]
+    spot: QPoint = sheet.plot.mapFromScene(sheet.plot.box.mapToScene(QPointF(*place.tolist())))
+    qtbot.mouseMove(sheet.plot.viewport(), spot + QPoint(6, 4))
+    qtbot.mouseMove(sheet.plot.viewport(), spot)

@@ -163,6 +163,7 @@ class DualView(QWidget):
         self._why = why
         if lattice is not None and lattice == self._lattice:
             return
+        self.pointer.drop()  # it points into the frame that goes, whose lines are still there
         self._lattice = lattice
         self.pictures.set_lattice(lattice)
         self.set_what_if(None)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from PySide6.QtCore import QByteArray, QRectF, Qt
-from PySide6.QtGui import QIcon, QPainter, QPixmap
+from PySide6.QtGui import QIcon, QImage, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
 from assets import icon_path
@@ -33,7 +35,7 @@ def icon_pixmap(name: str, colour: str, side: int = 20, ratio: float = 1.0) -> Q
     assets.UnknownIconError
         If there is no such icon.
     """
-    return _draw(_drawing(name, colour), side, ratio)
+    return QPixmap.fromImage(_draw(_drawing(name, colour), side, ratio))
 
 
 def icon(name: str, palette: Palette) -> QIcon:
@@ -48,12 +50,18 @@ def icon(name: str, palette: Palette) -> QIcon:
     )
     made = QIcon()
     for colour, states in looks:
-        drawing = _drawing(name, colour)
-        for side, ratio in _SIZES:
-            pixmap = _draw(drawing, side, ratio)
+        for image in _images(name, colour):
+            pixmap = QPixmap.fromImage(image)
             for mode, state in states:
                 made.addPixmap(pixmap, mode, state)
     return made
+
+
+@lru_cache(maxsize=1024)
+def _images(name: str, colour: str) -> tuple[QImage, ...]:
+    """An icon in every size that is kept ready: images, which outlive any application."""
+    drawing = _drawing(name, colour)
+    return tuple(_draw(drawing, side, ratio) for side, ratio in _SIZES)
 
 
 def application_icon() -> QIcon:
@@ -61,7 +69,7 @@ def application_icon() -> QIcon:
     drawing = _drawing("geodp", "")
     made = QIcon()
     for side in _APPLICATION_SIDES:
-        made.addPixmap(_draw(drawing, side, 1.0))
+        made.addPixmap(QPixmap.fromImage(_draw(drawing, side, 1.0)))
     return made
 
 
@@ -70,12 +78,12 @@ def _drawing(name: str, colour: str) -> QSvgRenderer:
     return QSvgRenderer(QByteArray(svg.encode()))
 
 
-def _draw(drawing: QSvgRenderer, side: int, ratio: float) -> QPixmap:
+def _draw(drawing: QSvgRenderer, side: int, ratio: float) -> QImage:
     pixels = round(side * ratio)
-    pixmap = QPixmap(pixels, pixels)
-    pixmap.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(pixmap)
+    image = QImage(pixels, pixels, QImage.Format.Format_ARGB32_Premultiplied)
+    image.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(image)
     drawing.render(painter, QRectF(0, 0, pixels, pixels))
     painter.end()
-    pixmap.setDevicePixelRatio(ratio)
-    return pixmap
+    image.setDevicePixelRatio(ratio)
+    return image

@@ -51,7 +51,7 @@ from geodp_app.views.settings_panel import SettingsPanel
 from geodp_app.views.shortcut_sheet import ShortcutSheet
 from geodp_app.views.spent_card import SpentCard
 from geodp_app.views.status_line import StatusLine
-from geodp_app.views.theme import apply_theme
+from geodp_app.views.theme import apply_theme, dressed_at_the_end
 from geodp_app.views.theorem_page import TheoremPage
 from geodp_app.views.timeline import Timeline
 from geodp_app.views.tour import Tour
@@ -118,7 +118,8 @@ class MainWindow(QMainWindow):
         self.recovery = WindowRecovery(self, recovery)
         self.comparison: CompareWindow | None = None
         self.vertices: VertexDialog | None = None
-        self._make_views()
+        with dressed_at_the_end():
+            self._make_views()
         self.show_faults = FaultWatch(self.editor, self._faults_found, self)
         self.display = RunDisplay(self)
         self.tour = Tour(self)

@@ -7,6 +7,8 @@ name: ``pane``, ``card``, ``paneTitle``, ``privateMark``, ``note``, ``banner``,
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 
 import pyqtgraph as pg
@@ -37,6 +39,22 @@ def apply_theme(application: QApplication, palette: Palette) -> None:
 
 
 apply = apply_theme
+
+
+@contextmanager
+def dressed_at_the_end() -> Iterator[None]:
+    """Put many widgets together without the style sheet, and dress them all at the end.
+
+    Under a style sheet Qt dresses a widget and all inside it anew whenever it is put into another.
+    """
+    application = QApplication.instance()
+    assert isinstance(application, QApplication)
+    sheet = application.styleSheet()
+    application.setStyleSheet("")
+    try:
+        yield
+    finally:
+        application.setStyleSheet(sheet)
 
 
 def base_font() -> QFont:
