@@ -62,9 +62,9 @@ class Process:
         with self._lock:
             self.alive &= reply is not None
             self._due -= isinstance(reply, Prepared)
-            holder = self.holder if self.first or not (self.alive and self._due) else None
-        if holder is not None:
-            holder.receive(holder, reply)
+            if self.holder is not None and (self.first or not (self.alive and self._due)):
+                # under the lock: this thread must not be the last to know of a window
+                self.holder.receive(self.holder, reply)
 
 
 class Lent:
