@@ -138,7 +138,7 @@ def test_halfplanes_on_a_wide_grid_follow_the_enumerated_law(
 
 def test_triangles_on_a_wide_grid_follow_the_enumerated_law() -> None:
     points, labels = crowded_examples(MAX_D, 9, 3000, seed=3)
-    selection = EnvelopeSelection(HalfplaneLattice(MAX_D), "triangle", table_bytes=1 << 22)
+    selection = EnvelopeSelection(HalfplaneLattice(MAX_D), "triangle", table_bytes=1 << 24)
     score = score_of("disjunction", 1, labels, int(labels.sum()) // 2)
     assert_same_law(selection, points, labels, score, 3.0, 200, seed=13)
 
