@@ -57,7 +57,9 @@ def median_below(bound: float, error: Callable[[int], float]) -> bool:
 
 
 def test_a_triangle_is_learned_to_half_a_percent() -> None:
-    assert median_below(0.005, lambda seed: error_of(PolygonUnionLearner(k=1), example("tri"), seed))
+    assert median_below(
+        0.005, lambda seed: error_of(PolygonUnionLearner(k=1), example("tri"), seed)
+    )
 
 
 def test_a_convex_octagon_is_learned_to_two_percent() -> None:
