@@ -139,4 +139,5 @@ def _with_one_palette(images: Sequence[Image]) -> list[Image]:
 def _colours(image: Image) -> NDArray[np.uint32]:
     """Every pixel as one number, red in its upper bits."""
     padded = np.asarray(image.convert("RGBX"))
-    return padded.view(">u4").ravel().astype(np.uint32) >> 8
+    colours: NDArray[np.uint32] = padded.view(">u4").ravel().astype(np.uint32)
+    return np.right_shift(colours, 8, dtype=np.uint32)
