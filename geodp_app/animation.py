@@ -136,7 +136,8 @@ def _with_one_palette(images: Sequence[Image]) -> list[Image]:
     return [image.quantize(palette=palette, dither=module.Dither.NONE) for image in images]
 
 
-def _colours(image: Image) -> NDArray[np.int64]:
-    """Every pixel as one number."""
-    rgb = np.asarray(image).reshape(-1, 3).astype(np.int64)
-    return rgb[:, 0] << 16 | rgb[:, 1] << 8 | rgb[:, 2]
+def _colours(image: Image) -> NDArray[np.uint32]:
+    """Every pixel as one number, red in its upper bits."""
+    padded = np.asarray(image.convert("RGBX"))
+    colours: NDArray[np.uint32] = padded.view(">u4").ravel().astype(np.uint32)
+    return np.right_shift(colours, 8, dtype=np.uint32)

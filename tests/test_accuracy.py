@@ -5,6 +5,8 @@ Samples are seeded, the learners' own randomness as well: medians of five seeds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from shapely.geometry import Polygon
@@ -41,17 +43,29 @@ def error_of(
     return 1 - model.score(fresh, contains_points(target, fresh))
 
 
+def median_below(bound: float, error: Callable[[int], float]) -> bool:
+    """Whether the median of five seeds is: known once three of them agree."""
+    below = above = 0
+    for seed in range(5):
+        if error(seed) < bound:
+            below += 1
+        else:
+            above += 1
+        if max(below, above) == 3:
+            break
+    return below == 3
+
+
 def test_a_triangle_is_learned_to_half_a_percent() -> None:
-    errors = [error_of(PolygonUnionLearner(k=1), example("tri"), seed) for seed in range(5)]
-    assert np.median(errors) < 0.005
+    assert median_below(
+        0.005, lambda seed: error_of(PolygonUnionLearner(k=1), example("tri"), seed)
+    )
 
 
 def test_a_convex_octagon_is_learned_to_two_percent() -> None:
-    errors = [error_of(ConvexPolygonLearner(k=8), octagon(), seed) for seed in range(5)]
-    assert np.median(errors) < 0.02
+    assert median_below(0.02, lambda seed: error_of(ConvexPolygonLearner(k=8), octagon(), seed))
 
 
 @pytest.mark.slow
 def test_an_l_shape_is_learned_to_two_percent() -> None:
-    errors = [error_of(PolygonUnionLearner(k=2), example("L"), seed) for seed in range(5)]
-    assert np.median(errors) < 0.02
+    assert median_below(0.02, lambda seed: error_of(PolygonUnionLearner(k=2), example("L"), seed))

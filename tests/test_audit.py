@@ -235,7 +235,7 @@ def test_thresholds_from_true_counts_are_caught(
     name: str, module: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "discrete_laplace", lambda source, scale: 0)
-    found = audited(name, 1_000)
+    found = audited(name, 500)
     assert found.refuted, found
     assert found.lower > 2
 

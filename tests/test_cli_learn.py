@@ -245,9 +245,10 @@ def test_a_convex_learner_gives_one_convex_polygon(run, tmp_path, capsys):
     assert evaluate(out, run / "p.csv", capsys)["error"] < 0.06
 
 
-def test_the_paper_measure_runs(run, tmp_path):
+def test_the_paper_measure_runs(write, tmp_path):
     out = tmp_path / "c.geojson"
-    argv = ["learn", run / "p.csv", "--learner", "convex-cover", "--k", 2, "--measure", "paper"]
+    points = write("p.csv", '# geodp {"grid": 16}\nx,y,label\n3,4,1\n5,6,0\n7,7,1\n')
+    argv = ["learn", points, "--learner", "convex-cover", "--k", 2, "--measure", "paper"]
     assert main([*map(str, argv), "--steps", "2", "-o", str(out), "--quiet"]) == 0
     assert read_learned(out).release.lattice.measure == "paper"
 

@@ -9,12 +9,13 @@ from collections import Counter
 import numpy as np
 import pytest
 from counted import counted
+from quick_draws import QuickBits, one_sample
 from scipy import stats
 
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.envelope import concept_selection, strands
 from learners.envelope.concept_selection import PRIOR, ConceptSelection, settle_conflicts
-from learners.randomness import SeededRandom
+from learners.randomness import RandomSource, SeededRandom
 from learners.records import inside_piece
 
 #: Edges, bit mask of the grid points inside, label inside.
@@ -70,7 +71,7 @@ def draw(
     points: np.ndarray,
     labels: np.ndarray,
     rate: float,
-    source: SeededRandom,
+    source: RandomSource,
 ) -> Outcome:
     counts = counted(points, labels, selection.lattice.d)
     selected = selection.select(counts, rate, source)
@@ -83,8 +84,9 @@ def assert_same_law(
 ) -> None:
     """Chi-square over the outcomes, rare ones pooled."""
     expected = law(selection.lattice, selection.edges, points, labels, rate)
-    source = SeededRandom(draws)
-    seen = Counter(draw(selection, points, labels, rate, source) for _ in range(draws))
+    source = QuickBits(draws)
+    with one_sample():
+        seen = Counter(draw(selection, points, labels, rate, source) for _ in range(draws))
     assert set(seen) <= set(expected)
     common = [outcome for outcome, p in expected.items() if p * draws >= 8]
     observed = [seen[outcome] for outcome in common]
@@ -112,7 +114,8 @@ def test_draws_follow_the_enumerated_law(edges: int, measure: Measure) -> None:
         assert len(expected) == 2
         source = SeededRandom(3)
         selection = ConceptSelection(lattice, 0)
-        ones = sum(draw(selection, points, labels, 0.3, source)[2] for _ in range(900))
+        with one_sample():
+            ones = sum(draw(selection, points, labels, 0.3, source)[2] for _ in range(900))
         p = next(p for (_, _, inside), p in expected.items() if inside)
         assert stats.binomtest(ones, 900, p).pvalue > 1e-3
         return

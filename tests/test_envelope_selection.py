@@ -11,10 +11,10 @@ from collections import Counter
 import numpy as np
 import pytest
 from counted import counted, of_rows
+from quick_draws import QuickBits, one_sample
 from scipy import stats
 
 from geometry.columns import count_columns
-from geometry.grid_counts import GridCounts
 from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners.arrangement_selection import ArrangementSelection
 from learners.envelope import envelope_selection, strands
@@ -61,9 +61,10 @@ def assert_same_law(
     counts = counted(points, labels, selection.lattice.d)
     for outcome in oracle.law(counts, score, rate):
         law[of_rows(outcome.inside, counts, points)] += outcome.probability
-    source = SeededRandom(seed)
+    source = QuickBits(seed)
     drawn: Counter[tuple[bool, ...]] = Counter()
-    selected = [selection.select(counts, score, rate, source) for _ in range(draws)]
+    with one_sample():
+        selected = [selection.select(counts, score, rate, source) for _ in range(draws)]
     for one in selected:
         inside = inside_piece(one.piece, points)
         drawn[tuple(bool(x) for x in inside)] += 1
@@ -90,7 +91,9 @@ def test_halfplanes_follow_the_enumerated_law(d: int, n: int, measure: str, role
     points, labels = random_examples(d, n, seed=d)
     selection = EnvelopeSelection(HalfplaneLattice(d, measure), "halfplane", table_bytes=1 << 20)
     rate = 0.9 if measure == "chord" else 1.6
-    assert_same_law(selection, points, labels, score_of(role, 2, labels, 3), rate, 3000, seed=d + n)
+    draws = 3000 if d == 8 else 2000  # of the smaller sample few classes are likely
+    score = score_of(role, 2, labels, 3)
+    assert_same_law(selection, points, labels, score, rate, draws, seed=d + n)
 
 
 @pytest.mark.parametrize("role", ["disjunction", "conjunction"])
@@ -99,14 +102,14 @@ def test_triangles_follow_the_enumerated_law(measure: str, role: str) -> None:
     points, labels = random_examples(8, 12, seed=3)
     selection = EnvelopeSelection(HalfplaneLattice(8, measure), "triangle", table_bytes=1 << 20)
     rate = 1.0 if measure == "chord" else 1.8
-    assert_same_law(selection, points, labels, score_of(role, 1, labels, 4), rate, 2500, seed=5)
+    assert_same_law(selection, points, labels, score_of(role, 1, labels, 4), rate, 1700, seed=5)
 
 
 def test_triangles_on_a_coarse_lattice_with_many_ties() -> None:
     points, labels = random_examples(4, 14, seed=9)
     selection = EnvelopeSelection(HalfplaneLattice(4, bits=1), "triangle", table_bytes=1 << 20)
     score = score_of("disjunction", 2, labels, 5)
-    assert_same_law(selection, points, labels, score, 0.7, 2500, seed=11)
+    assert_same_law(selection, points, labels, score, 0.7, 1700, seed=11)
 
 
 def crowded_examples(d: int, n: int, side: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -115,20 +118,6 @@ def crowded_examples(d: int, n: int, side: int, seed: int) -> tuple[np.ndarray, 
     return points + d // 2, labels
 
 
-@pytest.fixture
-def columns_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Columns of one sample are counted once, not for each of thousands of draws."""
-    found: dict[int, object] = {}
-
-    def once(counts: GridCounts) -> object:
-        if id(counts) not in found:
-            found[id(counts)] = count_columns(counts)
-        return found[id(counts)]
-
-    monkeypatch.setattr(strands, "count_columns", once)
-
-
-@pytest.mark.usefixtures("columns_once")
 @pytest.mark.parametrize(
     ("d", "side", "measure", "rate", "draws"),
     [
@@ -142,12 +131,11 @@ def test_halfplanes_on_a_wide_grid_follow_the_enumerated_law(
 ) -> None:
     """Chord: a few cells of wide columns hold all examples, and boundaries pass between these."""
     points, labels = crowded_examples(d, 14, side, seed=3)
-    selection = EnvelopeSelection(HalfplaneLattice(d, measure), "halfplane", table_bytes=1 << 24)
+    selection = EnvelopeSelection(HalfplaneLattice(d, measure), "halfplane", table_bytes=1 << 22)
     score = score_of("disjunction", 1, labels, int(labels.sum()) // 2)
     assert_same_law(selection, points, labels, score, rate, draws, seed=12)
 
 
-@pytest.mark.usefixtures("columns_once")
 def test_triangles_on_a_wide_grid_follow_the_enumerated_law() -> None:
     points, labels = crowded_examples(MAX_D, 9, 3000, seed=3)
     selection = EnvelopeSelection(HalfplaneLattice(MAX_D), "triangle", table_bytes=1 << 24)
@@ -252,7 +240,7 @@ def test_the_law_survives_compactions_at_any_time(
     points, labels = random_examples(8, 12, seed=8)
     selection = EnvelopeSelection(HalfplaneLattice(8), "triangle", table_bytes=1 << 20)
     score = score_of("disjunction", 2, labels, 4)
-    selected = assert_same_law(selection, points, labels, score, 1.5, 2000, seed=14)
+    selected = assert_same_law(selection, points, labels, score, 1.5, 1500, seed=14)
     compactions = [one.details["compactions"] for one in selected]
     assert sorted(compactions)[len(compactions) // 2] >= 3
     if factorised:
@@ -267,7 +255,7 @@ def test_the_law_survives_full_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
         HalfplaneLattice(11), "halfplane", max_boxes=1, table_bytes=1 << 20
     )
     score = score_of("disjunction", 2, labels, 3)
-    selected = assert_same_law(selection, points, labels, score, 1.5, 3000, seed=8)
+    selected = assert_same_law(selection, points, labels, score, 1.5, 2000, seed=8)
     assert max(one.progress.boxes for one in selected) == 32
     full = sum(one.details["strands_full"] > 0 for one in selected)
     assert full > len(selected) / 4
@@ -307,7 +295,7 @@ def test_the_law_survives_factorised_boxes(
     points, labels = random_examples(d, n, seed=d)
     selection = EnvelopeSelection(HalfplaneLattice(d), piece, table_bytes=1 << 20)
     score = score_of("disjunction", 2, labels, 4)
-    selected = assert_same_law(selection, points, labels, score, rate, 3000, seed=12)
+    selected = assert_same_law(selection, points, labels, score, rate, 2000, seed=12)
     factorised = sum(one.details["factorised"] > 0 for one in selected)
     assert factorised > len(selected) / 2
 

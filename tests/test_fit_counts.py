@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -46,8 +45,8 @@ LEARNERS: dict[str, Make] = {
     "convex of k": lambda d: ConvexPolygonLearner(k=2, n_steps=3, grid=d, seed=4),
     "histogram": lambda d: NoisyHistogramLearner(grid=d, seed=4),
     "quadtree": lambda d: QuadtreeLearner(grid=d, seed=4),
-    "greedy union": lambda d: GreedyUnionLearner(k=2, grid=d, max_boxes=2000, loss_weight=3),
-    "greedy convex": lambda d: GreedyConvexLearner(k=2, grid=d, max_boxes=2000, loss_weight=3),
+    "greedy union": lambda d: GreedyUnionLearner(k=2, grid=d, max_boxes=600, loss_weight=3),
+    "greedy convex": lambda d: GreedyConvexLearner(k=2, grid=d, max_boxes=600, loss_weight=3),
     "threshold": lambda d: ThresholdLearner(grid=d, seed=4),
     "discs": lambda d: DiscUnionLearner(k=1, n_steps=2, grid=min(d, 2048), seed=4),
 }
@@ -180,8 +179,6 @@ def test_draws_follow_the_law_of_the_single_examples(
         factorise_everything(monkeypatch)
         monkeypatch.setattr(strands, "_PLAIN_BOXES", 0)
     points, labels = crowd(min(d, 2400), 11, seed=d, most=6)
-    # columns of one sample are counted once, not for each draw
-    monkeypatch.setattr(strands, "count_columns", functools.cache(count_columns))
     selection = EnvelopeSelection(HalfplaneLattice(d), piece, table_bytes=1 << 22)
     score = score_of("disjunction", 1, labels, int(labels.sum()) // 2)
     draws = 200 if d > 2048 else 1500

@@ -87,7 +87,7 @@ _IN_PLANE: dict[str, dict[str, Any]] = {
     "GreedyUnionLearner": {"k": 1},
     "GreedyConvexLearner": {"k": 2},
     "DiscUnionLearner": {"k": 1},
-    "EllipseUnionLearner": {"k": 1},
+    "EllipseUnionLearner": {"k": 1, "n_steps": 2},
     "NoisyHistogramLearner": {},
     "QuadtreeLearner": {},
     "ThresholdLearner": {},

@@ -163,10 +163,10 @@ class _Shooting:
                 self._runs.step()
                 _wait(lambda: self._finished() or not self._runs.busy)
 
-    def picture(self, flash: float = 1.0) -> bytes:
-        """The window with everything that it has to show, so much of a new piece's flash over."""
+    def picture(self) -> bytes:
+        """The window with everything that it has to show."""
         _settle(self._window)
-        self._window.plane.learned.flash_to(flash)
+        self._window.plane.learned.flash_to(1.0)
         return png_bytes(self._window, self._options.scale)
 
     def film(self) -> list[Frame]:
@@ -211,13 +211,21 @@ class _Shooting:
         self._runs.move_cursor(step)
         self._bar.update(step / log.planned, f"step {step} of {log.planned}")
         flashes = _FLASHES if pace >= 2 * _FLASH * len(_FLASHES) else ()
-        frames = [self._frame(_FLASH, flash) for flash in flashes]
-        frames.append(self._frame(pace - _FLASH * len(flashes)))
+        _settle(self._window)  # once: a flash changes nothing else
+        frames = [self._now(_FLASH, flash) for flash in flashes]
+        frames.append(self._now(pace - _FLASH * len(flashes)))
         self._runs.move_cursor(rest)
         return frames
 
-    def _frame(self, seconds: float, flash: float = 1.0) -> Frame:
-        return Frame(self.picture(flash), round(1000 * seconds))
+    def _frame(self, seconds: float) -> Frame:
+        _settle(self._window)
+        return self._now(seconds)
+
+    def _now(self, seconds: float, flash: float = 1.0) -> Frame:
+        """The window as it is, so much of a new piece's flash over."""
+        self._window.plane.learned.flash_to(flash)
+        png = png_bytes(self._window, self._options.scale, hurried=True)
+        return Frame(png, round(1000 * seconds))
 
     def _begin(self) -> None:
         self._runs.run_or_pause()

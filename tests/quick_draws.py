@@ -1,0 +1,90 @@
+"""Thousands of draws of one envelope selection, without what is the same for all of them.
+
+Laws are tested on many draws from one sample.  What a selection makes of the sample before it
+draws a bit is then made once and copied, and bits come from a generator that is quicker than the
+learners' own seeded one.  Strands run one after the other: which threads they run in decides
+nothing, as test_envelope_selection.py states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from geometry.grid_counts import GridCounts
+from learners.envelope import concept_selection, envelope_selection, strands
+from learners.envelope.strands import Examples, Strand
+
+
+class QuickBits:
+    """A seeded source of bits, as :class:`learners.randomness.SeededRandom` is one."""
+
+    private = False
+
+    def __init__(self, seed: int | np.random.SeedSequence) -> None:
+        self._seeds = np.random.SeedSequence(seed) if isinstance(seed, int) else seed
+        self._generator = np.random.Generator(np.random.SFC64(self._seeds))
+
+    def bytes(self, count: int) -> bytes:
+        return self._generator.bytes(count)
+
+    def spawn(self) -> QuickBits:
+        return QuickBits(self._seeds.spawn(1)[0])
+
+
+class _Now:
+    """What a pool of threads is asked for, done in the caller's thread."""
+
+    def submit(self, work: Callable[..., None], *arguments: Any) -> _Now:
+        work(*arguments)
+        return self
+
+    def result(self) -> None:
+        """There is none."""
+
+
+def _own(arrays: Any) -> Any:
+    """The same arrays, copied where they may be written to."""
+    return type(arrays)(
+        *(a.copy() if isinstance(a, np.ndarray) and a.flags.writeable else a for a in arrays)
+    )
+
+
+@contextmanager
+def one_sample() -> Iterator[None]:
+    """Selections of one sample, score and rate: strands are started once, then copied."""
+    plain_start, plain_of = envelope_selection.start_strand, Examples.of
+    started: dict[bytes, Strand] = {}
+    read: dict[bytes, Examples] = {}
+
+    def start(lattice: Any, target: Any, examples: Any, boxes: Any, source: Any, *rest: Any) -> Any:
+        # strands differ in their boxes, or in what they aim at
+        key = repr(target).encode() + boxes.tobytes()
+        if key not in started:
+            started[key] = plain_start(lattice, target, examples, boxes, QuickBits(0), *rest)
+        one = started[key]
+        return replace(
+            one,
+            tables=_own(one.tables),
+            partition=_own(one.partition),
+            source=source.spawn(),
+            theta=one.theta.copy(),
+        )
+
+    def of(counts: GridCounts) -> Examples:
+        key = b"".join(part.tobytes() for part in (counts.points, counts.labels, counts.amounts))
+        if key not in read:
+            read[key] = plain_of(counts)
+        return read[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(envelope_selection, "start_strand", start)
+        patch.setattr(concept_selection, "start_strand", start)
+        patch.setattr(Examples, "of", of)
+        patch.setattr(strands, "_POOL", _Now())
+        yield
