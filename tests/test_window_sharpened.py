@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
-from PySide6.QtCore import QEvent
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
-from window_driver import action, at, choose, open_window, point_at, run, settle
+from window_driver import action, at, choose, key, open_window, point_at, run, settle, wait
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs.run_log import RunLog
