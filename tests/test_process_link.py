@@ -16,26 +16,28 @@ def make_link(told: list[str]) -> ProcessLink:
     return link
 
 
-def wait_for_threads() -> None:
+def wait_for(link: weakref.ref[ProcessLink]) -> None:
+    """Until its threads have ended."""
     end = time.monotonic() + 60
-    while any(thread.name.startswith("geodp-re") for thread in threading.enumerate()):
+    while not ((one := link()) is None or one.ended):
         assert time.monotonic() < end
+        del one
         time.sleep(0.01)
 
 
 def test_a_links_own_threads_never_let_go_of_it() -> None:
     """What its owner connected to it would be cleared there, under Qt's locks."""
     told: list[str] = []
-    make_link(told)
-    wait_for_threads()
+    first = weakref.ref(make_link(told))
+    wait_for(first)
     assert told == []
     # by who makes the next one, then
-    link = make_link(told)
+    second = make_link(told)
+    assert first() is None
     assert told == [threading.current_thread().name]
-    wait_for_threads()
-    assert link.ended
-    make_link([])
+    wait_for(weakref.ref(second))
+    third = weakref.ref(make_link([]))
     assert len(told) == 1
-    del link
+    del second
     assert told == 2 * [threading.current_thread().name]
-    wait_for_threads()
+    wait_for(third)
