@@ -54,6 +54,9 @@ from learners.selection import (
 
 LARGE_GRID = 1 << 20
 
+#: Examples of the window that are no few triangles.
+RAGGED = ("flood", "fire", "letters")
+
 #: A peer that took longer than this many seconds is not tried on more lines.
 PATIENCE = 20.0
 
@@ -113,6 +116,18 @@ def time_learner(case: Case, by_tiles: bool, n_steps: int | None, seed: int) -> 
     seconds = [record.diagnostics.seconds for record in learner.steps(points, labels)]
     whole = time.perf_counter() - start
     return [Time(whole, peak_memory(), part=max(seconds))]
+
+
+def time_run(case: Case, seed: int) -> list[Time]:
+    """Every step of a whole run with k, triangles and zones; `part` is the whole run."""
+    warm_up(case.piece, case.d)
+    points, labels = case.sample(seed)
+    PolygonUnionLearner(k=2, grid=case.d, seed=0).fit(points[:1000], labels[:1000])
+    learner = PolygonUnionLearner(k=case.k, epsilon=EPSILON, delta=DELTA, grid=case.d, seed=seed)
+    start = time.perf_counter()
+    seconds = [record.diagnostics.seconds for record in learner.steps(points, labels)]
+    whole, memory = time.perf_counter() - start, peak_memory()
+    return [Time(one, memory, part=whole) for one in seconds]
 
 
 def time_unit(repeats: int) -> list[Time]:
@@ -305,6 +320,18 @@ def learner_part(bench: Bench) -> Iterator[Row]:
         yield bench.row(label, Goal(15), note, time_learner, case, by_tiles, n_steps)
 
 
+def ragged_part(bench: Bench) -> Iterator[Row]:
+    """Every step of whole runs with k on targets that are no k triangles, d = 1024."""
+    for target in RAGGED:
+        for k in (2, 4, 8):
+            for n in (bench.n // 10, bench.n):
+                name = f"{target}, n = {n:,}, k = {k}"
+                runs, trouble = bench.each(name, time_run, Case(target, k, n, GRID, "uniform"))
+                whole = max((run[0].part for run in runs), default=0.0)
+                note = trouble or f"slowest run {whole:.1f} s"
+                yield make_row(name, [step for run in runs for step in run], Goal(2, 5), note)
+
+
 #: Parts by name.
 PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "peers": peers_part,
@@ -312,6 +339,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "steps": steps_part,
     "large": large_part,
     "learner": learner_part,
+    "ragged": ragged_part,
 }
 
 #: Small enough to try the benchmark itself; its figures say nothing about the goals.
