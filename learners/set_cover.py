@@ -77,8 +77,9 @@ def theorem_steps(k: int, alpha: float) -> int:
     return math.ceil(2 * k * math.log(2 / alpha))
 
 
-#: A cover that will be sharpened is drawn as if all its examples together weighed no more nats.
-_MOST_WEIGHT = 1_000.0
+#: A cover that will be sharpened is drawn as if all its examples together weighed no more nats for
+#: each of its steps (docs/decisions/0015-sharpening.md).
+_MOST_WEIGHT = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,7 @@ def plan_budget(
     return Budget(steps, scale, margin, eta, spent)
 
 
-def rate_before_sharpening(eta: float, noisy: int) -> float:
+def rate_before_sharpening(eta: float, noisy: int, steps: int) -> float:
     """Nats per example in the selections of a cover that will be sharpened; at most eta.
 
     Where there are many examples, triangles need not fit as well as they could: what they leave,
@@ -169,8 +170,10 @@ def rate_before_sharpening(eta: float, noisy: int) -> float:
         What the budget grants.
     noisy : int
         The first noisy count, which is published.
+    steps : int
+        Of the cover: the more there are, the less of the examples is left to each.
     """
-    return min(eta, _MOST_WEIGHT / max(1, noisy))
+    return min(eta, _MOST_WEIGHT * steps / max(1, noisy))
 
 
 def private_steps(
@@ -210,7 +213,7 @@ def private_steps(
         gain = positives if role == "disjunction" else negatives
         noisy = gain + discrete_laplace(source, budget.scale) - budget.margin
         if sharpened and step == 1:
-            eta = rate_before_sharpening(eta, noisy)
+            eta = rate_before_sharpening(eta, noisy, budget.steps)
         score = set_cover_score(role, k, noisy, positives, negatives)
         selected = selection.select(alive, score, eta / k, source, watch)
         diagnostics = cover.take(selected, score, started)

@@ -540,7 +540,7 @@ class RunLog:
             return None
         first = getattr(self._records[0].release, "threshold", None)
         if self.settings.sharpened and not zones and first is not None:
-            return rate_before_sharpening(charge.each, first)
+            return rate_before_sharpening(charge.each, first, charge.times)
         return charge.each
 
     def _rate(self, score: Score, step: int) -> float:
