@@ -329,7 +329,10 @@ def ragged_part(bench: Bench) -> Iterator[Row]:
                 runs, trouble = bench.each(name, time_run, Case(target, k, n, GRID, "uniform"))
                 whole = max((run[0].part for run in runs), default=0.0)
                 note = trouble or f"slowest run {whole:.1f} s"
-                yield make_row(name, [step for run in runs for step in run], Goal(2, 5), note)
+                triangles = [step for run in runs for step in run[: 2 * k]]
+                zones = [step for run in runs for step in run[2 * k :]]
+                yield make_row(f"{name}: triangles", triangles, Goal(2, 5), note)
+                yield make_row(f"{name}: zones", zones, Goal(2, 5), trouble)
 
 
 #: Parts by name.
