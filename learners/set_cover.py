@@ -77,9 +77,9 @@ def theorem_steps(k: int, alpha: float) -> int:
     return math.ceil(2 * k * math.log(2 / alpha))
 
 
-#: A cover that will be sharpened is drawn as if all its examples together weighed no more nats for
-#: each of its steps (docs/decisions/0015-sharpening.md).
-_MOST_WEIGHT = 15.0
+#: In a cover that will be sharpened, what a step has still to cover weighs no more nats together
+#: (docs/decisions/0015-sharpening.md).
+_MOST_WEIGHT = 80.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def plan_budget(
     return Budget(steps, scale, margin, eta, spent)
 
 
-def rate_before_sharpening(eta: float, noisy: int, steps: int) -> float:
+def rate_before_sharpening(eta: float, noisy: int) -> float:
     """Nats per example in the selections of a cover that will be sharpened; at most eta.
 
     Where there are many examples, triangles need not fit as well as they could: what they leave,
@@ -169,11 +169,9 @@ def rate_before_sharpening(eta: float, noisy: int, steps: int) -> float:
     eta : float
         What the budget grants.
     noisy : int
-        The first noisy count, which is published.
-    steps : int
-        Of the cover: the more there are, the less of the examples is left to each.
+        The step's noisy count, which is published.
     """
-    return min(eta, _MOST_WEIGHT * steps / max(1, noisy))
+    return min(eta, _MOST_WEIGHT / max(1, noisy))
 
 
 def private_steps(
@@ -212,10 +210,9 @@ def private_steps(
         positives, negatives = alive.positives, alive.negatives
         gain = positives if role == "disjunction" else negatives
         noisy = gain + discrete_laplace(source, budget.scale) - budget.margin
-        if sharpened and step == 1:
-            eta = rate_before_sharpening(eta, noisy, budget.steps)
+        rate = rate_before_sharpening(eta, noisy) if sharpened else eta
         score = set_cover_score(role, k, noisy, positives, negatives)
-        selected = selection.select(alive, score, eta / k, source, watch)
+        selected = selection.select(alive, score, rate / k, source, watch)
         diagnostics = cover.take(selected, score, started)
         yield StepRecord(step, budget.steps, StepRelease(selected.piece, noisy), diagnostics)
 

@@ -196,8 +196,10 @@ def test_triangles_spend_three_tenths_and_the_first_zone_all_the_rest() -> None:
     assert sharpening is not None
     assert sharpening.each == pytest.approx(0.7 * EPSILON, rel=1e-9)
     for step in range(1, len(log.records) + 1):
-        eta = rate_before_sharpening(selections.each, release.thresholds[0], STEPS)
-        assert log.figures(step).eta == (eta if step <= STEPS else sharpening.each)
+        eta = sharpening.each
+        if step <= STEPS:
+            eta = rate_before_sharpening(selections.each, release.thresholds[step - 1])
+        assert log.figures(step).eta == eta
 
 
 def test_what_is_asked_about_a_zone_is_of_its_own_examples_alone() -> None:

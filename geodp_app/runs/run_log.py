@@ -538,9 +538,9 @@ class RunLog:
         charge = privacy.charge("sharpening" if zones else "selections")
         if charge is None:
             return None
-        first = getattr(self._records[0].release, "threshold", None)
-        if self.settings.sharpened and not zones and first is not None:
-            return rate_before_sharpening(charge.each, first, charge.times)
+        noisy = getattr(self._records[step - 1].release, "threshold", None)
+        if self.settings.sharpened and noisy is not None:
+            return rate_before_sharpening(charge.each, noisy)
         return charge.each
 
     def _rate(self, score: Score, step: int) -> float:
