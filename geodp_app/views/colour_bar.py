@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
@@ -10,6 +12,9 @@ from geodp_app.dual.shading import Scale
 from geodp_app.palette import Palette, diverging_ramp, load_palette, ramp
 
 _BAR, _TICK = 12, 4
+
+#: Least width.
+_WIDTH = 132
 
 
 class ColourBar(QWidget):
@@ -37,6 +42,7 @@ class ColourBar(QWidget):
         if scale is not None and (self._scale is None or self._scale.signed != scale.signed):
             self._take_colours(signed=scale.signed)
         self._scale = scale
+        self.updateGeometry()
         if scale is not None:
             low, high = scale.text(scale.low), scale.text(scale.high)
             self.setAccessibleDescription(f"{scale.label}: {low} to {high}")
@@ -49,11 +55,18 @@ class ColourBar(QWidget):
 
     def sizeHint(self) -> QSize:
         """Bar, ticks and two lines of text."""
-        return QSize(132, _BAR + _TICK + 2 * self.fontMetrics().height() + 4)
+        metrics = self.fontMetrics()
+        label = "" if self._scale is None else self._scale.label
+        width = self._margin() + metrics.horizontalAdvance(label) + 2
+        return QSize(max(_WIDTH, math.ceil(width)), _BAR + _TICK + 2 * metrics.height() + 4)
 
     def minimumSizeHint(self) -> QSize:
-        """As high as the hint."""
-        return QSize(132, self.sizeHint().height())
+        """No less."""
+        return self.sizeHint()
+
+    def _margin(self) -> float:
+        """Left and right of the bar: half a value's width."""
+        return self.fontMetrics().horizontalAdvance("0,000") / 2
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Label, bar, values."""
@@ -62,7 +75,7 @@ class ColourBar(QWidget):
         painter = QPainter(self)
         metrics, ink = painter.fontMetrics(), QColor(self._palette.ink)
         label = self._scale.label
-        margin = metrics.horizontalAdvance("0,000") / 2
+        margin = self._margin()
         bar = QRectF(margin, metrics.height() + 1, self.width() - 2 * margin, _BAR)
         painter.setPen(ink)
         painter.drawText(QPointF(margin, metrics.ascent()), label)
