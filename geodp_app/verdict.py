@@ -122,7 +122,7 @@ _SHARPENED = (
 )
 _MANY_SHARPENED = (
     "Not measured for so many triangles but on three outlines, with 10,000 examples at ε = 1 and "
-    "k = 12: errors of 3–4 %, where tiles had 2–3 %."
+    "k = 12: errors of 3–8 %, where tiles had 2–3 %."
 )
 _MANY_TRIANGLES = (
     "Not measured for so many triangles but on three outlines, with 10,000 examples at ε = 1 and "
