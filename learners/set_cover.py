@@ -77,8 +77,8 @@ def theorem_steps(k: int, alpha: float) -> int:
     return math.ceil(2 * k * math.log(2 / alpha))
 
 
-#: In a cover that will be sharpened, what a step has still to cover weighs no more nats together
-#: (docs/decisions/0015-sharpening.md).
+#: In a cover that will be sharpened, what a step has still to cover weighs no more nats together,
+#: by its noisy count (docs/decisions/0015-sharpening.md).
 _MOST_WEIGHT = 80.0
 
 
@@ -203,16 +203,15 @@ def private_steps(
         Whether the rate is that of :func:`rate_before_sharpening`.
     """
     cover = Cover(counts, role)
-    eta = budget.eta
     for step in range(1, budget.steps + 1):
         started = time.perf_counter()
         alive = counts.where(cover.alive)
         positives, negatives = alive.positives, alive.negatives
         gain = positives if role == "disjunction" else negatives
         noisy = gain + discrete_laplace(source, budget.scale) - budget.margin
-        rate = rate_before_sharpening(eta, noisy) if sharpened else eta
+        eta = rate_before_sharpening(budget.eta, noisy) if sharpened else budget.eta
         score = set_cover_score(role, k, noisy, positives, negatives)
-        selected = selection.select(alive, score, rate / k, source, watch)
+        selected = selection.select(alive, score, eta / k, source, watch)
         diagnostics = cover.take(selected, score, started)
         yield StepRecord(step, budget.steps, StepRelease(selected.piece, noisy), diagnostics)
 
