@@ -137,15 +137,21 @@ def open_window(qtbot: QtBot, folder: Path, *, theme: str = "light") -> Iterator
 
 
 def at(window: MainWindow, x: float, y: float) -> QPoint:
-    """Where a grid point is on the plane's viewport."""
-    return window.plane.to_widget(x, y).toPoint()
+    """Where a grid point is on the plane's viewport, once what is on its way is laid out."""
+    before: QPoint = window.plane.to_widget(x, y).toPoint()
+    while True:
+        QApplication.processEvents()  # a card that has just appeared moves the plane
+        spot: QPoint = window.plane.to_widget(x, y).toPoint()
+        if spot == before:
+            return spot
+        before = spot
 
 
 def click(window: MainWindow, x: float, y: float, modifiers: Qt.KeyboardModifier = NONE) -> None:
     """Move there and click."""
-    spot, viewport = at(window, x, y), window.plane.viewport()
-    QTest.mouseMove(viewport, spot)
-    QTest.mouseClick(viewport, LEFT, modifiers, spot)
+    viewport = window.plane.viewport()
+    QTest.mouseMove(viewport, at(window, x, y))
+    QTest.mouseClick(viewport, LEFT, modifiers, at(window, x, y))
 
 
 def double_click(window: MainWindow, x: float, y: float) -> None:
@@ -158,8 +164,8 @@ def double_click(window: MainWindow, x: float, y: float) -> None:
 def drag(window: MainWindow, *stops: tuple[float, float]) -> None:
     """Press at the first stop, move through the others, release at the last."""
     viewport = window.plane.viewport()
+    QTest.mouseMove(viewport, at(window, *stops[0]))
     spots = [at(window, x, y) for x, y in stops]
-    QTest.mouseMove(viewport, spots[0])
     QTest.mousePress(viewport, LEFT, NONE, spots[0])
     for spot in spots[1:]:
         QTest.mouseMove(viewport, spot, 20)  # a hand takes its time, and the plot counts on it
