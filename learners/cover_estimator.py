@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -16,7 +15,7 @@ from learners.estimator import CountedEstimator, check_count
 from learners.randomness import RandomSource, open_source
 from learners.records import StepRecord, StepRelease, TileStep
 from learners.releases import Release
-from learners.selection import PieceKind, Sampler, Selection, Watch, endless_draw
+from learners.selection import PieceKind, Sampler, Selection, Watch
 from learners.set_cover import Budget, default_steps, plan_budget, private_steps, theorem_steps
 from learners.sklearn_support import keyword_parameters
 
@@ -166,9 +165,7 @@ class PrivateSetCover(CoverEstimator):
         Probability, in (0, 1), with which some noisy count may exceed the true one.
     neighbours : {"add-remove", "replace-one"}
     measure : {"chord", "paper"}
-        Base measure of the dual plane, see :class:`geometry.halfplane.HalfplaneLattice`.  With
-        "paper" a triangle on a grid above 8 may never be drawn to the end; a UserWarning says so
-        when the run starts.
+        Base measure of the dual plane, see :class:`geometry.halfplane.HalfplaneLattice`.
     selection : {"envelope", "arrangement"}
         The sampler: both draw from the same law up to their rounding, which is charged; the second
         only for tiny samples.
@@ -189,9 +186,6 @@ class PrivateSetCover(CoverEstimator):
 
     def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
         lattice = HalfplaneLattice(self.grid, self.measure)
-        endless = endless_draw(self.measure, self.piece, self.grid)
-        if endless is not None:
-            warnings.warn(endless, stacklevel=2)
         stream, spent, parameters = self._cover(
             counts, lambda: make_selection(self.selection, lattice, self.piece), watch
         )

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
-from geometry.halfplane import HalfplaneLattice, Measure
+from geometry.halfplane import HalfplaneLattice
 from geometry.region import Region
 from learners.randomness import RandomSource
 from learners.scores import Score
@@ -28,26 +28,6 @@ PieceKind = Literal["halfplane", "triangle"]
 #: Called now and then from inside a selection with what it has done so far; it may raise
 #: Cancelled, and then nothing is released.
 Watch = Callable[["SelectionProgress"], None]
-
-
-#: Largest grid d on which triangles are drawn by the measure "paper" without a warning.
-MOST_PAPER_D = 8
-
-
-def endless_draw(measure: Measure, piece: PieceKind, d: int) -> str | None:
-    """Whether a private draw may not end in any time that one would wait; public numbers tell.
-
-    Returns
-    -------
-    str or None
-        A sentence for people; None where draws end, but for many wrong labels.
-    """
-    if measure != "paper" or piece != "triangle" or d <= MOST_PAPER_D:
-        return None
-    return (
-        f'With measure "paper", a triangle on a grid above d = {MOST_PAPER_D} may never be drawn '
-        'to the end: most of its halfplanes miss the square. Measure "chord" leaves those out.'
-    )
 
 
 #: A picture of each sheet, values of geometry.halfplane.Sheet: [i, j] in column i of u, row j of v.

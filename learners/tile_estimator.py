@@ -92,8 +92,7 @@ class TileEstimator(PrivateSetCover):
         Of a run with `k`, see :class:`learners.cover_estimator.PrivateSetCover`.
     neighbours : {"add-remove", "replace-one"}
     measure : {"chord", "paper"}
-        Base measure of the dual plane, see :class:`geometry.halfplane.HalfplaneLattice`.  With
-        "paper" a run with `k` may not end, see :class:`learners.cover_estimator.PrivateSetCover`.
+        Base measure of the dual plane, see :class:`geometry.halfplane.HalfplaneLattice`.
     seed : int, optional
         Makes the run reproducible and therefore not private; the release says so.
 

@@ -28,7 +28,6 @@ from geometry.grid import GridMap
 from geometry.halfplane import HalfplaneLattice
 from learners.cover_account import run_epsilon
 from learners.releases import CoverRelease, MosaicRelease
-from learners.selection import endless_draw
 from learners.set_cover import plan_budget
 from learners.sharpening import plan_sharpened
 
@@ -245,36 +244,14 @@ def test_a_convex_learner_gives_one_convex_polygon(run, tmp_path, capsys):
     assert evaluate(out, run / "p.csv", capsys)["error"] < 0.06
 
 
-def test_the_paper_measure_runs(write, tmp_path):
+@pytest.mark.parametrize("learner", ["convex-cover", "cover"])
+def test_the_paper_measure_runs(write, tmp_path, capsys, learner):
     out = tmp_path / "c.geojson"
-    points = write("p.csv", '# geodp {"grid": 16}\nx,y,label\n3,4,1\n5,6,0\n7,7,1\n')
-    argv = ["learn", points, "--learner", "convex-cover", "--k", 2, "--measure", "paper"]
-    assert main([*map(str, argv), "--steps", "2", "-o", str(out), "--quiet"]) == 0
+    points = write("p.csv", '# geodp {"grid": 1024}\nx,y,label\n3,4,1\n5,6,0\n7,7,1\n')
+    argv = ["learn", points, "--learner", learner, "--k", 2, "--measure", "paper"]
+    assert main([*map(str, argv), "--steps", "2", "-o", str(out)]) == 0
+    assert "warning" not in capsys.readouterr().err
     assert read_learned(out).release.lattice.measure == "paper"
-
-
-def test_triangles_by_the_paper_measure_are_warned_of_before_they_start(write, tmp_path, capsys):
-    points = write("p.csv", '# geodp {"grid": 16}\nx,y,label\n3,4,1\n5,6,0\n7,7,1\n')
-    argv = [
-        "learn",
-        str(points),
-        "--learner",
-        "cover",
-        "--k",
-        "1",
-        "--seed",
-        "1",
-        "-o",
-        str(tmp_path / "l.geojson"),
-    ]
-    slow = [*argv, "--measure", "paper"]
-    assert main(slow) == 0
-    told = capsys.readouterr().err.splitlines()
-    assert told[0] == f"geodp: warning: {endless_draw('paper', 'triangle', 16)}"
-    assert sum("warning" in line for line in told) == 1
-    for quick in ([*slow, "--quiet"], argv):
-        assert main(quick) == 0
-        assert "warning" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("label", [0, 1])

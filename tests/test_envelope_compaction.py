@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -10,9 +11,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from counted import counted
+from dual_boxes import edges_in, some_edge
 from numpy.typing import NDArray
 
-from geometry.halfplane import HalfplaneLattice
+from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.envelope import envelope_selection, strands
 from learners.envelope.boxes import NEGATIVES, ORDERS, POSITIVES, SHEETS, edge_count, edge_in
 from learners.envelope.compaction import compact
@@ -74,14 +76,10 @@ def orders_covered(
 ) -> Counter[tuple[tuple[int, int, int], ...]]:
     """For every set of admitted edges that some box holds, how many orders the boxes stand for."""
     covered: Counter[tuple[tuple[int, int, int], ...]] = Counter()
+    within = functools.lru_cache(maxsize=None)(functools.partial(edges_in, lattice))
     for box in itertools.chain(*parts):
         edges = [
-            [
-                (int(box[SHEETS]) >> (3 * e) & 7, u, v)
-                for u in range(box[4 * e], box[4 * e + 1])
-                for v in range(box[4 * e + 2], box[4 * e + 3])
-                if lattice.admits(u, v)
-            ]
+            within(int(box[SHEETS]) >> (3 * e) & 7, tuple(box[4 * e : 4 * e + 4].tolist()))
             for e in range(3)
             if edge_in(box, e)
         ]
@@ -126,16 +124,19 @@ def test_bounds_never_fall_below_a_value_after_compactions(measure: str) -> None
         boxes = boxes_of(strand.partition)
         for box in boxes[rng.integers(0, len(boxes), 1500)]:
             chosen = [
-                (
-                    lattice.sheets[int(box[SHEETS]) >> (3 * e) & 7],
-                    int(rng.integers(*box[4 * e : 4 * e + 2])),
-                    int(rng.integers(*box[4 * e + 2 : 4 * e + 4])),
+                some_edge(
+                    lattice,
+                    int(box[SHEETS]) >> (3 * e) & 7,
+                    tuple(box[4 * e : 4 * e + 4].tolist()),
+                    rng,
                 )
                 for e in range(3)
             ]
-            if not all(lattice.admits(u, v) for _, u, v in chosen):
+            edges = [edge for edge in chosen if edge is not None]
+            if len(edges) < 3:
                 continue
-            held = inside_piece(tuple(lattice.halfplane(*edge) for edge in chosen), points)
+            piece = tuple(lattice.halfplane(Sheet(s), u, v) for s, u, v in edges)
+            held = inside_piece(piece, points)
             assert np.count_nonzero(held & labels) <= box[POSITIVES]
             assert np.count_nonzero(held & ~labels) >= box[NEGATIVES]
             checked += 1

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 from counted import counted
+from dual_boxes import holds, reading
 
 from geometry.columns import count_columns
 from geometry.grid_counts import GridCounts
@@ -15,6 +17,7 @@ from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners.envelope import partition, strands
 from learners.envelope.boxes import SHEETS
 from learners.envelope.envelope_selection import EnvelopeSelection
+from learners.envelope.paper_box import readings
 from learners.envelope.partition import BOXES, MIX_USED, PLAIN, box_type, grow, make_partition
 from learners.randomness import SeededRandom
 from learners.scores import set_cover_score
@@ -66,12 +69,14 @@ def test_32_bits_hold_all_sides_of_boxes_in_the_chord_measure() -> None:
             assert lattice.high + 1 - lattice.low < 2**31
 
 
-def test_the_other_boxes_have_64_bits() -> None:
-    assert box_type(HalfplaneLattice(16, "paper"), FEW) is np.int32
-    for d in (32, 1024, MAX_D):
+def test_so_they_do_in_the_papers_measure() -> None:
+    """Its class is wider; its boxes are not."""
+    for d in (1, 16, 32, 1000, 1024, MAX_D):
         lattice = HalfplaneLattice(d, "paper")
-        assert lattice.high >= 2**31
-        assert box_type(lattice, FEW) is np.int64
+        assert box_type(readings(lattice), FEW) is np.int32
+
+
+def test_boxes_of_many_examples_have_64_bits() -> None:
     many = GridCounts.of_entries([[1, 1, 1, 2**31]], 8)
     assert box_type(HalfplaneLattice(8), count_columns(many)[0]) is np.int64
 
@@ -136,7 +141,7 @@ def test_a_seed_draws_the_same_from_rows_of_32_and_of_64_bits(
 def test_boxes_of_a_large_grid_in_the_papers_measure_hold_every_piece(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Their volumes, which 32 bits would not hold a side of, add up to the class."""
+    """Lines of all slopes and heights: each is read in exactly one box."""
     lattice = HalfplaneLattice(MAX_D, "paper")
     seen: list[strands.Strand] = []
     plain = strands._behind
@@ -151,6 +156,13 @@ def test_boxes_of_a_large_grid_in_the_papers_measure_hold_every_piece(
     rows = itertools.chain(*(s.partition.boxes[: s.partition.tally[BOXES]].tolist() for s in seen))
     boxes = list(rows)
     assert len(boxes) > 2 * len(strands.first_boxes(lattice, 1))
-    volume = sum((u1 - u0) * (v1 - v0) for u0, u1, v0, v1, *_ in boxes)
-    assert volume == len(lattice.sheets) * lattice.points_per_sheet
-    assert {box[SHEETS] & 7 for box in boxes} == {int(sheet) for sheet in lattice.sheets}
+    rng = np.random.default_rng(4)
+    # uniform in the class, and with slopes and heights of every order of magnitude
+    lines = rng.integers(lattice.low, lattice.high + 1, (300, 2)).tolist()
+    sizes = 2.0 ** rng.uniform(0, math.log2(lattice.high), (300, 2))
+    lines += (sizes * rng.choice([-1, 1], sizes.shape)).astype(np.int64).tolist()
+    for u, v in lines:
+        for own in lattice.sheets:
+            sheet, p, q = reading(lattice, own, u, v)
+            found = [b for b in boxes if b[SHEETS] & 7 == sheet and holds(tuple(b[:4]), p, q)]
+            assert len(found) == 1

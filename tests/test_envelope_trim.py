@@ -48,13 +48,6 @@ def test_a_trimmed_rectangle_is_the_bounding_box_of_its_admitted_points(
     assert (v0, v1) == (min(p[1] for p in points), max(p[1] for p in points) + 1)
 
 
-def test_the_whole_rectangle_counts_in_the_papers_measure() -> None:
-    box = np.zeros(16, dtype=np.int64)
-    box[:4] = -5, 0, 7, 900
-    assert not trim(0, box, 0)
-    assert box[:4].tolist() == [-5, 0, 7, 900]
-
-
 @pytest.mark.parametrize("bits", [0, 2])
 def test_refined_boxes_still_cover_the_class(bits: int) -> None:
     """After a selection every admitted lattice point lies in exactly one box."""

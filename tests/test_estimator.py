@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-import warnings
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ import scipy.sparse
 
 import learners
 from learners.estimator import Estimator, check_examples, check_points
-from learners.selection import endless_draw
 from learners.sklearn_support import NotFittedError
 
 SQUARE = np.array([[x, y] for x in range(17) for y in range(17)] * 4)
@@ -194,24 +192,3 @@ def test_whole_numbers_are_taken_in_any_form():
 def test_labels_that_are_refused(y, message):
     with pytest.raises(ValueError, match=message):
         check_examples([[1, 2], [3, 4]], y, 16)
-
-
-# -- draws that may not end ----------------------------------------------------------------
-
-
-def test_triangles_by_the_papers_measure_are_warned_of_when_a_run_starts():
-    X, y = np.array([[1, 2], [3, 4]]), np.array([0, 1])
-    union, convex = learners.PolygonUnionLearner, learners.ConvexPolygonLearner
-    with pytest.warns(
-        UserWarning, match=r'^With measure "paper", .* above d = 8 may never'
-    ) as told:
-        union(k=1, grid=9, measure="paper", seed=1).steps(X, y)
-    assert [str(one.message) for one in told] == [endless_draw("paper", "triangle", 9)]
-    # halfplanes, the default measure, tiles, and small grids end
-    assert endless_draw("paper", "halfplane", 1024) is None
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        union(k=1, grid=8, measure="paper").steps(X, y)
-        union(k=1, grid=9).steps(X, y)
-        union(grid=9, measure="paper").steps(X, y)
-        convex(k=1, grid=9, measure="paper").steps(X, y)

@@ -7,6 +7,7 @@ import pytest
 
 from geometry.columns import column_shift
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Sheet
+from learners.envelope.paper_box import readings
 from learners.envelope.strands import first_boxes
 
 SMALL = [
@@ -119,20 +120,18 @@ def test_products_of_crossings_stay_below_62_bits(d: int, measure: str) -> None:
 @pytest.mark.parametrize("d", [4096, 4097, 2**15, 2**15 + 1, 2**16, 2**18, MAX_D - 1, MAX_D])
 def test_products_at_corners_of_boxes_fit_64_bits(d: int, measure: str) -> None:
     """Corners may lie outside the class, and a line is followed to the end of its last column."""
-    lattice = HalfplaneLattice(d, measure)
+    own = HalfplaneLattice(d, measure)
+    lattice, boxes = readings(own), first_boxes(own, 1)
     beyond = (d >> column_shift(d) << column_shift(d)) + (1 << column_shift(d))
     corners = {
-        (int(u), int(v))
-        for box in first_boxes(lattice, 1)
-        for u in (box[0], box[1])
-        for v in (box[2], box[3])
+        (int(u), int(v)) for box in boxes for u in (box[0], box[1]) for v in (box[2], box[3])
     }
     lines = [Halfplane(lattice, s, u, v).coefficients for u, v in corners for s in lattice.sheets]
     assert max(abs(c * q) for _, _, c in lines for _, q, _ in lines) < 2**63
     assert max(abs(c * q - r * b) for _, b, c in lines for _, q, r in lines) < 2**63
     assert max(abs(a * q - p * b) for a, b, _ in lines for p, q, _ in lines) < 2**62
     assert all((abs(a) + abs(b)) * beyond + abs(c) < 2**62 for a, b, c in lines)
-    assert max(int(box[1] - box[0]) for box in first_boxes(lattice, 1)) <= 2**48
+    assert max(int(box[1] - box[0]) for box in boxes) <= 2**48
 
 
 @pytest.mark.parametrize("lattice", SMALL[:6], ids=str)

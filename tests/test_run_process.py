@@ -393,15 +393,12 @@ warm_up(lambda: told.append(1))
 warm = loaded()
 assert len(warm) >= 8, warm
 rng = np.random.default_rng(0)
-# "paper" has boxes of 64 bits on larger grids; their loops are compiled when first needed
-for measure, grid in (("chord", 128), ("paper", 16)):
-    points = rng.integers(0, grid + 1, (300, 2))
-    labels = points.sum(axis=1) < grid
-    for learner in ("tiles", "cover", "convex-cover", "greedy-cover", "greedy-convex"):
-        settings = RunSettings(learner, k=1, n_steps=2, measure=measure, seed=1, tiles=2)
-        model = make_learner(settings, grid)
-        for record in model.steps(points, labels):
-            pass
+points = rng.integers(0, 129, (300, 2))
+labels = points.sum(axis=1) < 128
+for learner in ("tiles", "cover", "convex-cover", "greedy-cover", "greedy-convex"):
+    model = make_learner(RunSettings(learner, k=1, n_steps=2, seed=1, tiles=2), 128)
+    for record in model.steps(points, labels):
+        pass
 lattice = HalfplaneLattice(128)
 other = lattice.halfplane(Sheet.FLAT_ABOVE, 0, 0)
 counter = PieceCounter(GridCounts.of_examples(points, labels, 128), lattice, (other, other))

@@ -24,7 +24,6 @@ from geodp_app.views.main_window import MainWindow
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic
 from learners.releases import ConicRelease
-from learners.selection import endless_draw
 
 
 def round_shape(x: int, y: int, w: int, h: int) -> Shape:
@@ -87,27 +86,6 @@ def test_the_panel_offers_both_and_asks_only_for_what_is_used(window: MainWindow
     assert "at most 2048" in panel._practice.text()
     choose(panel.learner, "Convex polygon of k edges (the paper's)")
     assert panel.measure.isVisible()
-
-
-def test_the_panel_warns_of_triangles_that_may_not_be_drawn(window: MainWindow) -> None:
-    """Beside the choice, before a run."""
-    panel = window.settings
-    choose(panel.learner, "Set cover (the paper's)")
-    assert not panel.endless.isVisible()
-    choose(panel.measure, "Paper")
-    assert panel.endless.isVisible()
-    assert panel.endless.text() == endless_draw("paper", "triangle", 256)
-    for learner in (
-        "Convex polygon of k edges (the paper's)",
-        "Tiles",
-        "Greedy cover (not private)",
-    ):
-        choose(panel.learner, learner)
-        assert not panel.endless.isVisible()
-    choose(panel.learner, "Set cover (the paper's)")
-    assert panel.endless.isVisible()
-    window.document.set_grid(8)
-    assert not panel.endless.isVisible()
 
 
 def test_discs_arrive_one_by_one_and_can_be_walked_through(

@@ -3,8 +3,8 @@
 Numba compiles a loop at its first call and keeps the machine code in its cache
 (``NUMBA_CACHE_DIR``, else beside the source).  From an empty cache that takes about a
 minute, from a full one about a second.  Every learner is run once on a tiny sample, which calls
-every loop with the types of a real run, so that a real run compiles nothing.  Only measure "paper"
-on grids from d = 32 on, whose boxes have 64 bits, still compiles its loops when it is first run.
+every loop with the types of a real run, so that a real run compiles nothing.  Only the measure
+"paper" still compiles its loops when it is first run.
 
 Imports numba: for the learner's process only.
 """

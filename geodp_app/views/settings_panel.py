@@ -34,7 +34,6 @@ from geodp_app.views.number_fields import DecadeSlider, SizeField, SmallNumberFi
 from geodp_app.views.votes_fields import VotesFields
 from geometry.halfplane import MAX_D
 from learners.registry import FINISH, offered
-from learners.selection import endless_draw
 
 _DISTRIBUTIONS = (
     ("uniform", "Uniform"),
@@ -115,8 +114,6 @@ class SettingsPanel(QScrollArea):
                 box.setCurrentIndex(box.findData(value))
         self._show_seed(self.sample_seeded, self.sample_seed, s.seed)
         self._show_seed(self.run_seeded, self.run_seed, r.seed)
-        endless = r.learner == "cover" and endless_draw(r.measure, "triangle", work.drawing.grid)
-        self.endless.setText(endless or "")
         k = r.declared.parameter("k")
         self._k_label.setText("" if k is None else k.label)
         self.sentence.setText(r.declared.sentence)
@@ -124,7 +121,6 @@ class SettingsPanel(QScrollArea):
         for form, field, shown in (
             (self._learner_form, self.k, r.has("k")),
             (self._learner_form, self.k_drawn, r.has("k") and work.simulated),
-            (self._learner_form, self.endless, bool(endless)),
             (self._more_learner, self.steps, r.has("n_steps")),
             (self._more_learner, self.finish, r.has("finish") and r.k > 1),
             (self._more_learner, self.tiles, r.has("tiles")),
@@ -224,8 +220,6 @@ class SettingsPanel(QScrollArea):
         form.addRow("", self.k_drawn)
         self.votes = VotesFields(form)
         self.votes.changed.connect(self.run_changed)
-        self.endless = _paragraph("note")
-        form.addRow(self.endless)
         self.learner_fold, more = _fold("learner")
         self._more_learner = more
         form.addRow(self.learner_fold)

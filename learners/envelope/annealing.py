@@ -182,9 +182,10 @@ class Annealing:
 
     def _admitted(self, places: Ints) -> NDArray[np.bool_]:
         """:meth:`HalfplaneLattice.admits` of each dual point."""
-        low, high, side = self._lattice.low, self._lattice.high, self._target.side
+        low, high = self._lattice.low, self._lattice.high
         inside = np.asarray(((low <= places) & (places <= high)).all(axis=1))
-        if side:
+        if self._lattice.measure == "chord":
+            side = self._lattice.d << self._lattice.bits
             gap = np.abs(places[:, 0] - places[:, 1])
             inside &= (gap <= side) & (places.max(axis=1) >= 0) & (places.min(axis=1) <= side)
         return inside

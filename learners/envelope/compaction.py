@@ -71,13 +71,13 @@ def _find_partners(target, partition, partners, rises, slots):
     for axis in range(6):
         slots[:] = _NONE
         for i in range(used):
-            if edge_in(boxes[i], axis >> 1) and admitted_box(target.side, boxes[i]):
+            if edge_in(boxes[i], axis >> 1) and admitted_box(target, boxes[i]):
                 at = _face(boxes[i], axis, boxes[i, 2 * axis]) & mask
                 while slots[at] != _NONE:
                     at = (at + 1) & mask
                 slots[at] = i
         for i in range(used):
-            if not (edge_in(boxes[i], axis >> 1) and admitted_box(target.side, boxes[i])):
+            if not (edge_in(boxes[i], axis >> 1) and admitted_box(target, boxes[i])):
                 continue
             at = _face(boxes[i], axis, boxes[i, 2 * axis + 1]) & mask
             while slots[at] != _NONE:
@@ -153,7 +153,7 @@ def _merge(target, partition, partners, rises, order, left):
         merged[i] = merged[j] = gone[j] = True
     kept = 0
     for i in range(used):
-        if not gone[i] and admitted_box(target.side, boxes[i]):
+        if not gone[i] and admitted_box(target, boxes[i]):
             boxes[kept] = boxes[i]
             if factors[kept, MIX_USED] != PLAIN or factors[i, MIX_USED] != PLAIN:
                 factors[kept] = factors[i]

@@ -168,7 +168,7 @@ def split_factors(target, tables, partition, index, count, outcome, work):
     mix = np.int64(factors[index, MIX_USED]) - 1
     for half_index in (index, twin_index):
         half, factor = boxes[half_index], factors[half_index]
-        if admitted_box(target.side, half):
+        if admitted_box(target, half):
             work.held[0], work.held[1] = negatives, positives
             kept = charge(tables, half, work.doubtful, count, work.held, work.halved)
             count_cells(tables, half, work.halved, kept, work.ends, work.counts)

@@ -22,11 +22,11 @@ from learners.envelope.boxes import (
     NEGATIVES,
     ORDERS,
     POSITIVES,
-    admits_some,
     admitted_box,
     copy_box,
     edge_count,
     edge_in,
+    grown,
     recount,
 )
 from learners.envelope.chunks import less
@@ -172,11 +172,9 @@ def box_mass(target, box, factor):
     for e in range(3):
         if not edge_in(box, e):
             continue
-        u0, u1, v0, v1 = box[4 * e], box[4 * e + 1], box[4 * e + 2], box[4 * e + 3]
-        if not admits_some(target.side, u0, u1, v0, v1):
+        volume = grown(target.own, target.side, box, e, volume)
+        if volume == 0.0:
             return 0.0
-        volume *= float(u1 - u0)
-        volume *= float(v1 - v0)
     return volume * score_weight(
         target, np.int64(box[POSITIVES]), np.int64(box[NEGATIVES]), target.reference
     )
@@ -201,7 +199,7 @@ def best_bound(target, partition):
         bound = score_value(target, np.int64(boxes[i, POSITIVES]), np.int64(boxes[i, NEGATIVES]))
         if partition.factors[i, MIX_USED] != PLAIN:
             bound = min(bound, np.int64(math.ceil(partition.factors[i, PEAK] / MIX)))
-        if bound > best and admitted_box(target.side, boxes[i]):
+        if bound > best and admitted_box(target, boxes[i]):
             best = bound
     return best
 
@@ -219,7 +217,7 @@ def weigh(target, partition):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add_boxes(partition, tables, boxes):
+def add_boxes(target, partition, tables, boxes):
     """Append starting boxes and count in them; :func:`weigh` gives them their masses."""
     rows = np.zeros(6, dtype=np.int64)
     for i in range(len(boxes)):
@@ -228,7 +226,7 @@ def add_boxes(partition, tables, boxes):
         box = partition.boxes[partition.tally[BOXES]]
         partition.tally[BOXES] += 1
         copy_box(boxes[i], box)
-        recount(tables, box, rows)
+        recount(target.own, tables, box, rows)
 
 
 @inner

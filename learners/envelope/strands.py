@@ -25,6 +25,7 @@ from learners.envelope import core
 from learners.envelope.boxes import NO_SHEET, ORDERS, SHEETS, pack_sheets
 from learners.envelope.compaction import compact
 from learners.envelope.factorised_boxes import Workspace, make_workspace, order_by_column
+from learners.envelope.paper_box import class_sheets, paper_box, passing_lines, readings
 from learners.envelope.partition import (
     BOXES,
     COMPACTIONS,
@@ -113,7 +114,7 @@ class Strand:
     log_mass: float = math.inf
     settled: bool = False
     accepted: int | None = None
-    theta: NDArray[np.int64] = field(default_factory=lambda: np.zeros(6, dtype=np.int64))
+    theta: NDArray[np.int64] = field(default_factory=lambda: np.zeros(12, dtype=np.int64))
 
     @property
     def mass(self) -> float:
@@ -219,9 +220,9 @@ def make_target(
     A box may be factorised when it is no longer than 1/`narrow` of the square's side, or
     shorter when there are many examples; n and `narrow` steer the sampler, never its law.
     """
-    chord = lattice.measure == "chord"
-    factors = chord and column_shift(lattice.d) == 0
-    span = lattice.d << lattice.bits if chord else lattice.high - lattice.low
+    factors = lattice.measure == "chord" and column_shift(lattice.d) == 0
+    made_of = readings(lattice)
+    side = made_of.d << made_of.bits
     return Target(
         k=score.k,
         c_pos=score.c_pos,
@@ -230,10 +231,11 @@ def make_target(
         prior=prior,
         rate=rate,
         reference=0,
-        side=lattice.d << lattice.bits if chord else 0,
-        low=lattice.low,
-        step=-(-span // _COARSE),
-        narrow=span * _DENSE // (narrow * max(n, _DENSE)) if factors else 0,
+        side=side,
+        low=made_of.low,
+        step=-(-side // _COARSE),
+        narrow=side * _DENSE // (narrow * max(n, _DENSE)) if factors else 0,
+        own=paper_box(lattice),
     )
 
 
@@ -252,17 +254,18 @@ def start_strand(
     No box is factorised before there are `plain_boxes`.
     """
     room = 1 << (len(boxes) - 1).bit_length()
-    cells = (lattice.high + 1 - lattice.low) // target.step + 2
+    made_of = readings(lattice)
+    cells = (made_of.high + 1 - made_of.low) // target.step + 2
     strand = Strand(
         target,
-        make_tables(examples.totals, lattice.basis, table_bytes),
+        make_tables(examples.totals, made_of.basis, table_bytes),
         examples.ordinates,
-        make_partition(room, cells, box_type(lattice, examples.totals[0])),
+        make_partition(room, cells, box_type(made_of, examples.totals[0])),
         source.spawn(),
         max_boxes,
         _PLAIN_BOXES if plain_boxes is None else plain_boxes,
     )
-    add_boxes(strand.partition, strand.tables, boxes)
+    add_boxes(target, strand.partition, strand.tables, boxes)
     return strand
 
 
@@ -297,7 +300,7 @@ def settle(
     winner = min(accepted, key=lambda i: strands[i].clock)
     progress = _progress(strands, lattice, log_measure)
     # what is handed out must not keep the partition in memory
-    final = None if watch is None else _remember(heaviest_boxes(strands, _FINAL_BOXES))
+    final = None if watch is None else _remember(heaviest_boxes(strands, lattice, _FINAL_BOXES))
     drawn = _drawn_piece(strands[winner], lattice)
     return Selected(
         drawn, replace(progress, heaviest=final, density=None), _details(strands)
@@ -311,7 +314,9 @@ def _drawn_piece(winner: Strand, lattice: HalfplaneLattice) -> tuple[Halfplane, 
 def piece_at(
     lattice: HalfplaneLattice, packed: int, theta: NDArray[np.int64]
 ) -> tuple[Halfplane, ...]:
-    """The piece of packed sheets and dual points."""
+    """The piece of packed sheets and dual points, as a strand has them."""
+    if lattice.measure == "paper":
+        packed, theta = class_sheets(packed, theta), theta[6:]
     sheets = [packed >> (3 * e) & 7 for e in range(3)]
     return tuple(
         lattice.halfplane(Sheet(sheet), int(theta[2 * e]), int(theta[2 * e + 1]))
@@ -341,7 +346,7 @@ def _progress(
         trials=_tally(strands, TRIALS),
         boxes=_tally(strands, BOXES),
         log_mass=log_mass - log_measure,
-        heaviest=functools.partial(heaviest_boxes, strands),
+        heaviest=functools.partial(heaviest_boxes, strands, lattice),
         density=functools.partial(edge_density, strands, lattice),
     )
 
@@ -353,7 +358,10 @@ def first_boxes(lattice: HalfplaneLattice, size: int) -> NDArray[np.int64]:
     Together they hold every admitted piece; an unordered choice of edges stands for all its
     orders.
     """
-    edges = [(sheet, part) for sheet in lattice.sheets for part in _rectangles(lattice)]
+    made_of = readings(lattice)
+    edges = [(sheet, part) for sheet in made_of.sheets for part in _rectangles(made_of)]
+    if lattice.measure == "paper":
+        edges += [(sheet, part) for sheet in lattice.sheets for part in passing_lines(lattice)]
     choices = list(itertools.combinations_with_replacement(edges, size))
     boxes = np.zeros((len(choices), 16), dtype=np.int64)
     for box, chosen in zip(boxes, choices, strict=True):
@@ -369,9 +377,6 @@ def first_boxes(lattice: HalfplaneLattice, size: int) -> NDArray[np.int64]:
 
 def _rectangles(lattice: HalfplaneLattice) -> list[tuple[int, int, int, int]]:
     """Half-open rectangles u0, u1, v0, v1 that cover the admitted points of a sheet."""
-    if lattice.measure == "paper":
-        ends = {lattice.low: 0, 0: lattice.high + 1}
-        return [(u, ends[u], v, ends[v]) for u in ends for v in ends]
     side = lattice.d << lattice.bits
     ends = {-side: 0, 0: side + 1, side + 1: lattice.high + 1}
     # u and v lie within side of each other and the line meets the square: one is in 0..side

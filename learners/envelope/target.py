@@ -8,6 +8,7 @@ import math
 from typing import NamedTuple
 
 from geometry.inner_loops import inner
+from learners.envelope.paper_box import PaperBox
 
 
 class Target(NamedTuple):
@@ -16,8 +17,10 @@ class Target(NamedTuple):
     k, c_pos, c_neg, total : the integer score, total for the sum of its two parts and not the
     smaller; prior : weight of a lattice piece of no edge, one, two and three; rate : nats per unit
     of the score; reference : the score that weighs 1, the same for all strands of one draw; side :
-    d * 2**bits, or 0 when the whole rectangle is admitted (measure "paper"); low, step : origin and
-    step of the coarse lattice; narrow : longest side of a box that may be factorised, 0 for none.
+    the square's in cells of a box, or 0 when the whole rectangle is admitted; low, step : origin
+    and step of the coarse lattice; narrow : longest side of a box that may be factorised, 0 for
+    none; own : the class in measure "paper", whose boxes are made of readings
+    (:mod:`learners.envelope.paper_box`), or None.
     """
 
     k: int
@@ -31,6 +34,7 @@ class Target(NamedTuple):
     low: int
     step: int
     narrow: int
+    own: PaperBox | None = None
 
 
 @inner

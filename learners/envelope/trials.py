@@ -23,6 +23,7 @@ from geometry.counting import (
 from geometry.inner_loops import inner
 from learners.envelope.boxes import NEGATIVES, NO_SHEET, POSITIVES, SHEETS
 from learners.envelope.chunks import exponential, uniform_below
+from learners.envelope.paper_box import class_sheets, line_of, proposals
 from learners.envelope.partition import EXACT, FORGOTTEN, OUTSIDE, TRIAL_WORK, TRIALS
 from learners.envelope.target import most_negatives, score_value
 
@@ -137,6 +138,46 @@ def forget(partition, tables):
 
 
 @inner
+def _dual_point(own, side, sheet, box, e, chunks, at, theta):
+    """(outcome, u, v, next position), uniform in the rectangle of edge e; OUTCOME_ACCEPTED when
+    the point belongs to the class.
+
+    In the measure "paper" u and v are readings, and theta gets the intercept and the slope.
+    """
+    u0, u1, v0, v1 = box[4 * e], box[4 * e + 1], box[4 * e + 2], box[4 * e + 3]
+    if own is None:
+        u, at = uniform_below(u1 - u0, chunks, at)
+        v, at = uniform_below(v1 - v0, chunks, at)
+        if u < 0 or v < 0:
+            return OUTCOME_REJECTED, u, v, at
+        u += u0
+        v += v0
+        if side != 0 and (abs(u - v) > side or max(u, v) < 0 or min(u, v) > side):
+            return OUTCOME_OUTSIDE + e, u, v, at
+        return OUTCOME_ACCEPTED, u, v, at
+    p0, p1, q0, q1 = np.int64(u0), np.int64(u1), np.int64(v0), np.int64(v1)
+    slopes, intercepts = proposals(own, side, sheet, p0, p1, q0, q1)
+    which, at = uniform_below(slopes, chunks, at)
+    turn, at = uniform_below(intercepts, chunks, at)
+    if which < 0 or turn < 0:
+        return OUTCOME_REJECTED, which, turn, at
+    inside, intercept, slope, p, q = line_of(own, side, sheet, p0, p1, q0, q1, which, turn)
+    theta[6 + 2 * e] = intercept
+    theta[7 + 2 * e] = slope
+    return (OUTCOME_ACCEPTED if inside else OUTCOME_OUTSIDE + e), p, q, at
+
+
+@inner
+def _value(own, target, tables, sheets, theta, least, most):
+    """:func:`exact_value` of a trial's piece."""
+    if own is None:
+        return exact_value(target, tables.totals, tables.basis, sheets, theta, least, most)
+    return exact_value(
+        target, tables.totals, own.basis, class_sheets(sheets, theta), theta[6:], least, most
+    )
+
+
+@inner
 def trial(target, tables, partition, box, chunks, at, theta):
     """(outcome, next position): theta uniform in the box, kept with exp(rate*(value - bound)).
 
@@ -157,16 +198,10 @@ def trial(target, tables, partition, box, chunks, at, theta):
         sheet = (sheets >> (3 * e)) & 7
         if sheet == NO_SHEET:
             continue
-        u0, v0 = box[4 * e], box[4 * e + 2]
-        u, at = uniform_below(box[4 * e + 1] - u0, chunks, at)
-        v, at = uniform_below(box[4 * e + 3] - v0, chunks, at)
-        if u < 0 or v < 0:
-            return OUTCOME_REJECTED, at
-        u += u0
-        v += v0
-        if side != 0 and (abs(u - v) > side or max(u, v) < 0 or min(u, v) > side):
-            tally[OUTSIDE] += 1
-            return OUTCOME_OUTSIDE + e, at
+        drawn, u, v, at = _dual_point(target.own, side, sheet, box, e, chunks, at, theta)
+        if drawn != OUTCOME_ACCEPTED:
+            tally[OUTSIDE] += drawn >= OUTCOME_OUTSIDE
+            return drawn, at
         theta[2 * e] = u
         theta[2 * e + 1] = v
         i = (u - low) // step
@@ -202,5 +237,5 @@ def trial(target, tables, partition, box, chunks, at, theta):
             return OUTCOME_REJECTED, at
     tally[EXACT] += 1
     tally[TRIAL_WORK] += EXACT_COST
-    value = exact_value(target, tables.totals, tables.basis, sheets, theta, least, positives)
+    value = _value(target.own, target, tables, sheets, theta, least, positives)
     return OUTCOME_ACCEPTED if value >= least else OUTCOME_REJECTED, at

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice
 from learners.envelope.boxes import NO_SHEET, SHEETS
+from learners.envelope.paper_box import around, paper_box
 from learners.envelope.partition import BOXES, Boxes
 from learners.selection import HeavyBox, SheetDensities
 
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 _MOST = 2000
 
 
-def heaviest_boxes(strands: list[Strand], count: int) -> tuple[HeavyBox, ...]:
+def heaviest_boxes(
+    strands: list[Strand], lattice: HalfplaneLattice, count: int
+) -> tuple[HeavyBox, ...]:
     """The heaviest boxes of all strands, heaviest first."""
     found: list[tuple[float, list[int]]] = []
     for strand in strands:
@@ -40,19 +43,38 @@ def heaviest_boxes(strands: list[Strand], count: int) -> tuple[HeavyBox, ...]:
             found += zip(masses[chosen].tolist(), boxes, strict=True)
     found.sort(key=lambda one: -one[0])
     total = sum(strand.mass for strand in strands)
-    return tuple(_heavy_box(box, mass / total) for mass, box in found[:count] if mass > 0)
+    return tuple(_heavy_box(lattice, box, mass / total) for mass, box in found[:count] if mass > 0)
 
 
-def _heavy_box(box: list[int], share: float) -> HeavyBox:
-    u0, u1, v0, v1 = (box[side:12:4] for side in range(4))
+def _heavy_box(lattice: HalfplaneLattice, box: list[int], share: float) -> HeavyBox:
     packed = box[SHEETS]
     sheets = [packed >> (3 * e) & 7 for e in range(3)]
     edges = [e for e in range(3) if sheets[e] != NO_SHEET]
+    rows = np.array([[sheets[e], *box[4 * e : 4 * e + 4]] for e in edges], dtype=np.int64)
+    found, shares = _in_class(lattice, rows.reshape(-1, 5))
+    # of rising and falling lines those that are more
+    most = 2 * np.arange(len(edges)) + (shares[1::2] > shares[::2])
     return HeavyBox(
-        sheets=tuple(sheets[e] for e in edges),
-        rectangles=tuple((u0[e], u1[e], v0[e], v1[e]) for e in edges),
+        sheets=tuple(found[most, 0].tolist()),
+        rectangles=tuple(tuple(row) for row in found[most, 1:].tolist()),
         share=share,
     )
+
+
+def _in_class(
+    lattice: HalfplaneLattice, rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Two rectangles of dual points for each of a box, and their shares of its lines.
+
+    rows, shape (m, 5), and the first answer, shape (2 m, 5): sheet, u0, u1, v0, v1.
+    """
+    found, shares = np.zeros((2 * len(rows), 5), dtype=np.int64), np.zeros(2 * len(rows))
+    own = paper_box(lattice)
+    if own is None:
+        found[::2], shares[::2] = rows, 1.0
+    else:
+        around(own, lattice.d * own.cells, rows[:, 0], rows[:, 1:], found, shares)
+    return found, shares
 
 
 def edge_density(
@@ -82,11 +104,14 @@ def edge_density(
     # one row a rectangle: the box's weight, u0, u1, v0, v1
     sheets = np.concatenate([(boxes[:, SHEETS] >> (3 * e)) & 7 for e in range(3)])
     rectangles = np.concatenate([boxes[:, 4 * e : 4 * e + 4] for e in range(3)])
-    repeated = np.tile(weights.astype(np.float32), 3)[:, None]
+    rows = np.column_stack([sheets, rectangles]).astype(np.int64)
+    own, shares = _in_class(lattice, rows)
+    repeated = (np.repeat(np.tile(weights, 3), 2) * shares).astype(np.float32)[:, None]
     found = []
     for sheet in lattice.sheets:
-        u0, u1, v0, v1 = rectangles[sheets == sheet].T
-        across = _covered(u0, u1, ends) * repeated[sheets == sheet]
+        of = (own[:, 0] == sheet) & (shares > 0)
+        u0, u1, v0, v1 = own[of, 1:].T
+        across = _covered(u0, u1, ends) * repeated[of]
         # no product of matrices: its threads would wait for the sampler's
         density = np.einsum("bi,bj->ij", across, _covered(v0, v1, ends))
         found.append((int(sheet), density))
