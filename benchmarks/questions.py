@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from geodp_app.sampling import Distribution
 from geometry.grid_counts import GridCounts
-from geometry.halfplane import HalfplaneLattice, Sheet
+from geometry.halfplane import HalfplaneLattice, Measure, Sheet
 from learners.randomness import RandomSource, SeededRandom
 from learners.records import StepRecord
 from learners.scores import Role, Score
@@ -57,6 +57,11 @@ class Case:
     n: int
     d: int = GRID
     distribution: Distribution = "uniform"
+    measure: Measure = "chord"
+
+    @property
+    def lattice(self) -> HalfplaneLattice:
+        return HalfplaneLattice(self.d, self.measure)
 
     @property
     def piece(self) -> PieceKind:
@@ -135,6 +140,6 @@ class Listener:
 
 def first_question(case: Case, seed: int) -> Question:
     """What the first step of a run asks."""
-    listener = Listener(HalfplaneLattice(case.d), case.piece)
+    listener = Listener(case.lattice, case.piece)
     next(case.run(listener, seed))
     return listener.questions[0]

@@ -43,14 +43,10 @@ from peers import ENVELOPE, METHODS
 from questions import Case, Listener, Time, first_question, peak_memory
 
 from geometry.grid_counts import GridCounts
-from geometry.halfplane import HalfplaneLattice
 from learners import PolygonUnionLearner
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.randomness import SeededRandom
 from learners.scores import Score
-from learners.selection import (
-    PieceKind,
-)
 
 LARGE_GRID = 1 << 20
 
@@ -67,18 +63,18 @@ MOST_MEMORY = 1500.0
 # --- measured in a process of its own ----------------------------------------------------------
 
 
-def warm_up(piece: PieceKind = "triangle", d: int = GRID) -> None:
+def warm_up(case: Case) -> None:
     """Load the compiled loops, or compile them, by a tiny selection."""
-    points = np.random.default_rng(0).integers(0, d + 1, size=(100, 2))
-    labels = points.sum(axis=1) < d
-    selection = EnvelopeSelection(HalfplaneLattice(d), piece)
-    counts = GridCounts.of_examples(points, labels, d)
+    points = np.random.default_rng(0).integers(0, case.d + 1, size=(100, 2))
+    labels = points.sum(axis=1) < case.d
+    selection = EnvelopeSelection(case.lattice, case.piece)
+    counts = GridCounts.of_examples(points, labels, case.d)
     selection.select(counts, Score(1, -30, 0), 0.5, SeededRandom(0))
 
 
 def time_first(case: Case, seed: int) -> list[Time]:
     """The first selection of a run, and the share of its tables and first boxes."""
-    warm_up(case.piece, case.d)
+    warm_up(case)
     question = first_question(case, seed)
     asked = (question.counts, question.score)
     selection = EnvelopeSelection(question.lattice, case.piece)
@@ -93,9 +89,9 @@ def time_first(case: Case, seed: int) -> list[Time]:
 
 def time_steps(case: Case, seed: int) -> list[Time]:
     """Every selection of a run of k steps; memory is the run's up to the step."""
-    warm_up(case.piece, case.d)
-    lattice = HalfplaneLattice(case.d)
-    listener = Listener(lattice, case.piece, EnvelopeSelection(lattice, case.piece))
+    warm_up(case)
+    selection = EnvelopeSelection(case.lattice, case.piece)
+    listener = Listener(case.lattice, case.piece, selection)
     for _ in case.run(listener, seed):
         pass
     return listener.times
@@ -103,7 +99,7 @@ def time_steps(case: Case, seed: int) -> list[Time]:
 
 def time_learner(case: Case, by_tiles: bool, n_steps: int | None, seed: int) -> list[Time]:
     """A whole run of the learner of unions, and its slowest step."""
-    warm_up(case.piece, case.d)
+    warm_up(case)
     points, labels = case.sample(seed)
     k = None if by_tiles else case.k
     if by_tiles:
@@ -120,7 +116,7 @@ def time_learner(case: Case, by_tiles: bool, n_steps: int | None, seed: int) -> 
 
 def time_run(case: Case, seed: int) -> list[Time]:
     """Every step of a whole run with k, triangles and zones; `part` is the whole run."""
-    warm_up(case.piece, case.d)
+    warm_up(case)
     points, labels = case.sample(seed)
     PolygonUnionLearner(k=2, grid=case.d, seed=0).fit(points[:1000], labels[:1000])
     learner = PolygonUnionLearner(k=case.k, epsilon=EPSILON, delta=DELTA, grid=case.d, seed=seed)
@@ -138,7 +134,7 @@ def time_unit(repeats: int) -> list[Time]:
 def time_method(method: str, case: Case, seed: int) -> list[Time]:
     """The first selection of a run, by one of :data:`METHODS`."""
     if method == ENVELOPE:
-        warm_up(case.piece, case.d)
+        warm_up(case)
     question = first_question(case, seed)
     start = time.perf_counter()
     note = METHODS[method](question)
@@ -311,6 +307,17 @@ def large_part(bench: Bench) -> Iterator[Row]:
         yield bench.row(name, goal, note, time_first, case)
 
 
+def paper_part(bench: Bench) -> Iterator[Row]:
+    """Triangles by the measure "paper", KMMS's own box, d = 1024: every step of a run of k."""
+    for target, k in TARGETS.items():
+        case = Case(target, k, bench.n // 10, measure="paper")
+        name = f"{target}, n = {case.n:,}"
+        runs, trouble = bench.each(name, time_steps, case)
+        for step in range(k):
+            times = [run[step] for run in runs]
+            yield make_row(f"{name}, step {step + 1} of {k}", times, Goal(10), trouble)
+
+
 def learner_part(bench: Bench) -> Iterator[Row]:
     """Whole runs of PolygonUnionLearner on the star, d = 1024: by tiles, its default, and k = 5."""
     case, note = Case("star", TARGETS["star"], bench.n), "slowest step {:.2f} s"
@@ -341,6 +348,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "growth": growth_part,
     "steps": steps_part,
     "large": large_part,
+    "paper": paper_part,
     "learner": learner_part,
     "ragged": ragged_part,
 }
