@@ -27,6 +27,7 @@ from geodp_app.drawing.shapes import Drawing
 from geodp_app.examples_csv import Examples, Frame
 from geodp_app.sampling import Dab
 from geometry.grid import Bounds
+from learners.set_cover import Pieces
 
 #: What undo calls a changed setting.
 _NAMES = {
@@ -410,14 +411,24 @@ def same_sample(one: Examples | None, other: Examples | None) -> bool:
 def _follow_drawing(before: Work, after: Work) -> Work:
     """k from the drawing, where it follows that and the drawing or the learner has changed.
 
-    With imported examples it stays: the drawing does not label them.
+    With imported examples it stays: the drawing does not label them.  Where nothing is drawn beside
+    them, nobody knows k, and it is what is declared of the learner; so is one that another learner
+    does not take.
     """
-    asked = (after.drawing, after.run.learner, after.k_drawn)
-    if not (after.k_drawn and after.simulated) or asked == (
-        before.drawing,
-        before.run.learner,
-        before.k_drawn,
-    ):
-        return after
-    k = suggested_k(after.drawing, after.run.declared)
+    asked, was = (
+        (work.drawing, work.run.learner, work.k_drawn, work.simulated) for work in (before, after)
+    )
+    k: Pieces | None = None
+    if after.k_drawn and asked != was:
+        if after.simulated:
+            k = suggested_k(after.drawing, after.run.declared)
+        elif not after.drawing.shapes:
+            k = _declared_k(after.run)
+    if k is None and not after.run.takes_k:
+        k = _declared_k(after.run)
     return after if k is None else replace(after, run=replace(after.run, k=k))
+
+
+def _declared_k(run: RunSettings) -> Pieces | None:
+    k = run.declared.parameter("k")
+    return None if k is None else k.default
