@@ -75,6 +75,10 @@ class PolygonUnionLearner(TileEstimator):
         if self.finish not in ("sharpen", "none"):
             raise ValueError(f"unknown finish {self.finish!r}: use 'sharpen' or 'none'")
         # the edges of one triangle divide the square without any need
+        if self.k == "auto" and self.finish == "none":
+            raise ValueError(
+                "k = 'auto' is for covers that are sharpened: give the number of pieces"
+            )
         several = self.k == "auto" or (self.k is not None and self.k > 1)
         return self.finish == "sharpen" and several
 

@@ -73,8 +73,8 @@ _AUTO_STEPS = 8
 #: What its noisy counts may cost alone, in parts of epsilon: they steer it.
 _AUTO_NOISE_SHARE = 0.6
 
-#: It ends where what is left to gain weighs fewer nats.
-_LEAST_WEIGHT = 12.0
+#: It ends where what is left to gain weighs fewer nats, by a noisy count without its margin.
+_LEAST_WEIGHT = 5.0
 
 
 def noise_share(k: Pieces) -> float:
@@ -89,7 +89,7 @@ def score_k(k: Pieces) -> int:
 
 def ends_before(k: Pieces, budget: Budget, noisy: int) -> bool:
     """Whether a run ends before a step with that noisy count, which is never its first."""
-    return k == "auto" and budget.eta * noisy < _LEAST_WEIGHT
+    return k == "auto" and budget.eta * (noisy + budget.margin) < _LEAST_WEIGHT
 
 
 def default_steps(k: Pieces, *, sharpened: bool = False) -> int:

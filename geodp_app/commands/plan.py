@@ -272,7 +272,7 @@ def _run_by_tiles(options: argparse.Namespace) -> None:
 
 
 def _run_by_itself(options: argparse.Namespace) -> None:
-    """Print that nothing is proved of a cover that finds k by itself, and what such runs reached."""
+    """Print what covers that find k by themselves reached: nothing is proved of their error."""
     from geodp_app.verdict import BY_ITSELF
 
     if options.json:

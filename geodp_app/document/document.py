@@ -426,7 +426,10 @@ def _follow_drawing(before: Work, after: Work) -> Work:
             k = _declared_k(after.run)
     if k is None and not after.run.takes_k:
         k = _declared_k(after.run)
-    return after if k is None else replace(after, run=replace(after.run, k=k))
+    run = after.run if k is None else replace(after.run, k=k)
+    if run.k == "auto" and run.finish == "none":
+        run = replace(run, finish="sharpen")  # as every cover is that finds k by itself
+    return after if run == after.run else replace(after, run=run)
 
 
 def _declared_k(run: RunSettings) -> Pieces | None:

@@ -282,9 +282,9 @@ class _Run:
 
     def advance(self) -> Stepped:
         """Make the next step."""
-        self._step += 1
-        if zone_follows(self._settings, self._record):
+        if zone_follows(self._settings, self._step, self._record):
             self._lattice = None  # until it is known which zone it is
+        self._step += 1
         self._began = self._reported = time.monotonic()
         try:
             record = self._record = next(self._stream)

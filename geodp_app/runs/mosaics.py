@@ -20,12 +20,14 @@ def widest(steps: Iterable[StepRelease | TileStep]) -> int:
     return max((max(tile.x1 - tile.x0, tile.y1 - tile.y0) for tile in tiles), default=1) or 1
 
 
-def zone_follows(settings: RunSettings, last: StepRecord | None) -> bool:
-    """Whether the step after `last` draws the edge of a triangle again."""
+def zone_follows(settings: RunSettings, made: int, last: StepRecord | None) -> bool:
+    """Whether the step after the `made` ones, of which it was the last, draws a zone's edge."""
     if last is None or not settings.sharpened:
         return False
+    if made >= settings.cover_steps or settings.k != "auto":
+        return made >= settings.cover_steps
     # a triangle's record counts a zone for each edge beside the triangles
-    whole = last.step * (1 + PIECE_SIZE["triangle"])
+    whole = made * (1 + PIECE_SIZE["triangle"])
     return isinstance(last.release, TileStep) or last.steps == whole
 
 

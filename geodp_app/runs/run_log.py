@@ -433,9 +433,10 @@ class RunLog:
         assert self.privacy is not None
         if self.settings.k != "auto" or not self.settings.has("k"):
             return step
-        # whether it goes on says the next one's noisy count; how many steps it took, all of them
+        # whether it goes on says the next one's noisy count; where it ended, all of them might have
         whole = self.privacy.steps
-        return whole + 1 if self._sharpens(step) else min(step + 1, whole)
+        ended = self._sharpens(step) or self._records[step - 1].steps == step
+        return whole + 1 if ended else min(step + 1, whole)
 
     def gain(self, step: int) -> tuple[int, int]:
         """Examples that a step decided rightly, and those that it decided wrongly.

@@ -153,20 +153,13 @@ class StoredRun:
         fits = least <= lattice.d <= self.grid
         fits &= lattice == _own_lattice(self.settings, lattice.d, lattice.bits)
         last = (None, *self.records)
-        tiles = [by_tiles or _zone_follows(self.settings, record) for record in last[: len(steps)]]
+        tiles = [
+            by_tiles or zone_follows(self.settings, made, record)
+            for made, record in enumerate(last[: len(steps)])
+        ]
         if found or not fits or [isinstance(step, TileStep) for step in steps] != tiles:
             raise ValueError("the pieces of a run are of one lattice, that of its settings")
         return lattice
-
-
-def _zone_follows(settings: RunSettings, last: StepRecord | None) -> bool:
-    """As :func:`zone_follows`; refuses another number of triangles than the settings say."""
-    follows = zone_follows(settings, last)
-    if last is not None and settings.sharpened and isinstance(last.release, StepRelease):
-        most = settings.cover_steps
-        if last.step > most or (settings.k != "auto" and follows != (last.step == most)):
-            raise ValueError(f"step {last.step} of {last.steps}: the settings have other steps")
-    return follows
 
 
 def _own_lattice(settings: RunSettings, side: int, bits: int | None) -> Lattice:
@@ -235,7 +228,7 @@ def _read_record(
     if step != len(before) + 1 or steps < step:
         raise ValueError(f"is step {step} of {steps} in place of step {len(before) + 1}")
     release: StepRelease | TileStep
-    if _zone_follows(run.settings, before[-1] if before else None):
+    if zone_follows(run.settings, len(before), before[-1] if before else None):
         made = [each.release for each in before if isinstance(each.release, StepRelease)]
         pieces, count = tuple(each.halfplanes for each in made), len(made)
         zones = EdgeZones(pieces, _whole(data["side"], "side"))

@@ -128,7 +128,7 @@ class SettingsPanel(QScrollArea):
             (self._learner_form, self.k_drawn, r.has("k") and work.simulated),
             (self._learner_form, self.endless, bool(endless)),
             (self._more_learner, self.steps, r.has("n_steps")),
-            (self._more_learner, self.finish, r.has("finish") and r.k != 1),
+            (self._more_learner, self.finish, r.has("finish") and r.k not in (1, "auto")),
             (self._more_learner, self.tiles, r.has("tiles")),
             (self._more_learner, self.measure, r.has("measure")),
             (self._more_privacy, self.delta, private and r.declared.needs_delta),
