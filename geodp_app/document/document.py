@@ -22,7 +22,7 @@ from geodp_app.document.relabelling import Relabelling
 from geodp_app.document.simulating import simulate
 from geodp_app.document.suggested_k import suggested_k
 from geodp_app.document.targets import GridChange, example_work
-from geodp_app.document.work import RunSettings, SampleSettings, Work
+from geodp_app.document.work import LEARNERS, RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.examples_csv import Examples, Frame
 from geodp_app.sampling import Dab
@@ -159,6 +159,7 @@ class Document:
         if "sampling" not in fields and after.drawing.grid != before.drawing.grid:
             dabs = GridChange.between(before.frame, after.frame).dabs(before.sampling.dabs)
             after = replace(after, sampling=replace(before.sampling, dabs=dabs))
+        after = _settle_k(after)
         check_change(before, after)
         after = _follow_drawing(before, after)
         if "examples" not in fields:
@@ -412,8 +413,7 @@ def _follow_drawing(before: Work, after: Work) -> Work:
     """k from the drawing, where it follows that and the drawing or the learner has changed.
 
     With imported examples it stays: the drawing does not label them.  Where nothing is drawn beside
-    them, nobody knows k, and it is what is declared of the learner; so is one that another learner
-    does not take.
+    them, nobody knows k, and it is what is declared of the learner.
     """
     asked, was = (
         (work.drawing, work.run.learner, work.k_drawn, work.simulated) for work in (before, after)
@@ -424,12 +424,16 @@ def _follow_drawing(before: Work, after: Work) -> Work:
             k = suggested_k(after.drawing, after.run.declared)
         elif not after.drawing.shapes:
             k = _declared_k(after.run)
-    if k is None and not after.run.takes_k:
-        k = _declared_k(after.run)
-    run = after.run if k is None else replace(after.run, k=k)
-    if run.k == "auto" and run.finish == "none":
-        run = replace(run, finish="sharpen")  # as every cover is that finds k by itself
-    return after if run == after.run else replace(after, run=run)
+    return after if k is None else _settle_k(replace(after, run=replace(after.run, k=k)))
+
+
+def _settle_k(work: Work) -> Work:
+    """A k that the run finds, where the learner can; its cover is always sharpened."""
+    run = work.run
+    if run.k != "auto" or run.learner not in LEARNERS:
+        return work
+    k = run.k if run.takes_k else _declared_k(run)
+    return work if k is None else replace(work, run=replace(run, k=k, finish="sharpen"))
 
 
 def _declared_k(run: RunSettings) -> Pieces | None:
