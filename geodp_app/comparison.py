@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from learners.accounting import Neighbours, PrivacySpent
     from learners.estimator import Estimator
     from learners.selection import SelectionProgress
+    from learners.set_cover import Pieces
 
 #: Side of the grid on which every learner is tried before anything is timed.
 _TRIAL_GRID = 8
@@ -70,7 +71,7 @@ def make_contender(
     epsilon: float = 1.0,
     delta: float = 1e-6,
     neighbours: Neighbours = "add-remove",
-    k: int | None = None,
+    k: Pieces | None = None,
     seed: int | None = None,
 ) -> Contender:
     """One of :data:`KINDS` with those of the settings that concern it.
@@ -81,6 +82,9 @@ def make_contender(
         If it needs k and there is none.
     """
     kind = KINDS[name]
+    declared = kind.parameter("k")
+    if k is None and declared is not None and declared.auto:
+        k = "auto"
     given = {
         "epsilon": epsilon, "delta": delta, "neighbours": neighbours, "seed": seed, "k": k,
     }  # fmt: skip

@@ -56,7 +56,7 @@ def add_learner(
         parser.add_argument(
             f"--{first.typed}",
             dest=name,
-            type=str if choices else _value_of(first),
+            type=str if choices else _value_of(first, auto=any(p.auto for p in declared.values())),
             choices=choices or None,
             metavar=None if choices else first.typed.upper(),
             help=_help(declared, unset),
@@ -182,10 +182,12 @@ def _name_in(place: Place) -> Callable[[str], str]:
     return name
 
 
-def _value_of(parameter: Parameter) -> Callable[[str], float]:
-    """Reads a number of the parameter's range."""
+def _value_of(parameter: Parameter, *, auto: bool) -> Callable[[str], float | str]:
+    """Reads a number of the parameter's range, or "auto" where some learner takes that."""
 
-    def value(text: str) -> float:
+    def value(text: str) -> float | str:
+        if auto and text == "auto":
+            return text
         whole = parameter.kind == "whole number"
         found: float = arguments.integer(text) if whole else arguments.number(text)
         if not parameter.accepts(found):

@@ -114,7 +114,7 @@ def answer(question: Question) -> Answer:
         If a parameter is out of range, or the budget is too small to run at all.
     """
     q, run = question, question.run
-    steps = theorem_steps(run.k, q.alpha)
+    steps = theorem_steps(_told_k(run), q.alpha)
     needed, guaranteed = _planner(q)
     return Answer(
         question=q,
@@ -127,6 +127,12 @@ def answer(question: Question) -> Answer:
         theorem_rates=rates(run, steps, q.beta),
         run_rates=rates(_cover_part(run), run.cover_steps, run.beta),
     )
+
+
+def _told_k(run: RunSettings) -> int:
+    if run.k == "auto":
+        raise ValueError("the theorem is about runs that are told k: set k")
+    return run.k
 
 
 def _cover_part(run: RunSettings) -> RunSettings:
@@ -179,13 +185,13 @@ def _order(q: Question) -> int | None:
 def _printed(q: Question) -> int:
     run = q.run
     epsilon = printed.selection_epsilon(run.epsilon, run.delta)
-    beta = printed.selection_failure(run.k, q.alpha, q.beta)
+    beta = printed.selection_failure(_told_k(run), q.alpha, q.beta)
     if run.curved:
         loss = printed.finite_loss(math.log(_members(q)), epsilon, beta)
     else:
         edges = 3 if run.learner == "cover" else 1
         loss = printed.halfplanes_loss(edges, q.grid, epsilon, beta)
-    return printed.sample_examples(run.k, q.alpha, q.beta, run.epsilon, loss)
+    return printed.sample_examples(_told_k(run), q.alpha, q.beta, run.epsilon, loss)
 
 
 def _planner(
@@ -195,7 +201,7 @@ def _planner(
     run = q.run
     if not run.curved:
         setting = Setting(
-            k=run.k,
+            k=_told_k(run),
             beta=q.beta,
             epsilon=run.epsilon,
             delta=run.delta,

@@ -16,7 +16,15 @@ from learners.randomness import RandomSource, open_source
 from learners.records import StepRecord, StepRelease, TileStep
 from learners.releases import Release
 from learners.selection import PieceKind, Sampler, Selection, Watch
-from learners.set_cover import Budget, default_steps, plan_budget, private_steps, theorem_steps
+from learners.set_cover import (
+    Budget,
+    Pieces,
+    default_steps,
+    noise_share,
+    plan_budget,
+    private_steps,
+    theorem_steps,
+)
 from learners.sklearn_support import keyword_parameters
 
 SelectionName = Literal["envelope", "arrangement"]
@@ -47,9 +55,12 @@ class CoverRun:
 class CoverEstimator(CountedEstimator):
     """What learners by private set cover share: checks, budget, and the stream of steps."""
 
+    #: Whether k may be "auto".
+    finds_k: ClassVar[bool] = False
+
     epsilon: float = 1.0
     delta: float = 1e-6
-    k: int | None = 4
+    k: Pieces | None = 4
     grid: int = 1024
     n_steps: int | None = None
     beta: float = 0.1
@@ -70,7 +81,7 @@ class CoverEstimator(CountedEstimator):
             If a parameter is out of range, or k is too large for so many examples.
         """
         k, budget = self._plan_cover()
-        if k * counts.n > MOST_EXAMPLES:
+        if k != "auto" and k * counts.n > MOST_EXAMPLES:
             raise ValueError(
                 f"k = {k} pieces and so many examples make scores beyond {MOST_EXAMPLES}, where "
                 "arithmetic is exact: use a smaller k, or fewer examples"
@@ -102,19 +113,28 @@ class CoverEstimator(CountedEstimator):
         """What a run with these parameters will spend, by public numbers alone."""
         return self._plan_cover()[1].spent
 
-    def _plan_cover(self) -> tuple[int, Budget]:
+    def _plan_cover(self) -> tuple[Pieces, Budget]:
         """k, and the budget of the run."""
-        if self.k is None:
-            raise ValueError("k is missing: give the number of pieces")
-        k = check_count("k", self.k)
+        k = self._check_k()
         n_steps = self._step_count(k)
         if not 0 < self.beta < 1:
             raise ValueError(f"beta must lie strictly between 0 and 1, got {self.beta}")
         return k, self._plan_steps(n_steps)
 
+    def _check_k(self) -> Pieces:
+        if self.k is None:
+            raise ValueError("k is missing: give the number of pieces")
+        if self.k != "auto":
+            return check_count("k", self.k)
+        if not self.finds_k:
+            raise ValueError("k = 'auto' is for unions of triangles: give the number of pieces")
+        return "auto"
+
     def _plan_steps(self, steps: int) -> Budget:
-        private = self.seed is None
-        return plan_budget(self.epsilon, self.delta, steps, self.beta, self.neighbours, private)
+        private, share = self.seed is None, noise_share(self._check_k())
+        return plan_budget(
+            self.epsilon, self.delta, steps, self.beta, self.neighbours, private, share
+        )
 
     def _keep_pieces(
         self,
@@ -137,7 +157,7 @@ class CoverEstimator(CountedEstimator):
 
         return self._keep(stream, release, spent)
 
-    def _step_count(self, k: int) -> int:
+    def _step_count(self, k: Pieces) -> int:
         if self.n_steps is not None:
             return check_count("the number of steps", self.n_steps)
         return default_steps(k)
@@ -191,9 +211,11 @@ class PrivateSetCover(CoverEstimator):
         )
         return self._publish(stream, lattice, parameters, spent)
 
-    def _step_count(self, k: int) -> int:
+    def _step_count(self, k: Pieces) -> int:
         if self.n_steps is not None or self.alpha is None:
             return super()._step_count(k)
+        if k == "auto":
+            raise ValueError("alpha chooses the number of steps by k: give k, or no alpha")
         if not 0 < self.alpha < 1:
             raise ValueError(f"alpha must lie strictly between 0 and 1, got {self.alpha}")
         return theorem_steps(k, self.alpha)

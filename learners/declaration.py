@@ -41,6 +41,8 @@ class Parameter:
     default : value
     unset : str
         What None means, for a parameter that may be left out; else empty.
+    auto : str
+        What "auto" means, for a number that a run can find itself; else empty.
     low, high : number
         Least and greatest value of a number.
     open : bool
@@ -59,6 +61,7 @@ class Parameter:
     help: str
     default: Any = None
     unset: str = ""
+    auto: str = ""
     low: float = 0
     high: float = float("inf")
     open: bool = False
@@ -75,6 +78,8 @@ class Parameter:
         """Whether a value is of its kind and in its range."""
         if value is None:
             return bool(self.unset)
+        if value == "auto":
+            return bool(self.auto)
         if self.kind == "choice":
             return any(value == known for known, _ in self.choices)
         if isinstance(value, bool) or not isinstance(value, int | float):

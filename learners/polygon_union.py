@@ -19,7 +19,7 @@ from learners.cover_estimator import CoverRun
 from learners.records import StepRecord
 from learners.scores import Role
 from learners.selection import PieceKind
-from learners.set_cover import Budget, Finish, default_steps
+from learners.set_cover import Budget, Finish, Pieces, default_steps, noise_share
 from learners.sharpening import SharpenedBudget, plan_sharpened, sharpened_steps
 from learners.sklearn_support import keyword_parameters
 from learners.tile_estimator import TileEstimator, TileRun
@@ -29,7 +29,8 @@ from learners.tile_estimator import TileEstimator, TileRun
 class PolygonUnionLearner(TileEstimator):
     """(epsilon, delta)-private learner of a union of polygons.
 
-    With `k` that many triangles are taken to cover the region.
+    With `k` that many triangles are taken to cover the region; with k = "auto" nobody needs to know
+    how many (docs/decisions/0016-k-not-told.md).
 
     Parameters
     ----------
@@ -39,7 +40,8 @@ class PolygonUnionLearner(TileEstimator):
         it (:mod:`learners.sharpening`); by "none" the run ends with them, as KMMS's does.
     n_steps : int, optional
         Triangles of a run with `k`.  By default 1 for k = 1, else 2k when they are sharpened and
-        3k when not, or with `alpha` the source's ceil(2k ln(2/alpha)).
+        3k when not, or with `alpha` the source's ceil(2k ln(2/alpha)).  With k = "auto" the most
+        of them, by default 8.
 
     The others are those of :class:`learners.tile_estimator.TileEstimator`.
 
@@ -64,6 +66,7 @@ class PolygonUnionLearner(TileEstimator):
 
     role: ClassVar[Role] = "disjunction"
     piece: ClassVar[PieceKind] = "triangle"
+    finds_k: ClassVar[bool] = True
 
     finish: Finish = "sharpen"
 
@@ -72,12 +75,17 @@ class PolygonUnionLearner(TileEstimator):
         if self.finish not in ("sharpen", "none"):
             raise ValueError(f"unknown finish {self.finish!r}: use 'sharpen' or 'none'")
         # the edges of one triangle divide the square without any need
-        return self.finish == "sharpen" and self.k is not None and self.k > 1
+        if self.k == "auto" and self.finish == "none":
+            raise ValueError(
+                "k = 'auto' is for covers that are sharpened: give the number of pieces"
+            )
+        several = self.k == "auto" or (self.k is not None and self.k > 1)
+        return self.finish == "sharpen" and several
 
     def _by_tiles(self, run: TileRun) -> Iterator[StepRecord]:
         return self._publish(run.steps(), run.lattice, run.parameters, run.budget.spent)
 
-    def _step_count(self, k: int) -> int:
+    def _step_count(self, k: Pieces) -> int:
         if self._sharpened and self.n_steps is None and self.alpha is None:
             return default_steps(k, sharpened=True)
         return super()._step_count(k)
@@ -93,7 +101,10 @@ class PolygonUnionLearner(TileEstimator):
 
     def _plan_sharpened(self, steps: int) -> SharpenedBudget:
         private = self.seed is None
-        return plan_sharpened(self.epsilon, self.delta, steps, self.beta, self.neighbours, private)
+        share = noise_share(self._check_k())
+        return plan_sharpened(
+            self.epsilon, self.delta, steps, self.beta, self.neighbours, private, share
+        )
 
     def _finished(self, run: CoverRun) -> tuple[Iterator[StepRecord], PrivacySpent]:
         if not self._sharpened:

@@ -63,7 +63,9 @@ FINISH = Parameter(
     "of epsilon; or stop at the triangles, as the paper does.",
     "sharpen", choices=(("sharpen", "Sharpen the edges"), ("none", "Stop at the triangles")),
 )  # fmt: skip
-STEPS_SHARPENED = replace(STEPS, unset="1 for k = 1, else 2k, or 3k without sharpening")
+STEPS_SHARPENED = replace(
+    STEPS, unset="1 for k = 1, else 2k, or 3k without sharpening; at most 8 for k = auto"
+)
 ALPHA = Parameter(
     "alpha", "number", "Error α",
     "Picks as many pieces as the theorem needs for this error: 2k ln(2/α).",
@@ -184,6 +186,12 @@ def _audit(
 
 _TRIANGLES, _POLYGON = "triangles that cover the region", "edges of the convex polygon"
 
+_K_OR_AUTO = with_default(
+    _k(_TRIANGLES, 4), "auto",
+    help=f"How many {_TRIANGLES}, or auto: the run finds by itself, privately, how many it takes.",
+    auto="found by the run itself",
+)  # fmt: skip
+
 _FORMS: tuple[Role, ...] = ("conjunction", "disjunction")
 
 
@@ -269,7 +277,7 @@ LEARNERS: tuple[Learner, ...] = (
         "if it stops there",
         systems=(3, 8),
         parameters=(
-            _k(_TRIANGLES, 4),
+            _K_OR_AUTO,
             STEPS_SHARPENED,
             FINISH,
             ALPHA,

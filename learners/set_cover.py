@@ -11,10 +11,12 @@ lost, and what lies outside is removed.
 
 so that #gain - 2 Delta <= b <= #gain in all steps with probability 1 - beta.
 
-The number of steps is public and never cut short.  Privacy of the whole run, for neighbours
-that add or remove one labelled example: counts and selections are charged together, by the optimal
-account (:mod:`learners.cover_account`; docs/privacy.md, lemma 4), once the samplers' arithmetic has
-been paid for (lemma 5).  KMMS spend epsilon on each and so twice epsilon in all.
+The number of steps is public and never cut short; but a run that is not told k may end sooner, by
+its noisy counts, and is charged for all its steps (:func:`ends_before`; docs/privacy.md, lemma 9).
+Privacy of the whole run, for neighbours that add or remove one labelled example: counts and
+selections are charged together, by the optimal account (:mod:`learners.cover_account`; lemma 4),
+once the samplers' arithmetic has been paid for (lemma 5).  KMMS spend epsilon on each and so twice
+epsilon in all.
 """
 
 from __future__ import annotations
@@ -52,6 +54,9 @@ from learners.selection import Sampler, Selected, Watch
 #: nothing.
 Finish = Literal["sharpen", "none"]
 
+#: Pieces of a good hypothesis; "auto" where nobody knows (:func:`ends_before`).
+Pieces = int | Literal["auto"]
+
 #: What the noisy counts may cost alone, in parts of epsilon; they cost the selections hardly any
 #: rate, but for very few steps (docs/decisions/0010-the-optimal-account.md).
 NOISE_SHARE = 0.2
@@ -63,12 +68,39 @@ _STEPS_PER_K = 3
 _SHARPENED_PER_K = 2
 
 
-def default_steps(k: int, *, sharpened: bool = False) -> int:
+#: Most steps of a run that is not told k (docs/decisions/0016-k-not-told.md).
+_AUTO_STEPS = 8
+
+#: What its noisy counts may cost alone, in parts of epsilon: they steer it.
+_AUTO_NOISE_SHARE = 0.6
+
+#: It ends where what is left to gain weighs fewer nats, by a noisy count without its margin.
+_LEAST_WEIGHT = 5.0
+
+
+def noise_share(k: Pieces) -> float:
+    """What the noisy counts of a run may cost alone, in parts of its epsilon."""
+    return _AUTO_NOISE_SHARE if k == "auto" else NOISE_SHARE
+
+
+def score_k(k: Pieces) -> int:
+    """The k of the score: a run that is not told one asks each piece for all that is left."""
+    return 1 if k == "auto" else k
+
+
+def ends_before(k: Pieces, budget: Budget, noisy: int) -> bool:
+    """Whether a run ends before a step with that noisy count, which is never its first."""
+    return k == "auto" and budget.eta * (noisy + budget.margin) < _LEAST_WEIGHT
+
+
+def default_steps(k: Pieces, *, sharpened: bool = False) -> int:
     """Steps when none are given: one piece needs one step, k pieces three each, or two.
 
     KMMS's m = ceil(2k ln(2/alpha)) is what their theorem needs; in practice its later steps
     cost more noise than they gain.
     """
+    if k == "auto":
+        return _AUTO_STEPS
     return 1 if k == 1 else (_SHARPENED_PER_K if sharpened else _STEPS_PER_K) * k
 
 
@@ -178,21 +210,21 @@ def private_steps(
     counts: GridCounts,
     *,
     role: Role,
-    k: int,
+    k: Pieces,
     budget: Budget,
     selection: Sampler,
     source: RandomSource,
     watch: Watch | None = None,
     sharpened: bool = False,
 ) -> Iterator[StepRecord]:
-    """Run the engine, one record a step.
+    """Run the engine, one record a step; the last one's `steps` is the number of steps made.
 
     Parameters
     ----------
     counts : GridCounts
         Examples on the grid.
     role : {"disjunction", "conjunction"}
-    k : int
+    k : int or "auto"
         Pieces of a good hypothesis.
     budget : Budget
     selection : Sampler
@@ -203,17 +235,28 @@ def private_steps(
         Whether the rate is that of :func:`rate_before_sharpening`.
     """
     cover = Cover(counts, role)
-    for step in range(1, budget.steps + 1):
-        started = time.perf_counter()
+
+    def look() -> tuple[GridCounts, int]:
+        """The examples alive, and the step's noisy count."""
         alive = counts.where(cover.alive)
-        positives, negatives = alive.positives, alive.negatives
-        gain = positives if role == "disjunction" else negatives
-        noisy = gain + discrete_laplace(source, budget.scale) - budget.margin
+        gain = alive.positives if role == "disjunction" else alive.negatives
+        return alive, gain + discrete_laplace(source, budget.scale) - budget.margin
+
+    started = time.perf_counter()
+    (alive, noisy), step, steps = look(), 0, budget.steps
+    while step < steps:
+        step += 1
         eta = rate_before_sharpening(budget.eta, noisy) if sharpened else budget.eta
-        score = set_cover_score(role, k, noisy, positives, negatives)
-        selected = selection.select(alive, score, eta / k, source, watch)
+        score = set_cover_score(role, score_k(k), noisy, alive.positives, alive.negatives)
+        selected = selection.select(alive, score, eta / score.k, source, watch)
+        released = StepRelease(selected.piece, noisy)
         diagnostics = cover.take(selected, score, started)
-        yield StepRecord(step, budget.steps, StepRelease(selected.piece, noisy), diagnostics)
+        started = time.perf_counter()
+        if step < steps:
+            alive, noisy = look()
+            # the count that ends a run is paid for like those of all steps
+            steps = step if ends_before(k, budget, noisy) else steps
+        yield StepRecord(step, steps, released, diagnostics)
 
 
 class Cover:

@@ -44,7 +44,7 @@ from learners.envelope.concept_selection import ConceptSelection
 from learners.randomness import RandomSource
 from learners.records import Piece, StepRecord, StepRelease, predict_pieces
 from learners.selection import Watch
-from learners.set_cover import Budget, plan_budget
+from learners.set_cover import NOISE_SHARE, Budget, plan_budget
 from learners.tiles import tile_steps, tiles_per_side
 
 #: Share of epsilon that the cover has.
@@ -88,8 +88,11 @@ def plan_sharpened(
     beta: float,
     neighbours: Neighbours,
     private: bool,
+    noise_share: float = NOISE_SHARE,
 ) -> SharpenedBudget:
     """Divide epsilon between the cover and its zones.
+
+    `noise_share` is what the cover's noisy counts may cost alone, in parts of its epsilon.
 
     Raises
     ------
@@ -110,7 +113,8 @@ def plan_sharpened(
             f"delta = {delta:g} does not pay for what the arithmetic of a sharpened cover neglects "
             f"at epsilon = {epsilon:g}: use a delta above {least:.3g}"
         )
-    cover = plan_budget(COVER_SHARE * epsilon, left, steps, beta, neighbours, private)
+    own = COVER_SHARE * epsilon
+    cover = plan_budget(own, left, steps, beta, neighbours, private, noise_share)
     spent = replace(
         cover.spent,
         epsilon=epsilon,
@@ -158,16 +162,15 @@ def sharpened_steps(
         Called from inside every selection; may raise Cancelled.
     """
     pieces: list[Piece] = []
-    steps = side = 0
+    side = 0
     for record in cover:
         assert isinstance(record.release, StepRelease)
         if not pieces:
             assert record.release.threshold is not None  # a private cover draws one in every step
-            steps = record.steps
             side = zone_side(record.release.threshold, eta, counts.d)
         pieces.append(record.release.halfplanes)
         # a zone an edge, at least
-        yield replace(record, steps=steps * (1 + len(pieces[0])))
+        yield replace(record, steps=record.steps * (1 + len(pieces[0])))
     zones = EdgeZones(tuple(pieces), side).all()
     yield from tile_steps(
         counts,
@@ -178,7 +181,7 @@ def sharpened_steps(
         source=source,
         watch=watch,
         before=predict_pieces("disjunction", tuple(pieces), counts.points),
-        first=steps + 1,
+        first=len(pieces) + 1,
     )
 
 

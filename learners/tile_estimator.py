@@ -16,6 +16,7 @@ from learners.estimator import check_count
 from learners.randomness import RandomSource, open_source
 from learners.records import StepRecord
 from learners.selection import Watch
+from learners.set_cover import Pieces
 from learners.sklearn_support import keyword_parameters
 from learners.tiles import (
     TileBudget,
@@ -77,9 +78,10 @@ class TileEstimator(PrivateSetCover):
     ----------
     epsilon, delta : float
         Privacy of the whole run.  A run by tiles needs no delta: it states 1e-40.
-    k : int, optional
-        Pieces of a good hypothesis: select them one after the other.  By default none are
-        assumed, and the run goes by tiles.
+    k : int or "auto", optional
+        Pieces of a good hypothesis: select them one after the other.  By "auto", for unions of
+        triangles, the run finds by its noisy counts how many.  By default none are assumed, and
+        the run goes by tiles.
     grid : int
         d: examples have integer coordinates in 0..d.
     tiles : int, optional
@@ -102,7 +104,7 @@ class TileEstimator(PrivateSetCover):
         What may be published.
     """
 
-    k: int | None = None
+    k: Pieces | None = None
     tiles: int | None = None
     edges: int = 2
 

@@ -75,7 +75,8 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     parser.add_argument(
         "--k",
         type=arguments.count,
-        help="pieces of a good shape: triangles, discs, ellipses, or edges of a convex polygon",
+        help="pieces of a good shape: triangles, discs, ellipses, or edges of a convex polygon "
+        "(default: cover finds it by itself)",
     )
     arguments.add_privacy(parser)
     parser.add_argument(

@@ -220,6 +220,8 @@ def _settle(options: argparse.Namespace) -> tuple[Learner, dict[str, Any]]:
         return learner, parameters
     if options.n_steps is not None:
         raise InputError("--steps and --alpha both choose the number of steps: give one")
+    if parameters["k"] == "auto":
+        raise InputError("--alpha chooses the number of steps by k: give --k K, or no --alpha")
     from learners.set_cover import theorem_steps
 
     steps = theorem_steps(parameters["k"], options.alpha)

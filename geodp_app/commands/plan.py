@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from learners.theory.theorems import Theorem
 
 #: Parameters that a plan depends on.
+_ASKED = ("learner", "k", "epsilon", "neighbours", "grid")
 _PARAMETERS = ("k", "measure", "beta", "epsilon", "delta", "neighbours")
 
 _DESCRIPTION = """Say how many examples suffice for error alpha, or with --n what n guarantees.
@@ -82,6 +83,9 @@ def run(options: argparse.Namespace) -> None:
     if options.theorem is not None:
         _ask_theorem(options)
         return
+    if options.k == "auto":
+        _run_by_itself(options)
+        return
     if not learner.counts:
         _run_by_tiles(options)
         return
@@ -127,6 +131,8 @@ def _settle(options: argparse.Namespace) -> Learner:
     else:
         learner = BY_ID[options.learner]
         given = {}
+        if options.k == "auto":
+            raise InputError("--k auto means nothing to a theorem: give a number")
     # a theorem may ask for what the learner has none of
     defaults = {
         "epsilon": 1.0, "delta": 1e-6, "neighbours": "add-remove", "measure": "chord",
@@ -247,8 +253,7 @@ def _run_by_tiles(options: argparse.Namespace) -> None:
 
     try:
         if options.json:
-            asked = ("learner", "k", "epsilon", "neighbours", "grid")
-            plan = {name: getattr(options, name) for name in asked} | {"proved": False}
+            plan = {name: getattr(options, name) for name in _ASKED} | {"proved": False}
             plan |= {"alpha": options.alpha} if options.n is None else {"examples": options.n}
             found = practice_document(_settings(options), examples=options.n, error=options.alpha)
             print(json.dumps({**plan, "in_practice": found}))
@@ -263,6 +268,21 @@ def _run_by_tiles(options: argparse.Namespace) -> None:
         "Measured, not proved: what nine runs of ten by tiles reached, on the shapes that were\n"
         "tried (docs/accuracy.md).  Privacy holds for any shape.\n"
         "Of --learner cover and convex-cover a worst case is proved."
+    )
+
+
+def _run_by_itself(options: argparse.Namespace) -> None:
+    """Print what covers that find k by themselves reached: nothing is proved of their error."""
+    from geodp_app.verdict import BY_ITSELF
+
+    if options.json:
+        asked = {name: getattr(options, name) for name in _ASKED} | {"proved": False}
+        asked |= {"alpha": options.alpha} if options.n is None else {"examples": options.n}
+        print(json.dumps({**asked, "in_practice": []}))
+        return
+    print(
+        "Nothing is proved of the error of a cover that finds k by itself.  Privacy holds in any\n"
+        f"case.  Of one that is told k (--k K) a worst case is proved.\n\n{BY_ITSELF}"
     )
 
 

@@ -81,7 +81,7 @@ def check_run(settings: RunSettings) -> None:
         raise InputError(str(error)) from None
     if not 0 < s.beta < 1:
         raise InputError(f"beta must lie strictly between 0 and 1, got {s.beta}")
-    if not _whole(s.k, 1, MOST_STEPS):
+    if not (_whole(s.k, 1, MOST_STEPS) or (s.k == "auto" and s.takes_k and s.finish == "sharpen")):
         raise InputError(f"k = {short(s.k)}: use a whole number from 1 up")
     if s.n_steps is not None and not _whole(s.n_steps, 1, MOST_STEPS):
         raise InputError(f"number of steps {short(s.n_steps)}: use a whole number from 1 up")

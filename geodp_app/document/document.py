@@ -22,11 +22,12 @@ from geodp_app.document.relabelling import Relabelling
 from geodp_app.document.simulating import simulate
 from geodp_app.document.suggested_k import suggested_k
 from geodp_app.document.targets import GridChange, example_work
-from geodp_app.document.work import RunSettings, SampleSettings, Work
+from geodp_app.document.work import LEARNERS, RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.examples_csv import Examples, Frame
 from geodp_app.sampling import Dab
 from geometry.grid import Bounds
+from learners.set_cover import Pieces
 
 #: What undo calls a changed setting.
 _NAMES = {
@@ -158,6 +159,7 @@ class Document:
         if "sampling" not in fields and after.drawing.grid != before.drawing.grid:
             dabs = GridChange.between(before.frame, after.frame).dabs(before.sampling.dabs)
             after = replace(after, sampling=replace(before.sampling, dabs=dabs))
+        after = _settle_k(after)
         check_change(before, after)
         after = _follow_drawing(before, after)
         if "examples" not in fields:
@@ -410,14 +412,30 @@ def same_sample(one: Examples | None, other: Examples | None) -> bool:
 def _follow_drawing(before: Work, after: Work) -> Work:
     """k from the drawing, where it follows that and the drawing or the learner has changed.
 
-    With imported examples it stays: the drawing does not label them.
+    With imported examples it stays: the drawing does not label them.  Where nothing is drawn beside
+    them, nobody knows k, and it is what is declared of the learner.
     """
-    asked = (after.drawing, after.run.learner, after.k_drawn)
-    if not (after.k_drawn and after.simulated) or asked == (
-        before.drawing,
-        before.run.learner,
-        before.k_drawn,
-    ):
-        return after
-    k = suggested_k(after.drawing, after.run.declared)
-    return after if k is None else replace(after, run=replace(after.run, k=k))
+    asked, was = (
+        (work.drawing, work.run.learner, work.k_drawn, work.simulated) for work in (before, after)
+    )
+    k: Pieces | None = None
+    if after.k_drawn and asked != was:
+        if after.simulated:
+            k = suggested_k(after.drawing, after.run.declared)
+        elif not after.drawing.shapes:
+            k = _declared_k(after.run)
+    return after if k is None else _settle_k(replace(after, run=replace(after.run, k=k)))
+
+
+def _settle_k(work: Work) -> Work:
+    """A k that the run finds, where the learner can; its cover is always sharpened."""
+    run = work.run
+    if run.k != "auto" or run.learner not in LEARNERS:
+        return work
+    k = run.k if run.takes_k else _declared_k(run)
+    return work if k is None else replace(work, run=replace(run, k=k, finish="sharpen"))
+
+
+def _declared_k(run: RunSettings) -> Pieces | None:
+    k = run.declared.parameter("k")
+    return None if k is None else k.default

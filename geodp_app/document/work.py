@@ -17,7 +17,7 @@ from geometry.halfplane import Measure
 from learners.accounting import Neighbours, Relation
 from learners.declaration import Learner
 from learners.registry import BY_ID, offered
-from learners.set_cover import Finish, default_steps
+from learners.set_cover import Finish, Pieces, default_steps
 
 #: Learners that the window offers, by id (:mod:`learners.registry`).
 LEARNERS: tuple[str, ...] = tuple(learner.id for learner in offered("window"))
@@ -69,7 +69,7 @@ class RunSettings:
     learner: str = "cover"
     epsilon: float = 1.0
     delta: float = 1e-6
-    k: int = 4
+    k: Pieces = 4
     n_steps: int | None = None
     beta: float = 0.1
     neighbours: Relation = "add-remove"
@@ -99,18 +99,15 @@ class RunSettings:
     @property
     def sharpened(self) -> bool:
         """Whether the edges of a cover's triangles are drawn again at its end."""
-        return self.has("finish") and self.finish == "sharpen" and self.k > 1
+        return self.has("finish") and self.finish == "sharpen" and self.k != 1
 
     @property
     def cover_steps(self) -> int:
-        """Pieces of a cover with a number of steps; a sharpened run has the zones' steps beside."""
+        """Pieces of a cover with a number of steps, or the most if the run itself finds k; a
+        sharpened run has the zones' steps beside."""
         if self.n_steps is not None:
             return self.n_steps
         return default_steps(self.k, sharpened=self.sharpened)
-
-    def in_tiles(self, step: int) -> bool:
-        """Whether a step, from 1, labels a tile, or the zone of an edge."""
-        return self.by_tiles or (self.sharpened and step > self.cover_steps)
 
     @property
     def curved(self) -> bool:
@@ -125,6 +122,12 @@ class RunSettings:
     def has(self, name: str) -> bool:
         """Whether the learner has a parameter of that name."""
         return self.declared.parameter(name) is not None
+
+    @property
+    def takes_k(self) -> bool:
+        """Whether the learner takes this k, or has none."""
+        k = self.declared.parameter("k")
+        return k is None or k.accepts(self.k)
 
     @property
     def fits(self) -> bool:

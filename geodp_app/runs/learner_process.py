@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from geodp_app.document.work import RunSettings
 from geodp_app.runs import messages
-from geodp_app.runs.mosaics import all_tiles
+from geodp_app.runs.mosaics import all_tiles, zone_follows
 from geodp_app.runs.protocol import (
     Answer,
     Ask,
@@ -272,6 +272,7 @@ class _Run:
         self._pictured = self._boxes and not by_tiles
         self._look = look
         self._step = 0
+        self._record: StepRecord | None = None
         self._began = self._reported = 0.0
         self._last: SelectionProgress | None = None
         self._votes: VoteView | None = None
@@ -281,12 +282,12 @@ class _Run:
 
     def advance(self) -> Stepped:
         """Make the next step."""
-        self._step += 1
-        if self._settings.sharpened and self._settings.in_tiles(self._step):
+        if zone_follows(self._settings, self._step, self._record):
             self._lattice = None  # until it is known which zone it is
+        self._step += 1
         self._began = self._reported = time.monotonic()
         try:
-            record = next(self._stream)
+            record = self._record = next(self._stream)
             if self._lattice is None or self._settings.sharpened:
                 self._lattice = _own_lattice(record, self._measure)
             return Stepped(

@@ -6,16 +6,29 @@ import math
 from collections.abc import Iterable, Sequence
 
 from geodp_app.document.checks import MOST_TILES
+from geodp_app.document.work import RunSettings
 from geometry.edge_zones import EdgeZone
 from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile, tile_square
 from learners.records import StepRecord, StepRelease, TileStep, halfplanes_of
+from learners.selection import PIECE_SIZE
 
 
 def widest(steps: Iterable[StepRelease | TileStep]) -> int:
     """Side of the largest tile, at least 1: no frame of its own is smaller."""
     tiles = [step.tile for step in steps if isinstance(step, TileStep)]
     return max((max(tile.x1 - tile.x0, tile.y1 - tile.y0) for tile in tiles), default=1) or 1
+
+
+def zone_follows(settings: RunSettings, made: int, last: StepRecord | None) -> bool:
+    """Whether the step after the `made` ones, of which it was the last, draws a zone's edge."""
+    if last is None or not settings.sharpened:
+        return False
+    if made >= settings.cover_steps or settings.k != "auto":
+        return made >= settings.cover_steps
+    # a triangle's record counts a zone for each edge beside the triangles
+    whole = made * (1 + PIECE_SIZE["triangle"])
+    return isinstance(last.release, TileStep) or last.steps == whole
 
 
 def all_tiles(records: Sequence[StepRecord]) -> tuple[Tile | EdgeZone, ...]:

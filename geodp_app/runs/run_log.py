@@ -33,7 +33,7 @@ from learners.records import Piece, StepRecord, TileStep, halfplanes_of
 from learners.releases import MosaicRelease, Release
 from learners.scores import Role, Score, mistakes_score, set_cover_score
 from learners.selection import PIECE_SIZE
-from learners.set_cover import rate_before_sharpening
+from learners.set_cover import rate_before_sharpening, score_k
 from learners.stability.vote_view import VoteView
 
 #: Seed of test samples: beyond the seeds that a person may choose for the examples.
@@ -222,7 +222,8 @@ class RunLog:
         """Steps of the whole run; a greedy run may end before.
 
         0 as long as it is not known: the first step of a run by tiles tells how many there are.
-        Of a cover that will be sharpened, at least so many, until its zones are known.
+        Of a cover that will be sharpened, at least so many, until its zones are known; at most so
+        many triangles, if the run itself finds k.
         """
         if self._records:
             return self._records[-1].steps
@@ -230,7 +231,7 @@ class RunLog:
         if s.has("n_steps"):
             return s.cover_steps * (1 + (PIECE_SIZE["triangle"] if s.sharpened else 0))
         if s.has("k"):
-            return s.k
+            return 0 if s.k == "auto" else s.k
         if s.by_tiles and s.has("tiles"):
             return 0 if s.tiles is None else s.tiles**2
         return 1 if s.learner == "threshold" else 0
@@ -273,6 +274,11 @@ class RunLog:
         """Steps of a run by tiles that are shown; the last is the newest."""
         shown = (record.release for record in self._records[: self._cursor])
         return tuple(step for step in shown if isinstance(step, TileStep))
+
+    @property
+    def triangles(self) -> int:
+        """Steps made so far that label no tile, nor the zone of an edge."""
+        return len(self._records) - len(self._tile_shapes)
 
     @property
     def sharpening(self) -> bool:
@@ -365,16 +371,16 @@ class RunLog:
         return self._regions[self._cursor]
 
     def _sharpened_region(self) -> BaseGeometry:
-        done = self._tile_shapes[: self._cursor - self.settings.cover_steps]
+        done = self._tile_shapes[: self._cursor - self.triangles]
         if not self._unsharpened:
-            steps = self._records[: self.settings.cover_steps]
+            steps = self._records[: self.triangles]
             cover = union_shape([halfplanes_of(r.release.piece) for r in steps], self.grid)
             self._unsharpened = [cover.intersection(zone.polygon()) for zone in self.tiling]
         return joined_shape([*done, *self._unsharpened[len(done) :]])
 
     def _sharpens(self, step: int) -> bool:
         """Whether a step draws the edge of a triangle again."""
-        return self.settings.sharpened and step > self.settings.cover_steps
+        return self.settings.sharpened and step > self.triangles
 
     # of any step
 
@@ -394,7 +400,7 @@ class RunLog:
         step = record.step
         known = record.diagnostics
         privacy = self.privacy
-        spent = None if privacy is None else spent_after(privacy, step)
+        spent = None if privacy is None else spent_after(privacy, self._charged(step))
         test = None if self._test is None else self._test.error_rates(step)
         return StepFigures(
             step=step,
@@ -421,6 +427,16 @@ class RunLog:
             epsilon_so_far=None if spent is None else spent[0],
             account=None if spent is None else spent[1],
         )
+
+    def _charged(self, step: int) -> int:
+        """Steps of the planned run that a step, and whether another comes, are a function of."""
+        assert self.privacy is not None
+        if self.settings.k != "auto" or not self.settings.has("k"):
+            return step
+        # whether it goes on says the next one's noisy count; where it ended, all of them might have
+        whole = self.privacy.steps
+        ended = self._sharpens(step) or self._records[step - 1].steps == step
+        return whole + 1 if ended else min(step + 1, whole)
 
     def gain(self, step: int) -> tuple[int, int]:
         """Examples that a step decided rightly, and those that it decided wrongly.
@@ -556,7 +572,8 @@ class RunLog:
         negatives = len(labels) - positives
         assert self.role is not None  # a cover has one
         if threshold is not None:
-            return set_cover_score(self.role, self.settings.k, threshold, positives, negatives)
+            k = score_k(self.settings.k)
+            return set_cover_score(self.role, k, threshold, positives, negatives)
         if self.settings.declared.private:
             return mistakes_score(positives)
         if self.role == "disjunction":

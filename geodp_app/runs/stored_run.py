@@ -24,7 +24,7 @@ from geodp_app.document.strict_files import (
 )
 from geodp_app.document.work import RunSettings, first_names
 from geodp_app.errors import InputError
-from geodp_app.runs.mosaics import widest
+from geodp_app.runs.mosaics import widest, zone_follows
 from geodp_app.runs.questions import Question, question_line, read_question
 from geometry.edge_zones import EdgeZones
 from geometry.halfplane import Halfplane, HalfplaneLattice
@@ -43,7 +43,6 @@ from learners.records import (
     StepRecord,
     StepRelease,
     TileStep,
-    halfplanes_of,
 )
 from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release, SharpenedRelease
 
@@ -153,7 +152,11 @@ class StoredRun:
         lattice = found.pop() if found else _own_lattice(self.settings, least, None)
         fits = least <= lattice.d <= self.grid
         fits &= lattice == _own_lattice(self.settings, lattice.d, lattice.bits)
-        tiles = [self.settings.in_tiles(number) for number in range(1, len(steps) + 1)]
+        last = (None, *self.records)
+        tiles = [
+            by_tiles or zone_follows(self.settings, made, record)
+            for made, record in enumerate(last[: len(steps)])
+        ]
         if found or not fits or [isinstance(step, TileStep) for step in steps] != tiles:
             raise ValueError("the pieces of a run are of one lattice, that of its settings")
         return lattice
@@ -225,9 +228,9 @@ def _read_record(
     if step != len(before) + 1 or steps < step:
         raise ValueError(f"is step {step} of {steps} in place of step {len(before) + 1}")
     release: StepRelease | TileStep
-    if run.settings.sharpened and run.settings.in_tiles(step):
-        count = run.settings.cover_steps
-        pieces = tuple(halfplanes_of(each.release.piece) for each in before[:count])
+    if zone_follows(run.settings, len(before), before[-1] if before else None):
+        made = [each.release for each in before if isinstance(each.release, StepRelease)]
+        pieces, count = tuple(each.halfplanes for each in made), len(made)
         zones = EdgeZones(pieces, _whole(data["side"], "side"))
         release = zone_from_dict(data, zones, step - 1 - count)
     elif run.settings.by_tiles:

@@ -44,6 +44,7 @@ from geodp_app.runs.compare_process import HELD_OUT, CompareJob, Told
 from geodp_app.runs.run_log import test_sample
 from geodp_app.views.compare_plane import ComparePlane
 from geodp_app.views.compare_table import CompareTable, short_title
+from geodp_app.views.number_fields import set_auto
 from geodp_app.views.panes import Pane
 from geodp_app.workers.compare_controller import CompareController
 
@@ -129,7 +130,12 @@ class CompareWindow(QDialog):
             grid.setRowMinimumHeight(line, 30)  # as a row with k has
             if not kind.counts:
                 continue
-            number = self.counts[name] = QSpinBox(minimum=1, maximum=200, value=run.k)
+            number = self.counts[name] = QSpinBox(minimum=1, maximum=200)
+            k = kind.parameter("k")
+            assert k is not None  # it counts something
+            set_auto(number, bool(k.auto))
+            own = run.k if k.accepts(run.k) else k.default
+            number.setValue(0 if own == "auto" else own)
             number.ensurePolished()  # else its height is that of another style
             number.setFixedSize(74, number.sizeHint().height())
             number.setToolTip(f"How many {kind.counts}")
@@ -256,7 +262,7 @@ class CompareWindow(QDialog):
                 epsilon=run.epsilon,
                 delta=run.delta,
                 neighbours=run.whole_neighbours,
-                k=self.counts[name].value() if name in self.counts else None,
+                k=(self.counts[name].value() or "auto") if name in self.counts else None,
                 seed=run.seed,
             )
             for name, box in self.boxes.items()

@@ -13,6 +13,12 @@ from PySide6.QtWidgets import QLineEdit, QSlider, QSpinBox, QWidget
 _PLACES = 50
 
 
+def set_auto(field: QSpinBox, on: bool) -> None:
+    """Let the lowest value of a number of pieces, 0, stand for one that a run finds by itself."""
+    field.setMinimum(0 if on else 1)
+    field.setSpecialValueText("by itself" if on else "")
+
+
 class SizeField(QSpinBox):
     """A whole number shown with thousands separators; the arrows go 1, 2, 5, 10, 20, ..."""
 

@@ -26,6 +26,7 @@ from geodp_app.views.dual_display import DualDisplay, published_pieces
 from geodp_app.views.dual_questions import DualQuestions
 from geodp_app.why import piece_name, why
 from learners.releases import SharpenedRelease
+from learners.set_cover import score_k
 
 if TYPE_CHECKING:
     from geodp_app.views.main_window import MainWindow
@@ -236,7 +237,7 @@ class RunDisplay(QObject):
         learner = log.settings.declared
         known = log.as_good.get(log.cursor)
         before = log.wrong_before(log.cursor)
-        said = why(record, learner, log.role, log.settings.k, known, before)
+        said = why(record, learner, log.role, score_k(log.settings.k), known, before)
         name = piece_name(record, learner)
         asked = f"why this {name}" if before is None else "sharpening, and why"
         card.show_why(f"Step {log.cursor} of {log.planned}: {asked}", said)

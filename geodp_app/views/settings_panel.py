@@ -30,7 +30,7 @@ from geodp_app.document.suggested_k import MOST
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.verdict import Verdict
 from geodp_app.views.fold import Fold
-from geodp_app.views.number_fields import DecadeSlider, SizeField, SmallNumberField
+from geodp_app.views.number_fields import DecadeSlider, SizeField, SmallNumberField, set_auto
 from geodp_app.views.votes_fields import VotesFields
 from geometry.halfplane import MAX_D
 from learners.registry import FINISH, offered
@@ -90,13 +90,16 @@ class SettingsPanel(QScrollArea):
             (self.count, s.n),
             (self.noise, s.noise * 100),
             (self.grid, work.drawing.grid),
-            (self.k, r.k),
+            (self.k, 0 if r.k == "auto" else r.k),
             (self.steps, r.n_steps or 0),
             (self.tiles, r.tiles or 0),
             (self.epsilon, r.epsilon),
             (self.delta, r.delta),
         )
         self.epsilon_slider.show_number(r.epsilon)
+        k = r.declared.parameter("k")
+        with QSignalBlocker(self.k):
+            set_auto(self.k, k is not None and bool(k.auto))
         for field, value in values:
             if field.value() != value:  # else what is being typed there would be lost
                 with QSignalBlocker(field):
@@ -114,7 +117,6 @@ class SettingsPanel(QScrollArea):
                 box.setCurrentIndex(box.findData(value))
         self._show_seed(self.sample_seeded, self.sample_seed, s.seed)
         self._show_seed(self.run_seeded, self.run_seed, r.seed)
-        k = r.declared.parameter("k")
         self._k_label.setText("" if k is None else k.label)
         self.sentence.setText(r.declared.sentence)
         self.votes.show_settings(r)
@@ -122,7 +124,7 @@ class SettingsPanel(QScrollArea):
             (self._learner_form, self.k, r.has("k")),
             (self._learner_form, self.k_drawn, r.has("k") and work.simulated),
             (self._more_learner, self.steps, r.has("n_steps")),
-            (self._more_learner, self.finish, r.has("finish") and r.k > 1),
+            (self._more_learner, self.finish, r.has("finish") and r.k not in (1, "auto")),
             (self._more_learner, self.tiles, r.has("tiles")),
             (self._more_learner, self.measure, r.has("measure")),
             (self._more_privacy, self.delta, private and r.declared.needs_delta),
@@ -204,10 +206,10 @@ class SettingsPanel(QScrollArea):
         self.sentence = _paragraph("note")
         form.addRow(self.sentence)
         self.k = QSpinBox(minimum=1, maximum=200)
-        self.k.valueChanged.connect(lambda k: self.run_changed.emit({"k": k}))
+        self.k.valueChanged.connect(lambda k: self.run_changed.emit({"k": k or "auto"}))
         tip = (
             "Pieces of a good shape: triangles, discs or ellipses that cover it, or edges of the "
-            "convex polygon"
+            "convex polygon. By itself: the run finds privately how many triangles it takes"
         )
         self._k_label = self._add(form, "Triangles k", self.k, tip)
         self.k_drawn = QCheckBox("from the drawing")
@@ -226,7 +228,10 @@ class SettingsPanel(QScrollArea):
         self.steps = QSpinBox(minimum=0, maximum=1000)
         self.steps.setSpecialValueText("automatic")
         self.steps.valueChanged.connect(lambda m: self.run_changed.emit({"n_steps": m or None}))
-        tip = "Automatic: 1 for k = 1, else 3k; 2k if they are sharpened"
+        tip = (
+            "Automatic: 1 for k = 1, else 3k; 2k if they are sharpened; at most 8 if the run finds "
+            "k by itself"
+        )
         self._add(more, "Steps m", self.steps, tip)
         self.finish = self._choice(
             FINISH.choices, lambda name: self.run_changed.emit({"finish": name})

@@ -200,7 +200,7 @@ class _Shooting:
         assert log is not None  # the step has been made
         if not log.sharpening:
             return True
-        zones = log.planned - log.settings.cover_steps
+        zones = log.planned - log.triangles
         return (log.planned - step) % -(-zones // _ZONES) == 0
 
     def _step(self, step: int, pace: float) -> list[Frame]:
