@@ -136,9 +136,10 @@ class Decisions:
 
     def predicted(self, step: int) -> NDArray[np.bool_]:
         """Labels predicted after `step` steps, bool of shape (n,)."""
+        alive = self.alive(step)
         if self._in_zones(step):
-            return np.where(self.alive(step), self._label, self._label_again)
-        return np.where(self.alive(step), self._before, self._label)
+            return (self._label & alive) | (self._label_again & ~alive)
+        return self._label | alive if self._before else self._label & ~alive
 
     def wrong(self, step: int) -> NDArray[np.bool_]:
         """Points whose label is not the one predicted after `step` steps, bool of shape (n,)."""
