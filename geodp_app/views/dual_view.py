@@ -155,6 +155,14 @@ class DualView(QWidget):
         self._scale.move(
             inside.right() - self._scale.width() - 6, inside.bottom() - self._scale.height() - 6
         )
+        # the frames' places are those of the plot, which fills the stack
+        frames = [frame for frame in (self._legend, self._scale) if not frame.isHidden()]
+        self.sheets[self.sheet].set_covered(
+            [
+                plot.box.mapFromScene(plot.mapToScene(frame.geometry())).boundingRect()
+                for frame in frames
+            ]
+        )
 
     # what is shown
 
