@@ -25,7 +25,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -61,6 +61,9 @@ MOST_PER_SIDE = 128
 
 #: Tiles of a run that nobody watches are drawn in so many threads: more would hold more tables.
 _AT_ONCE = 2
+
+#: Seconds between two moments at which Ctrl+C is heard.
+_LISTEN = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,11 +229,18 @@ def _side_by_side(begun: Iterable[_TileDraw]) -> Iterator[_Drawn]:
             for each in begun:
                 waiting.append(pool.submit(settle, each))
                 if len(waiting) > _AT_ONCE:
-                    yield waiting.popleft().result()
+                    yield _result(waiting.popleft())
             while waiting:
-                yield waiting.popleft().result()
+                yield _result(waiting.popleft())
         finally:
             stopped.set()
+
+
+def _result(future: Future[_Drawn]) -> _Drawn:
+    """What it comes to; not every system lets Ctrl+C end a wait without a limit."""
+    while not future.done():
+        wait([future], _LISTEN)
+    return future.result()
 
 
 class _Books:

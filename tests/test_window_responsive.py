@@ -2,7 +2,7 @@
 million examples come.
 
 What is measured leaves out how long the window's thread waits for a processor: on a busy machine
-any thread does.  What it computes, and what it waits for otherwise (another thread, a disk), counts.
+any thread does.  What it computes counts, and what else it waits for (another thread, a disk).
 """
 
 from __future__ import annotations

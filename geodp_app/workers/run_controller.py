@@ -170,7 +170,7 @@ class RunController(QObject):
     def start(self, job: Job) -> None:
         """Begin a run, paused before its first step, or one at once; a run under way is cancelled.
 
-        A run at once begins to select by itself: the process need not wait for a window that paints.
+        A run at once begins to select by itself: the process waits for no window that paints.
         """
         self._abandon()
         self._job, self._at_once = job, job.at_once
