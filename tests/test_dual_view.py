@@ -566,6 +566,24 @@ def test_the_empty_view_says_what_will_appear(qtbot: QtBot) -> None:
     assert view.empty.isVisible()
 
 
+def test_the_words_of_the_empty_view_hide_no_axis(qtbot: QtBot) -> None:
+    view = DualView()
+    qtbot.addWidget(view)
+    view.set_lattice(LATTICE)
+    with qtbot.waitExposed(view):
+        view.show()
+    for side in (380, 440, 700):
+        view.resize(side, side)
+        settle(qtbot, view)
+        axis = view.sheets[view.sheet].plot.axes["left"]
+        viewport = view.sheets[view.sheet].plot.viewport()
+        numbers = viewport.mapToGlobal(
+            view.sheets[view.sheet].plot.mapFromScene(axis.sceneBoundingRect().bottomRight())
+        )
+        assert view.empty.isVisible()
+        assert view.empty.mapToGlobal(QPoint(0, 0)).x() > numbers.x()
+
+
 def test_both_palettes_and_accessible_names(view: DualView) -> None:
     light = picture(view)
     view.set_palette(load_palette("dark"))
