@@ -19,9 +19,13 @@ docs/accuracy.md.
 
 from __future__ import annotations
 
+import itertools
 import math
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -43,7 +47,7 @@ from learners.accounting import (
     inner_budget,
     noise_scale,
 )
-from learners.envelope.concept_selection import ConceptSelection
+from learners.envelope.concept_selection import ConceptDraw, ConceptSelection
 from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
 from learners.records import StepDiagnostics, StepRecord, TileStep, halfplanes_of
@@ -54,6 +58,12 @@ COUNT_SHARE = 0.02
 
 #: Most tiles along a side.
 MOST_PER_SIDE = 128
+
+#: Tiles of a run that nobody watches are drawn in so many threads: more would hold more tables.
+_AT_ONCE = 2
+
+#: Seconds between two moments at which Ctrl+C is heard.
+_LISTEN = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,16 +178,69 @@ def tile_steps(
         Number of the first record.
     """
     books = _Books(counts, before)
-    for number, (tile, rows) in enumerate(zip(tiles, groups, strict=True), start=first):
-        started = time.perf_counter()
+
+    def begin(tile: Tile | EdgeZone, rows: NDArray[np.int64]) -> _TileDraw:
         held, sampler = counts.where(rows), selection(tile)
         own = GridCounts(
             sampler.lattice.d, tile.to_own_frame(held.points), held.labels, held.amounts
         )
-        selected = sampler.select(own, eta, source, watch)
-        release = TileStep(tile, halfplanes_of(selected.piece), selected.inside)
-        diagnostics = books.enter(rows, held, release.predict(held.points), selected, started)
+        return _TileDraw(tile, rows, held, sampler.begin(own, eta, source))
+
+    begun = itertools.starmap(begin, zip(tiles, groups, strict=True))
+    drawn = _one_by_one(begun, watch) if watch is not None else _side_by_side(begun)
+    for number, (draw, selected, seconds) in enumerate(drawn, start=first):
+        release = TileStep(draw.tile, halfplanes_of(selected.piece), selected.inside)
+        predicted = release.predict(draw.held.points)
+        diagnostics = books.enter(draw.rows, draw.held, predicted, selected, seconds)
         yield StepRecord(number, first - 1 + len(tiles), release, diagnostics)
+
+
+@dataclass(frozen=True, slots=True)
+class _TileDraw:
+    """A tile, the entries that it holds, and the draw of its piece, which has begun."""
+
+    tile: Tile | EdgeZone
+    rows: NDArray[np.int64]
+    held: GridCounts
+    draw: ConceptDraw
+
+
+_Drawn = tuple[_TileDraw, Selected, float]
+
+
+def _one_by_one(begun: Iterable[_TileDraw], watch: Watch) -> Iterator[_Drawn]:
+    """What is drawn in one tile after the other, and the seconds that it took."""
+    for each in begun:
+        started = time.perf_counter()
+        yield each, each.draw.settle(watch), time.perf_counter() - started
+
+
+def _side_by_side(begun: Iterable[_TileDraw]) -> Iterator[_Drawn]:
+    """The same, several tiles at a time: which bits a draw has is settled when it begins."""
+    stopped = threading.Event()
+
+    def settle(each: _TileDraw) -> _Drawn:
+        started = time.perf_counter()
+        return each, each.draw.settle(stop=stopped.is_set), time.perf_counter() - started
+
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="tile") as pool:
+        waiting: deque[Future[_Drawn]] = deque()
+        try:
+            for each in begun:
+                waiting.append(pool.submit(settle, each))
+                if len(waiting) > _AT_ONCE:
+                    yield _result(waiting.popleft())
+            while waiting:
+                yield _result(waiting.popleft())
+        finally:
+            stopped.set()
+
+
+def _result(future: Future[_Drawn]) -> _Drawn:
+    """What it comes to; not every system lets Ctrl+C end a wait without a limit."""
+    while not future.done():
+        wait([future], _LISTEN)
+    return future.result()
 
 
 class _Books:
@@ -196,7 +259,7 @@ class _Books:
         counts: GridCounts,
         predicted: NDArray[np.bool_],
         selected: Selected,
-        started: float,
+        seconds: float,
     ) -> StepDiagnostics:
         """Enter a tile's examples, entries `rows`, and what is predicted for them."""
         positives = counts.positives
@@ -213,7 +276,7 @@ class _Books:
             empirical_error=(self._false_positives + self._false_negatives) / self._n,
             false_positive_rate=self._false_positives / self._n,
             false_negative_rate=self._false_negatives / self._n,
-            seconds=time.perf_counter() - started,
+            seconds=seconds,
             trials=selected.progress.trials,
             boxes=selected.progress.boxes,
             log_mass=selected.progress.log_mass,

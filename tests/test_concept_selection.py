@@ -220,3 +220,15 @@ def test_pure_labels_take_no_edge() -> None:
         )
         predicted = inside_piece(one.piece, points) == one.inside
         assert np.count_nonzero(predicted != label) < 20
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_how_strands_take_turns_changes_no_draw(seed: int) -> None:
+    lattice = HalfplaneLattice(64)
+    points, labels = examples(64, 400, seed=seed)
+    drawn = []
+    for in_turns in (True, False):
+        draw = ConceptSelection(lattice).begin(counted(points, labels, 64), 0.4, SeededRandom(seed))
+        selected, winner = strands.settle(draw.strands, lattice, 0.0, None, in_turns=in_turns)
+        drawn.append((selected.piece, winner))
+    assert drawn[0] == drawn[1]

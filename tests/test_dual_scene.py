@@ -36,6 +36,7 @@ from geodp_app.dual.shading import (
     density_scale,
     shade_scale,
     shade_values,
+    to_the_border,
 )
 from geodp_app.dual.sheets import (
     Window,
@@ -447,3 +448,21 @@ def test_captions_say_what_is_asked() -> None:
     assert "edge 3" in shading_words("probability", 2, 3)
     assert "Right" in reading_words(HalfplaneLattice(4))
     assert "Right" not in reading_words(HalfplaneLattice(4, "paper"))
+
+
+def test_a_raster_reaches_under_its_border_and_stays_as_it_is_inside() -> None:
+    rng = np.random.default_rng(5)
+    raster = rng.normal(size=(12, 9))
+    unknown = rng.random((12, 9)) < 0.4
+    raster[unknown] = np.nan
+    drawn = to_the_border(raster)
+    for i, j in np.ndindex(raster.shape):
+        around = raster[max(0, i - 1) : i + 2, max(0, j - 1) : j + 2]
+        known = around[np.isfinite(around)]
+        if np.isfinite(raster[i, j]):
+            assert drawn[i, j] == raster[i, j]
+        elif len(known):
+            assert drawn[i, j] == known.max()
+        else:
+            assert np.isnan(drawn[i, j])
+    assert np.isfinite(drawn[unknown]).any()

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QImage, QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -223,6 +223,41 @@ def test_a_click_on_a_chosen_point_picks_its_step(qtbot: QtBot, view: DualView) 
     with qtbot.assertNotEmitted(view.step_picked, wait=50):
         at = pixel(view.sheets[Sheet.FLAT_BELOW], 20, 10)
         qtbot.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=at)
+
+
+def test_numbers_of_chosen_points_lie_beside_the_legend_and_the_colour_bar(
+    qtbot: QtBot, view: DualView
+) -> None:
+    view.resize(430, 430)
+    qtbot.mouseClick(view.controls.modes[1], Qt.MouseButton.LeftButton)
+    view.set_shading(raster(), nats=1.0)
+    moved = 0
+    for u in range(0, 64, 3):
+        # along the region's border, above the corner that it leaves empty, and below the other
+        for sheet, v in ((Sheet.FLAT_BELOW, u - 63), (Sheet.FLAT_BELOW, u + 63)):
+            view.set_pieces((piece((sheet, u, v)),), 0)
+            view.show_sheet(sheet)
+            settle(qtbot, view)
+            chosen = view.sheets[sheet].chosen
+            frames = [each for each in (view._legend, view._scale) if each.isVisible()]
+            assert len(frames) == 2
+            viewport = view.sheets[sheet].plot.viewport()
+            places = []
+            for frame in frames:
+                corner = viewport.mapFromGlobal(frame.mapToGlobal(QPoint(0, 0)))
+                in_box = view.sheets[sheet].plot.box.mapFromScene(
+                    view.sheets[sheet].plot.mapToScene(corner)
+                )
+                places.append(QRectF(in_box, frame.size().toSizeF()))
+            ((words, path),) = chosen.written(view.font())
+            assert words == "1"
+            assert not any(path.boundingRect().intersects(place) for place in places)
+            # without the frames, some words would be where they are
+            covered, chosen.covered = chosen.covered, ()
+            ((_, plain),) = chosen.written(view.font())
+            chosen.covered = covered
+            moved += any(plain.boundingRect().intersects(place) for place in places)
+    assert moved >= 2
 
 
 def test_going_back_hides_later_pieces(view: DualView) -> None:
@@ -529,6 +564,24 @@ def test_the_empty_view_says_what_will_appear(qtbot: QtBot) -> None:
     assert not view.empty.isVisible()
     view.set_lattice(None)
     assert view.empty.isVisible()
+
+
+def test_the_words_of_the_empty_view_hide_no_axis(qtbot: QtBot) -> None:
+    view = DualView()
+    qtbot.addWidget(view)
+    view.set_lattice(LATTICE)
+    with qtbot.waitExposed(view):
+        view.show()
+    for side in (380, 440, 700):
+        view.resize(side, side)
+        settle(qtbot, view)
+        axis = view.sheets[view.sheet].plot.axes["left"]
+        viewport = view.sheets[view.sheet].plot.viewport()
+        numbers = viewport.mapToGlobal(
+            view.sheets[view.sheet].plot.mapFromScene(axis.sceneBoundingRect().bottomRight())
+        )
+        assert view.empty.isVisible()
+        assert view.empty.mapToGlobal(QPoint(0, 0)).x() > numbers.x()
 
 
 def test_both_palettes_and_accessible_names(view: DualView) -> None:

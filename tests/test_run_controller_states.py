@@ -58,6 +58,7 @@ class PlayedProcess:
         self.killed = False
         self.pid, self.exit_code = 1, -9
         self.run, self.made = 0, 0
+        self.at_once = False
         self.faults: list[str] = []
 
     def send(self, request: Any) -> None:
@@ -84,8 +85,15 @@ class PlayedProcess:
             case Start():
                 self.run, self.made = (request.run if good else 0), 0
                 self.reply(Started(request.run, None) if good else Failed(request.run, "refused"))
+                if good and request.job.at_once:
+                    # as if a step had been asked for, and the next after each
+                    self.at_once = True
+                    self.requests.appendleft(Next(request.run))
             case Next():
                 self._step(request, quick, good)
+                if self.at_once and self.run:
+                    self.requests.appendleft(request)
+                self.at_once = self.at_once and self.run > 0
             case Ask():
                 way = GaveWay(request.run, request.tag)
                 self.reply(way if self.requests else Shaded(request.run, request.tag, ()))
@@ -162,10 +170,11 @@ class Pressing(RuleBasedStateMachine):
         link: Any = self.controller._link
         return link
 
-    @rule()
-    def start(self) -> None:
+    @rule(at_once=st.booleans())
+    def start(self, at_once: bool = False) -> None:
         none = np.empty((0, 2), dtype=np.int64)
-        self.controller.start(Job(none, none[:, 0] > 0, 8, RunSettings()))
+        job = Job(none, none[:, 0] > 0, 8, RunSettings(), at_once=at_once)
+        self.controller.start(job)
         self.steps, self.over = [], False
         assert self.controller.state in ("paused", "preparing")
         self._settle()

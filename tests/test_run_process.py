@@ -140,13 +140,13 @@ def test_a_run_by_steps_is_the_learners_own_run(client: Client, learner: str) ->
     assert "over" in client.until(Failed).message  # type: ignore[union-attr]
 
 
-def test_a_run_at_once_makes_all_steps_after_one_request_and_the_same_ones(client: Client) -> None:
+def test_a_run_at_once_makes_all_steps_unasked_and_the_same_ones(client: Client) -> None:
     asked = job("tiles", tiles=3)
     client.send(Start(1, asked), Next(1), *[Next(1)] * 8)
     client.until(Started)
     single = [client.until(Stepped) for _ in range(9)]
     client.until(Finished)
-    client.send(Start(2, replace(asked, at_once=True)), Next(2))
+    client.send(Start(2, replace(asked, at_once=True)))
     client.until(Started)
     whole = [client.until(Stepped) for _ in range(9)]
     client.until(Finished)
@@ -158,7 +158,7 @@ def test_a_run_at_once_makes_all_steps_after_one_request_and_the_same_ones(clien
 
 
 def test_a_run_at_once_can_be_cancelled_between_its_steps(client: Client) -> None:
-    client.send(Start(1, replace(job("tiles", n=20_000, tiles=12), at_once=True)), Next(1))
+    client.send(Start(1, replace(job("tiles", n=20_000, tiles=12), at_once=True)))
     client.until(Started)
     client.until(Stepped)
     client.send(Cancel(1))

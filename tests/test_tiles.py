@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import multiprocessing
 import os
+import signal
+import threading
+import time
 from fractions import Fraction
 from typing import Any
 
@@ -23,10 +27,11 @@ from learners.accounting import (
     spent_after,
 )
 from learners.codec import release_from_dict, release_to_dict
+from learners.envelope.concept_selection import ConceptDraw
 from learners.randomness import SeededRandom
 from learners.records import TileStep
 from learners.releases import MosaicRelease
-from learners.selection import Cancelled
+from learners.selection import Cancelled, Selected, Watch
 from learners.set_cover import plan_budget
 from learners.tiles import MOST_PER_SIDE, noisy_count, plan_tiles, tiles_per_side
 
@@ -288,6 +293,48 @@ def test_a_cancelled_run_releases_nothing() -> None:
     with pytest.raises(Cancelled):
         model.fit(*sample(64, 4000), watch=watch)
     assert not hasattr(model, "release_")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_run_that_is_watched_draws_the_same_tile_by_tile(seed: int) -> None:
+    def run(watch: Watch | None) -> list[TileStep]:
+        model = PolygonUnionLearner(grid=64, seed=seed)
+        return [record.release for record in model.steps(*sample(64, 4000), watch=watch)]
+
+    assert run(None) == run(lambda progress: None)
+
+
+def tile_threads() -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name.startswith("tile")]
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to threads")
+def test_a_run_that_is_given_up_stops_inside_its_draws() -> None:
+    points, labels = sample(1024, 30_000)
+    labels = labels ^ (np.random.default_rng(1).random(len(labels)) < 0.3)
+    # a draw by itself, with so many wrong labels, takes minutes
+    steps = PolygonUnionLearner(grid=1024, seed=1, tiles=1).steps(points, labels)
+    here = threading.get_ident()
+    threading.Timer(0.5, signal.pthread_kill, [here, signal.SIGINT]).start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        next(steps)
+    assert time.monotonic() - start < 20
+    assert not tile_threads()
+
+
+def test_a_draw_that_fails_is_told_and_leaves_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, calls = ConceptDraw.settle, itertools.count()
+
+    def settle(self: ConceptDraw, *arguments: Any, **named: Any) -> Selected:
+        if next(calls) == 3:
+            raise MemoryError("no room")
+        return plain(self, *arguments, **named)
+
+    monkeypatch.setattr(ConceptDraw, "settle", settle)
+    with pytest.raises(MemoryError, match="no room"):
+        fitted()
+    assert not tile_threads()
 
 
 def test_the_frame_of_a_tile_is_no_larger_than_needed() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QSettings, QStandardPaths, Qt
-from PySide6.QtGui import QStatusTipEvent
+from PySide6.QtGui import QImage, QPainter, QStatusTipEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
@@ -627,3 +627,20 @@ def test_any_size_can_be_had_and_everything_reached(
 
     qtbot.waitUntil(all_in_reach)
     assert window.status_line.toolTip().startswith("A long sentence")
+
+
+def test_no_number_of_the_plane_is_cut_by_its_border(qtbot: QtBot, window: MainWindow) -> None:
+    plane = window.plane
+    for height in range(700, 760, 9):
+        window.resize(1100, height)
+        qtbot.wait(20)
+        for axis in plane._axes.values():
+            image = QImage(10, 10, QImage.Format.Format_ARGB32)
+            painter = QPainter(image)
+            _, _, texts = axis.generateDrawSpecs(painter)
+            painter.end()
+            assert texts
+            shown = plane.mapToScene(plane.viewport().rect()).boundingRect()
+            shown.adjust(-1, -1, 1, 1)  # places are no whole pixels
+            for place, _, words in texts:
+                assert shown.contains(axis.mapRectToScene(place)), words

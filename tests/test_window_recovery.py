@@ -6,7 +6,9 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QStandardPaths
@@ -14,7 +16,11 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
 from window_driver import action, open_window
 
+from geodp_app.document import autosave
+from geodp_app.document.document import Document
+from geodp_app.document.session import load_session
 from geodp_app.palette import load_palette
+from geodp_app.views import window_recovery
 from geodp_app.views.main_window import MainWindow
 
 # a window that draws, samples, saves for recovery, and is killed
@@ -120,3 +126,62 @@ def test_a_window_that_closes_leaves_nothing_to_recover(qtbot: QtBot, tmp_path: 
         window.recovery.save()
         assert list((tmp_path / "recovery").rglob("*.geodp"))
     assert not list((tmp_path / "recovery").rglob("*.geodp"))
+
+
+class SlowDisk:
+    """Sessions are written when the test says so."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun, self.ready = threading.Event(), threading.Event()
+        self.threads: list[threading.Thread] = []
+        plain = autosave.save_session
+
+        def write(*arguments: Any) -> None:
+            self.threads.append(threading.current_thread())
+            self.begun.set()
+            assert self.ready.wait(20)
+            plain(*arguments)
+
+        monkeypatch.setattr(autosave, "save_session", write)
+
+
+def test_the_window_goes_on_while_its_work_is_kept(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = SlowDisk(monkeypatch)
+    monkeypatch.setattr(window_recovery, "_PAUSE", 1)
+    with open_window(qtbot, tmp_path) as window:
+        window.document.open_example("tri")
+        window.document.set_name("first")
+        qtbot.waitUntil(disk.begun.is_set)  # the event loop turns, and nothing is written yet
+        assert not list((tmp_path / "recovery").rglob("*.geodp"))
+        window.document.set_name("second")
+        disk.ready.set()
+        qtbot.waitUntil(lambda: len(disk.threads) == 2 and not window.recovery._beside.busy)
+        assert threading.main_thread() not in disk.threads
+        (kept,) = (tmp_path / "recovery").rglob("*.geodp")
+        assert load_session(kept).work == window.document.work
+        assert window.document.work.name == "second"
+
+
+def test_what_is_saved_elsewhere_while_it_is_kept_is_not_kept_any_more(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = SlowDisk(monkeypatch)
+    monkeypatch.setattr(window_recovery, "_PAUSE", 1)
+    with open_window(qtbot, tmp_path) as window:
+        window.document.open_example("tri")
+        window.document.set_name("first")
+        qtbot.waitUntil(disk.begun.is_set)
+        threading.Timer(0.1, disk.ready.set).start()
+        window.recovery.forget()
+        assert disk.ready.is_set()  # it has waited for the disk
+        assert not list((tmp_path / "recovery").rglob("*.geodp"))
+        qtbot.wait(50)
+        assert not list((tmp_path / "recovery").rglob("*.geodp"))
+
+
+def test_a_request_that_was_called_off_writes_nothing(tmp_path: Path) -> None:
+    kept = autosave.Autosave(tmp_path)
+    assert kept.keep(Document().work, None, called_off=lambda: True) is None
+    assert not list(tmp_path.rglob("*"))

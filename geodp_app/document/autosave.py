@@ -13,13 +13,16 @@ import json
 import os
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from geodp_app.document.document import Document
 from geodp_app.document.session import Session, load_session, save_session
+from geodp_app.document.work import Work
 from geodp_app.document.writing import named_failures
 from geodp_app.runs.stored_run import StoredRun
 
@@ -34,7 +37,7 @@ _LOCKED_BYTE = 2**20
 
 
 class Autosave:
-    """The recovery file of one window; made at the first save.
+    """The recovery file of one window; made at the first save.  Any thread may call its methods.
 
     Parameters
     ----------
@@ -46,6 +49,7 @@ class Autosave:
         self._folder = folder
         self._own: Path | None = None
         self._owner: IO[bytes] | None = None
+        self._busy = threading.Lock()
 
     @property
     def path(self) -> Path | None:
@@ -60,19 +64,44 @@ class Autosave:
         InputError
             If it cannot be written; the last one stays as it was.
         """
-        own = self._claim()
-        with named_failures(own / _OWNER):
-            self._tell_owner(document.path)
-        save_session(own / _FILE, document.work, run)
-        return own / _FILE
+        path = self.keep(document.work, document.path, run)
+        assert path is not None  # nobody has called it off
+        return path
+
+    def keep(
+        self,
+        work: Work,
+        original: Path | None,
+        run: StoredRun | None = None,
+        called_off: Callable[[], bool] = lambda: False,
+    ) -> Path | None:
+        """Write a state of the work and the file that it was opened from or saved to.
+
+        Nothing is written, and None returned, if it was called off before its turn came: what is
+        discarded afterwards stays discarded.
+
+        Raises
+        ------
+        InputError
+            If it cannot be written; the last one stays as it was.
+        """
+        with self._busy:
+            if called_off():
+                return None
+            own = self._claim()
+            with named_failures(own / _OWNER):
+                self._tell_owner(original)
+            save_session(own / _FILE, work, run)
+            return own / _FILE
 
     def discard(self) -> None:
         """Remove the recovery file: all is saved, or may be lost.  The window may go on."""
-        if self._owner is not None:
-            self._owner.close()
-        if self._own is not None:
-            _remove(self._own)
-        self._own = self._owner = None
+        with self._busy:
+            if self._owner is not None:
+                self._owner.close()
+            if self._own is not None:
+                _remove(self._own)
+            self._own = self._owner = None
 
     def close(self) -> None:
         """The window closes as it should: nothing is left to recover."""

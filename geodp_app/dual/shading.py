@@ -184,6 +184,19 @@ def colours(scale: Scale, values: Floats, ramp: NDArray[np.uint8]) -> NDArray[np
     return shades
 
 
+def to_the_border(values: Floats) -> Floats:
+    """A raster to be drawn under what hides the outside of the region, shape (columns, rows).
+
+    Nothing is known of a cell that the border cuts if its centre is outside: it takes the greatest
+    value of the eight around it, or the border would have gaps.
+    """
+    around = np.pad(values, 1, constant_values=np.nan)
+    columns, rows = values.shape
+    shifts = [(i, j) for i in range(3) for j in range(3)]
+    near = np.fmax.reduce([around[i : i + columns, j : j + rows] for i, j in shifts])
+    return np.where(np.isnan(values), near, values)
+
+
 class Lookup:
     """Values of one shaded sheet under dual points.
 

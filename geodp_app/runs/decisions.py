@@ -46,7 +46,7 @@ class Decisions:
         self._again = np.zeros(0, dtype=np.int32)
         self._label_again = np.zeros(0, dtype=np.bool_)
         self._pieces = 0  # steps before the first zone
-        self._columns: tuple[NDArray[np.int64], ...] | None = None
+        self._columns: tuple[NDArray[np.int32], ...] | None = None
         positives = int(np.count_nonzero(self.labels))
         negatives = len(self.labels) - positives
         # predicted 1 though 0, and 0 though 1, after each number of steps
@@ -112,9 +112,9 @@ class Decisions:
 
     def _held(self, tile: Tile) -> NDArray[np.int64]:
         """Indices of the undecided points in a tile."""
-        # columns of their own: ten times as fast for a million points
+        # columns of their own, and short ones: many times as fast for a million points
         if self._columns is None:
-            self._columns = tuple(np.ascontiguousarray(column) for column in self.points.T)
+            self._columns = tuple(column.astype(np.int32) for column in self.points.T)
         x, y = self._columns
         held = (x >= tile.x0) & (x <= tile.x1) & (y >= tile.y0) & (y <= tile.y1)
         return np.flatnonzero(held & (self._step == 0))
@@ -136,9 +136,10 @@ class Decisions:
 
     def predicted(self, step: int) -> NDArray[np.bool_]:
         """Labels predicted after `step` steps, bool of shape (n,)."""
+        alive = self.alive(step)
         if self._in_zones(step):
-            return np.where(self.alive(step), self._label, self._label_again)
-        return np.where(self.alive(step), self._before, self._label)
+            return (self._label & alive) | (self._label_again & ~alive)
+        return self._label | alive if self._before else self._label & ~alive
 
     def wrong(self, step: int) -> NDArray[np.bool_]:
         """Points whose label is not the one predicted after `step` steps, bool of shape (n,)."""

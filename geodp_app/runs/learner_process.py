@@ -152,11 +152,17 @@ class LearnerServer:
         self._run = self._ended = None
         self._run = _Run(request.run, request.job, self._look)
         self._send(Started(request.run, self._run.learner.plan()))
+        if request.job.at_once:
+            self._go_on(self._run)
 
     def _next(self, request: Next) -> None:
         run = self._run
         if run is None or run.number != request.run:
             raise ValueError("this run is over: start a new one")
+        self._go_on(run)
+
+    def _go_on(self, run: _Run) -> None:
+        """One step, or all of a run at once."""
         # a run that fails or is cancelled is over
         self._run = None
         try:

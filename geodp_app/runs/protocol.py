@@ -43,7 +43,7 @@ class Job:
     grid : int
     settings : RunSettings
     at_once : bool
-        Make all steps after one request, and tell nothing of the sampler's boxes.
+        Make all steps without being asked for each, and tell nothing of the sampler's boxes.
     """
 
     points: NDArray[np.int64]
@@ -304,7 +304,7 @@ class Prepare:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Begin a run; nothing is selected yet."""
+    """Begin a run; nothing is selected yet, but of one at once everything."""
 
     run: int
     job: Job
@@ -312,7 +312,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """Make the next step of the run, or of one at once all that are left."""
+    """Make the next step of the run."""
 
     run: int
 

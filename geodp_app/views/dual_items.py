@@ -176,6 +176,8 @@ class Chosen(Overlay):
     asked: int | None = None
     #: Out of date: grey.
     past: bool = False
+    #: Where other things lie over the sheet, in pixels of the view box: no words are put there.
+    covered: Sequence[QRectF] = ()
 
     def fixed(self, mark: Mark) -> bool:
         """Whether the shading holds this mark fixed."""
@@ -194,10 +196,22 @@ class Chosen(Overlay):
         self._link(painter, palette, [place for mark, place in marks if mark.age == 0])
         for mark, place in marks:
             self._point(painter, palette, mark, place, hollow=self.fixed(mark))
-        taken: list[QRectF] = []
-        for mark, place in reversed(marks):
+        for _, path in self.written(painter.font()):
+            painter.setPen(QPen(QColor(palette.canvas), 4.0))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawPath(path)
+            painter.fillPath(path, QColor(palette.ink))
+
+    def written(self, font: QFont) -> list[tuple[str, QPainterPath]]:
+        """The words of the marks that find room, newest first, and where they are."""
+        taken, found = list(self.covered), []
+        for mark, (x, y) in reversed(list(zip(self.marks, self.pixels().tolist(), strict=True))):
             words = f"{mark.text} (fixed)" if self.fixed(mark) else mark.text
-            _write(painter, palette, mark, words, place, taken, self.boundingRect())
+            path = _beside(mark, words, font, QPointF(x, y), taken, self.boundingRect())
+            if path is not None:
+                taken.append(_with_rim(path.boundingRect()))
+                found.append((words, path))
+        return found
 
     @staticmethod
     def _link(painter: QPainter, palette: Palette, places: list[QPointF]) -> None:
@@ -228,38 +242,32 @@ def strength(mark: Mark) -> float:
     return 1.0 if mark.age == 0 else max(0.4, 0.8 - 0.1 * mark.age)
 
 
-def _write(
-    painter: QPainter,
-    palette: Palette,
-    mark: Mark,
-    text: str,
-    place: QPointF,
-    taken: list[QRectF],
-    area: QRectF,
-) -> None:
-    """A mark's number beside it, unless other words are there."""
-    font = QFont(painter.font())
+def _beside(
+    mark: Mark, text: str, font: QFont, place: QPointF, taken: Sequence[QRectF], area: QRectF
+) -> QPainterPath | None:
+    """A mark's words on the first of its sides where nothing else is; None if there is none."""
+    font = QFont(font)
     font.setPixelSize(13 if mark.age == 0 else 11)
     font.setBold(mark.age == 0)
     words = QPainterPath()
     words.addText(QPointF(0, 0), font, text)
     size = words.boundingRect()
     gap = (_NEWEST if mark.age == 0 else _EARLIER) + 4
-    for x, y in (
-        (place.x() + gap, place.y() - gap / 2),
-        (place.x() + gap, place.y() + gap / 2 + size.height()),
-        (place.x() - gap - size.width(), place.y() - gap / 2),
-        (place.x() - gap - size.width(), place.y() + gap / 2 + size.height()),
-    ):
-        box = size.translated(x - size.left(), y).adjusted(-2, -2, 2, 2)
+    right, left = place.x() + gap, place.x() - gap - size.width()
+    above, below = place.y() - gap / 2, place.y() + gap / 2 + size.height()
+    middle = place.x() - size.width() / 2
+    corners = [(x, y) for x in (right, left) for y in (above, below)]
+    for x, y in (*corners, (middle, above - gap / 2), (middle, below + gap / 2)):
+        path = words.translated(x - size.left(), y)
+        box = _with_rim(path.boundingRect())
         if area.contains(box) and not any(box.intersects(other) for other in taken):
-            taken.append(box)
-            words.translate(x - size.left(), y)
-            painter.setPen(QPen(QColor(palette.canvas), 4.0))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawPath(words)
-            painter.fillPath(words, QColor(palette.ink))
-            return
+            return path
+    return None
+
+
+def _with_rim(words: QRectF) -> QRectF:
+    """With the rim that words are drawn with."""
+    return words.adjusted(-2, -2, 2, 2)
 
 
 class Pointer(Overlay):

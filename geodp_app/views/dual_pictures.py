@@ -28,6 +28,7 @@ from geodp_app.dual.shading import (
     shade_scale,
     shade_values,
     streak,
+    to_the_border,
 )
 from geodp_app.dual.sheets import Window, extent
 from geodp_app.palette import Palette, diverging_ramp, load_palette, ramp
@@ -271,7 +272,10 @@ class DualPictures(QObject):
         if shading is None or self.shade_scale is None:
             return
         signed = self.shade_scale.signed
-        tints = colours(self.shade_scale, self._values[view.sheet], self._ramps[signed])
+        values = self._values[view.sheet]
+        if values.ndim == 2:
+            values = to_the_border(values)
+        tints = colours(self.shade_scale, values, self._ramps[signed])
         if shading.cells:
             self._background.submit(("cells", view.sheet), _painter(shading, tints, window))
         elif tints.ndim == 3:

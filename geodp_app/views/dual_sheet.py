@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QImage, QResizeEvent
 from PySide6.QtWidgets import QGraphicsPathItem, QVBoxLayout, QWidget
 
@@ -183,6 +183,12 @@ class SheetView(QWidget):
         """Chosen dual points, of all sheets, and the edge that the shading is about."""
         self.chosen.marks = [mark for mark in marks if mark.sheet == self.sheet]
         self.chosen.asked = asked
+        self.chosen.update()
+
+    def set_covered(self, covered: Sequence[QRectF]) -> None:
+        """What lies over the sheet, in pixels of the view box: the chosen points' words are not put
+        there."""
+        self.chosen.covered = covered
         self.chosen.update()
 
     def set_past(self, past: bool) -> None:

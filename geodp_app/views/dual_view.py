@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
 
@@ -144,16 +144,31 @@ class DualView(QWidget):
         inside.addWidget(part)
         return frame
 
+    def _inside(self) -> QRect:
+        """Where the plot is between its axes, in pixels of the stack; all of it without a plot."""
+        if self._lattice is None:
+            return self._stack.rect()
+        plot = self.sheets[self.sheet].plot
+        inside: QRect = plot.mapFromScene(plot.box.sceneBoundingRect()).boundingRect()
+        return inside
+
     def _place_legend(self) -> None:
         """Lines in the upper left corner of the plot, colours in the lower right one."""
-        plot = self.sheets[self.sheet].plot
-        inside = plot.mapFromScene(plot.box.sceneBoundingRect()).boundingRect()
+        plot, inside = self.sheets[self.sheet].plot, self._inside()
         for frame in (self._legend, self._scale):
             frame.adjustSize()
             frame.raise_()
         self._legend.move(inside.left() + 6, inside.top() + 4)
         self._scale.move(
             inside.right() - self._scale.width() - 6, inside.bottom() - self._scale.height() - 6
+        )
+        # the frames' places are those of the plot, which fills the stack
+        frames = [frame for frame in (self._legend, self._scale) if not frame.isHidden()]
+        self.sheets[self.sheet].set_covered(
+            [
+                plot.box.mapFromScene(plot.mapToScene(frame.geometry())).boundingRect()
+                for frame in frames
+            ]
         )
 
     # what is shown
@@ -520,9 +535,10 @@ class DualView(QWidget):
     def _say_empty(self, words: str) -> None:
         self.empty.setText(words)
         self.empty.setVisible(bool(words))
-        self.empty.setFixedWidth(min(340, max(120, self._stack.width() - 40)))
+        inside = self._inside()
+        self.empty.setFixedWidth(min(340, max(120, inside.width() - 40)))
         self.empty.adjustSize()
-        self.empty.move(self._stack.rect().center() - self.empty.rect().center())
+        self.empty.move(inside.center() - self.empty.rect().center())
         self.empty.raise_()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

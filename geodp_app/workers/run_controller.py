@@ -168,7 +168,10 @@ class RunController(QObject):
         self._tell_state()
 
     def start(self, job: Job) -> None:
-        """Begin a run, paused before its first step; a run under way is cancelled."""
+        """Begin a run, paused before its first step, or one at once; a run under way is cancelled.
+
+        A run at once begins to select by itself: the process waits for no window that paints.
+        """
         self._abandon()
         self._job, self._at_once = job, job.at_once
         self._phase = "paused"
@@ -377,6 +380,8 @@ class RunController(QObject):
             case Started():
                 self._job = None
                 self.started.emit(reply.plan)
+                if self._at_once:
+                    self._phase = "selecting"
             case Progressed():
                 self.progressed.emit(reply)
             case Stepped():

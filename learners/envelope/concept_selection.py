@@ -21,13 +21,21 @@ those that label it 0 the other: it is the first with the labels swapped.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
-from learners.envelope.strands import Examples, first_boxes, make_target, settle, start_strand
+from learners.envelope.strands import (
+    Examples,
+    Strand,
+    first_boxes,
+    make_target,
+    settle,
+    start_strand,
+)
 from learners.randomness import RandomSource
 from learners.scores import mistakes_score
 from learners.selection import Selected, Watch
@@ -82,6 +90,13 @@ class ConceptSelection:
         watch : callable, optional
             Progress and cancel.
         """
+        return self.begin(counts, rate, source).settle(watch)
+
+    def begin(self, counts: GridCounts, rate: float, source: RandomSource) -> ConceptDraw:
+        """A draw with all that it needs of the source, which others may have afterwards.
+
+        Parameters as in :meth:`select`.
+        """
         counts = settle_conflicts(counts)
         examples = Examples.of(counts)
         size = math.log(len(self.lattice.sheets) * self.lattice.points_per_sheet)
@@ -106,7 +121,25 @@ class ConceptSelection:
                     _PLAIN_BOXES,
                 )
             )
-        selected, winner = settle(strands, self.lattice, top, watch)
+        return ConceptDraw(self.lattice, strands, top)
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptDraw:
+    """A draw that has begun: the strands of both labels, and the class's weight (its log)."""
+
+    lattice: HalfplaneLattice
+    strands: list[Strand]
+    log_measure: float
+
+    def settle(
+        self, watch: Watch | None = None, stop: Callable[[], bool] | None = None
+    ) -> Selected:
+        """Carry it out, once; `watch` and `stop` as in :func:`learners.envelope.strands.settle`."""
+        # in turns: where one label fits, the other is soon known not to
+        selected, winner = settle(
+            self.strands, self.lattice, self.log_measure, watch, in_turns=True, stop=stop
+        )
         return replace(selected, inside=winner == 0)
 
 

@@ -47,7 +47,7 @@ from learners.envelope.target import Target
 from learners.envelope.views import edge_density, heaviest_boxes
 from learners.randomness import RandomSource
 from learners.scores import Score
-from learners.selection import HeavyBox, Selected, SelectionProgress, Watch
+from learners.selection import Cancelled, HeavyBox, Selected, SelectionProgress, Watch
 
 #: Cells of the coarse lattice along a side of the square; most trials end there.
 _COARSE = 8
@@ -87,6 +87,9 @@ _FINAL_BOXES = 64
 #: A compaction may add this share of the mass, and is worth its while when in the end, with all
 #: boxes used again, the log of the mass is less by this much.
 _RISE, _PROGRESS = 1 / 16, 1 / 16
+
+#: A strand in turn runs until its clock is so many times the foremost one: turns stay few.
+_LEAD = 2
 
 #: Below this total mass the reference score is chosen anew.
 _LIGHT = 1e-50
@@ -274,8 +277,13 @@ def settle(
     lattice: HalfplaneLattice,
     log_measure: float,
     watch: Watch | None,
+    *,
+    in_turns: bool = False,
+    stop: Callable[[], bool] | None = None,
 ) -> tuple[Selected, int]:
     """Run the strands until one has won; what was drawn, and the number of the winner.
+
+    How they take turns decides nothing: strands share no bits, and none depends on another.
 
     Parameters
     ----------
@@ -284,14 +292,29 @@ def settle(
     log_measure : float
         Natural log of the whole class's weight at score 0, which `log_mass` is relative to.
     watch : callable, optional
+    in_turns : bool
+        Run one strand at a time, that whose clock is least.  Side by side they take less time where
+        all have much to do, and more work where one of them wins at once.
+    stop : callable, optional
+        Asked between slices of work; when it says so, nothing is drawn.
+
+    Raises
+    ------
+    Cancelled
+        If the watch raises it, or `stop` says so.
     """
     weigh_all(strands)
     while behind := _behind(strands):
+        if stop is not None and stop():
+            raise Cancelled
         horizon = _first_acceptance(strands)
-        slices = [_POOL.submit(s.advance, horizon) for s in behind[1:]]
-        behind[0].advance(horizon)
-        for done in slices:
-            done.result()
+        if in_turns:
+            _advance_last(behind, strands, horizon)
+        else:
+            slices = [_POOL.submit(s.advance, horizon) for s in behind[1:]]
+            behind[0].advance(horizon)
+            for done in slices:
+                done.result()
         if max(strand.mass for strand in strands) < _LIGHT:
             weigh_all(strands)
         if watch is not None:
@@ -305,6 +328,16 @@ def settle(
     return Selected(
         drawn, replace(progress, heaviest=final, density=None), _details(strands)
     ), winner
+
+
+def _advance_last(behind: list[Strand], strands: list[Strand], horizon: float) -> None:
+    """Run the strand whose clock is least, the heaviest of these, until it is well past others.
+
+    What is beyond another's clock need not be known yet: that one may win before.
+    """
+    last = min(behind, key=lambda strand: (strand.clock, -strand.mass))
+    ahead = max(strand.clock for strand in strands)
+    last.advance(min(horizon, _LEAD * ahead) if ahead > last.clock else horizon)
 
 
 def _drawn_piece(winner: Strand, lattice: HalfplaneLattice) -> tuple[Halfplane, ...]:
