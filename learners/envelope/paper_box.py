@@ -22,6 +22,7 @@ line's reading lies in the box.  Each dual point of the box is chosen in exactly
 that a trial is not rejected it is uniform; the number of ways, a product of two integers, is what
 the box's mass is made of.  A small rectangle is nearly a parallelogram of (b, a) with equal sides
 in p and q, or better: about half of the trials are not rejected here, for each edge.
+docs/privacy.md, lemma 5; how it came about: docs/decisions/0017-the-papers-own-box.md.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators
