@@ -86,7 +86,8 @@ def _refine(
 def run_plain(target, tables, ordinates, partition, chunks, work, horizon, settled, theta, at):
     """:func:`run` while no box has been factorised: the first that may be ends the call.
 
-    A function of its own, without half of the loops: most runs of few examples never need those.
+    A function of its own, without half of the loops: most runs of few examples never need those,
+    and one function for both takes a third longer to compile than the two.
     (Two processes that compile one function for two types at once may mix them up in numba's
     cache, which numbers them.)
     """
