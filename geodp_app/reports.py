@@ -68,7 +68,10 @@ def parts(release: Release) -> tuple[int, str]:
 def parts_text(release: Release) -> str:
     """How many tiles or pieces it has, in words."""
     many, name = parts(release)
-    return f"{many} {name}" if many == 1 else f"{many} {name}s"
+    told = f"{many} {name}" if many == 1 else f"{many} {name}s"
+    if isinstance(release, SharpenedRelease):
+        told += f" with their edges drawn again in {len(release.zones)} zones"
+    return told
 
 
 #: What keeps a charge from growing with the number of what it pays for.

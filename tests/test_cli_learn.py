@@ -22,7 +22,7 @@ from geodp_app.compiling import COMPILING, telling_of_compiling
 from geodp_app.examples_csv import read_examples
 from geodp_app.learned_file import read_learned
 from geodp_app.progress import ProgressBar
-from geodp_app.reports import report
+from geodp_app.reports import parts_text, report
 from geometry.geojson import read_geojson
 from geometry.grid import GridMap
 from geometry.halfplane import HalfplaneLattice
@@ -171,6 +171,13 @@ def test_the_report_says_what_sharpening_costs(neighbours, told):
     spent = plan_sharpened(1.0, 1e-6, 4, 0.1, neighbours, private=True).spent
     release = CoverRelease("", HalfplaneLattice(8), (), spent, "disjunction", (), ())
     assert report(release)["account"].startswith(told)
+
+
+def test_the_summary_says_that_edges_were_drawn_again(run):
+    release = read_learned(run / "l.geojson").release
+    zones = len(release.zones)
+    assert zones > 3 * 3
+    assert parts_text(release) == f"3 triangles with their edges drawn again in {zones} zones"
 
 
 def test_the_records_say_first_that_they_are_private(run):
