@@ -82,7 +82,7 @@ def _verdict(work: Work) -> Verdict:
         return Verdict(
             "Proved: nothing about the error of a run that finds k by itself; privacy holds in any "
             "case." + _seeded(run),
-            BY_ITSELF,
+            BY_ITSELF if run.measure == "chord" else _BY_PAPER,
         )
     try:
         setting = Setting(
@@ -122,6 +122,7 @@ _SEVERAL_TRIANGLES = (
     "Measured at ε = 1, told the right k: mean errors of 18 % with 1,000 examples, 4.0 % with "
     "10,000, 0.64 % with 100,000. For these settings no estimate is made."
 )
+_BY_PAPER = "No estimate is made: only runs with the chord measure were measured."
 #: Of covers that are not told k (docs/decisions/0016-k-not-told.md).
 BY_ITSELF = (
     "Measured at ε = 1, on shapes of one to five triangles: mean errors of 5.8 % with 1,000 "
@@ -179,7 +180,8 @@ def _practice(run: RunSettings, n: int, grid: int) -> str:
     try:
         return _greek(error_sentence(settings, n))
     except NotMeasuredError as error:
-        if run.learner == "cover" and run.k != "auto" and run.k > 1:
+        told = run.learner == "cover" and run.measure == "chord"
+        if told and run.k != "auto" and run.k > 1:
             few = run.k <= _MEASURED_K
             if run.sharpened:
                 return _SHARPENED if few else _MANY_SHARPENED

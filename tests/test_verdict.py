@@ -125,6 +125,13 @@ def test_what_was_not_measured_is_not_estimated(
     assert reason in told
 
 
+@pytest.mark.parametrize("k", [2, 12, "auto"])
+def test_what_was_measured_by_another_measure_is_not_told(k: int | str) -> None:
+    assert verdict(work(10_000, k=k)).practice.startswith(("Measured", "Not measured"))
+    told = verdict(work(10_000, k=k, measure="paper")).practice
+    assert told == "No estimate is made: only runs with the chord measure were measured."
+
+
 def test_covers_that_were_measured_have_a_range() -> None:
     assert "for a triangle" in verdict(on_grid(9_000, k=1)).practice
     convex = verdict(on_grid(9_000, learner="convex-cover", k=5)).practice
