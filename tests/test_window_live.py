@@ -83,6 +83,7 @@ def is_grey(window: MainWindow) -> bool:
         window.chart._empirical.opts["symbolPen"].color().name().lower() == grey.lower(),
         window.figures.errors.property("past"),
         window.figures.budget.property("past"),
+        window.why.what.palette().windowText().color().name().lower() == grey.lower(),
         *(sheet.chosen.past for sheet in window.dual.sheets.values()),
     }
     assert len(looks) == 1

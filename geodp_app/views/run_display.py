@@ -119,6 +119,7 @@ class RunDisplay(QObject):
         w.plane.learned.set_past(self._past)
         w.chart.set_past(self._past)
         w.figures.set_past(self._past)
+        w.why.set_past(self._past)
         for sheet in w.dual.sheets.values():
             sheet.set_past(self._past)
 

@@ -157,6 +157,7 @@ QToolTip {
 #card { border: 1px solid @rule; border-radius: 6px; }
 #card[private="true"] { border-color: @private_edge; }
 #card[past="true"] #figure, #card[past="true"] #cardTitle { color: @soft_ink; }
+#pane[past="true"] #why, #pane[past="true"] #paneTitle { color: @soft_ink; }
 #cardTitle { font-weight: 600; }
 #figureLabel { color: @soft_ink; }
 #banner {

@@ -24,6 +24,7 @@ class WhyCard(QFrame):
         super().__init__(parent)
         self.setObjectName("pane")
         self._release = False
+        self.setProperty("past", False)
         self.heading = QLabel()
         self.heading.setObjectName("paneTitle")
         self.mark = PrivateMark()
@@ -68,6 +69,13 @@ class WhyCard(QFrame):
         self._release = release
         self.mark.setVisible(not release)
         self._show()
+
+    def set_past(self, past: bool) -> None:
+        """Grey the sentences, or not: what they are about has changed."""
+        if past != self.property("past"):
+            self.setProperty("past", past)
+            for label in (self.heading, self.what):
+                label.style().polish(label)
 
     def _show(self) -> None:
         why = self._why
