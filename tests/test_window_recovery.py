@@ -7,6 +7,8 @@ import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -145,15 +147,25 @@ class SlowDisk:
         monkeypatch.setattr(autosave, "save_session", write)
 
 
-def test_the_window_goes_on_while_its_work_is_kept(
+@contextmanager
+def being_kept(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+) -> Iterator[tuple[MainWindow, SlowDisk]]:
+    """A window with unsaved work, whose recovery file is being written."""
     disk = SlowDisk(monkeypatch)
     monkeypatch.setattr(window_recovery, "_PAUSE", 1)
     with open_window(qtbot, tmp_path) as window:
         window.document.open_example("tri")
         window.document.set_name("first")
-        qtbot.waitUntil(disk.begun.is_set)  # the event loop turns, and nothing is written yet
+        qtbot.waitUntil(disk.begun.is_set)
+        yield window, disk
+
+
+def test_the_window_goes_on_while_its_work_is_kept(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with being_kept(qtbot, tmp_path, monkeypatch) as (window, disk):
+        # the event loop turns, and nothing is written yet
         assert not list((tmp_path / "recovery").rglob("*.geodp"))
         window.document.set_name("second")
         disk.ready.set()
@@ -167,12 +179,7 @@ def test_the_window_goes_on_while_its_work_is_kept(
 def test_what_is_saved_elsewhere_while_it_is_kept_is_not_kept_any_more(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    disk = SlowDisk(monkeypatch)
-    monkeypatch.setattr(window_recovery, "_PAUSE", 1)
-    with open_window(qtbot, tmp_path) as window:
-        window.document.open_example("tri")
-        window.document.set_name("first")
-        qtbot.waitUntil(disk.begun.is_set)
+    with being_kept(qtbot, tmp_path, monkeypatch) as (window, disk):
         threading.Timer(0.1, disk.ready.set).start()
         window.recovery.forget()
         assert disk.ready.is_set()  # it has waited for the disk

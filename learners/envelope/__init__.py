@@ -12,6 +12,7 @@ views                boxes, and where the halfplanes may still lie, for the cura
 core                 trials and splits until one is accepted
 target               what is drawn from: the score, its rate and the prior
 boxes                one box of dual points, and what of it belongs to the class
+paper_box            the same in the measure "paper", whose boxes are made otherwise
 partition            boxes that cover the class, with their masses in a sum tree
 trials               a point of a plain box, kept with the probability it deserves
 splits               a plain box is halved where a rejected point suggests

@@ -109,8 +109,8 @@ def run(
 
     `pending` is the box that ended :func:`run_plain`, or NO_BOX: the call goes on with that step.
 
-    Returns (why, box, position in chunks).  On acceptance the dual points are in theta,
-    int64 of shape (6,), and their sheets are the box's.
+    Returns (why, box, position in chunks).  On acceptance the dual points are in theta, int64 of
+    shape (12,) (:func:`learners.envelope.strands.piece_at`), and their sheets are the box's.
     """
     return _run(
         target, tables, ordinates, partition, workspace, chunks, work, horizon, settled, theta, at,

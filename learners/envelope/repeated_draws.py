@@ -34,8 +34,8 @@ class Drawn:
     strand : int
     sheets : int
         Packed, see :func:`learners.envelope.boxes.pack_sheets`.
-    theta : ndarray of int64, shape (6,)
-        Dual point (u, v) of each edge.
+    theta : ndarray of int64, shape (12,)
+        Dual point (u, v) of each edge; in the measure "paper" its readings, then the dual point.
     """
 
     strand: int

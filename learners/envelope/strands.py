@@ -347,7 +347,11 @@ def _drawn_piece(winner: Strand, lattice: HalfplaneLattice) -> tuple[Halfplane, 
 def piece_at(
     lattice: HalfplaneLattice, packed: int, theta: NDArray[np.int64]
 ) -> tuple[Halfplane, ...]:
-    """The piece of packed sheets and dual points, as a strand has them."""
+    """The piece of packed sheets and dual points, as a strand has them.
+
+    theta, shape (12,): u and v of three edges; in the measure "paper" their readings, and then the
+    three dual points (:mod:`learners.envelope.paper_box`).
+    """
     if lattice.measure == "paper":
         packed, theta = class_sheets(packed, theta), theta[6:]
     sheets = [packed >> (3 * e) & 7 for e in range(3)]
