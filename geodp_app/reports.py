@@ -110,15 +110,17 @@ def _charge_text(charge: Charge, by_tiles: bool) -> str:
 def _of_a_cover(privacy: PrivacySpent) -> str:
     """Why the charges of a set cover do not add up to epsilon."""
     counts, selections = privacy.charge("noisy counts"), privacy.charge("selections")
-    assert counts is not None  # a set cover has both
-    assert selections is not None
+    assert selections is not None  # a set cover has some
     sharpening = privacy.charge("sharpening")
     twice = 2 if privacy.neighbours == "replace-one" else 1
     after = 0.0 if sharpening is None else sharpening.each * twice
     together, delta = privacy.epsilon - after, privacy.delta
+    what, where = "noisy counts and selections: together", f"each of {privacy.steps} steps"
+    if counts is None:
+        what, where = "selection:", "one step"
     whole = (
-        f"noisy counts and selections: together epsilon {together:g}, by the optimal "
-        f"account of a set cover, eta = {selections.each:.6g} in each of {privacy.steps} steps"
+        f"{what} epsilon {together:g}, by the optimal account of a set cover, "
+        f"eta = {selections.each:.6g} in {where}"
     )
     if sharpening is not None:
         pair = f", which is twice {sharpening.each:g}" if twice == 2 else ""
@@ -129,6 +131,8 @@ def _of_a_cover(privacy: PrivacySpent) -> str:
     if privacy.neighbours == "replace-one":
         together, delta = halve_for_replacement(together, delta)
         whole += f", which is twice {together:g} for adding or removing an example"
+    if counts is None:
+        return whole
     alone = run_epsilon(selections.each, delta, selections.times)
     parts = f"alone the counts would cost {counts.alone:g} and the selections {alone:.4g}"
     if counts.alone + alone <= together:  # rates are capped

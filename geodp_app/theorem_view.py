@@ -15,7 +15,7 @@ from geodp_app.formatting import MISSING, count, percentage
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import after_arithmetic, inner_budget, selection_account
 from learners.boolean.conjunction_budget import advanced_rate
-from learners.set_cover import Budget, plan_budget, theorem_steps
+from learners.set_cover import NOISE_SHARE, Budget, plan_budget, theorem_steps
 from learners.theory import printed_constants as printed
 from learners.theory.planner import LearnerName, Setting, error_guaranteed, examples_needed
 
@@ -156,7 +156,10 @@ def rates(run: RunSettings, steps: int, beta: float) -> Rates:
     ValueError
         If the budget is too small.
     """
-    budget = plan_budget(run.epsilon, run.delta, steps, beta, run.whole_neighbours, private=True)
+    share = 0.0 if run.alone and steps == 1 else NOISE_SHARE
+    budget = plan_budget(
+        run.epsilon, run.delta, steps, beta, run.whole_neighbours, private=True, noise_share=share
+    )
     epsilon, delta = inner_budget(run.epsilon, run.delta, run.whole_neighbours)
     left = after_arithmetic(epsilon - _counts(budget), delta, steps)
     granted = dict(selection_account(*left, steps).alternatives)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from geodp_app.budget_warning import budget_warning
 from geodp_app.document.work import RunSettings, Work
+from geodp_app.formatting import SPACE, amount
 from geodp_app.practice import error_sentence
 from geometry.halfplane import HalfplaneLattice
-from learners.accounting import inner_budget
+from learners.accounting import MOST_RATE, inner_budget
+from learners.selection import PIECE_SIZE
 from learners.theory.planner import LearnerName, Setting, error_guaranteed
 from learners.theory.rule_of_thumb import NotMeasuredError, Settings
 
@@ -84,6 +87,8 @@ def _verdict(work: Work) -> Verdict:
             "case." + _seeded(run),
             BY_ITSELF if run.measure == "chord" else _BY_PAPER,
         )
+    if run.alone:
+        return _alone(run, n, work.drawing.grid)
     try:
         setting = Setting(
             k=run.k,
@@ -189,26 +194,51 @@ def _practice(run: RunSettings, n: int, grid: int) -> str:
         return _greek(f"No estimate is made: {error}.")
 
 
-def _threshold(run: RunSettings, n: int, grid: int) -> Verdict:
-    """What is proved of a private threshold, and the mean of its law."""
-    # they bring compiled loops along
-    from learners.theory.theorems import alpha_for, find_theorem
-    from learners.threshold_learner import threshold_class_size
-
-    size = threshold_class_size(grid)
-    parameters = {"size": size, "epsilon": run.epsilon, "neighbours": run.whole_neighbours}
+def _alone(run: RunSettings, n: int, grid: int) -> Verdict:
+    """What is proved of one triangle that is drawn by its mistakes, and what such runs reached."""
+    lattice = HalfplaneLattice(grid, run.measure)
+    size = (lattice.points_per_sheet * len(lattice.sheets)) ** PIECE_SIZE["triangle"]
     try:
-        alpha = alpha_for(find_theorem("private-finite"), n, run.beta, parameters)
-        inner = inner_budget(run.epsilon, run.delta, run.whole_neighbours)[0]
+        rate = min(_inner_epsilon(run), MOST_RATE)
+        promise = _proved_of_one_draw(run, n, size, rate, "if a triangle fits the shape exactly")
+        return Verdict(promise + _seeded(run), _practice(run, n, grid))
     except ValueError as error:
         return Verdict("", f"These settings cannot run: {error}.")
-    fits = "if a halfplane along an axis fits the shape exactly"
+
+
+def _inner_epsilon(run: RunSettings) -> float:
+    return inner_budget(run.epsilon, run.delta, run.whole_neighbours)[0]
+
+
+def _proved_of_one_draw(run: RunSettings, n: int, size: int, rate: float, fits: str) -> str:
+    """The error of a draw from so many pieces, at a rate of so many nats a mistake.
+
+    Raises
+    ------
+    ValueError
+        If epsilon and delta state no guarantee.
+    """
+    # they bring compiled loops along
+    from learners.theory.theorems import alpha_for, find_theorem
+
+    parameters = {"size": size, "epsilon": rate, "neighbours": "add-remove"}
+    alpha = alpha_for(find_theorem("private-finite"), n, run.beta, parameters)
     if alpha is None:
-        promise = f"Proved: nothing below error 50 % for {n:,} examples; privacy holds in any case."
-    else:
-        promise = (
-            f"Proved: error at most {_percent(alpha)} with probability {1 - run.beta:g}, {fits}."
-        )
+        return f"Proved: nothing below error 50 % for {n:,} examples; privacy holds in any case."
+    return f"Proved: error at most {_percent(alpha)} with probability {1 - run.beta:g}, {fits}."
+
+
+def _threshold(run: RunSettings, n: int, grid: int) -> Verdict:
+    """What is proved of a private threshold, and the mean of its law."""
+    # it brings compiled loops along
+    from learners.threshold_learner import threshold_class_size
+
+    fits = "if a halfplane along an axis fits the shape exactly"
+    try:
+        inner = _inner_epsilon(run)
+        promise = _proved_of_one_draw(run, n, threshold_class_size(grid), inner, fits)
+    except ValueError as error:
+        return Verdict("", f"These settings cannot run: {error}.")
     # mistakes on the sample that its law makes on average, and half of the gap between examples
     expected = min(0.5, (1 / inner + 0.5) / n)
     practice = f"In practice expect an error of about {_percent(expected)} {fits}."
@@ -256,6 +286,7 @@ def _greek(text: str) -> str:
 
 
 def _percent(share: float) -> str:
-    if share >= 0.1:
-        return f"{share:.0%}"
-    return f"{share:.1%}" if share >= 0.01 else f"{share:.2%}"
+    """Two digits, rounded up: what is promised must hold."""
+    percent = 100 * share
+    unit = 10.0 ** (math.floor(math.log10(percent)) - 1)
+    return f"{amount(math.ceil(percent / unit) * unit, 2)}{SPACE}%"

@@ -105,6 +105,10 @@ class CoverEstimator(CountedEstimator):
         """Whether something follows the cover."""
         return False
 
+    def _alone(self, steps: int) -> bool:
+        """Whether one piece is all there is, drawn by its mistakes without a noisy count."""
+        return False
+
     def _finished(self, run: CoverRun) -> tuple[Iterator[StepRecord], PrivacySpent]:
         """All steps of a run whose cover is under way, and what it spends."""
         return run.steps, run.budget.spent
@@ -131,7 +135,8 @@ class CoverEstimator(CountedEstimator):
         return "auto"
 
     def _plan_steps(self, steps: int) -> Budget:
-        private, share = self.seed is None, noise_share(self._check_k())
+        private = self.seed is None
+        share = 0.0 if self._alone(steps) else noise_share(self._check_k())
         return plan_budget(
             self.epsilon, self.delta, steps, self.beta, self.neighbours, private, share
         )

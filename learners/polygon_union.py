@@ -35,9 +35,11 @@ class PolygonUnionLearner(TileEstimator):
     Parameters
     ----------
     finish : {"sharpen", "none"}
-        With `k` from 2 on: what follows the triangles.  By "sharpen" they have three tenths of
-        epsilon, and their edges are drawn again with the rest, each among the examples nearest to
-        it (:mod:`learners.sharpening`); by "none" the run ends with them, as KMMS's does.
+        With `k`: what follows the triangles.  By "sharpen" they have three tenths of epsilon, and
+        their edges are drawn again with the rest, each among the examples nearest to it
+        (:mod:`learners.sharpening`); a single triangle has all of epsilon, and is drawn by its
+        number of mistakes.  By "none" the run ends with them, as KMMS's does, and all are drawn by
+        KMMS's score.
     n_steps : int, optional
         Triangles of a run with `k`.  By default 1 for k = 1, else 2k when they are sharpened and
         3k when not, or with `alpha` the source's ceil(2k ln(2/alpha)).  With k = "auto" the most
@@ -81,6 +83,9 @@ class PolygonUnionLearner(TileEstimator):
             )
         several = self.k == "auto" or (self.k is not None and self.k > 1)
         return self.finish == "sharpen" and several
+
+    def _alone(self, steps: int) -> bool:
+        return self.finish == "sharpen" and self.k == steps == 1
 
     def _by_tiles(self, run: TileRun) -> Iterator[StepRecord]:
         return self._publish(run.steps(), run.lattice, run.parameters, run.budget.spent)

@@ -293,7 +293,15 @@ LEARNERS: tuple[Learner, ...] = (
         offered=_EVERYWHERE,
         takes_counts=True,
         audits=(
-            _audit("cover", "union of triangles, k = 1", 4_000, _AREA, _COUNT, parameters=_ONE),
+            _audit(
+                "cover",
+                "union of triangles, k = 1, by the source's score",
+                4_000,
+                _AREA,
+                _COUNT,
+                parameters=(*_ONE, ("finish", "none")),
+            ),
+            _audit("triangle", "one triangle by its mistakes", 4_000, _AREA, parameters=_ONE),
         ),
     ),
     Learner(

@@ -47,7 +47,7 @@ from learners.cover_account import run_rate
 from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
 from learners.records import StepDiagnostics, StepRecord, StepRelease, inside_piece
-from learners.scores import Role, Score, set_cover_score
+from learners.scores import Role, Score, mistakes_score, set_cover_score
 from learners.selection import Sampler, Selected, Watch
 
 #: What follows the pieces of a union: their edges drawn again (:mod:`learners.sharpening`), or
@@ -109,8 +109,9 @@ def theorem_steps(k: int, alpha: float) -> int:
     return math.ceil(2 * k * math.log(2 / alpha))
 
 
-#: In a cover that will be sharpened, what a step has still to cover weighs no more nats together,
-#: by its noisy count (docs/decisions/0015-sharpening.md).
+#: In a cover that will be sharpened, the first step's examples weigh no more nats together, and a
+#: later step's in proportion to the root of how many are left, by the noisy counts
+#: (docs/decisions/0015-sharpening.md).
 _MOST_WEIGHT = 80.0
 
 
@@ -121,8 +122,8 @@ class Budget:
     Attributes
     ----------
     steps : int
-    scale : Fraction
-        Scale of the integer Laplace noise of each count, in examples.
+    scale : Fraction or None
+        Scale of the integer Laplace noise of each count, in examples; None where none is drawn.
     margin : int
         Delta, taken off each noisy count.
     eta : float
@@ -131,7 +132,7 @@ class Budget:
     """
 
     steps: int
-    scale: Fraction
+    scale: Fraction | None
     margin: int
     eta: float
     spent: PrivacySpent
@@ -148,7 +149,7 @@ def plan_budget(
 ) -> Budget:
     """Noise of the counts and rate of the selections of a run that is (epsilon, delta)-DP.
 
-    `noise_share` is what the noisy counts may cost alone, in parts of epsilon.
+    `noise_share` is what the noisy counts may cost alone, in parts of epsilon; at 0 none are drawn.
 
     Raises
     ------
@@ -159,7 +160,7 @@ def plan_budget(
     check_budget(epsilon, delta)
     inner_epsilon, _ = inner_budget(epsilon, delta, neighbours)
     epsilon_noise = noise_share * inner_epsilon
-    scale = noise_scale(epsilon_noise, steps)
+    scale = noise_scale(epsilon_noise, steps) if epsilon_noise else None
 
     def granted(delta: float) -> float:
         inner = inner_budget(epsilon, delta, neighbours)
@@ -175,22 +176,23 @@ def plan_budget(
             "epsilon"
         )
     eta = granted(delta - neglected)
+    selections, margin = Charge("selections", eta, steps), 0
+    charges: tuple[Charge, ...] = (selections,)
+    if scale is not None:
+        charges = Charge("noisy counts", epsilon_noise / steps, steps), selections
+        margin = math.ceil(float(scale) * math.log(steps / beta))
     spent = PrivacySpent(
         epsilon=epsilon,
         delta=delta,
         neighbours=neighbours,
         account="optimal",
-        charges=(
-            Charge("noisy counts", epsilon_noise / steps, steps),
-            Charge("selections", eta, steps),
-        ),
+        charges=charges,
         private=private,
     )
-    margin = math.ceil(float(scale) * math.log(steps / beta))
     return Budget(steps, scale, margin, eta, spent)
 
 
-def rate_before_sharpening(eta: float, noisy: int) -> float:
+def rate_before_sharpening(eta: float, noisy: int, first: int) -> float:
     """Nats per example in the selections of a cover that will be sharpened; at most eta.
 
     Where there are many examples, triangles need not fit as well as they could: what they leave,
@@ -200,10 +202,10 @@ def rate_before_sharpening(eta: float, noisy: int) -> float:
     ----------
     eta : float
         What the budget grants.
-    noisy : int
-        The step's noisy count, which is published.
+    noisy, first : int
+        The step's noisy count and the first step's, which are published.
     """
-    return min(eta, _MOST_WEIGHT / max(1, noisy))
+    return min(eta, _MOST_WEIGHT / math.sqrt(max(1, noisy) * max(1, first)))
 
 
 def private_steps(
@@ -236,18 +238,25 @@ def private_steps(
     """
     cover = Cover(counts, role)
 
-    def look() -> tuple[GridCounts, int]:
-        """The examples alive, and the step's noisy count."""
+    def look() -> tuple[GridCounts, int | None]:
+        """The examples alive, and the step's noisy count if any."""
         alive = counts.where(cover.alive)
+        if budget.scale is None:
+            return alive, None
         gain = alive.positives if role == "disjunction" else alive.negatives
         return alive, gain + discrete_laplace(source, budget.scale) - budget.margin
 
     started = time.perf_counter()
     (alive, noisy), step, steps = look(), 0, budget.steps
+    first = noisy
     while step < steps:
         step += 1
-        eta = rate_before_sharpening(budget.eta, noisy) if sharpened else budget.eta
-        score = set_cover_score(role, score_k(k), noisy, alive.positives, alive.negatives)
+        eta = budget.eta
+        if noisy is None or first is None:
+            score = mistakes_score(alive.positives)
+        else:
+            eta = rate_before_sharpening(eta, noisy, first) if sharpened else eta
+            score = set_cover_score(role, score_k(k), noisy, alive.positives, alive.negatives)
         selected = selection.select(alive, score, eta / score.k, source, watch)
         released = StepRelease(selected.piece, noisy)
         diagnostics = cover.take(selected, score, started)
@@ -255,7 +264,8 @@ def private_steps(
         if step < steps:
             alive, noisy = look()
             # the count that ends a run is paid for like those of all steps
-            steps = step if ends_before(k, budget, noisy) else steps
+            ends = noisy is not None and ends_before(k, budget, noisy)
+            steps = step if ends else steps
         yield StepRecord(step, steps, released, diagnostics)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -57,29 +57,37 @@ class Ending(Model):
     """A run that ends by its noisy counts, and draws at rates that they choose."""
 
     steps: int = 0
+    parts: dict[tuple[Labelled, int, int | None], np.ndarray] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
-    def law(self, alive: Labelled, steps: int) -> np.ndarray:
-        """Probabilities of all transcripts, in one order; a count that ends a run is its last."""
+    def law(self, alive: Labelled, steps: int, first: int | None = None) -> np.ndarray:
+        """Probabilities of all transcripts, in one order; a count that ends a run is its last.
+
+        `first` is the first step's count.
+        """
         if steps == 0:
             return np.ones(1)
-        if (alive, steps) not in self.known:
+        if (alive, steps, first) not in self.parts:
             plan = budget_of(self.eta, self.steps)
             positives = sum(label for _, label in alive)
             negatives = len(alive) - positives
             gain = positives if self.role == "disjunction" else negatives
-            parts = []
+            found = []
             for b, mass in self.thresholds(gain):
                 if steps < self.steps and ends_before("auto", plan, b):
-                    parts.append(np.array([mass]))
+                    found.append(np.array([mass]))
                     continue
-                k, rate = score_k("auto"), rate_before_sharpening(plan.eta, b)
+                begun = b if first is None else first
+                k, rate = score_k("auto"), rate_before_sharpening(plan.eta, b, begun)
                 score = set_cover_score(self.role, k, b, positives, negatives)
                 values = np.array([self.value(score.value, alive, t) for t in self.pieces])
                 weights = np.array(self.measure) * np.exp(rate / k * values)
                 for piece, chance in zip(self.pieces, weights / weights.sum(), strict=True):
-                    parts.append(mass * chance * self.law(self.left(alive, piece), steps - 1))
-            self.known[alive, steps] = np.concatenate(parts)
-        return self.known[alive, steps]
+                    rest = self.law(self.left(alive, piece), steps - 1, begun)
+                    found.append(mass * chance * rest)
+            self.parts[alive, steps, first] = np.concatenate(found)
+        return self.parts[alive, steps, first]
 
 
 def budget_of(eta: float, steps: int) -> Budget:
@@ -95,7 +103,7 @@ def test_a_run_that_may_end_costs_no_more_than_the_planned_one(
 ) -> None:
     """Every transcript of all tiny samples and all their neighbours; counts end it below `least`.
 
-    The rate of a step with the count 2 is three quarters of that of one with the count 1.
+    The rate of a step with the count 2, after a first one of 2, is three quarters of the others'.
     """
     noise = 0.6 * EPSILON / steps
     granted = run_rate(EPSILON, DELTA, steps, noise)

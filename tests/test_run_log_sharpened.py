@@ -198,7 +198,8 @@ def test_triangles_spend_three_tenths_and_the_first_zone_all_the_rest() -> None:
     for step in range(1, len(log.records) + 1):
         eta = sharpening.each
         if step <= STEPS:
-            eta = rate_before_sharpening(selections.each, release.thresholds[step - 1])
+            counts = release.thresholds[step - 1], release.thresholds[0]
+            eta = rate_before_sharpening(selections.each, *counts)
         assert log.figures(step).eta == eta
 
 

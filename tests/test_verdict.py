@@ -14,6 +14,7 @@ from geodp_app.verdict import verdict
 from geometry.halfplane import HalfplaneLattice
 from learners import ThresholdLearner
 from learners.theory.planner import Setting, error_guaranteed
+from learners.theory.theorems import find_theorem
 
 SQUARE = Drawing(64, (Shape(((8, 8), (40, 8), (40, 40), (8, 40))),))
 
@@ -25,7 +26,7 @@ def work(n: int, **run: object) -> Work:
 
 
 def test_few_examples_promise_nothing_and_say_so() -> None:
-    told = verdict(work(1_000))
+    told = verdict(work(100))
     assert "nothing below error 50 %" in told.promise
     assert "privacy holds" in told.promise
     assert "No estimate is made" in told.practice  # its grid is small
@@ -37,7 +38,26 @@ def test_the_promise_is_the_planners() -> None:
         Setting(k=1, beta=0.1, epsilon=1.0, delta=1e-6, lattice=HalfplaneLattice(64)), n
     )
     assert plan.alpha is not None
-    assert f"{plan.alpha:.2%}" in verdict(work(n)).promise
+    assert f"{plan.alpha:.2%}" in verdict(work(n, finish="none")).promise
+
+
+@pytest.mark.parametrize(("epsilon", "rate"), [(1.0, 1.0), (100.0, 16.0)])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_the_promise_for_one_triangle_is_that_of_a_draw_from_all_triangles(
+    epsilon: float, rate: float, neighbours: str
+) -> None:
+    """By the exponential mechanism's tail: no more than size * exp(-rate * mistakes) beyond."""
+    n, lattice = 10_000, HalfplaneLattice(64)
+    promise = verdict(work(n, epsilon=epsilon, neighbours=neighbours)).promise
+    told = re.search(r"error at most ([\d.]+)\u00a0% with probability 0.9", promise)
+    assert told is not None
+    size = (lattice.points_per_sheet * len(lattice.sheets)) ** 3
+    if neighbours == "replace-one":
+        rate = min(16.0, epsilon / 2)
+    sure = find_theorem("private-finite").examples
+    wanted = {"size": size, "beta": 0.1, "epsilon": rate, "neighbours": "add-remove"}
+    alpha = float(told[1]) / 100
+    assert sure(alpha=1.1 * alpha, **wanted) <= n < sure(alpha=0.9 * alpha, **wanted)
 
 
 def test_a_seeded_run_and_a_greedy_one_are_not_called_private() -> None:
@@ -147,7 +167,7 @@ def test_by_tiles_too_a_seed_and_a_number_of_tiles_are_told() -> None:
 @pytest.mark.parametrize(("epsilon", "n"), [(0.1, 1_000), (1.0, 100), (10.0, 100)])
 def test_the_error_of_a_threshold_is_what_runs_reach_on_average(epsilon: float, n: int) -> None:
     made = verdict(on_grid(n, learner="threshold", epsilon=epsilon)).practice
-    found = re.search(r"about ([\d.]+)% if", made)
+    found = re.search(r"about ([\d.]+)\u00a0% if", made)
     assert found is not None
     errors = []
     fresh = np.random.default_rng(99).integers(0, 1025, (20_000, 2))

@@ -102,6 +102,12 @@ class RunSettings:
         return self.has("finish") and self.finish == "sharpen" and self.k != 1
 
     @property
+    def alone(self) -> bool:
+        """Whether a run is one draw, of a triangle by its mistakes, without a noisy count."""
+        single = self.k == 1 and self.n_steps in (None, 1)
+        return self.has("finish") and self.finish == "sharpen" and single
+
+    @property
     def cover_steps(self) -> int:
         """Pieces of a cover with a number of steps, or the most if the run itself finds k; a
         sharpened run has the zones' steps beside."""

@@ -554,9 +554,9 @@ class RunLog:
         charge = privacy.charge("sharpening" if zones else "selections")
         if charge is None:
             return None
-        noisy = getattr(self._records[step - 1].release, "threshold", None)
-        if self.settings.sharpened and noisy is not None:
-            return rate_before_sharpening(charge.each, noisy)
+        noisy, first = (getattr(self._records[i - 1].release, "threshold", None) for i in (step, 1))
+        if self.settings.sharpened and noisy is not None and first is not None:
+            return rate_before_sharpening(charge.each, noisy, first)
         return charge.each
 
     def _rate(self, score: Score, step: int) -> float:

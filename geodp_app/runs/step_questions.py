@@ -57,17 +57,16 @@ def report_question(
         other = mistakes_score(positives + more * label)
     else:
         assert log.role is not None  # a cover has one
-        assert release.threshold is not None  # and what is drawn has a noisy count
         for earlier in released[:-1]:
             if inside_piece(earlier.piece, place)[0] == (log.role == "disjunction"):
                 why_none = "decided"
-        other = set_cover_score(
-            log.role,
-            shaded.score.k,
-            release.threshold,
-            positives + more * label,
-            negatives + more * (not label),
-        )
+        positives, negatives = positives + more * label, negatives + more * (not label)
+        if release.threshold is None:
+            other = mistakes_score(positives)
+        else:
+            other = set_cover_score(
+                log.role, shaded.score.k, release.threshold, positives, negatives
+            )
     piece = halfplanes_of(release.piece)
     return ReportQuestion(shaded, piece[edge], point, label, present, other, why_none)
 

@@ -68,6 +68,7 @@ def private_literal_steps(
     """
     cover = LiteralCover(columns, labels, role)
     rate = Fraction(budget.eta) / k
+    assert budget.scale is not None  # formulas always have counts
     for step in range(1, budget.steps + 1):
         started = time.perf_counter()
         noisy = cover.gain + discrete_laplace(source, budget.scale) - budget.margin
