@@ -167,7 +167,7 @@ def test_draws_follow_the_enumerated_law(
 @pytest.mark.parametrize(("kind", "d"), [("disc", 3), ("ellipse", 1)])
 def test_one_example_moves_no_probability_by_more_than_eta(kind: str, d: int) -> None:
     """The whole law, for every neighbour, given the noisy count; and the bound is attained,
-    up to the softening, where a piece fits: with the noisy count 0 all without negatives do.
+    up to the softening, where pieces fit: all do where every label is 1 and the noisy count 0.
     """
     lattice = ConicLattice(d, kind, 0)
     points, labels = random_examples(d, 12, seed=2)
@@ -181,9 +181,10 @@ def test_one_example_moves_no_probability_by_more_than_eta(kind: str, d: int) ->
 
     spread = []
     cells = range(d + 1)
-    for noisy, x, y, label in itertools.product((3, 0), cells, cells, (False, True)):
-        after = law(np.vstack([points, [[x, y]]]), np.append(labels, label), noisy)
-        loss = np.log(after / law(points, labels, noisy))
+    samples = ((labels, 3), (np.ones(12, dtype=bool), 0))
+    for (own, noisy), x, y, label in itertools.product(samples, cells, cells, (False, True)):
+        after = law(np.vstack([points, [[x, y]]]), np.append(own, label), noisy)
+        loss = np.log(after / law(points, own, noisy))
         assert np.abs(loss).max() <= eta + 1e-9
         spread.append(loss.max() - loss.min())
     assert max(spread) <= eta + 1e-9
@@ -243,18 +244,6 @@ def test_a_softened_score_moves_by_at_most_the_score() -> None:
         for value in (-3000, -7, 0):
             fallen = -softened_nats(value, rate)
             assert softened_shortfall(fallen) == pytest.approx(-rate * value, rel=1e-12)
-
-
-@pytest.mark.parametrize("rate", [1.0, 16.0])
-def test_an_ellipse_that_fits_badly_is_drawn_by_few_boxes(rate: float) -> None:
-    """Labels by chance: without softening a draw at rate 16 takes millions of boxes."""
-    rng = np.random.default_rng(1)
-    points, labels = rng.integers(0, 65, (200, 2)), rng.random(200) < 0.5
-    score = set_cover_score("disjunction", 1, 80, int(labels.sum()), int((~labels).sum()))
-    found = ConicSelection(ConicLattice(64, "ellipse")).select(
-        counted(points, labels, 64), score, rate, SeededRandom(1)
-    )
-    assert found.progress.boxes < 1_000_000
 
 
 def test_a_score_above_0_is_refused() -> None:

@@ -35,7 +35,8 @@ class ConicQuestion:
     score : Score
         Of the step.
     rate : float
-        eta / score.k: nats per unit of the integer score where it is 0; 0 when the run is not private.
+        eta / score.k: nats per unit of the integer score where that is 0; 0 when the run is not
+        private.
     """
 
     conic: Conic

@@ -60,8 +60,8 @@ class ConicTarget(NamedTuple):
     """What is drawn from.
 
     k, c_pos, c_neg, total : the integer score, at most 0; half : -score at which its rate is half,
-    POWER / rate; reference : the score that weighs 1; size : parameters of a piece, 3 for a disc and 5 for an ellipse; d : grid size;
-    bits : parameters are multiples of 2**-bits.
+    POWER / rate; reference : the score that weighs 1; size : parameters of a piece, 3 for a disc
+    and 5 for an ellipse; d : grid size; bits : parameters are multiples of 2**-bits.
     """
 
     k: int
@@ -335,7 +335,7 @@ def weigh(target, state):
 
 @inner
 def _trial(target, area_0, area_1, box, chunks, at, theta):
-    """(accepted, next position): theta uniform in the box, kept with its weight over the bound's."""
+    """(accepted, next position): theta uniform in the box, kept with its share of the bound."""
     for i in range(target.size):
         step, at = uniform_below(box[HIGH + i] - box[LOW + i] + 1, chunks, at)
         if step < 0:

@@ -7,8 +7,9 @@ proportional to
 
 value the integer of :class:`learners.scores.Score`, which must be at most 0.  Where a member fits
 that is exp(rate * value); one that falls short by much counts as if the rate were lower, so a law
-without a sharp peak anywhere is no sharper than boxes can follow, whatever n and epsilon are
-(docs/decisions/0019-softened-scores.md).  A lattice of discs has some 2**60 members at d = 1024, one of ellipses 2**76: none is enumerated.  As in
+without a member that fits is no sharper for more examples
+(docs/decisions/0019-softened-scores.md).  A lattice of discs has some 2**60 members at d = 1024,
+one of ellipses 2**76: none is enumerated.  As in
 :mod:`learners.envelope.envelope_selection`,
 
 1. keep boxes of parameters that cover the class.  Its outer shape holds what some member of a

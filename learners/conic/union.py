@@ -101,7 +101,8 @@ class EllipseUnionLearner(ConicSetCover):
     Ellipses of any axes and rotation with the centre in the square; half width, shear and half of
     the vertical chord through the centre are at most its side (:mod:`geometry.lift`).  A draw takes
     a tenth of a second where one ellipse fits, some 2 to 10 seconds where it fits badly or one
-    label in ten is wrong, whatever n and epsilon are; late steps of a cover up to half a minute.
+    label in ten is wrong, whatever n is; late steps of a cover, and labels by chance at epsilon =
+    1,000, take up to a minute.
     """
 
     kind: ClassVar[ConicKind] = "ellipse"
