@@ -218,7 +218,7 @@ def _planner(
         )
     from learners.theory.theorems import alpha_for, examples_for, find_theorem
 
-    theorem = find_theorem("set-cover")
+    theorem = find_theorem("conic-cover")
     parameters: dict[str, Any] = {
         "k": run.k, "size": _members(q), "epsilon": run.epsilon, "delta": run.delta,
         "neighbours": run.whole_neighbours,

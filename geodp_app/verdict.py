@@ -261,7 +261,7 @@ def _curved(run: RunSettings, n: int, grid: int) -> Verdict:
         "neighbours": run.whole_neighbours,
     }  # fmt: skip
     try:
-        alpha = alpha_for(find_theorem("set-cover"), n, run.beta, parameters)
+        alpha = alpha_for(find_theorem("conic-cover"), n, run.beta, parameters)
     except ValueError as error:
         return Verdict("", f"These settings cannot run: {error}.")
     fits = f"if {run.k} {run.learner} fit the shape"

@@ -16,6 +16,7 @@ the same sign for every piece (docs/privacy.md, lemma 1).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -55,6 +56,31 @@ class Score:
         """Scores of many pieces at once."""
         gained, lost = self.k * positives + self.c_pos, -self.k * negatives + self.c_neg
         return gained + lost if self.total else np.minimum(gained, lost)
+
+
+#: Power of the law of :func:`softened_nats` (docs/decisions/0019-softened-scores.md).
+POWER = 64
+
+
+def softened_nats(value: float, rate: float) -> float:
+    """Log of a piece's weight where scores are softened: -POWER * ln(1 + rate * -value / POWER).
+
+    `value` is at most 0.  Near 0 that is rate * value; it rises with the value, by less than `rate`
+    a unit (docs/privacy.md, lemma L1), and the slower the less a piece fits.
+
+    Parameters
+    ----------
+    value : float
+        Integer score.
+    rate : float
+        Nats per unit of it, at 0.
+    """
+    return -POWER * math.log1p(-value * rate / POWER)
+
+
+def softened_shortfall(nats: float) -> float:
+    """rate * -value of a piece whose weight is e^-nats: the inverse of :func:`softened_nats`."""
+    return POWER * math.expm1(nats / POWER)
 
 
 def set_cover_score(role: Role, k: int, noisy: int, positives: int, negatives: int) -> Score:

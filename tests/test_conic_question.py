@@ -7,7 +7,7 @@ import pytest
 
 from geodp_app.runs.conic_question import ConicQuestion, centres_inside
 from geometry.lift import Conic, ConicLattice
-from learners.scores import Score, set_cover_score
+from learners.scores import POWER, Score, set_cover_score
 
 RNG = np.random.default_rng(8)
 POINTS = RNG.integers(0, 65, size=(400, 2))
@@ -56,7 +56,7 @@ def test_odds_are_those_of_the_exponential_mechanism_over_centres(kind: str) -> 
             other = lattice.conic(p, q, *chosen.parameters[2:])
             held = other.contains(POINTS)
             value = score.value(int((held & LABELS).sum()), int((held & ~LABELS).sum()))
-            weights[p, q] = math.exp(rate * value)
+            weights[p, q] = (1 - rate * value / POWER) ** -POWER
             judged = question.judge(other)
             assert judged.score == value / score.k
             assert (judged.positives, judged.negatives) == (
@@ -64,7 +64,8 @@ def test_odds_are_those_of_the_exponential_mechanism_over_centres(kind: str) -> 
                 (held & ~LABELS).sum(),
             )
     own = chosen.contains(POINTS)
-    base = math.exp(rate * score.value(int((own & LABELS).sum()), int((own & ~LABELS).sum())))
+    value = score.value(int((own & LABELS).sum()), int((own & ~LABELS).sum()))
+    base = (1 - rate * value / POWER) ** -POWER
     for (p, q), weight in weights.items():
         odds = question.judge(lattice.conic(p, q, *chosen.parameters[2:])).log_odds
         assert odds == pytest.approx(math.log(weight / base), abs=1e-9)

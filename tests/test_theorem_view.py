@@ -48,7 +48,7 @@ def test_discs_have_the_theorem_of_any_set_cover() -> None:
     parameters = {
         "k": 2, "size": size, "epsilon": 1.0, "delta": 1e-6, "neighbours": "add-remove",
     }  # fmt: skip
-    assert a.here == examples_for(find_theorem("set-cover"), 0.05, 0.1, parameters)
+    assert a.here == examples_for(find_theorem("conic-cover"), 0.05, 0.1, parameters)
     assert a.order is None
 
 

@@ -142,7 +142,7 @@ def test_the_promised_examples_suffice_for_a_disc() -> None:
     """Random discs and distributions on a small grid, with the theorem's own steps and beta."""
     d, alpha, beta, runs = 8, 0.3, 0.2, 30
     lattice = ConicLattice(d, "disc")
-    plan = set_cover_examples(math.log(lattice.members), 1, alpha, beta)
+    plan = set_cover_examples(math.log(lattice.members), 1, alpha, beta, softened=True)
     assert plan.examples is not None
     grid = np.stack(np.meshgrid(np.arange(d + 1), np.arange(d + 1)), axis=-1).reshape(-1, 2)
     rng, failed = np.random.default_rng(3), 0

@@ -156,7 +156,7 @@ def _plan_curved(options: argparse.Namespace, learner: Learner) -> None:
     """Discs and ellipses: the theorem of any set cover, for as many as the lattice has."""
     from geometry.lift import ConicLattice
 
-    options.theorem = "set-cover"
+    options.theorem = "conic-cover"
     kind: ConicKind = "disc" if learner.piece == "disc" else "ellipse"
     try:
         options.size = ConicLattice(options.grid, kind).members
@@ -170,7 +170,7 @@ def _cover_settings(options: argparse.Namespace, alpha: float) -> dict[str, Any]
 
     plan = set_cover_examples(
         math.log(options.size), options.k, alpha, options.beta,
-        epsilon=options.epsilon, delta=options.delta, neighbours=options.neighbours,
+        epsilon=options.epsilon, delta=options.delta, neighbours=options.neighbours, softened=True,
     )  # fmt: skip
     return {"learner": options.learner, "steps": plan.steps, "learner_beta": plan.beta}
 
@@ -214,7 +214,7 @@ def _ask_theorem(options: argparse.Namespace) -> None:
             alpha = alpha_for(theorem, n, options.beta, parameters)
     except ValueError as error:
         raise InputError(str(error)) from None
-    curved = BY_ID[options.learner].curved and theorem.name == "set-cover"
+    curved = BY_ID[options.learner].curved and theorem.name == "conic-cover"
     needed = _cover_settings(options, alpha) if curved and alpha and n else {}
     if options.json:
         asked = {name: parameters[name] for name in theorem.needs}

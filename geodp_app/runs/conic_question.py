@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from geodp_app.runs.what_if import Candidate, weigh
 from geometry.lift import Conic
-from learners.scores import Score
+from learners.scores import Score, softened_nats
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +35,8 @@ class ConicQuestion:
     score : Score
         Of the step.
     rate : float
-        eta / score.k: nats per unit of the integer score; 0 when the run is not private.
+        eta / score.k: nats per unit of the integer score where that is 0; 0 when the run is not
+        private.
     """
 
     conic: Conic
@@ -55,7 +56,10 @@ class ConicQuestion:
     def judge(self, conic: Conic) -> Candidate:
         """What another one would hold, its score, and its odds against the chosen one; exact."""
         positives, negatives, value = self._value(conic)
-        odds = self.rate * (value - self._value(self.conic)[2]) if self.rate else None
+        odds = None
+        if self.rate:
+            own = self._value(self.conic)[2]
+            odds = softened_nats(value, self.rate) - softened_nats(own, self.rate)
         return Candidate((conic,), positives, negatives, value / self.score.k, odds)
 
     def scores(self, resolution: int) -> Floats:

@@ -51,6 +51,7 @@ from learners.accounting import AccountName, Neighbours, inner_budget
 from learners.boolean.conjunction_budget import AccountChoice, cover_budget
 from learners.estimator import check_count
 from learners.exponential_mechanism import private_rate, utility_loss
+from learners.scores import softened_shortfall
 
 #: Beyond this many examples a search ends.
 MAX_EXAMPLES = 10**15
@@ -213,6 +214,7 @@ def set_cover_examples(
     epsilon: float = 1.0,
     delta: float = 1e-6,
     neighbours: Neighbours = "add-remove",
+    softened: bool = False,
 ) -> CoverPlan:
     """The same for unions (or intersections) of k pieces of any finite class (KMMS theorem 3.2).
 
@@ -222,6 +224,8 @@ def set_cover_examples(
         Natural log of the number of pieces; H are the sets of at most m of them.
     k, alpha, beta, epsilon, delta, neighbours :
         As in :func:`cover_examples`.
+    softened : bool
+        Whether the selections' law is that of :func:`learners.scores.softened_nats`.
 
     Raises
     ------
@@ -233,7 +237,10 @@ def set_cover_examples(
         raise ValueError(f"there must be at least one piece, got ln of their number {log_pieces}")
     steps = cover_steps(k, alpha)
     sizes = (log_pieces, steps * log_pieces)
-    return _cover_plan(k, steps, sizes, alpha, beta, (epsilon, delta, neighbours, "optimal"))
+    privacy: tuple[float, float, Neighbours, AccountChoice] = (
+        epsilon, delta, neighbours, "optimal",
+    )  # fmt: skip
+    return _cover_plan(k, steps, sizes, alpha, beta, privacy, softened=softened)
 
 
 def _cover_plan(
@@ -243,12 +250,17 @@ def _cover_plan(
     alpha: float,
     beta: float,
     privacy: tuple[float, float, Neighbours, AccountChoice],
+    *,
+    softened: bool = False,
 ) -> CoverPlan:
     """For classes of these log sizes: candidates of a step, and hypotheses in all."""
     epsilon, delta, neighbours, account = privacy
     third = beta / 3
     budget = cover_budget(epsilon, delta, steps, third, neighbours, True, account)
     loss = utility_loss(log_sizes[0], budget.eta, third / steps)
+    if softened:
+        # the best piece scores 0, so only those of less than its weight times beta / N fall short
+        loss = softened_shortfall(loss * budget.eta) / budget.eta
     fixed = 2 * budget.margin + (k + steps) * loss
     left, log_part = (1 - 1 / k) ** steps, log_sizes[1] + math.log(1 / third)
 

@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 from geometry.inner_loops import inner
 from learners.envelope.chunks import exponential, uniform_below
 from learners.envelope.partition import draw_box, put_mass
-from learners.envelope.target import score_value, score_weight
+from learners.envelope.target import score_value
+from learners.scores import POWER
 
 #: Columns of `Refinement.boxes`: least parameters, greatest ones, then the two counts.
 LOW, HIGH, POSITIVES, NEGATIVES, WIDTH = 0, 5, 10, 11, 12
@@ -48,6 +49,9 @@ LIGHT = 1e-50
 #: Columns in a group where a trial is first bounded.
 _COARSE = 16
 
+#: share ** POWER is the share squared so many times.
+_SQUARINGS = POWER.bit_length() - 1
+
 #: Added to each end of an outer interval and taken off an inner one, in lattice units.
 _MARGIN = 2.0**-20
 
@@ -55,16 +59,16 @@ _MARGIN = 2.0**-20
 class ConicTarget(NamedTuple):
     """What is drawn from.
 
-    k, c_pos, c_neg, total : the integer score; rate : nats per unit of it; reference : the score
-    that weighs 1; size : parameters of a piece, 3 for a disc and 5 for an ellipse; d : grid size;
-    bits : parameters are multiples of 2**-bits.
+    k, c_pos, c_neg, total : the integer score, at most 0; half : -score at which its rate is half,
+    POWER / rate; reference : the score that weighs 1; size : parameters of a piece, 3 for a disc
+    and 5 for an ellipse; d : grid size; bits : parameters are multiples of 2**-bits.
     """
 
     k: int
     c_pos: int
     c_neg: int
     total: bool
-    rate: float
+    half: float
     reference: int
     size: int
     d: int
@@ -298,11 +302,15 @@ def recount(target, area_0, area_1, box):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def box_mass(target, box):
-    """Lattice points of the box, times exp(rate * (bound - reference))."""
+    """Lattice points of the box, times ((half - reference) / (half - bound)) ** POWER."""
     volume = 1.0
     for i in range(target.size):
         volume *= float(box[HIGH + i] - box[LOW + i] + 1)
-    return volume * score_weight(target, box[POSITIVES], box[NEGATIVES], target.reference)
+    bound = score_value(target, box[POSITIVES], box[NEGATIVES])
+    share = (target.half - target.reference) / (target.half - bound)
+    for _ in range(_SQUARINGS):
+        share *= share
+    return volume * share
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -327,7 +335,7 @@ def weigh(target, state):
 
 @inner
 def _trial(target, area_0, area_1, box, chunks, at, theta):
-    """(accepted, next position): theta uniform in the box, kept with exp(rate*(value - bound))."""
+    """(accepted, next position): theta uniform in the box, kept with its share of the bound."""
     for i in range(target.size):
         step, at = uniform_below(box[HIGH + i] - box[LOW + i] + 1, chunks, at)
         if step < 0:
@@ -335,7 +343,7 @@ def _trial(target, area_0, area_1, box, chunks, at, theta):
         theta[i] = box[LOW + i] + step
     spread, at = exponential(chunks, at)
     bound = score_value(target, box[POSITIVES], box[NEGATIVES])
-    least = bound - np.int64(min(spread / target.rate, 4e18))
+    least = bound - np.int64(min((target.half - bound) * math.expm1(spread / POWER), 4e18))
     # most are rejected by bounds from groups of columns
     negatives = inner_count(target, area_0, theta, theta, _COARSE)
     if score_value(target, box[POSITIVES], negatives) < least:
@@ -351,15 +359,37 @@ def _trial(target, area_0, area_1, box, chunks, at, theta):
 
 
 @inner
+def _widest_side(target, box):
+    """The side along which the area between outlines is largest; -1 of a single point.
+
+    A unit of p, q, w, h or t moves an ellipse's outline over about so much, in its middle member.
+    """
+    per_unit = (1.0, 1.0, 1.0, 1.0, 1.0)
+    if target.size == 5:
+        w = 0.5 * (box[LOW + 2] + box[HIGH + 2])
+        h = 0.5 * (box[LOW + 3] + box[HIGH + 3])
+        t = 0.5 * abs(box[LOW + 4] + box[HIGH + 4])
+        per_unit = (
+            4.0 * math.sqrt(h * h + t * t),
+            4.0 * w,
+            math.pi * h + 2.0 * t,
+            math.pi * w,
+            2.0 * w,
+        )
+    side, most = -1, 0.0
+    for i in range(target.size):
+        moved = per_unit[i] * (box[HIGH + i] - box[LOW + i])
+        if moved > most:
+            side, most = i, moved
+    return side
+
+
+@inner
 def _split(target, area_0, area_1, state, index):
-    """Halve a box across its longest side; False when it is a single point."""
+    """Halve a box across :func:`_widest_side`; False when it is a single point."""
     boxes, tree = state.boxes, state.tree
     box = boxes[index]
-    side, widest = -1, np.int64(0)
-    for i in range(target.size):
-        width = box[HIGH + i] - box[LOW + i]
-        if width > widest:
-            side, widest = i, width
+    side = _widest_side(target, box)
     if side < 0:
         return False
     middle = (box[LOW + side] + box[HIGH + side]) >> 1

@@ -1,31 +1,39 @@
 """Draws of a disc or an ellipse from the exponential mechanism, up to a rounding that is charged.
 
-The class is a lattice of :mod:`geometry.lift`, the law P(theta) proportional to
-exp(rate * value(theta)), value the integer of :class:`learners.scores.Score`.  A lattice of
-discs has some 2**60 members at d = 1024, one of ellipses 2**76: none is enumerated.  As in
+The class is a lattice of :mod:`geometry.lift`, the same in every step, the law P(theta)
+proportional to
+
+    weight(value) = (1 - rate * value / POWER) ** -POWER,
+
+value the integer of :class:`learners.scores.Score`, which must be at most 0.  Where a member fits
+that is exp(rate * value); one that falls short by much counts as if the rate were lower, so a law
+without a member that fits is no sharper for more examples
+(docs/decisions/0019-softened-scores.md).  A lattice of discs has some 2**60 members at d = 1024,
+one of ellipses 2**76: none is enumerated.  As in
 :mod:`learners.envelope.envelope_selection`,
 
 1. keep boxes of parameters that cover the class.  Its outer shape holds what some member of a
    box may hold, its inner one what all hold, so bound = min(k * P(outer) + c_pos,
    -k * N(inner) + c_neg) is at least every value in it;
-2. draw a box in proportion to its lattice points times exp(rate * bound), theta uniform in
-   it, and accept with probability exp(rate * (value(theta) - bound));
-3. after a rejection halve the box across its longest side; start again.
+2. draw a box in proportion to its lattice points times weight(bound), theta uniform in it, and
+   accept with probability weight(value(theta)) / weight(bound);
+3. after a rejection halve the box across the side that matters most; start again.
 
-**Law.**  Given the boxes, a trial accepts theta with probability exp(rate * value(theta)) / M, M
+**Law.**  Given the boxes, a trial accepts theta with probability weight(value(theta)) / M, M
 the same for all theta, whatever the boxes are; these depend on the past through rejected trials
 only.  So but for rounding the accepted theta has the target law (docs/privacy.md, lemma L1).  No
 draw is cut short: when the boxes are used up, trials go on from the envelope as it is.
 
 **Arithmetic.**  As there: membership, counts, bounds and acceptance are integers, the outer and
 inner ellipse being rounded to the safe side (:mod:`learners.conic.boxes`); a mass is off by at
-most seven roundings of a product, then one of exp; the tree is the same, of at most 22 levels.
+most seven roundings of a product and those of a power; the tree is the same, of at most 22 levels.
 So the charge of 2**-38 in :mod:`learners.accounting` covers it, with more to spare as there is
 one strand and no clock.
 
 Complexity: tables O(m + d^2) for m entries, then O(d) a trial and a split; how many it takes
-depends on the data, and so does the time (docs/privacy.md).  Labels without noise are easy: a few
-hundred boxes for a disc, ten thousand for an ellipse.
+depends on the data, and so does the time (docs/privacy.md).  Labels that fit are easy: a few
+hundred boxes for a disc, ten thousand for an ellipse.  One ellipse that fits badly takes some
+400,000, the late steps of a cover up to millions, whatever n is.
 """
 
 from __future__ import annotations
@@ -41,7 +49,7 @@ from geometry.lift import Conic, ConicLattice
 from learners.conic import boxes
 from learners.conic.boxes import ConicTarget, Refinement
 from learners.randomness import RandomSource
-from learners.scores import Score
+from learners.scores import POWER, Score, softened_nats
 from learners.selection import Selected, SelectionProgress, Watch
 
 #: 16-bit chunks drawn from the source at first, and at most, in one go.
@@ -82,7 +90,15 @@ class ConicSelection:
         source: RandomSource,
         watch: Watch | None = None,
     ) -> Selected:
-        """Draw one (see :class:`learners.selection.Sampler`)."""
+        """Draw one (see :class:`learners.selection.Sampler`).
+
+        Raises
+        ------
+        ValueError
+            If a score may be above 0.
+        """
+        if score.value(counts.positives, 0) > 0:
+            raise ValueError("scores of discs and ellipses must be at most 0")
         draw = _Draw(self, counts, score, rate, source)
         parameters = draw.settle(watch)
         conic: Conic = self.lattice.conic(*parameters)
@@ -102,6 +118,7 @@ class _Draw:
     ) -> None:
         lattice = selection.lattice
         self._members = lattice.members
+        self._rate = rate
         self._most = selection.max_boxes
         self._source = source
         self._areas = count_areas(counts)
@@ -110,7 +127,7 @@ class _Draw:
             c_pos=score.c_pos,
             c_neg=score.c_neg,
             total=score.total,
-            rate=rate,
+            half=POWER / rate,
             reference=0,
             size=len(lattice.low),
             d=lattice.d,
@@ -144,7 +161,7 @@ class _Draw:
     def progress(self) -> SelectionProgress:
         """How far it is."""
         tally, mass = self._state.tally, float(self._state.tree[1])
-        log_mass = math.log(mass) + self._target.rate * self._target.reference
+        log_mass = math.log(mass) + softened_nats(self._target.reference, self._rate)
         return SelectionProgress(
             trials=int(tally[boxes.TRIALS]),
             boxes=int(tally[boxes.BOXES]),

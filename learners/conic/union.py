@@ -100,8 +100,9 @@ class EllipseUnionLearner(ConicSetCover):
 
     Ellipses of any axes and rotation with the centre in the square; half width, shear and half of
     the vertical chord through the centre are at most its side (:mod:`geometry.lift`).  A draw takes
-    long where the class fits badly or many labels are wrong: with one in ten at 1e4 examples some
-    40 seconds, at 1e5 more than two minutes.
+    a tenth of a second where one ellipse fits, some 2 to 10 seconds where it fits badly or one
+    label in ten is wrong, whatever n is; late steps of a cover, and labels by chance at epsilon =
+    1,000, take up to a minute.
     """
 
     kind: ClassVar[ConicKind] = "ellipse"

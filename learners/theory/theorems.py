@@ -96,11 +96,16 @@ def _cover(account: AccountChoice) -> Callable[..., int | None]:
     return examples
 
 
-def _set_cover(*, size: int, k: int, alpha: float, beta: float, **privacy: Any) -> int | None:
-    if size < 1:
-        raise ValueError(f"there must be at least one hypothesis, got {size}")
-    plan = conjunction_bounds.set_cover_examples(math.log(size), k, alpha, beta, **privacy)
-    return plan.examples
+def _set_cover(*, softened: bool) -> Callable[..., int | None]:
+    def examples(*, size: int, k: int, alpha: float, beta: float, **privacy: Any) -> int | None:
+        if size < 1:
+            raise ValueError(f"there must be at least one hypothesis, got {size}")
+        plan = conjunction_bounds.set_cover_examples(
+            math.log(size), k, alpha, beta, **privacy, softened=softened
+        )
+        return plan.examples
+
+    return examples
 
 
 def _private_finite(agnostic: bool) -> Callable[..., int]:
@@ -210,7 +215,14 @@ THEOREMS: tuple[Theorem, ...] = (
         "the private union (or intersection) of k of |C| pieces, if some k err on no example",
         f"{_KMMS}, theorem 3.2",
         ("k", "size", *_APPROXIMATE),
-        _set_cover,
+        _set_cover(softened=False),
+    ),
+    Theorem(
+        "conic-cover",
+        "the private union of k of |C| discs or ellipses, if some k err on no example",
+        f"{_KMMS}, theorem 3.2, its law softened",
+        ("k", "size", *_APPROXIMATE),
+        _set_cover(softened=True),
     ),
     Theorem(
         "conjunction",
