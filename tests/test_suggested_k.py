@@ -101,17 +101,23 @@ def test_k_counts_what_the_learner_counts(
     assert suggested_k(Drawing(100, shapes), BY_ID[learner]) == k
 
 
-def test_corners_too_near_to_matter_do_not_count_and_k_stops_where_a_budget_does() -> None:
+def test_corners_too_near_to_matter_do_not_count_and_too_many_are_left_to_the_run() -> None:
     turns = np.linspace(0, 2 * np.pi, 400, endpoint=False)
     circle = np.rint(np.column_stack([500 + 400 * np.cos(turns), 500 + 400 * np.sin(turns)]))
     smooth = Drawing(1000, (Shape(tuple((int(x), int(y)) for x, y in circle)),))
     assert triangles_needed(smooth.region()) > 300
-    assert suggested_k(smooth, COVER) == MOST
+    assert suggested_k(smooth, COVER) == "auto"
     nearly = Shape(((10, 10), (500, 11), (900, 10), (901, 500), (900, 900), (10, 900)))
     assert suggested_k(Drawing(1000, (nearly,)), COVER) == 2
     comb = [(10 + 40 * i, 10 if i % 2 else 400) for i in range(20)]
     saw = Shape((*comb, (770, 900), (10, 900)))
-    assert suggested_k(Drawing(1000, (saw,)), COVER) == MOST
+    # 22 corners
+    assert suggested_k(Drawing(1000, (saw,)), COVER) == "auto"
+    # the source's run must be told, and so must the learner without privacy
+    assert suggested_k(Drawing(1000, (saw,)), COVER, "none") == MOST
+    assert suggested_k(Drawing(1000, (saw,)), BY_ID["greedy-cover"]) == MOST
+    few = Shape((*comb[:12], (450, 900), (10, 900)))
+    assert suggested_k(Drawing(1000, (few,)), COVER) == 12
 
 
 # -- the document ------------------------------------------------------------------------------

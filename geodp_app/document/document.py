@@ -421,7 +421,7 @@ def _follow_drawing(before: Work, after: Work) -> Work:
     k: Pieces | None = None
     if after.k_drawn and asked != was:
         if after.simulated:
-            k = suggested_k(after.drawing, after.run.declared)
+            k = suggested_k(after.drawing, after.run.declared, after.run.finish)
         elif not after.drawing.shapes:
             k = _declared_k(after.run)
     return after if k is None else _settle_k(replace(after, run=replace(after.run, k=k)))

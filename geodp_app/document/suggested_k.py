@@ -2,8 +2,10 @@
 
 A polygon of v vertices and h holes is cut into v + 2h - 2 triangles by any triangulation (holes
 counted among its vertices), so as many cover it.  A drawing made freehand or of a coast has far
-more corners than a private run has steps to spend: it is smoothed first, and k stops at
-:data:`MOST`.  k is published with a run; it is the drawing's, never the examples'.
+more corners than a private run has steps to spend: it is smoothed first, and beyond :data:`MOST`
+a run that can finds by itself how many to draw, which errs less there
+(docs/decisions/0016-k-not-told.md).  k is published with a run; it is the drawing's, never the
+examples'.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.drawing.shapes import Drawing
 from learners.declaration import Learner
+from learners.set_cover import Finish, Pieces
 
 #: Greatest k that is suggested: each more piece takes three more steps of the same budget.
 MOST = 12
@@ -21,7 +24,7 @@ MOST = 12
 _SMOOTH = 0.01
 
 
-def suggested_k(drawing: Drawing, learner: Learner) -> int | None:
+def suggested_k(drawing: Drawing, learner: Learner, finish: Finish = "sharpen") -> Pieces | None:
     """The k that suits a drawing.
 
     Parameters
@@ -29,13 +32,16 @@ def suggested_k(drawing: Drawing, learner: Learner) -> int | None:
     drawing : Drawing
     learner : Learner
         What is declared of it; its pieces say what k counts.
+    finish : {"sharpen", "none"}
+        What follows a cover: only one that is sharpened can find k by itself.
 
     Returns
     -------
-    int or None
+    int, "auto" or None
         1..:data:`MOST`; None for a learner without k and for an empty drawing.
     """
-    if learner.parameter("k") is None or not drawing.shapes:
+    declared = learner.parameter("k")
+    if declared is None or not drawing.shapes:
         return None
     region = drawing.region()
     if region.is_empty:
@@ -46,6 +52,8 @@ def suggested_k(drawing: Drawing, learner: Learner) -> int | None:
         needed = len(shapely.get_parts(region))
     else:
         needed = triangles_needed(region.simplify(_SMOOTH * drawing.grid))
+    if needed > MOST and finish == "sharpen" and declared.accepts("auto"):
+        return "auto"
     return min(max(needed, 1), MOST)
 
 

@@ -138,7 +138,7 @@ def example_work(name: str, base: Work | None = None) -> Work:
     # no example is convex
     convex = base.run.declared.role == "conjunction"
     run = replace(base.run, learner="cover" if convex else base.run.learner, n_steps=None)
-    k = suggested_k(drawing, run.declared)
+    k = suggested_k(drawing, run.declared, run.finish)
     change = GridChange.between(base.frame, Frame(EXAMPLE_GRID))
     return replace(
         base,

@@ -214,8 +214,8 @@ class SettingsPanel(QScrollArea):
         self._k_label = self._add(form, "Triangles k", self.k, tip)
         self.k_drawn = QCheckBox("from the drawing")
         self.k_drawn.setToolTip(
-            "k follows the drawing: as many triangles as cut it up, at most "
-            f"{MOST}. A k set by hand stays"
+            "k follows the drawing: as many triangles as cut it up; if these are more than "
+            f"{MOST}, the run finds k by itself. A k set by hand stays"
         )
         self.k_drawn.setAccessibleName("k from the drawing")
         self.k_drawn.toggled.connect(self.k_drawn_changed)
