@@ -8,7 +8,24 @@ runs as Python.
 
 from __future__ import annotations
 
-from numba.extending import register_jitable
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-#: Decorator of a function that is compiled into the loops that call it, and cached with them.
-inner = register_jitable(nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+from numba import njit, types
+from numba.core.typing.templates import infer_global
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def inner(function: _F) -> _F:
+    """Decorator of a function that is compiled into the loops that call it, and cached with them.
+
+    As :func:`numba.extending.register_jitable`, which would compile it anew for callers with other
+    options.
+    """
+    loop = njit(
+        nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
+    )(function)
+    function.loop = loop  # type: ignore[attr-defined]  # numba holds it by a weak reference
+    infer_global(function, types.Dispatcher(loop))
+    return function
