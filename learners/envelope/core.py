@@ -15,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from geometry.inner_loops import inner
 from learners.envelope.chunks import exponential
 from learners.envelope.factorised_moves import (
     FACTORISE_COST,
