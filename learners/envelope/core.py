@@ -117,6 +117,7 @@ def run(
     )  # fmt: skip
 
 
+# with a body of its own the greatest of the loops would be compiled once more for nothing
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _run(
     target, tables, ordinates, partition, workspace, chunks, work, horizon, settled, theta, at,
