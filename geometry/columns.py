@@ -97,7 +97,7 @@ def count_columns(counts: GridCounts) -> tuple[Counts, Counts]:
     return packed[0], packed[1]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def unpack(packed):
     """The :class:`Columns` of a packed array, as views."""
     d, shift = np.int64(packed[0]), np.int64(packed[1])

@@ -117,7 +117,7 @@ def forget_lines(tables):
     tables.slots[:, 2] = -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def line_row(tables, sheet, u, v, label):
     """Row of a dual point's line for one label, made if it is new; -1 when there is no room."""
     slots = tables.slots
@@ -211,7 +211,7 @@ def _add(below, row, b, lo, hi):
     return part if b < 0 else -part
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def count_piece(lines, below, total, i, j, k):
     """Examples of one label in the intersection of three closed halfplanes.
 

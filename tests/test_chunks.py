@@ -10,9 +10,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from compiled import compiled
 from numpy.typing import NDArray
 
-from learners.envelope.chunks import exponential, less, uniform_below
+from learners.envelope import chunks as draws
+
+exponential, less = compiled(draws.exponential), compiled(draws.less)
+uniform_below = compiled(draws.uniform_below)
 
 ALL = 1 << 16
 

@@ -8,11 +8,17 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from compiled import compiled
 from counted import counted
 
-from geometry.columns import column_shift, count_columns, unpack
-from geometry.counting import NO_LINE, count_piece, line_row, make_tables
+from geometry import columns as column_loops
+from geometry import counting
+from geometry.columns import column_shift, count_columns
+from geometry.counting import NO_LINE, make_tables
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Sheet
+
+count_piece, line_row = compiled(counting.count_piece), compiled(counting.line_row)
+unpack = compiled(column_loops.unpack)
 
 
 def random_halfplanes(

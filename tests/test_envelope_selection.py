@@ -10,6 +10,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from compiled import compiled
 from counted import counted, of_rows
 from dual_boxes import edges_in
 from quick_draws import QuickBits, one_sample
@@ -18,18 +19,19 @@ from scipy import stats
 from geometry.columns import count_columns
 from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners.arrangement_selection import ArrangementSelection
-from learners.envelope import envelope_selection, strands
+from learners.envelope import envelope_selection, strands, trials
 from learners.envelope.boxes import NEGATIVES, ORDERS, POSITIVES, SHEETS, pack_sheets
 from learners.envelope.compaction import compact
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.partition import BOXES
 from learners.envelope.strands import first_boxes
 from learners.envelope.target import Target
-from learners.envelope.trials import exact_value
 from learners.randomness import SeededRandom
 from learners.records import inside_piece
 from learners.scores import Score, set_cover_score
 from learners.selection import Cancelled, PieceKind, Selected, SelectionProgress
+
+exact_value = compiled(trials.exact_value)
 
 
 def random_examples(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

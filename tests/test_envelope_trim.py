@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from compiled import compiled
 from counted import counted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geometry.halfplane import HalfplaneLattice
+from learners.envelope import boxes as box_loops
 from learners.envelope import strands
-from learners.envelope.boxes import SHEETS, trim
+from learners.envelope.boxes import SHEETS
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.partition import BOXES
 from learners.envelope.strands import first_boxes
 from learners.randomness import SeededRandom
 from learners.scores import set_cover_score
+
+trim = compiled(box_loops.trim)
 
 LATTICE = HalfplaneLattice(3, bits=1)
 SIDE = LATTICE.d << LATTICE.bits

@@ -8,19 +8,26 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiled import compiled
 from counted import counted
 from numpy.typing import NDArray
 
 from geometry.columns import count_columns
 from geometry.counting import make_tables
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from learners.envelope import factorised_boxes
+from learners.envelope import factorised_boxes, factorised_moves, partition
 from learners.envelope.boxes import ORDERS, SHEETS, pack_sheets
 from learners.envelope.factorised_boxes import MIX, SIDE, make_workspace, order_by_column
-from learners.envelope.factorised_moves import examine
-from learners.envelope.partition import box_mass
 from learners.envelope.target import Target
 from learners.scores import Score
+
+examine, charge = compiled(factorised_moves.examine), compiled(factorised_boxes.charge)
+inner_term = compiled(factorised_boxes.inner_term)
+cell_term = compiled(factorised_boxes.cell_term)
+weigh_cells = compiled(factorised_boxes.weigh_cells)
+best_mix = compiled(factorised_boxes.best_mix)
+widest_axis = compiled(factorised_boxes.widest_axis)
+box_mass = compiled(partition.box_mass)
 
 D = 16
 LATTICES = [HalfplaneLattice(D, bits=6), HalfplaneLattice(D, "paper", bits=6)]
@@ -169,9 +176,9 @@ def test_no_piece_is_above_its_cells_bound(
                 cells.append((e, i, j))
             value = score.value(int((held & labels).sum()), int((held & ~labels).sum()))
             for mix in range(MIX + 1):
-                bound = factorised_boxes.inner_term(target, mix, work.held)
+                bound = inner_term(target, mix, work.held)
                 for e, i, j in cells:
-                    bound += factorised_boxes.cell_term(target, mix, work.counts, e, i, j)
+                    bound += cell_term(target, mix, work.counts, e, i, j)
                 assert MIX * value <= bound
                 tight += MIX * value == bound
     assert tight > 10
@@ -185,13 +192,13 @@ def test_the_mass_is_the_sum_over_all_cells() -> None:
     box = some_box(lattice, 2, rng)
     work, _ = examined(lattice, points, labels, box)
     for mix in (0, 5, MIX):
-        peak, volume = factorised_boxes.weigh_cells(target, box, mix, work)
+        peak, volume = weigh_cells(target, box, mix, work)
         total, highest = 0.0, -(10**9)
         cells = list(itertools.product(range(SIDE), repeat=2))
         for first, second in itertools.product(cells, repeat=2):
-            bound, area = factorised_boxes.inner_term(target, mix, work.held), 1
+            bound, area = inner_term(target, mix, work.held), 1
             for e, (i, j) in enumerate((first, second)):
-                bound += factorised_boxes.cell_term(target, mix, work.counts, e, i, j)
+                bound += cell_term(target, mix, work.counts, e, i, j)
                 u, v = cell_range(box, e, work, 0, i), cell_range(box, e, work, 1, j)
                 area *= (u[1] - u[0] + 1) * (v[1] - v[0] + 1)
             highest = max(highest, bound)
@@ -200,8 +207,8 @@ def test_the_mass_is_the_sum_over_all_cells() -> None:
         assert volume * math.exp(target.rate * peak / MIX) == pytest.approx(total, rel=1e-12)
     # the mix that is chosen weighs no more than the one it starts from
     for start in (0, 8, MIX):
-        mix, peak, volume = factorised_boxes.best_mix(target, box, work, start)
-        before = factorised_boxes.weigh_cells(target, box, start, work)
+        mix, peak, volume = best_mix(target, box, work, start)
+        before = weigh_cells(target, box, start, work)
         assert math.log(volume) + target.rate * peak / MIX <= (
             math.log(before[1]) + target.rate * before[0] / MIX + 1e-12
         )
@@ -227,10 +234,10 @@ def test_a_box_of_one_piece_weighs_what_the_piece_does(
         for e in range(edges):
             held &= contains(lattice, box, e, box[4 * e], box[4 * e + 2], points)
         value = score.value(int((held & labels).sum()), int((held & ~labels).sum()))
-        _, peak, volume = factorised_boxes.best_mix(target, box, work, MIX // 2)
+        _, peak, volume = best_mix(target, box, work, MIX // 2)
         assert (count, peak, volume) == (0, MIX * value, 1.0)
         tables = make_tables(count_columns(counted(points, labels, D)), lattice.basis, 0)
-        assert factorised_boxes.widest_axis(tables, box, work.doubtful, count, -1) == -1
+        assert widest_axis(tables, box, work.doubtful, count, -1) == -1
 
 
 def test_a_half_keeps_the_uncertain_examples_of_its_parent() -> None:
@@ -245,7 +252,7 @@ def test_a_half_keeps_the_uncertain_examples_of_its_parent() -> None:
         half = box.copy()
         axis = int(rng.integers(0, 6))
         half[2 * axis + int(rng.integers(0, 2))] = (box[2 * axis] + box[2 * axis + 1]) >> 1
-        kept = factorised_boxes.charge(tables, half, work.doubtful, count, work.held, work.halved)
+        kept = charge(tables, half, work.doubtful, count, work.held, work.halved)
         again, expected = examined(lattice, points, labels, half)
         assert kept == expected
         assert work.held.tolist() == again.held.tolist()

@@ -14,7 +14,6 @@ subtract and multiply its numbers in 64 bits; a number that is passed on as it s
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from geometry.counting import NEGATIVE, NO_LINE, POSITIVE, count_piece, line_row
 from geometry.inner_loops import inner
@@ -40,13 +39,13 @@ def copy_box(box, to):
         to[column] = box[column]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def edge_in(box, e):
     """Whether the box has an edge e."""
     return (box[SHEETS] >> (3 * e)) & 7 != NO_SHEET
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def edge_count(box):
     edges = 0
     for e in range(3):
@@ -66,7 +65,7 @@ def admits_some(side, u0, u1, v0, v1):
     return max(u1, v1) > 0 and min(u0, v0) <= side
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def trim(side, box, e):
     """Cut what carries no base measure off the rectangle of edge e; True if that was anything.
 
@@ -96,7 +95,7 @@ def trim(side, box, e):
     return changed
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def admitted_box(target, box):
     """False only when no piece of the box carries base measure."""
     for e in range(3):

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from geometry.inner_loops import inner
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def less(p, chunks, at):
     """(U < p, next position) for U uniform with infinitely many bits: exact for a double p."""
     while p > 0.0 and at < len(chunks):
@@ -27,7 +28,7 @@ def less(p, chunks, at):
     return False, at
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def uniform_below(width, chunks, at):
     """(uniform integer in 0..width-1, next position), exact, by masked rejection.
 
@@ -55,7 +56,7 @@ def uniform_below(width, chunks, at):
     return np.int64(-1), at
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def exponential(chunks, at):
     """(-ln U, next position), U uniform to a relative 2**-48 however small; 0 when they run out."""
     if at + 5 > len(chunks):

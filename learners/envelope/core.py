@@ -15,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from geometry.inner_loops import inner
 from learners.envelope.chunks import exponential
 from learners.envelope.factorised_moves import (
     FACTORISE_COST,
@@ -61,7 +60,7 @@ NO_BOX = np.int64(-1)
 TINY = 1e-150
 
 
-@inner
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _refine(
     target, tables, ordinates, partition, workspace, index, count, outcome, theta, rows
 ):  # fmt: skip
@@ -118,7 +117,8 @@ def run(
     )  # fmt: skip
 
 
-@inner
+# with a body of its own the greatest of the loops would be compiled once more for nothing
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _run(
     target, tables, ordinates, partition, workspace, chunks, work, horizon, settled, theta, at,
     pending,
@@ -129,44 +129,41 @@ def _run(
     capacity = len(boxes)
     rows = np.zeros(6, dtype=np.int64)
     limit = tally[TRIAL_WORK] + tally[SPLIT_WORK] + work
-    if workspace is not None and pending >= 0:
-        _refine(
-            target, tables, ordinates, partition, workspace, pending, np.int64(0),
-            OUTCOME_REJECTED, theta, rows,
-        )  # fmt: skip
     while True:
-        if at + RESERVE > len(chunks):
-            return NEEDS_RANDOM, 0, at
-        if tree[1] < TINY:
-            return STARVED, 0, at
-        if clock[0] > horizon or tally[TRIAL_WORK] + tally[SPLIT_WORK] > limit:
-            return PAUSED, 0, at
-        if not settled and tally[BOXES] == capacity:
-            return FULL, 0, at
-        wait, at = exponential(chunks, at)
-        # a compensated sum: the error does not grow with the number of trials
-        term = wait / tree[1] - clock[1]
-        total = clock[0] + term
-        clock[1] = (total - clock[0]) - term
-        clock[0] = total
-        index, at = draw_box(tree, capacity, chunks, at)
-        count = np.int64(0)
-        if workspace is None or factors[index, MIX_USED] == PLAIN:
-            outcome, at = trial(target, tables, partition, boxes[index], chunks, at, theta)
-        else:
-            outcome, at, count = factor_trial(
-                target, tables, ordinates, partition, index, workspace, chunks, at, theta
-            )
-        if outcome == OUTCOME_ACCEPTED:
-            return ACCEPTED, index, at
-        if outcome == OUTCOME_REJECTED:
-            refine = tally[SPLIT_WORK] <= tally[TRIAL_WORK]
-        else:
-            refine = tally[OUTSIDE] % _OUTSIDE_TRIALS == 0
-        if not refine or tally[BOXES] == capacity:
-            continue
-        tally[SPLITS] += 1
-        rejected = outcome == OUTCOME_REJECTED
-        if workspace is None and rejected and may_factorise(target, boxes[index]):
-            return NEEDS_WORKSPACE, index, at
+        index, count, outcome = pending, np.int64(0), np.int64(OUTCOME_REJECTED)
+        pending = NO_BOX
+        if index < 0:
+            if at + RESERVE > len(chunks):
+                return NEEDS_RANDOM, 0, at
+            if tree[1] < TINY:
+                return STARVED, 0, at
+            if clock[0] > horizon or tally[TRIAL_WORK] + tally[SPLIT_WORK] > limit:
+                return PAUSED, 0, at
+            if not settled and tally[BOXES] == capacity:
+                return FULL, 0, at
+            wait, at = exponential(chunks, at)
+            # a compensated sum: the error does not grow with the number of trials
+            term = wait / tree[1] - clock[1]
+            total = clock[0] + term
+            clock[1] = (total - clock[0]) - term
+            clock[0] = total
+            index, at = draw_box(tree, capacity, chunks, at)
+            if workspace is None or factors[index, MIX_USED] == PLAIN:
+                outcome, at = trial(target, tables, partition, boxes[index], chunks, at, theta)
+            else:
+                outcome, at, count = factor_trial(
+                    target, tables, ordinates, partition, index, workspace, chunks, at, theta
+                )
+            if outcome == OUTCOME_ACCEPTED:
+                return ACCEPTED, index, at
+            if outcome == OUTCOME_REJECTED:
+                refine = tally[SPLIT_WORK] <= tally[TRIAL_WORK]
+            else:
+                refine = tally[OUTSIDE] % _OUTSIDE_TRIALS == 0
+            if not refine or tally[BOXES] == capacity:
+                continue
+            tally[SPLITS] += 1
+            rejected = outcome == OUTCOME_REJECTED
+            if workspace is None and rejected and may_factorise(target, boxes[index]):
+                return NEEDS_WORKSPACE, index, at
         _refine(target, tables, ordinates, partition, workspace, index, count, outcome, theta, rows)

@@ -28,7 +28,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from geometry.columns import cut_terms, unpack
@@ -226,7 +225,7 @@ def gather(tables, ordinates, box, held, found):
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def charge(tables, box, found, count, held, doubtful):
     """Keep the entries that are uncertain in a box, with the edge each is charged to.
 
@@ -316,14 +315,14 @@ def _shares(target, mix):
     return mix, MIX - mix
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def cell_term(target, mix, counts, e, i, j):
     """A cell's share of the mixed bound, in units of 1/MIX of the score."""
     of_gained, of_lost = _shares(target, mix)
     return target.k * (of_gained * counts[e, 1, i, j] - of_lost * counts[e, 0, i, j])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def inner_term(target, mix, held):
     """The constant part of the mixed bound, in units of 1/MIX of the score."""
     of_gained, of_lost = _shares(target, mix)
@@ -331,7 +330,7 @@ def inner_term(target, mix, held):
     return of_gained * gained + of_lost * (target.c_neg - target.k * held[0])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def weigh_cells(target, box, mix, work):
     """Fill the trees of weights for a mix.
 
@@ -365,7 +364,7 @@ def weigh_cells(target, box, mix, work):
     return peak, volume
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def best_mix(target, box, work, start):
     """(mix, peak, volume) of the mix near `start` that weighs least."""
     mix = start
@@ -388,7 +387,7 @@ def best_mix(target, box, work, start):
     return mix, peak, volume
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def widest_axis(tables, box, doubtful, count, only):
     """The axis 0..5 that leaves most examples uncertain; -1 when the box is a single piece.
 

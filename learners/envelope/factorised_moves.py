@@ -8,7 +8,6 @@ The envelope and why it bounds the score: :mod:`learners.envelope.factorised_box
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from geometry.inner_loops import inner
 from learners.envelope.boxes import NO_SHEET, SHEETS, admitted_box, copy_box
@@ -67,7 +66,7 @@ def may_factorise(target, box):
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def examine(tables, ordinates, box, work):
     """Make a box's tables of cells; the number of its uncertain examples, or -1: too many."""
     found = gather(tables, ordinates, box, work.held, work.doubtful)

@@ -159,7 +159,7 @@ def grow(partition: Partition) -> Iterator[Partition]:
     yield partition._replace(tree=tree)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def box_mass(target, box, factor):
     """Prior of the box's lattice points and orders, times exp(rate * (bound - reference))."""
     volume = float(box[ORDERS]) * target.prior[edge_count(box)]

@@ -268,7 +268,10 @@ def start_strand(
         max_boxes,
         _PLAIN_BOXES if plain_boxes is None else plain_boxes,
     )
-    add_boxes(target, strand.partition, strand.tables, boxes)
+    # of one type, whoever made them: the loop is compiled once
+    add_boxes(
+        target, strand.partition, strand.tables, boxes.astype(strand.partition.boxes.dtype, "C")
+    )
     return strand
 
 

@@ -8,7 +8,6 @@ All randomness arrives as a buffer of uniform 16-bit chunks (:mod:`learners.enve
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from geometry.columns import count_span, cut_terms, unpack, unpack_cells
 from geometry.counting import (
@@ -34,7 +33,7 @@ OUTCOME_REJECTED, OUTCOME_ACCEPTED, OUTCOME_OUTSIDE = range(3)
 EXACT_COST = 8
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def exact_value(target, totals, basis, sheets, theta, least, most):
     """The score of theta, which holds at most `most` positives; once it is known to be below
     `least`, any value below that."""
