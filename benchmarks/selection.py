@@ -42,6 +42,7 @@ from common import (
 from peers import ENVELOPE, METHODS
 from questions import Case, Listener, Time, first_question, peak_memory
 
+from geodp_app.runs.warm_up import warm_up as load_loops
 from geometry.grid_counts import GridCounts
 from learners import PolygonUnionLearner
 from learners.envelope.envelope_selection import EnvelopeSelection
@@ -64,7 +65,8 @@ MOST_MEMORY = 1500.0
 
 
 def warm_up(case: Case) -> None:
-    """Load the compiled loops, or compile them, by a tiny selection."""
+    """Load the compiled loops, or compile them: all, and by a tiny selection those of the case."""
+    load_loops(lambda: None)
     points = np.random.default_rng(0).integers(0, case.d + 1, size=(100, 2))
     labels = points.sum(axis=1) < case.d
     selection = EnvelopeSelection(case.lattice, case.piece)
@@ -102,9 +104,6 @@ def time_learner(case: Case, by_tiles: bool, n_steps: int | None, seed: int) -> 
     warm_up(case)
     points, labels = case.sample(seed)
     k = None if by_tiles else case.k
-    if by_tiles:
-        # its loops are compiled for other types than a triangle's
-        PolygonUnionLearner(grid=case.d, tiles=2, seed=0).fit(points[:2000], labels[:2000])
     learner = PolygonUnionLearner(
         k=k, epsilon=EPSILON, delta=DELTA, grid=case.d, n_steps=n_steps, seed=seed
     )
@@ -118,7 +117,6 @@ def time_run(case: Case, seed: int) -> list[Time]:
     """Every step of a whole run with k, triangles and zones; `part` is the whole run."""
     warm_up(case)
     points, labels = case.sample(seed)
-    PolygonUnionLearner(k=2, grid=case.d, seed=0).fit(points[:1000], labels[:1000])
     learner = PolygonUnionLearner(k=case.k, epsilon=EPSILON, delta=DELTA, grid=case.d, seed=seed)
     start = time.perf_counter()
     seconds = [record.diagnostics.seconds for record in learner.steps(points, labels)]
