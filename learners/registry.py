@@ -301,7 +301,7 @@ LEARNERS: tuple[Learner, ...] = (
                 _COUNT,
                 parameters=(*_ONE, ("finish", "none")),
             ),
-            _audit("triangle", "one triangle by its mistakes", 4_000, _AREA, parameters=_ONE),
+            _audit("cover-triangle", "one triangle by its mistakes", 4_000, _AREA, parameters=_ONE),
         ),
     ),
     Learner(

@@ -125,6 +125,8 @@ def test_learn_compares_delta_with_the_released_count_alone(
         "cover",
         "--k",
         1,
+        "--finish",
+        "none",
     ]
     assert warnings(capsys, *learn, "--delta", 4e-4) == []  # 1/2,500 is more than 1/n
     (told,) = warnings(capsys, *learn, "--delta", 9e-4)

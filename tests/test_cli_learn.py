@@ -129,6 +129,12 @@ def test_the_report_states_the_guarantee_and_that_a_seed_voids_it(run, write, tm
         "another."
     )
     told = report["account"]
+    assert told.startswith("selection: epsilon 2, by the optimal account")
+    assert told.endswith(" in one step, which is twice 1 for adding or removing an example")
+    path.unlink()
+    again = ["--finish", "none", "-o", tmp_path / "again.geojson"]
+    assert main([str(a) for a in argv + again]) == 0
+    told = json.loads(path.read_text())["account"]
     assert told.startswith(
         "noisy counts and selections: together epsilon 2, by the optimal account"
     )
