@@ -112,7 +112,7 @@ def theorem_steps(k: int, alpha: float) -> int:
 #: In a cover that will be sharpened, the first step's examples weigh no more nats together, and a
 #: later step's in proportion to the root of how many are left, by the noisy counts
 #: (docs/decisions/0015-sharpening.md).
-_MOST_WEIGHT = 80.0
+_MOST_WEIGHT = 120.0
 
 
 @dataclass(frozen=True, slots=True)
