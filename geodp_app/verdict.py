@@ -11,9 +11,8 @@ from geodp_app.document.work import RunSettings, Work
 from geodp_app.formatting import SPACE, amount
 from geodp_app.practice import error_sentence
 from geometry.halfplane import HalfplaneLattice
-from learners.accounting import MOST_RATE, inner_budget
-from learners.selection import PIECE_SIZE
-from learners.theory.planner import LearnerName, Setting, error_guaranteed
+from learners.accounting import inner_budget
+from learners.theory.planner import LearnerName, Setting, drawn_alone, error_guaranteed
 from learners.theory.rule_of_thumb import NotMeasuredError, Settings
 
 
@@ -87,8 +86,6 @@ def _verdict(work: Work) -> Verdict:
             "case." + _seeded(run),
             BY_ITSELF if run.measure == "chord" else _BY_PAPER,
         )
-    if run.alone:
-        return _alone(run, n, work.drawing.grid)
     try:
         setting = Setting(
             k=run.k,
@@ -99,6 +96,8 @@ def _verdict(work: Work) -> Verdict:
             learner=cast(LearnerName, run.learner),
             neighbours=run.whole_neighbours,
         )
+        if run.alone:
+            return _alone(run, n, setting)
         plan = error_guaranteed(setting, n)
     except ValueError as error:
         return Verdict("", f"These settings cannot run: {error}.")
@@ -196,34 +195,19 @@ def _practice(run: RunSettings, n: int, grid: int) -> str:
         return _greek(f"No estimate is made: {error}.")
 
 
-def _alone(run: RunSettings, n: int, grid: int) -> Verdict:
+def _alone(run: RunSettings, n: int, setting: Setting) -> Verdict:
     """What is proved of one triangle that is drawn by its mistakes, and what such runs reached."""
-    lattice = HalfplaneLattice(grid, run.measure)
-    size = (lattice.points_per_sheet * len(lattice.sheets)) ** PIECE_SIZE["triangle"]
-    try:
-        rate = min(_inner_epsilon(run), MOST_RATE)
-        promise = _proved_of_one_draw(run, n, size, rate, "if a triangle fits the shape exactly")
-        return Verdict(promise + _seeded(run), _practice(run, n, grid))
-    except ValueError as error:
-        return Verdict("", f"These settings cannot run: {error}.")
+    promise = _proved_of_one_draw(
+        run, n, drawn_alone(setting), "if a triangle fits the shape exactly"
+    )
+    return Verdict(promise + _seeded(run), _practice(run, n, setting.lattice.d))
 
 
-def _inner_epsilon(run: RunSettings) -> float:
-    return inner_budget(run.epsilon, run.delta, run.whole_neighbours)[0]
-
-
-def _proved_of_one_draw(run: RunSettings, n: int, size: int, rate: float, fits: str) -> str:
-    """The error of a draw from so many pieces, at a rate of so many nats a mistake.
-
-    Raises
-    ------
-    ValueError
-        If epsilon and delta state no guarantee.
-    """
+def _proved_of_one_draw(run: RunSettings, n: int, parameters: dict[str, Any], fits: str) -> str:
+    """The error of one draw by the exponential mechanism, by its theorem's parameters."""
     # they bring compiled loops along
     from learners.theory.theorems import alpha_for, find_theorem
 
-    parameters = {"size": size, "epsilon": rate, "neighbours": "add-remove"}
     alpha = alpha_for(find_theorem("private-finite"), n, run.beta, parameters)
     if alpha is None:
         return f"Proved: nothing below error 50 % for {n:,} examples; privacy holds in any case."
@@ -237,8 +221,9 @@ def _threshold(run: RunSettings, n: int, grid: int) -> Verdict:
 
     fits = "if a halfplane along an axis fits the shape exactly"
     try:
-        inner = _inner_epsilon(run)
-        promise = _proved_of_one_draw(run, n, threshold_class_size(grid), inner, fits)
+        inner = inner_budget(run.epsilon, run.delta, run.whole_neighbours)[0]
+        drawn = {"size": threshold_class_size(grid), "epsilon": inner, "neighbours": "add-remove"}
+        promise = _proved_of_one_draw(run, n, drawn, fits)
     except ValueError as error:
         return Verdict("", f"These settings cannot run: {error}.")
     # mistakes on the sample that its law makes on average, and half of the gap between examples

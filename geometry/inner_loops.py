@@ -29,7 +29,7 @@ def inner(function: _F) -> _F:
     """Decorator of a function that is compiled into the loops that call it, and cached with them.
 
     :func:`numba.extending.register_jitable` would compile it once for each set of options that its
-    callers have.
+    callers have.  What is used of numba here is what its own ``overload`` is made of.
     """
     loop = njit(**_OPTIONS)(function)
     # numba holds it by a weak reference only

@@ -60,7 +60,8 @@ STEPS = Parameter(
 FINISH = Parameter(
     "finish", "choice", "At the end",
     "Draw every edge of the triangles again, among the examples nearest to it, with seven tenths "
-    "of epsilon; or stop at the triangles, as the paper does.",
+    "of epsilon; or stop at the triangles, as the paper does. One triangle (k = 1) is drawn once, "
+    "by its mistakes, with all of epsilon.",
     "sharpen", choices=(("sharpen", "Sharpen the edges"), ("none", "Stop at the triangles")),
 )  # fmt: skip
 STEPS_SHARPENED = replace(

@@ -43,14 +43,14 @@ def holds(rectangle: Rectangle, u: int, v: int) -> bool:
 def edges_in(lattice: HalfplaneLattice, sheet: int, rectangle: Rectangle) -> list[Edge]:
     """Every halfplane that a trial may draw from a rectangle, once for each way to draw it."""
     u0, u1, v0, v1 = rectangle
-    own = paper_box(lattice)
-    if own is None:
+    paper = paper_box(lattice)
+    if paper is None:
         every = itertools.product(range(u0, u1), range(v0, v1))
         return [(sheet, u, v) for u, v in every if lattice.admits(u, v)]
-    side = lattice.d * own.cells
-    slopes, intercepts = proposals(own, side, sheet, *rectangle)
+    side = lattice.d * paper.cells
+    slopes, intercepts = proposals(paper, side, sheet, *rectangle)
     drawn = (
-        line_of(own, side, sheet, *rectangle, which, turn)
+        line_of(paper, side, sheet, *rectangle, which, turn)
         for which in range(slopes)
         for turn in range(intercepts)
     )
@@ -62,14 +62,14 @@ def some_edge(
 ) -> Edge | None:
     """A halfplane that a trial may draw from a rectangle; None when the trial missed."""
     u0, u1, v0, v1 = rectangle
-    own = paper_box(lattice)
-    if own is None:
+    paper = paper_box(lattice)
+    if paper is None:
         u, v = int(rng.integers(u0, u1)), int(rng.integers(v0, v1))
         return (sheet, u, v) if lattice.admits(u, v) else None
-    side = lattice.d * own.cells
-    slopes, intercepts = proposals(own, side, sheet, *rectangle)
+    side = lattice.d * paper.cells
+    slopes, intercepts = proposals(paper, side, sheet, *rectangle)
     which, turn = int(rng.integers(slopes)), int(rng.integers(intercepts))
-    inside, b, a, _, _ = line_of(own, side, sheet, *rectangle, which, turn)
+    inside, b, a, _, _ = line_of(paper, side, sheet, *rectangle, which, turn)
     return _in_class(sheet, b, a) if inside else None
 
 

@@ -434,7 +434,13 @@ def test_plan_and_learn_mean_the_same_learner(capsys):
 
 def test_a_plan_of_a_cover_says_what_was_measured_too(capsys):
     assert main(["plan", "--learner", "cover", "--k", "1", "--n", "10000"]) == 0
-    assert "for a triangle." in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "for a triangle." in out
+    assert "10,000 examples suffice for error at most 0.0179" in out
+    run = out.split("geodp learn ")[1].split("\n")[0]
+    assert run.startswith("--learner cover --k 1 --epsilon 1.0 --delta 1e-06")
+    told = plan(capsys, "--learner", "cover", "--k", 1, "--alpha", 0.01)
+    assert (told["steps"], told["examples"]) == (1, 17919)
     assert main(["plan", "--learner", "cover", "--k", "9", "--n", "10000"]) == 0
     out = capsys.readouterr().out
     assert "No estimate is made" in out

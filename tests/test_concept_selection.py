@@ -15,6 +15,7 @@ from scipy import stats
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.envelope import concept_selection, strands
 from learners.envelope.concept_selection import PRIOR, ConceptSelection, settle_conflicts
+from learners.envelope.target import make_target
 from learners.randomness import RandomSource, SeededRandom
 from learners.records import inside_piece
 
@@ -130,7 +131,7 @@ def test_draws_follow_the_law_where_nothing_is_known() -> None:
 
 
 def test_the_law_survives_factorised_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = strands.make_target
+    plain = make_target
 
     def wide(lattice: HalfplaneLattice, *arguments: object) -> object:
         target = plain(lattice, *arguments)  # type: ignore[arg-type]

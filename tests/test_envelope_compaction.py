@@ -20,6 +20,7 @@ from learners.envelope.boxes import NEGATIVES, ORDERS, POSITIVES, SHEETS, edge_c
 from learners.envelope.compaction import compact
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.partition import BOXES, COMPACTIONS, FACTORISED, MIX_USED, PLAIN, Partition
+from learners.envelope.target import make_target
 from learners.randomness import SeededRandom
 from learners.records import inside_piece
 from learners.scores import set_cover_score
@@ -149,7 +150,7 @@ def test_the_mass_rises_by_no_more_than_allowed(
 ) -> None:
     """The tree holds the masses of the boxes that are left; a merged box is plain."""
     if factorised:
-        plain = strands.make_target
+        plain = make_target
         monkeypatch.setattr(strands, "_PLAIN_BOXES", 0)
         monkeypatch.setattr(
             envelope_selection, "make_target", lambda *of: plain(*of)._replace(narrow=1 << 40)
@@ -178,7 +179,7 @@ def test_the_mass_rises_by_no_more_than_allowed(
 def test_only_boxes_that_meet_in_a_face_are_merged() -> None:
     """Halves and quarters, beside boxes of other sheets, of other orders, or with a gap between."""
     lattice = HalfplaneLattice(16, bits=2)
-    target = strands.make_target(lattice, set_cover_score("disjunction", 1, 0, 0, 0), 0.1, 10)
+    target = make_target(lattice, set_cover_score("disjunction", 1, 0, 0, 0), 0.1, 10)
     rows = [
         # u0, u1, v0, v1, sheet, orders, positives, negatives
         (0, 4, 0, 8, 0, 1, 7, 3),

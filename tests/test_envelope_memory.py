@@ -17,8 +17,10 @@ from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners.envelope import partition, strands
 from learners.envelope.boxes import SHEETS
 from learners.envelope.envelope_selection import EnvelopeSelection
+from learners.envelope.first_boxes import first_boxes
 from learners.envelope.paper_box import readings
 from learners.envelope.partition import BOXES, MIX_USED, PLAIN, box_type, grow, make_partition
+from learners.envelope.target import make_target
 from learners.randomness import SeededRandom
 from learners.scores import set_cover_score
 from learners.selection import PieceKind, Selected
@@ -51,8 +53,8 @@ def test_a_box_takes_104_bytes(d: int) -> None:
     lattice = HalfplaneLattice(d)
     points, labels = some_examples(d)
     examples = strands.Examples.of(counted(points, labels, d))
-    target = strands.make_target(lattice, set_cover_score("disjunction", 1, 9, 0, 0), 0.1, 3000)
-    first = strands.first_boxes(lattice, 3)
+    target = make_target(lattice, set_cover_score("disjunction", 1, 9, 0, 0), 0.1, 3000)
+    first = first_boxes(lattice, 3)
     strand = strands.start_strand(lattice, target, examples, first, SeededRandom(1), 1 << 20, 0)
     assert box_bytes(strand.partition) <= MOST_BYTES
     *_, grown = grow(strand.partition)
@@ -155,7 +157,7 @@ def test_boxes_of_a_large_grid_in_the_papers_measure_hold_every_piece(
     assert all(lattice.admits(edge.u, edge.v) for edge in drawn.piece)
     rows = itertools.chain(*(s.partition.boxes[: s.partition.tally[BOXES]].tolist() for s in seen))
     boxes = list(rows)
-    assert len(boxes) > 2 * len(strands.first_boxes(lattice, 1))
+    assert len(boxes) > 2 * len(first_boxes(lattice, 1))
     rng = np.random.default_rng(4)
     # uniform in the class, and with slopes and heights of every order of magnitude
     lines = rng.integers(lattice.low, lattice.high + 1, (300, 2)).tolist()

@@ -23,9 +23,9 @@ from learners.envelope import envelope_selection, strands, trials
 from learners.envelope.boxes import NEGATIVES, ORDERS, POSITIVES, SHEETS, pack_sheets
 from learners.envelope.compaction import compact
 from learners.envelope.envelope_selection import EnvelopeSelection
+from learners.envelope.first_boxes import first_boxes
 from learners.envelope.partition import BOXES
-from learners.envelope.strands import first_boxes
-from learners.envelope.target import Target
+from learners.envelope.target import Target, make_target
 from learners.randomness import SeededRandom
 from learners.records import inside_piece
 from learners.scores import Score, set_cover_score
@@ -186,7 +186,7 @@ def test_the_exact_value_is_the_score(d: int, measure: str) -> None:
             Score(1, -80, 0, total=True),
         ):
             value = score.value(positives, negatives)
-            target = strands.make_target(lattice, score, 1.0, len(points))
+            target = make_target(lattice, score, 1.0, len(points))
             for least in (value - 7, value, value + 1, value + 40):
                 for most in (positives, positives + 30):
                     got = exact_value(target, totals, basis, sheets, theta, least, most)
@@ -282,7 +282,7 @@ def test_the_law_survives_weighing_anew(monkeypatch: pytest.MonkeyPatch) -> None
 
 def factorise_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     """No box is too long to be factorised."""
-    plain = strands.make_target
+    plain = make_target
 
     def wide(lattice: HalfplaneLattice, *arguments: object) -> Target:
         target = plain(lattice, *arguments)  # type: ignore[arg-type]

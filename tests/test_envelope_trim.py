@@ -14,8 +14,8 @@ from learners.envelope import boxes as box_loops
 from learners.envelope import strands
 from learners.envelope.boxes import SHEETS
 from learners.envelope.envelope_selection import EnvelopeSelection
+from learners.envelope.first_boxes import first_boxes
 from learners.envelope.partition import BOXES
-from learners.envelope.strands import first_boxes
 from learners.randomness import SeededRandom
 from learners.scores import set_cover_score
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from test_envelope_selection import assert_same_law, counted, random_examples
+from watched import watched_selections
 
 from geometry.halfplane import HalfplaneLattice
-from learners import PolygonUnionLearner, cover_estimator
+from learners import PolygonUnionLearner
 from learners.arrangement_selection import ArrangementSelection
 from learners.cover_account import run_rate
 from learners.envelope.envelope_selection import EnvelopeSelection
@@ -75,17 +76,7 @@ def test_its_draws_follow_the_enumerated_law(measure: str) -> None:
 def test_all_of_epsilon_goes_into_one_draw_by_mistakes(
     monkeypatch: pytest.MonkeyPatch, neighbours: Any, sampler: str
 ) -> None:
-    made, asked = cover_estimator.make_selection, []
-
-    class Watched:
-        def __init__(self, *arguments: Any) -> None:
-            self.inner = made(*arguments)
-
-        def select(self, counts: Any, score: Any, rate: float, *others: Any) -> Any:
-            asked.append((score, rate))
-            return self.inner.select(counts, score, rate, *others)
-
-    monkeypatch.setattr(cover_estimator, "make_selection", Watched)
+    asked = watched_selections(monkeypatch)
     points, labels = random_examples(8, 12, seed=3)
     model = PolygonUnionLearner(k=1, grid=8, seed=5, neighbours=neighbours, selection=sampler)
     records = list(model.steps(points, labels))

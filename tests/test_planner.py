@@ -14,7 +14,14 @@ from learners import ConvexPolygonLearner, PolygonUnionLearner
 from learners.accounting import noise_scale
 from learners.set_cover import NOISE_SHARE
 from learners.theory.pac import clopper_pearson
-from learners.theory.planner import LearnerName, Setting, error_guaranteed, examples_needed
+from learners.theory.planner import (
+    LearnerName,
+    Setting,
+    drawn_alone,
+    error_guaranteed,
+    examples_needed,
+)
+from learners.theory.theorems import alpha_for, find_theorem
 
 LATTICE = HalfplaneLattice(1024)
 SETTING = Setting(k=4, beta=0.1, epsilon=1.0, delta=1e-6, lattice=LATTICE)
@@ -89,9 +96,26 @@ def test_the_number_of_pieces_is_counted_right(measure, size):
     admitted = sum(lattice.admits(u, v) for u, v in itertools.product(span, span))
     halfplanes = admitted * len(lattice.sheets)
     setting = replace(SETTING, lattice=lattice)
-    assert math.exp(setting.log_pieces) == pytest.approx(halfplanes**3)
+    assert setting.pieces == halfplanes**3
     convex = replace(setting, learner="convex-cover")
-    assert math.exp(convex.log_pieces) == pytest.approx(halfplanes)
+    assert convex.pieces == halfplanes
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_one_triangle_is_planned_at_the_rate_that_its_run_has(neighbours):
+    lattice = HalfplaneLattice(16)
+    setting = replace(SETTING, k=1, lattice=lattice, neighbours=neighbours)
+    drawn = drawn_alone(setting)
+    run = PolygonUnionLearner(k=1, grid=16, delta=1e-6, neighbours=neighbours, n_steps=1)
+    assert drawn["epsilon"] == run.plan().charge("selections").each
+    assert drawn["size"] == setting.pieces
+    # no sample of this size does better than the mechanism's own tail
+    alpha = alpha_for(find_theorem("private-finite"), 100_000, 0.1, drawn)
+    assert alpha is not None
+    assert alpha >= (math.log(setting.pieces) + math.log(10)) / (drawn["epsilon"] * 100_000)
+    for other in (replace(setting, k=2), replace(setting, learner="convex-cover")):
+        with pytest.raises(ValueError, match="not drawn alone"):
+            drawn_alone(other)
 
 
 @pytest.mark.parametrize("k", [1, 3, 10])

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from scipy import stats
 from test_concept_selection import grid_points, law, mask_of
 from test_edge_zones import any_pieces
+from watched import watched_selections
 
 from geodp_app.runs.decisions import Decisions
 from geometry.edge_zones import EdgeZone, EdgeZones
 from geometry.halfplane import HalfplaneLattice, Sheet
-from learners import PolygonUnionLearner, cover_estimator
+from learners import PolygonUnionLearner
 from learners.accounting import (
     ARITHMETIC,
     LEAST_DELTA,
@@ -560,17 +561,7 @@ def test_selections_have_the_rate_that_their_counts_leave(
     monkeypatch: pytest.MonkeyPatch, epsilon: float, finish: Any
 ) -> None:
     """By the published counts alone, and never above what is charged."""
-    made, rates = cover_estimator.make_selection, []
-
-    class Watched:
-        def __init__(self, *arguments: Any) -> None:
-            self.inner = made(*arguments)
-
-        def select(self, counts: Any, score: Any, rate: float, *others: Any) -> Any:
-            rates.append(rate)
-            return self.inner.select(counts, score, rate, *others)
-
-    monkeypatch.setattr(cover_estimator, "make_selection", Watched)
+    asked = watched_selections(monkeypatch)
     model = PolygonUnionLearner(k=2, grid=64, n_steps=2, seed=5, epsilon=epsilon, finish=finish)
     release = model.fit(*sample_of(64, 3000)).release_
     granted = release.privacy.charge("selections").each
@@ -580,6 +571,7 @@ def test_selections_have_the_rate_that_their_counts_leave(
         assert (granted > 120 / release.thresholds[0]) == (epsilon > 1)
         first, second = release.thresholds
         wanted = [min(granted, 120 / math.sqrt(first * max(1, b))) for b in (first, second)]
+    rates = [rate for _, rate in asked]
     assert rates == pytest.approx([rate / 2 for rate in wanted], rel=1e-12)
 
 

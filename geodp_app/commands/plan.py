@@ -14,7 +14,7 @@ from learners.registry import BY_ID
 
 if TYPE_CHECKING:
     from geometry.lift import ConicKind
-    from learners.theory.planner import Plan
+    from learners.theory.planner import Plan, Setting
     from learners.theory.rule_of_thumb import Settings
     from learners.theory.theorems import Theorem
 
@@ -89,6 +89,11 @@ def run(options: argparse.Namespace) -> None:
     if not learner.counts:
         _run_by_tiles(options)
         return
+    _plan_cover(options)
+
+
+def _plan_cover(options: argparse.Namespace) -> None:
+    """What is proved of covers that are told k, and what such runs reached."""
     from geodp_app.practice import practice_document
     from geometry.halfplane import HalfplaneLattice
     from learners.theory.planner import Setting, error_guaranteed, examples_needed
@@ -104,6 +109,9 @@ def run(options: argparse.Namespace) -> None:
             learner=options.learner,
             neighbours=options.neighbours,
         )
+        if (options.learner, options.k) == ("cover", 1):
+            _plan_alone(options, setting)
+            return
         if options.n is None:
             plan = examples_needed(setting, options.alpha)
         else:
@@ -122,6 +130,45 @@ def run(options: argparse.Namespace) -> None:
     except NotMeasuredError as error:
         told = f"No estimate is made of what such runs reach in practice: {error}."
     print(f"{describe(plan, options.alpha)}\n\n{told}")
+
+
+def _plan_alone(options: argparse.Namespace, setting: Setting) -> None:
+    """One triangle, drawn by its mistakes; ValueError if the budget is too small to run at all."""
+    from geodp_app.practice import practice_document
+    from learners.theory.planner import drawn_alone
+    from learners.theory.rule_of_thumb import NotMeasuredError
+    from learners.theory.theorems import alpha_for, examples_for, find_theorem
+
+    theorem, drawn = find_theorem("private-finite"), drawn_alone(setting)
+    n, alpha = options.n, options.alpha
+    if n is None:
+        n = examples_for(theorem, alpha, options.beta, drawn)
+    else:
+        alpha = alpha_for(theorem, n, options.beta, drawn)
+    if options.json:
+        try:
+            found = practice_document(_settings(options), examples=options.n, error=options.alpha)
+        except NotMeasuredError:
+            found = []
+        asked = {name: getattr(options, name) for name in (*_ASKED, "delta", "measure", "beta")}
+        asked |= {"alpha": alpha, "examples": n, "steps": 1, "eta": drawn["epsilon"]}
+        print(json.dumps({**asked, "theorem": theorem.name, "in_practice": found}))
+        return
+    try:
+        told = _practice(options)
+    except NotMeasuredError as error:
+        told = f"No estimate is made of what such runs reach in practice: {error}."
+    print(
+        f"{_verdict(n, alpha, options.alpha, options.beta)}\n\n"
+        "one triangle, by its number of mistakes, with all of the budget: "
+        f"eta = {drawn['epsilon']:.4f} a mistake\n\n"
+        f"The guarantee is for: geodp learn --learner cover --k 1 --epsilon {options.epsilon} "
+        f"--delta {options.delta} --grid {options.grid} --neighbours {options.neighbours} "
+        f"--measure {options.measure}\n"
+        "It holds for every triangle and distribution of the examples; runs usually need far\n"
+        "fewer examples.\n\n"
+        f"{told}"
+    )
 
 
 def _settle(options: argparse.Namespace) -> Learner:
@@ -307,7 +354,7 @@ def describe(plan: Plan, wanted: float) -> str:
     """The plan in a few lines."""
     s = plan.setting
     pieces = "triangles" if s.learner == "cover" else "halfplanes"
-    lines = [_verdict(plan, wanted)]
+    lines = [_verdict(plan.examples, plan.alpha, wanted, s.beta)]
     lines += [
         "",
         f"{plan.steps} steps for k = {s.k} {pieces}, each selection at eta = {plan.eta:.4f} "
@@ -351,13 +398,12 @@ def _guaranteed(
     )
 
 
-def _verdict(plan: Plan, wanted: float) -> str:
-    if plan.examples is None:
+def _verdict(examples: int | None, alpha: float | None, wanted: float, beta: float) -> str:
+    if examples is None:
         return f"No number of examples is proved to suffice for error {wanted:g}."
-    if plan.alpha is None:
-        return f"{plan.examples:,} examples: nothing below error 1/2 is proved (guarantee void)."
-    sure = 1 - plan.setting.beta
+    if alpha is None:
+        return f"{examples:,} examples: nothing below error 1/2 is proved (guarantee void)."
     return (
-        f"{plan.examples:,} examples suffice for error at most {plan.alpha:.3g} on new points, "
-        f"with probability at least {sure:g}."
+        f"{examples:,} examples suffice for error at most {alpha:.3g} on new points, "
+        f"with probability at least {1 - beta:g}."
     )

@@ -17,7 +17,7 @@ from geodp_app.drawing.shapes import Drawing
 from learners.declaration import Learner
 from learners.set_cover import Finish, Pieces
 
-#: Greatest k that is suggested: each more piece takes three more steps of the same budget.
+#: Greatest k that is suggested: each more takes two or three more steps of the same budget.
 MOST = 12
 
 #: Corners nearer to the smoothed outline than this share of the grid do not count.

@@ -25,13 +25,13 @@ from learners.conic.union import EllipseUnionLearner
 from learners.convex_polygon import ConvexPolygonLearner
 from learners.envelope.annealing import Annealing
 from learners.envelope.factorised_boxes import make_workspace
+from learners.envelope.first_boxes import first_boxes
 from learners.envelope.strands import (
     Examples,
-    first_boxes,
-    make_target,
     start_strand,
     weigh_all,
 )
+from learners.envelope.target import make_target
 from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
 from learners.polygon_union import PolygonUnionLearner
 from learners.randomness import SeededRandom

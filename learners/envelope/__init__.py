@@ -5,6 +5,7 @@ compiled.
 
 envelope_selection   halfplanes and triangles of the set cover
 concept_selection    labelled pieces of at most three edges, by mistakes: what a tile draws
+first_boxes          boxes that hold the whole class, to begin with
 strands              parts of the class that are refined side by side, until one draw is settled
 repeated_draws       more draws from a law, for the curator
 annealing            how the scores of a law are distributed, for the curator

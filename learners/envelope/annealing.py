@@ -27,7 +27,7 @@ from geometry.columns import count_columns
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.envelope.boxes import NO_SHEET
-from learners.envelope.strands import make_target
+from learners.envelope.target import make_target
 from learners.envelope.trials import exact_value
 from learners.randomness import SeededRandom, words
 from learners.scores import Score

@@ -58,8 +58,6 @@ def admits_some(side, u0, u1, v0, v1):
     """False only when no lattice point of the rectangle carries base measure."""
     if u0 >= u1 or v0 >= v1:
         return False
-    if side == 0:
-        return True
     if u0 - v1 >= side or v0 - u1 >= side:
         return False
     return max(u1, v1) > 0 and min(u0, v0) <= side
@@ -71,8 +69,6 @@ def trim(side, box, e):
 
     What is left is the bounding box of the admitted points; empty when there are none.
     """
-    if side == 0:
-        return False
     u0, u1, v0, v1 = box[4 * e], box[4 * e + 1], box[4 * e + 2], box[4 * e + 3]
     if u0 >= u1 or v0 >= v1:
         return False
@@ -99,19 +95,19 @@ def trim(side, box, e):
 def admitted_box(target, box):
     """False only when no piece of the box carries base measure."""
     for e in range(3):
-        if edge_in(box, e) and grown(target.own, target.side, box, e, 1.0) == 0.0:
+        if edge_in(box, e) and grown(target.paper, target.side, box, e, 1.0) == 0.0:
             return False
     return True
 
 
 @inner
-def grown(own, side, box, e, volume):
+def grown(paper, side, box, e, volume):
     """A volume times the number of dual points that a trial chooses from for edge e."""
     u0, u1, v0, v1 = box[4 * e], box[4 * e + 1], box[4 * e + 2], box[4 * e + 3]
-    if own is not None:
+    if paper is not None:
         sheet = (box[SHEETS] >> (3 * e)) & 7
         slopes, intercepts = proposals(
-            own, side, sheet, np.int64(u0), np.int64(u1), np.int64(v0), np.int64(v1)
+            paper, side, sheet, np.int64(u0), np.int64(u1), np.int64(v0), np.int64(v1)
         )
         return volume * float(slopes) * float(intercepts)
     if not admits_some(side, u0, u1, v0, v1):
@@ -122,20 +118,20 @@ def grown(own, side, box, e, volume):
 
 
 @inner
-def far_corner(own, low, high):
+def far_corner(paper, low, high):
     """The high corner of [low, high): `high`, which boxes share, or the only point there is.
 
     Where a line passes through grid points, neighbouring lattice points may differ by many
     examples; with the only point as its corner, a box of one piece has that piece's own score.
     In the measure "paper" a cell holds many points, and none of them is its corner.
     """
-    if own is not None:
+    if paper is not None:
         return high
     return low if high - low == 1 else high
 
 
 @inner
-def corner_rows(own, tables, box, rows):
+def corner_rows(paper, tables, box, rows):
     """Rows of the outer lines, for positives (0..2), and of the inner ones, for negatives (3..5).
 
     False when the tables are full.
@@ -146,8 +142,8 @@ def corner_rows(own, tables, box, rows):
             rows[e] = rows[3 + e] = NO_LINE
             continue
         u0, v0 = np.int64(box[4 * e]), np.int64(box[4 * e + 2])
-        u1 = far_corner(own, u0, np.int64(box[4 * e + 1]))
-        v1 = far_corner(own, v0, np.int64(box[4 * e + 3]))
+        u1 = far_corner(paper, u0, np.int64(box[4 * e + 1]))
+        v1 = far_corner(paper, v0, np.int64(box[4 * e + 3]))
         # an upper (even) sheet keeps most at its low corner
         if sheet & 1:
             u0, u1, v0, v1 = u1, u0, v1, v0
@@ -159,9 +155,9 @@ def corner_rows(own, tables, box, rows):
 
 
 @inner
-def recount(own, tables, box, rows):
+def recount(paper, tables, box, rows):
     """Count in the box's outer and inner piece; it keeps its counts when the tables are full."""
-    if corner_rows(own, tables, box, rows):
+    if corner_rows(paper, tables, box, rows):
         lines, below, totals = tables.lines, tables.below, tables.totals
         box[POSITIVES] = count_piece(lines, below, totals[1], rows[0], rows[1], rows[2])
         box[NEGATIVES] = count_piece(lines, below, totals[0], rows[3], rows[4], rows[5])

@@ -28,14 +28,14 @@ import numpy as np
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
+from learners.envelope.first_boxes import first_boxes
 from learners.envelope.strands import (
     Examples,
     Strand,
-    first_boxes,
-    make_target,
     settle,
     start_strand,
 )
+from learners.envelope.target import make_target
 from learners.randomness import RandomSource
 from learners.scores import mistakes_score
 from learners.selection import Selected, Watch

@@ -65,18 +65,18 @@ from dataclasses import dataclass
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice
+from learners.envelope.first_boxes import first_boxes
 from learners.envelope.repeated_draws import draw_again
 from learners.envelope.strands import (
     STRANDS,
     Examples,
     Strand,
-    first_boxes,
-    make_target,
     piece_at,
     settle,
     start_strand,
     weigh_all,
 )
+from learners.envelope.target import make_target
 from learners.randomness import RandomSource, SeededRandom
 from learners.scores import Score
 from learners.selection import PIECE_SIZE, PieceKind, Selected, Watch

@@ -124,9 +124,7 @@ def factor_trial(target, tables, ordinates, partition, index, work, chunks, at, 
         # the ends of a lower sheet are those of -u and -v
         u += 1 - ends[0, i + 1] if sheet & 1 else ends[0, i]
         v += 1 - ends[1, j + 1] if sheet & 1 else ends[1, j]
-        if target.side != 0 and (
-            abs(u - v) > target.side or max(u, v) < 0 or min(u, v) > target.side
-        ):
+        if abs(u - v) > target.side or max(u, v) < 0 or min(u, v) > target.side:
             tally[OUTSIDE] += 1
             return OUTCOME_OUTSIDE + e, at, count
         theta[2 * e] = u

@@ -97,32 +97,32 @@ def class_sheets(packed: Any, theta: Any) -> Any:
 
 
 @inner
-def _floor_slopes(own, p0, p1, q0, q1):
+def _flat_slopes(paper, p0, p1, q0, q1):
     """Slopes first..last of -1 to 1, and starts..ends - 1 of an end's height, for each of them.
 
     The end is the one with the shorter side: at x = 0, or at x = d.
     """
-    low, high = -((-p0 * own.one) // own.cells), -((-p1 * own.one) // own.cells)
-    left, right = -((-q0 * own.one) // own.cells), -((-q1 * own.one) // own.cells)
-    first = max(-own.one, -((high - 1 - left) // own.d))
-    last = min(own.one, (right - 1 - low) // own.d)
+    low, high = -((-p0 * paper.one) // paper.cells), -((-p1 * paper.one) // paper.cells)
+    left, right = -((-q0 * paper.one) // paper.cells), -((-q1 * paper.one) // paper.cells)
+    first = max(-paper.one, -((high - 1 - left) // paper.d))
+    last = min(paper.one, (right - 1 - low) // paper.d)
     if p1 - p0 <= q1 - q0:
         return first, last, low, high
     return first, last, left, right
 
 
 @inner
-def _steep_slopes(own, p0, p1, q0, q1):
+def _steep_slopes(paper, p0, p1, q0, q1):
     """Slopes first..last above 1 of rising lines, and how many intercepts to try for each."""
-    height = own.d * own.one * own.cells
-    first, last = own.one + 1, own.most
+    height = paper.d * paper.one * paper.cells
+    first, last = paper.one + 1, paper.most
     if q1 <= p0:
         return first, first - 1, 0
     first = max(first, height // (q1 - p0) + 1)
     if q0 > p1:
         last = min(last, (height - 1) // (q0 - p1))
     # the intercept is at most `most`, or for a mirrored line within d of that
-    reach = (own.most + own.d * own.one) * own.cells
+    reach = (paper.most + paper.d * paper.one) * paper.cells
     for end in (p0, -p1, q0, -q1):
         if end > 0:
             last = min(last, reach // end)
@@ -135,97 +135,97 @@ def _steep_slopes(own, p0, p1, q0, q1):
         height - apart * (first if apart > 0 else last),
         (q1 - p0) * last - height,
     )
-    return first, last, min(width // own.cells + 1, 2 * own.most + 1)
+    return first, last, min(width // paper.cells + 1, 2 * paper.most + 1)
 
 
 @inner
-def proposals(own, side, sheet, p0, p1, q0, q1):
+def proposals(paper, side, sheet, p0, p1, q0, q1):
     """How many slopes, and intercepts for each, a trial in a rectangle of readings chooses from.
 
     One of the two is 0 only if no line of the class is read in the rectangle.
     """
     if sheet < 2:
         if (p0 > side and q0 > side) or (p1 <= 0 and q1 <= 0):
-            top = own.d * own.one
-            slopes = own.most + (own.most - (top + 1 if p0 > side else 1)) // own.d + 1
-            return slopes, own.most - (top if p0 > side else 0)
-        first, last, starts, ends = _floor_slopes(own, p0, p1, q0, q1)
+            top = paper.d * paper.one
+            slopes = paper.most + (paper.most - (top + 1 if p0 > side else 1)) // paper.d + 1
+            return slopes, paper.most - (top if p0 > side else 0)
+        first, last, starts, ends = _flat_slopes(paper, p0, p1, q0, q1)
         return max(last - first + 1, 0), max(ends - starts, 0)
-    first, last, width = _steep_slopes(own, p0, p1, q0, q1)
-    begin, end, breadth = _steep_slopes(own, q0, q1, p0, p1)
+    first, last, width = _steep_slopes(paper, p0, p1, q0, q1)
+    begin, end, breadth = _steep_slopes(paper, q0, q1, p0, p1)
     return last - first + 1 + end - begin + 1, max(width, breadth)
 
 
 @inner
-def _misses(own, intercept, slope):
+def _misses(paper, intercept, slope):
     """Whether a line passes above the square, or below it."""
-    top, end = own.d * own.one, intercept + own.d * slope
+    top, end = paper.d * paper.one, intercept + paper.d * slope
     return (intercept > top and end > top) or (intercept < 0 and end < 0)
 
 
 @inner
-def _steep_line(own, p0, p1, q0, q1, slope, turn, least):
+def _steep_line(paper, p0, p1, q0, q1, slope, turn, least):
     """(inside, intercept) of the rising line number `turn` of a slope in the rectangle.
 
     Intercepts are at least `least`.
     """
-    height = own.d * own.one * own.cells
-    low = max(max(-p1 * slope, height - q1 * slope) // own.cells + 1, least)
-    high = min(-p0 * slope, height - q0 * slope) // own.cells
+    height = paper.d * paper.one * paper.cells
+    low = max(max(-p1 * slope, height - q1 * slope) // paper.cells + 1, least)
+    high = min(-p0 * slope, height - q0 * slope) // paper.cells
     return low + turn <= high, low + turn
 
 
 @inner
-def line_of(own, side, sheet, p0, p1, q0, q1, which, turn):
+def line_of(paper, side, sheet, p0, p1, q0, q1, which, turn):
     """(inside, intercept, slope, readings p and q) of one of the :func:`proposals`.
 
     which : 0 .. slopes - 1; turn : 0 .. intercepts - 1.
     """
-    top = own.d * own.one
+    top = paper.d * paper.one
     if sheet < 2:
         if p0 > side and q0 > side:
             # at x = 0 any height above the square, and any slope that may stay above it
-            intercept, slope = top + 1 + turn, own.most - which
-            return intercept + own.d * slope > top, intercept, slope, p0, q0
+            intercept, slope = top + 1 + turn, paper.most - which
+            return intercept + paper.d * slope > top, intercept, slope, p0, q0
         if p1 <= 0 and q1 <= 0:
-            intercept, slope = -1 - turn, which - own.most
-            return intercept + own.d * slope < 0, intercept, slope, p0, q0
-        first, _, starts, _ = _floor_slopes(own, p0, p1, q0, q1)
+            intercept, slope = -1 - turn, which - paper.most
+            return intercept + paper.d * slope < 0, intercept, slope, p0, q0
+        first, _, starts, _ = _flat_slopes(paper, p0, p1, q0, q1)
         slope = first + which
         intercept = starts + turn
         if p1 - p0 > q1 - q0:
-            intercept -= own.d * slope
-        p = intercept * own.cells // own.one
-        q = (intercept + own.d * slope) * own.cells // own.one
+            intercept -= paper.d * slope
+        p = intercept * paper.cells // paper.one
+        q = (intercept + paper.d * slope) * paper.cells // paper.one
         inside = p0 <= p < p1 and q0 <= q < q1
     else:
-        first, last, width = _steep_slopes(own, p0, p1, q0, q1)
+        first, last, width = _steep_slopes(paper, p0, p1, q0, q1)
         if which <= last - first:
             slope = first + which
-            inside, intercept = _steep_line(own, p0, p1, q0, q1, slope, turn, -own.most)
+            inside, intercept = _steep_line(paper, p0, p1, q0, q1, slope, turn, -paper.most)
         else:
             # a falling line is a rising one with the square turned upside down
-            begin, _, width = _steep_slopes(own, q0, q1, p0, p1)
+            begin, _, width = _steep_slopes(paper, q0, q1, p0, p1)
             slope = begin + which - (last - first + 1)
-            least = top - own.most
-            inside, intercept = _steep_line(own, q0, q1, p0, p1, slope, turn, least)
+            least = top - paper.most
+            inside, intercept = _steep_line(paper, q0, q1, p0, p1, slope, turn, least)
             slope, intercept = -slope, top - intercept
         inside &= turn < width
-        p = -intercept * own.cells // slope
-        q = (top - intercept) * own.cells // slope
-    inside &= abs(intercept) <= own.most and not _misses(own, intercept, slope)
+        p = -intercept * paper.cells // slope
+        q = (top - intercept) * paper.cells // slope
+    inside &= abs(intercept) <= paper.most and not _misses(paper, intercept, slope)
     return inside, intercept, slope, p, q
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def around(own, side, sheets, rectangles, found, shares):
+def around(paper, side, sheets, rectangles, found, shares):
     """Rectangles of (b, a) around rectangles of readings, for pictures.
 
     sheets : int64, shape (m,); rectangles : int64, shape (m, 4); found : int64, shape (2 m, 5), and
     shares, shape (2 m,): sheet, b0, b1, a0, a1, half-open, and part of the lines.  A rectangle of
     steep lines has two, for rising and falling ones; what has no lines has the share 0.
     """
-    height, top = own.d * own.one * own.cells, own.d * own.one
+    height, top = paper.d * paper.one * paper.cells, paper.d * paper.one
     for i in range(len(sheets)):
         sheet = sheets[i]
         p0, p1, q0, q1 = rectangles[i]
@@ -236,29 +236,29 @@ def around(own, side, sheets, rectangles, found, shares):
             continue
         if sheet < 2:
             shares[2 * i] = 1.0
-            low, high, first, last = -own.most, own.most, -own.most, own.most
+            low, high, first, last = -paper.most, paper.most, -paper.most, paper.most
             if p0 > side and q0 > side:
                 low = top + 1
             elif p1 <= 0 and q1 <= 0:
                 high = np.int64(-1)
             else:
-                low, high = p0 * own.one // own.cells, -(-p1 * own.one // own.cells) - 1
-                first, last, _, _ = _floor_slopes(own, p0, p1, q0, q1)
+                low, high = p0 * paper.one // paper.cells, -(-p1 * paper.one // paper.cells) - 1
+                first, last, _, _ = _flat_slopes(paper, p0, p1, q0, q1)
             found[2 * i] = np.array([sheet, low, high + 1, first, last + 1])
             continue
-        first, last, width = _steep_slopes(own, p0, p1, q0, q1)
-        begin, end, breadth = _steep_slopes(own, q0, q1, p0, p1)
+        first, last, width = _steep_slopes(paper, p0, p1, q0, q1)
+        begin, end, breadth = _steep_slopes(paper, q0, q1, p0, p1)
         rising, falling = float(last - first + 1) * width, float(end - begin + 1) * breadth
         if rising > 0.0:
             low, high = _steep_ends(height, p0, p1, q0, q1, first, last)
-            low, high = max(low // own.cells, -own.most), min(high // own.cells, own.most)
+            low, high = max(low // paper.cells, -paper.most), min(high // paper.cells, paper.most)
             found[2 * i] = np.array([1 if sheet == 2 else 0, low, high + 1, first, last + 1])
             shares[2 * i] = rising / (rising + falling)
         if falling > 0.0:
             low, high = _steep_ends(height, q0, q1, p0, p1, begin, end)
             low, high = (
-                max(top - high // own.cells, -own.most),
-                min(top - low // own.cells, own.most),
+                max(top - high // paper.cells, -paper.most),
+                min(top - low // paper.cells, paper.most),
             )
             found[2 * i + 1] = np.array([0 if sheet == 2 else 1, low, high + 1, -end, 1 - begin])
             shares[2 * i + 1] = falling / (rising + falling)

@@ -172,7 +172,7 @@ def box_mass(target, box, factor):
     for e in range(3):
         if not edge_in(box, e):
             continue
-        volume = grown(target.own, target.side, box, e, volume)
+        volume = grown(target.paper, target.side, box, e, volume)
         if volume == 0.0:
             return 0.0
     return volume * score_weight(
@@ -226,7 +226,7 @@ def add_boxes(target, partition, tables, boxes):
         box = partition.boxes[partition.tally[BOXES]]
         partition.tally[BOXES] += 1
         copy_box(boxes[i], box)
-        recount(target.own, tables, box, rows)
+        recount(target.paper, tables, box, rows)
 
 
 @inner

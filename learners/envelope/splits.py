@@ -108,7 +108,7 @@ def _choose_axis(target, tables, box, rows, only):
         # the other coordinate of the same edge, at its outer and at its inner corner
         other = 2 * (axis ^ 1)
         near = np.int64(box[other])
-        far = far_corner(target.own, near, np.int64(box[other + 1]))
+        far = far_corner(target.paper, near, np.int64(box[other + 1]))
         odd = sheet & 1
         at_outer, at_inner = (far, near) if odd else (near, far)
         if axis & 1:
@@ -137,7 +137,7 @@ def split(target, tables, partition, index, outcome, theta, rows):
     boxes, tree = partition.boxes, partition.tree
     capacity = len(boxes)
     box = boxes[index]
-    if not corner_rows(target.own, tables, box, rows):
+    if not corner_rows(target.paper, tables, box, rows):
         return
     if outcome >= OUTCOME_OUTSIDE:
         only = outcome - OUTCOME_OUTSIDE
@@ -161,7 +161,7 @@ def split(target, tables, partition, index, outcome, theta, rows):
     for half in (box, twin):
         # new corners, and those of a single point, have not been counted yet
         if trim(target.side, half, axis >> 1) or half[2 * axis + 1] - half[2 * axis] == 1:
-            recount(target.own, tables, half, rows)
+            recount(target.paper, tables, half, rows)
     factors = partition.factors
     put_mass(tree, capacity, index, box_mass(target, box, factors[index]))
     put_mass(tree, capacity, twin_index, box_mass(target, twin, factors[twin_index]))

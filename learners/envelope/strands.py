@@ -6,7 +6,6 @@ The law of a draw, and why strands do not change it: :mod:`learners.envelope.env
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -22,10 +21,10 @@ from geometry.counting import LineTables, make_tables
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.envelope import core
-from learners.envelope.boxes import NO_SHEET, ORDERS, SHEETS, pack_sheets
+from learners.envelope.boxes import NO_SHEET, SHEETS
 from learners.envelope.compaction import compact
 from learners.envelope.factorised_boxes import Workspace, make_workspace, order_by_column
-from learners.envelope.paper_box import class_sheets, paper_box, passing_lines, readings
+from learners.envelope.paper_box import class_sheets, readings
 from learners.envelope.partition import (
     BOXES,
     COMPACTIONS,
@@ -46,15 +45,7 @@ from learners.envelope.partition import (
 from learners.envelope.target import Target
 from learners.envelope.views import edge_density, heaviest_boxes
 from learners.randomness import RandomSource
-from learners.scores import Score
 from learners.selection import Cancelled, HeavyBox, Selected, SelectionProgress, Watch
-
-#: Cells of the coarse lattice along a side of the square; most trials end there.
-_COARSE = 8
-
-#: A box no longer than this share of the square's side may be factorised; with more than _DENSE
-#: examples alive it must be shorter in proportion: shorter boxes leave fewer of them uncertain.
-_NARROW, _DENSE = 32, 100_000
 
 #: Room of a strand for boxes, up to which none is factorised: most selections need no more.
 _PLAIN_BOXES = 1 << 14
@@ -210,38 +201,6 @@ class Examples:
         return Examples(self.totals[::-1], self.ordinates[::-1])
 
 
-def make_target(
-    lattice: HalfplaneLattice,
-    score: Score,
-    rate: float,
-    n: int,
-    prior: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0),
-    narrow: int = _NARROW,
-) -> Target:
-    """What is drawn from: score, rate, and the weight of a lattice piece by its edges.
-
-    A box may be factorised when it is no longer than 1/`narrow` of the square's side, or
-    shorter when there are many examples; n and `narrow` steer the sampler, never its law.
-    """
-    factors = lattice.measure == "chord" and column_shift(lattice.d) == 0
-    made_of = readings(lattice)
-    side = made_of.d << made_of.bits
-    return Target(
-        k=score.k,
-        c_pos=score.c_pos,
-        c_neg=score.c_neg,
-        total=score.total,
-        prior=prior,
-        rate=rate,
-        reference=0,
-        side=side,
-        low=made_of.low,
-        step=-(-side // _COARSE),
-        narrow=side * _DENSE // (narrow * max(n, _DENSE)) if factors else 0,
-        own=paper_box(lattice),
-    )
-
-
 def start_strand(
     lattice: HalfplaneLattice,
     target: Target,
@@ -389,38 +348,6 @@ def _progress(
         heaviest=functools.partial(heaviest_boxes, strands, lattice),
         density=functools.partial(edge_density, strands, lattice),
     )
-
-
-@functools.lru_cache(maxsize=8)
-def first_boxes(lattice: HalfplaneLattice, size: int) -> NDArray[np.int64]:
-    """The starting boxes, shape (count, 16): every multiset of `size` sheets and rectangles.
-
-    Together they hold every admitted piece; an unordered choice of edges stands for all its
-    orders.
-    """
-    made_of = readings(lattice)
-    edges = [(sheet, part) for sheet in made_of.sheets for part in _rectangles(made_of)]
-    if lattice.measure == "paper":
-        edges += [(sheet, part) for sheet in lattice.sheets for part in passing_lines(lattice)]
-    choices = list(itertools.combinations_with_replacement(edges, size))
-    boxes = np.zeros((len(choices), 16), dtype=np.int64)
-    for box, chosen in zip(boxes, choices, strict=True):
-        for e, (_, part) in enumerate(chosen):
-            box[4 * e : 4 * e + 4] = part
-        box[SHEETS] = pack_sheets(tuple(sheet for sheet, _ in chosen))
-        box[ORDERS] = math.factorial(size) // math.prod(
-            math.factorial(chosen.count(edge)) for edge in set(chosen)
-        )
-    boxes.setflags(write=False)
-    return boxes
-
-
-def _rectangles(lattice: HalfplaneLattice) -> list[tuple[int, int, int, int]]:
-    """Half-open rectangles u0, u1, v0, v1 that cover the admitted points of a sheet."""
-    side = lattice.d << lattice.bits
-    ends = {-side: 0, 0: side + 1, side + 1: lattice.high + 1}
-    # u and v lie within side of each other and the line meets the square: one is in 0..side
-    return [(u, ends[u], v, ends[v]) for u in ends for v in ends if u == 0 or v == 0]
 
 
 def _remember(boxes: tuple[HeavyBox, ...]) -> Callable[[int], tuple[HeavyBox, ...]]:

@@ -7,8 +7,18 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from geometry.columns import column_shift
+from geometry.halfplane import HalfplaneLattice
 from geometry.inner_loops import inner
-from learners.envelope.paper_box import PaperBox
+from learners.envelope.paper_box import PaperBox, paper_box, readings
+from learners.scores import Score
+
+#: Cells of the coarse lattice along a side of the square; most trials end there.
+_COARSE = 8
+
+#: A box no longer than this share of the square's side may be factorised; with more than _DENSE
+#: examples alive it must be shorter in proportion: shorter boxes leave fewer of them uncertain.
+_NARROW, _DENSE = 32, 100_000
 
 
 class Target(NamedTuple):
@@ -17,10 +27,9 @@ class Target(NamedTuple):
     k, c_pos, c_neg, total : the integer score, total for the sum of its two parts and not the
     smaller; prior : weight of a lattice piece of no edge, one, two and three; rate : nats per unit
     of the score; reference : the score that weighs 1, the same for all strands of one draw; side :
-    the square's in cells of a box, or 0 when the whole rectangle is admitted; low, step : origin
-    and step of the coarse lattice; narrow : longest side of a box that may be factorised, 0 for
-    none; own : the class in measure "paper", whose boxes are made of readings
-    (:mod:`learners.envelope.paper_box`), or None.
+    the square's in cells of a box; low, step : origin and step of the coarse lattice; narrow :
+    longest side of a box that may be factorised, 0 for none; paper : the class in measure "paper",
+    whose boxes are made of readings (:mod:`learners.envelope.paper_box`), or None.
     """
 
     k: int
@@ -34,7 +43,39 @@ class Target(NamedTuple):
     low: int
     step: int
     narrow: int
-    own: PaperBox | None = None
+    paper: PaperBox | None = None
+
+
+def make_target(
+    lattice: HalfplaneLattice,
+    score: Score,
+    rate: float,
+    n: int,
+    prior: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0),
+    narrow: int = _NARROW,
+) -> Target:
+    """The target of a draw: score, rate, and the weight of a lattice piece by its edges.
+
+    A box may be factorised when it is no longer than 1/`narrow` of the square's side, or
+    shorter when there are many examples; n and `narrow` steer the sampler, never its law.
+    """
+    factors = lattice.measure == "chord" and column_shift(lattice.d) == 0
+    made_of = readings(lattice)
+    side = made_of.d << made_of.bits
+    return Target(
+        k=score.k,
+        c_pos=score.c_pos,
+        c_neg=score.c_neg,
+        total=score.total,
+        prior=prior,
+        rate=rate,
+        reference=0,
+        side=side,
+        low=made_of.low,
+        step=-(-side // _COARSE),
+        narrow=side * _DENSE // (narrow * max(n, _DENSE)) if factors else 0,
+        paper=paper_box(lattice),
+    )
 
 
 @inner

@@ -137,42 +137,42 @@ def forget(partition, tables):
 
 
 @inner
-def _dual_point(own, side, sheet, box, e, chunks, at, theta):
+def _dual_point(paper, side, sheet, box, e, chunks, at, theta):
     """(outcome, u, v, next position), uniform in the rectangle of edge e; OUTCOME_ACCEPTED when
     the point belongs to the class.
 
     In the measure "paper" u and v are readings, and theta gets the intercept and the slope.
     """
     u0, u1, v0, v1 = box[4 * e], box[4 * e + 1], box[4 * e + 2], box[4 * e + 3]
-    if own is None:
+    if paper is None:
         u, at = uniform_below(u1 - u0, chunks, at)
         v, at = uniform_below(v1 - v0, chunks, at)
         if u < 0 or v < 0:
             return OUTCOME_REJECTED, u, v, at
         u += u0
         v += v0
-        if side != 0 and (abs(u - v) > side or max(u, v) < 0 or min(u, v) > side):
+        if abs(u - v) > side or max(u, v) < 0 or min(u, v) > side:
             return OUTCOME_OUTSIDE + e, u, v, at
         return OUTCOME_ACCEPTED, u, v, at
     p0, p1, q0, q1 = np.int64(u0), np.int64(u1), np.int64(v0), np.int64(v1)
-    slopes, intercepts = proposals(own, side, sheet, p0, p1, q0, q1)
+    slopes, intercepts = proposals(paper, side, sheet, p0, p1, q0, q1)
     which, at = uniform_below(slopes, chunks, at)
     turn, at = uniform_below(intercepts, chunks, at)
     if which < 0 or turn < 0:
         return OUTCOME_REJECTED, which, turn, at
-    inside, intercept, slope, p, q = line_of(own, side, sheet, p0, p1, q0, q1, which, turn)
+    inside, intercept, slope, p, q = line_of(paper, side, sheet, p0, p1, q0, q1, which, turn)
     theta[6 + 2 * e] = intercept
     theta[7 + 2 * e] = slope
     return (OUTCOME_ACCEPTED if inside else OUTCOME_OUTSIDE + e), p, q, at
 
 
 @inner
-def _value(own, target, tables, sheets, theta, least, most):
+def _value(paper, target, tables, sheets, theta, least, most):
     """:func:`exact_value` of a trial's piece."""
-    if own is None:
+    if paper is None:
         return exact_value(target, tables.totals, tables.basis, sheets, theta, least, most)
     return exact_value(
-        target, tables.totals, own.basis, class_sheets(sheets, theta), theta[6:], least, most
+        target, tables.totals, paper.basis, class_sheets(sheets, theta), theta[6:], least, most
     )
 
 
@@ -197,7 +197,7 @@ def trial(target, tables, partition, box, chunks, at, theta):
         sheet = (sheets >> (3 * e)) & 7
         if sheet == NO_SHEET:
             continue
-        drawn, u, v, at = _dual_point(target.own, side, sheet, box, e, chunks, at, theta)
+        drawn, u, v, at = _dual_point(target.paper, side, sheet, box, e, chunks, at, theta)
         if drawn != OUTCOME_ACCEPTED:
             tally[OUTSIDE] += drawn >= OUTCOME_OUTSIDE
             return drawn, at
@@ -236,5 +236,5 @@ def trial(target, tables, partition, box, chunks, at, theta):
             return OUTCOME_REJECTED, at
     tally[EXACT] += 1
     tally[TRIAL_WORK] += EXACT_COST
-    value = _value(target.own, target, tables, sheets, theta, least, positives)
+    value = _value(target.paper, target, tables, sheets, theta, least, positives)
     return OUTCOME_ACCEPTED if value >= least else OUTCOME_REJECTED, at

@@ -69,11 +69,11 @@ def _in_class(
     rows, shape (m, 5), and the first answer, shape (2 m, 5): sheet, u0, u1, v0, v1.
     """
     found, shares = np.zeros((2 * len(rows), 5), dtype=np.int64), np.zeros(2 * len(rows))
-    own = paper_box(lattice)
-    if own is None:
+    paper = paper_box(lattice)
+    if paper is None:
         found[::2], shares[::2] = rows, 1.0
     else:
-        around(own, lattice.d * own.cells, rows[:, 0], rows[:, 1:], found, shares)
+        around(paper, lattice.d * paper.cells, rows[:, 0], rows[:, 1:], found, shares)
     return found, shares
 
 
