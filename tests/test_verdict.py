@@ -111,7 +111,7 @@ def test_a_hopeless_sample_is_called_so() -> None:
 
 def test_covers_by_several_triangles_say_what_was_measured_and_when() -> None:
     measured = {
-        "sharpen": ("6.5 % with 1,000 examples, 1.3 % with 10,000", "errors of 3–8 %"),
+        "sharpen": ("6.5 % with 1,000 examples, 1.2 % with 10,000", "errors of 3–8 %"),
         "none": ("18 % with 1,000 examples, 4.0 % with 10,000", "errors of 15–19 %"),
     }
     for finish, (few_words, many_words) in measured.items():
