@@ -109,10 +109,10 @@ def theorem_steps(k: int, alpha: float) -> int:
     return math.ceil(2 * k * math.log(2 / alpha))
 
 
-#: In a cover that will be sharpened, the first step's examples weigh no more nats together, and a
-#: later step's in proportion to the root of how many are left, by the noisy counts
-#: (docs/decisions/0015-sharpening.md).
-_MOST_WEIGHT = 120.0
+#: In a cover that will be sharpened, the examples that a step has still to cover weigh no more
+#: nats together, by the noisy counts: at first 100, later 120 times the root of the share that is
+#: left (docs/decisions/0015-sharpening.md).
+_FIRST_NATS, _LATER_NATS = 100.0, 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +205,8 @@ def rate_before_sharpening(eta: float, noisy: int, first: int) -> float:
     noisy, first : int
         The step's noisy count and the first step's, which are published.
     """
-    return min(eta, _MOST_WEIGHT / math.sqrt(max(1, noisy) * max(1, first)))
+    left, all_of_them = max(1, noisy), max(1, first)
+    return min(eta, _FIRST_NATS / left, _LATER_NATS / math.sqrt(left * all_of_them))
 
 
 def private_steps(

@@ -12,7 +12,7 @@ neighbours add or remove one example.  Replacing one runs at epsilon / 2, and is
 Too few examples are hopeless: two of three runs that were measured with so many, or with more and
 a larger epsilon, were about as wrong as one label for all points.
 
-tests/test_rule_of_thumb.py holds the ranges against runs of other seeds and shapes.
+tests/learners/theory/test_rule_of_thumb.py holds the ranges against runs of other seeds and shapes.
 """
 
 from __future__ import annotations

@@ -1,0 +1,255 @@
+"""benchmarks/accuracy.py runs, and its figures are what its headings say."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import shapely
+from conftest import square_geojson
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """benchmarks/accuracy.py, without its warming up."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    module = importlib.import_module("accuracy")
+    monkeypatch.setattr(module, "warm_up", lambda wanted: None)
+    return module
+
+
+def run(
+    bench: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *argv: object,
+) -> str:
+    """What the command prints."""
+    monkeypatch.setattr(sys, "argv", ["accuracy.py", *map(str, argv)])
+    bench.main()
+    return capsys.readouterr().out
+
+
+def cells(line: str) -> list[str]:
+    """A table's line."""
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+# -- whole runs --------------------------------------------------------------------------------
+
+
+def test_a_quick_run_prints_tables(bench, monkeypatch, capsys, write):
+    monkeypatch.setattr(bench, "GRID", 64)  # the best piece is found sooner
+    monkeypatch.setattr(bench, "draw", bench.draw.__wrapped__)  # nothing of this grid is kept
+    outline = write("o.geojson", {**square_geojson(10, 20), "name": "Square"})
+    argv = [
+        "--quick",
+        "--learners",
+        "tiles",
+        "greedy-cover",
+        "--targets",
+        "tri",
+        "--outlines",
+        outline,
+    ]
+    shown = run(bench, monkeypatch, capsys, *argv)
+    head = shown.splitlines()[0]
+    assert head.startswith("`python benchmarks/accuracy.py --quick --learners tiles greedy")
+    assert "o.geojson" in head
+    assert str(outline.parent) not in head
+    assert head.endswith("seeds 0, 2,000 fresh points")
+    assert "drawn: mean test error over all cases, in %" in shown
+    assert "drawn, n = 300: test error in %" in shown
+    assert "outlines: median bytes of the GeoJSON file" in shown
+    assert "Goals" not in shown
+    lines = [cells(line) for line in shown.splitlines() if line.startswith("|")]
+    assert ["learner", "what", "private", "told", "n = 300"] in lines
+    assert ["", "tiles", "greedy-cover"] in lines
+    by_name = {line[0]: line[1:] for line in lines}
+    assert "greedy-cover" in by_name
+    assert float(by_name["tri, uniform"][0]) < 20
+
+
+def test_json_lines_make_the_same_tables(bench, monkeypatch, capsys, tmp_path):
+    argv = ["--quick", "--learners", "tiles", "--targets", "tri", "--part", "drawn"]
+    paths = []
+    for n in (100, 200):
+        text = run(bench, monkeypatch, capsys, *argv, "--n", n, "--json")
+        paths.append(tmp_path / f"{n}.jsonl")
+        paths[-1].write_text(text)
+        head, *rows = map(json.loads, text.splitlines())
+        assert head["seeds"] == "0"
+        assert [row["case"]["distribution"] for row in rows] == ["uniform", "clustered"]
+        assert all(len(row["errors"]) == len(row["sizes"]) == 1 for row in rows)
+    shown = run(bench, monkeypatch, capsys, "--tables", *paths)
+    assert "| n = 100 | n = 200 |" in shown
+    assert shown.count("`python benchmarks/accuracy.py") == 2
+    assert "| tiles, mean over the eight cases, n = 10,000 | ≤ 3.2 | – | not measured |" in shown
+
+
+def test_forests_that_are_missing_are_said_to_be(bench, monkeypatch, capsys):
+    monkeypatch.setattr(bench.importlib.util, "find_spec", lambda name: None)
+    argv = ["--quick", "--learners", "tiles", "--targets", "tri", "--part", "drawn"]
+    shown = run(bench, monkeypatch, capsys, *argv, "--extra", "forest")
+    assert "No rows of forest: scikit-learn is not installed here." in shown
+    assert "diffprivlib not installed" in shown.splitlines()[0]
+    assert "random forest" not in shown
+
+
+def test_a_learner_that_fails_is_a_note(bench):
+    case = bench.Case("drawn", "no such target", "uniform", 10)
+    row = bench.Bench((0,), fresh=10).row(case, "tiles")
+    assert row.errors == ()
+    assert row.note.startswith("failed: no example 'no such target'")
+    findings = bench.Findings.of([row])
+    assert findings.mean("tiles", 10) is None
+    assert "no such target, uniform: tiles: failed" in list(bench.tables(findings, False))[-1]
+
+
+@pytest.mark.parametrize(
+    ("argv", "reason"),
+    [
+        (["--seeds", "0"], "--seeds must be at least 1"),
+        (["--n", "0"], "--n must be at least 1"),
+        (["--part", "outlines"], "needs --outlines"),
+        (["--learners", "oracle"], "invalid choice"),
+    ],
+)
+def test_wrong_options_are_refused(bench, monkeypatch, capsys, argv, reason):
+    with pytest.raises(SystemExit):
+        bench.parse(argv)
+    assert reason in capsys.readouterr().err
+
+
+# -- cases -------------------------------------------------------------------------------------
+
+
+def test_learners_of_a_case_see_the_same_sample(bench):
+    case = bench.Case("drawn", "L", "clustered", 500)
+    one, other = bench.draw(case, 100, 0), bench.draw.__wrapped__(case, 100, 0)
+    for mine, theirs in zip(one, other, strict=True):
+        assert (mine.points == theirs.points).all()
+        assert (mine.labels == theirs.labels).all()
+    assert len(one[0].labels) == 500
+    assert len(one[1].labels) == 100
+    assert (one[0].points[:100] != one[1].points).any()
+    assert (bench.draw(case, 100, 1)[0].points != one[0].points).any()
+    uniform = bench.draw(bench.Case("drawn", "L", "uniform", 500), 100, 0)[0]
+    assert (uniform.points != one[0].points).any()
+
+
+def test_there_are_eight_drawn_cases(bench):
+    cases = list(bench.drawn_cases(bench.TARGETS, (1_000,)))
+    assert len(set(cases)) == len(cases) == 8
+    assert [case.k for case in cases] == [1, 1, 2, 2, 3, 3, 5, 5]
+
+
+def test_every_seed_has_an_octagon_of_its_own(bench):
+    case = bench.Case("octagons", bench.OCTAGON, "uniform", 100)
+    shapes = [case.place(np.random.default_rng(seed))[0] for seed in range(5)]
+    for shape in shapes:
+        assert shapely.get_num_coordinates(shape) == 9
+        assert shape.equals(shape.convex_hull)
+        assert shape.within(shapely.box(0, 0, bench.GRID, bench.GRID))
+    assert len({shape.area for shape in shapes}) == 5
+    assert case.k == 8
+
+
+def test_an_outline_lies_in_its_padded_box(bench, write):
+    path = write("o.geojson", square_geojson(10, 20))
+    (case,) = bench.outline_cases([path], (50,))
+    shape, frame = case.place(np.random.default_rng(0))
+    assert frame.bounds.as_tuple() == (9, 9, 21, 21)
+    assert shape.area / bench.GRID**2 == pytest.approx((10 / 12) ** 2)
+    assert (case.name, case.k) == ("o", None)
+
+
+# -- figures -----------------------------------------------------------------------------------
+
+
+def test_a_mean_has_the_standard_error_of_its_values(bench):
+    mean = bench.Mean.of([0.01, 0.02, 0.03])
+    assert mean.value == pytest.approx(0.02)
+    assert mean.error == pytest.approx(0.01 / math.sqrt(3))
+    assert str(mean) == "2.00 ± 0.58"
+    assert str(bench.Mean.of([0.00125])) == "0.125"
+    assert str(bench.Mean(0.1234, 0.01)) == "12.3 ± 1.0"
+    assert str(bench.Mean(0.0109, 0.00003)) == "1.090 ± 0.003"
+    assert str(bench.Mean(0.0109, 0.0)) == "1.09 ± 0.00"
+    assert str(bench.Mean.of([0.0001, 0.0002])) == "0.0150 ± 0.0050"
+    over = bench.Mean.over([mean, bench.Mean(0.04, 0.003)])
+    assert over.value == pytest.approx(0.03)
+    assert over.error == pytest.approx(math.sqrt(1e-4 / 3 + 9e-6) / 2)
+    assert bench.Mean.over([mean, bench.Mean(0.04, None)]).error is None
+
+
+def row(bench: ModuleType, learner: str, error: float, **case: object):
+    """A row with this error under two seeds."""
+    given = {"part": "drawn", "target": "tri", "distribution": "uniform", "n": 100_000} | case
+    return bench.Row(bench.Case(**given), learner, (error, error), (1.0, 3.0), (10, 20))
+
+
+def test_the_best_depth_is_taken_in_every_case(bench):
+    rows = [
+        row(bench, "dp-forest-8", 0.02),
+        row(bench, "dp-forest-10", 0.01),
+        row(bench, "dp-forest-8", 0.03, target="L"),
+        row(bench, "dp-forest-10", 0.04, target="L"),
+    ]
+    findings = bench.Findings.of(rows)
+    assert findings.mean("dp-forest", 100_000).value == pytest.approx(0.02)
+    assert findings.mean("dp-forest-8", 100_000).value == pytest.approx(0.025)
+    assert bench.shown_learners(findings) == ["dp-forest"]
+    assert bench.forest_names(rows[0].case)[-1] == "dp-forest-16"
+    small = bench.Case("drawn", "tri", "uniform", 1_000)
+    assert bench.forest_names(small) == ("forest", "dp-forest-6", "dp-forest-8", "dp-forest-10")
+
+
+def test_learners_stand_in_one_order_wherever_they_come_from(bench):
+    names = ["forest", "dp-forest-10", "greedy-cover", "dp-forest-8", "histogram", "tiles"]
+    findings = bench.Findings.of([row(bench, name, 0.01) for name in names])
+    assert findings.learners == [
+        "tiles", "histogram", "dp-forest-8", "dp-forest-10", "dp-forest", "greedy-cover", "forest",
+    ]  # fmt: skip
+
+
+def test_a_mean_needs_every_case(bench):
+    rows = [row(bench, "tiles", 0.01), row(bench, "cover", 0.01, target="L")]
+    assert bench.Findings.of(rows).mean("tiles", 100_000) is None
+    assert bench.Findings.of(rows).median("tiles", 100_000, "seconds") is None
+    assert bench.Findings.of(rows[:1]).mean("tiles", 100_000).value == pytest.approx(0.01)
+    assert bench.Findings.of(rows[:1]).median("tiles", 100_000, "seconds") == 2.0
+
+
+def test_goals_are_met_or_not(bench):
+    rows = [
+        row(bench, name, error, target=target, distribution=distribution)
+        for target in bench.TARGETS
+        for distribution in bench.DISTRIBUTIONS
+        for name, error in (("tiles", 0.004), ("histogram", 0.03 if target == "tri" else 0.01))
+    ]
+    rows.append(row(bench, "convex", 0.0031, part="octagons", target="octagon"))
+    lines = {line[0]: line[1:] for line in bench.goal_lines(bench.Findings.of(rows))}
+    assert len(lines) == 8
+    assert lines["tiles, mean over the eight cases, n = 100,000"] == (
+        "≤ 0.5",
+        "0.400 ± 0.000",
+        "yes",
+    )
+    assert lines["tiles, mean over the eight cases, n = 10,000"][2] == "not measured"
+    fifth = "n = 100,000: a fifth of the smoothed histogram's"
+    assert lines[f"tiles, tri, uniform, {fifth}"][::2] == ("≤ 0.6", "yes")
+    assert lines[f"tiles, L, clustered, {fifth}"][::2] == ("≤ 0.2", "no")
+    assert lines["convex, random octagons, n = 100,000"] == ("≤ 0.3", "0.310 ± 0.000", "no")
+    partial = bench.Findings.of(rows[2:-1])
+    lines = {line[0]: line[1:] for line in bench.goal_lines(partial)}
+    assert lines["tiles, mean over the eight cases, n = 100,000"][2] == "not measured"
+    assert lines[f"tiles, tri, uniform, {fifth}"][2] == "not measured"

@@ -1,0 +1,101 @@
+"""Whatever fails, the old file or the new one is whole.  The long version: benchmarks/faults.py."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import stat
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from geometry import files
+from geometry.files import atomic_write
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files and signals")
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def faults(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """benchmarks/faults.py, without real disks."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    module = importlib.import_module("faults")
+    monkeypatch.setattr(module, "_small_disk", lambda outcome: None)
+    return module
+
+
+def test_a_disk_that_fills_at_any_byte_keeps_the_old_file(
+    faults: ModuleType, tmp_path: Path
+) -> None:
+    outcome = faults.full_disk(tmp_path, stride=23)
+    assert outcome.losses == []
+    assert outcome.cases > 80
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("unnamed", [hasattr(os, "O_TMPFILE"), False])
+def test_every_prefix_of_a_save_leaves_the_old_file_or_the_new(
+    faults: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unnamed: bool
+) -> None:
+    if not unnamed:
+        monkeypatch.setattr(files, "_write_unnamed", lambda *_: False)
+    outcome = faults.power_cut(tmp_path)
+    assert outcome.losses == []
+    # three kinds of files; every prefix of the calls, one of them with two outcomes, and the end
+    calls = (
+        "create chmod write fsync link replace fsync"
+        if unnamed
+        else ("create chmod write fsync replace fsync")
+    )
+    assert all(note.endswith(": " + calls) for note in outcome.notes)
+    assert outcome.cases == 3 * (len(calls.split()) + 3)
+
+
+@pytest.mark.parametrize("missing", ["fsync", "replace"])
+def test_the_check_of_the_order_sees_a_step_that_is_left_out(
+    faults: ModuleType, tmp_path: Path, missing: str
+) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    steps = faults.recorded(lambda: atomic_write(path, "newer"))
+    calls = [call for call, *_ in steps]
+    first = calls.index(missing)
+    cut = list(faults.after_power_cut(steps[:first] + steps[first + 1 :], str(path), b"old"))
+    assert cut != [b"newer"]
+    if missing == "fsync":
+        assert b"new" not in cut[:-1]
+        assert cut[-1] == b"ne"  # half of it
+
+
+def test_a_process_killed_while_it_saves_loses_nothing(faults: ModuleType, tmp_path: Path) -> None:
+    outcome = faults.killed(tmp_path, kills=8)
+    assert outcome.losses == []
+    assert outcome.cases >= 8 * 5
+
+
+def test_a_private_file_is_never_open_to_others_on_its_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a"
+    path.write_text("old")
+    path.chmod(0o600)
+    seen: list[int] = []
+    real = os.fsync
+
+    def look(handle: int) -> None:
+        seen.append(stat.S_IMODE(os.fstat(handle).st_mode))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", look)
+    atomic_write(path, "new")
+    assert seen[0] == 0o600
+
+
+@pytest.mark.slow
+def test_two_hundred_kills_and_every_byte(faults: Any, tmp_path: Path) -> None:
+    for outcome in (faults.killed(tmp_path, kills=200), faults.read_only(tmp_path)):
+        assert outcome.losses == []

@@ -1,0 +1,45 @@
+"""The window at work: nothing raises, nothing piles up.  The long version: benchmarks/soak.py."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def soak(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """benchmarks/soak.py."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    return importlib.import_module("soak")
+
+
+def test_sixty_operations_leave_no_handles() -> None:
+    """In a process of its own: what it counts is not mixed with what other tests leave behind."""
+    command = [sys.executable, str(FOLDER / "soak.py"), "--operations", "60", "--most-mib", "100"]
+    environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+    done = subprocess.run(
+        [*command, "--seed", "2"], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_growth_is_noticed(soak: ModuleType) -> None:
+    first = soak.Count(500, 1.0, 200.0, 100.0, 13, 7, 2, 800, 10_000)
+    assert soak.grown(first, first, 32) == []
+    for more in (
+        {"anonymous_mib": 140.0},
+        {"descriptors": 20},
+        {"children": 3},
+        {"qt_objects": 900},
+    ):
+        assert len(soak.grown(first, replace(first, **more), 32)) == 1

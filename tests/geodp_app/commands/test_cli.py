@@ -1,0 +1,500 @@
+"""The command line: what it prints and writes, and one line with exit code 2 for wrong input."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import square_geojson
+
+from geodp_app.arguments import join_negative_values
+from geodp_app.cli import main
+from geodp_app.examples_csv import read_examples
+from geodp_app.learned_file import read_learned, write_learned
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from learners.releases import CoverRelease, Release
+
+ROOT = Path(__file__).parents[3]
+CSV = "x,y,label\n3,4,1\n5,6,0\n7,7,1\n"
+
+
+def fails(capsys, *argv: object) -> str:
+    """Run a command that must end with exit code 2; its one line on standard error."""
+    assert main([str(a) for a in argv]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("geodp: ")
+    assert captured.err.endswith("\n")
+    assert captured.err.count("\n") == 1
+    return captured.err
+
+
+def left_half(d: int = 1024) -> Release:
+    """A hypothesis to evaluate: x <= d/2, as the conjunction of one halfplane."""
+    lattice = HalfplaneLattice(d)
+    middle = (d // 2) << lattice.bits
+    piece = (Halfplane(lattice, Sheet.STEEP_LEFT, middle, middle),)
+    return CoverRelease("hand", lattice, (), None, "conjunction", (piece,), (0,))
+
+
+# -- sample ------------------------------------------------------------------------------------
+
+
+def test_sample_writes_the_frame_that_learn_needs(write, tmp_path, capsys):
+    target, out = write("t.geojson", square_geojson(10, 20)), tmp_path / "p.csv"
+    argv = ["sample", "--target", target, "--n", 500, "--grid", 60, "--seed", 1, "-o", out]
+    assert main([str(a) for a in argv]) == 0
+    assert "500 examples" in capsys.readouterr().err
+    first, header = out.read_text().splitlines()[:2]
+    assert first == '# geodp {"grid": 60, "bounds": [9.0, 9.0, 21.0, 21.0]}'
+    assert header == "x,y,label"
+    examples = read_examples(out)
+    inside = ((examples.points >= 5) & (examples.points <= 55)).all(axis=1)
+    assert (examples.labels == inside).all()
+
+
+def test_sample_is_quiet_when_told(write, tmp_path, capsys):
+    target = write("t.geojson", square_geojson(10, 20))
+    out = tmp_path / "p.csv"
+    assert main(["sample", "--target", str(target), "--n", "5", "-o", str(out), "--quiet"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("{", "not JSON"),
+        ("[1, 2]", "must be a JSON object"),
+        ("", "not JSON"),
+        (b"\xff\xfe", "not UTF-8"),
+        ('{"type": "Point", "coordinates": [1, 2]}', "no polygons"),
+        (
+            '{"type": "Polygon", "coordinates": [[[0,0],[2,2],[2,0],[0,2],[0,0]]]}',
+            "crosses or touches itself",
+        ),
+        (
+            '{"type": "FeatureCollection", "features": [{"type": "Feature", "geometry": '
+            '{"type": "Polygon", "coordinates": [[[0,0],[1,0],[0,0]]]}}]}',
+            "features[0], ring 0",
+        ),
+        (
+            '{"type": "Polygon", "coordinates": [[[0,0],[400,0],[0,400],[0,0]]]}',
+            "outside longitude",
+        ),
+    ],
+)
+def test_an_unusable_target_is_named(write, tmp_path, capsys, content, reason):
+    target, out = write("t.geojson", content), tmp_path / "p.csv"
+    line = fails(capsys, "sample", "--target", target, "--n", 5, "-o", out)
+    assert str(target) in line
+    assert reason in line
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "reason"),
+    [
+        ("--n", "0", "--n: must be at least 1"),
+        ("--n", "1e5", "--n: '1e5' is not an integer"),
+        ("--n", "1000000000", "--n: must be at most"),
+        ("--grid", "0", "outside 1..1048576"),
+        ("--grid", "1048577", "where counting is exact"),
+        ("--noise", "1.5", "--noise: must lie between 0 and 1"),
+        ("--noise", "nan", "not a finite number"),
+        ("--seed", "-1", "must not be negative"),
+        ("--distribution", "even", "invalid choice: 'even'"),
+        ("--distribution", "painted", "invalid choice: 'painted'"),
+        ("--bounds", "1,2,3", "needs four numbers"),
+        ("--bounds", "1,2,3,x", "'x' is not a finite number"),
+        ("--bounds", "-10,20,-20,30", "west"),
+    ],
+)
+def test_a_wrong_option_of_sample_is_named(write, tmp_path, capsys, option, value, reason):
+    target = write("t.geojson", square_geojson(10, 20))
+    out = tmp_path / "p.csv"
+    base = ["sample", "--target", target, "--n", 5, "-o", out]
+    assert reason in fails(capsys, *base, option, value)
+    assert not out.exists()
+
+
+def test_bounds_may_start_with_a_minus(write, tmp_path):
+    target, out = write("t.geojson", square_geojson(-5, 5)), tmp_path / "p.csv"
+    argv = ["sample", "--target", str(target), "--n", "5", "-o", str(out)]
+    assert main([*argv, "--bounds", "-10,-10,10,10", "--quiet"]) == 0
+    assert read_examples(out).frame.bounds.as_tuple() == (-10, -10, 10, 10)
+    assert join_negative_values(["--bounds", "1,2", "-o"]) == ["--bounds", "1,2", "-o"]
+
+
+# -- outputs -----------------------------------------------------------------------------------
+
+
+def test_an_output_that_cannot_be_written_is_found_first(write, tmp_path, capsys):
+    target = write("t.geojson", square_geojson(10, 20))
+    base = ["sample", "--target", target, "--n", 5, "-o"]
+    assert "there is no folder" in fails(capsys, *base, tmp_path / "none" / "p.csv")
+    assert "is a folder" in fails(capsys, *base, tmp_path)
+    assert "is an input too" in fails(capsys, *base, target)
+    assert "there is no folder" in fails(capsys, *base, target / "p.csv")
+    assert "cannot write to /proc" in fails(capsys, *base, "/proc/p.csv")
+    assert json.loads(target.read_text()) == square_geojson(10, 20)
+
+
+def test_two_outputs_need_two_names(write, tmp_path, capsys):
+    points, out = write("p.csv", CSV), tmp_path / "l.geojson"
+    line = fails(capsys, "learn", points, "-o", out, "--report", out)
+    assert "is another output too" in line
+    assert "is an input too" in fails(capsys, "learn", points, "-o", out, "--records", points)
+
+
+def test_standard_output_is_a_file_like_any_other(write):
+    target = write("t.geojson", square_geojson(10, 20))
+    argv = ["sample", "--target", target, "--n", "3", "-o", "/dev/stdout", "--quiet"]
+    done = subprocess.run(
+        [sys.executable, "-m", "geodp_app", *map(str, argv)],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.startswith("# geodp {")
+    assert len(done.stdout.splitlines()) == 5
+
+
+# -- cancelling --------------------------------------------------------------------------------
+
+
+def test_ctrl_c_while_the_command_is_loaded_is_one_line(tmp_path):
+    (tmp_path / "assets.py").write_text(
+        "import time\ntry:\n    print('loading', flush=True)\n    time.sleep(60)\n"
+        "except BaseException as error:\n    raise ImportError('another word') from error\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-m", "geodp_app", "--version"],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:  # fmt: skip
+        assert process.stdout.readline() == "loading\n"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert said == "geodp: cancelled; nothing was written\n"
+
+
+# -- evaluate ----------------------------------------------------------------------------------
+
+
+def labelled(points: np.ndarray) -> str:
+    """CSV of points with the labels of x <= 512, the last label wrong."""
+    labels = (points[:, 0] <= 512).astype(int)
+    labels[-1] = 1 - labels[-1]
+    rows = zip(points.tolist(), labels.tolist(), strict=True)
+    return "x,y,label\n" + "".join(f"{x},{y},{s}\n" for (x, y), s in rows)
+
+
+@pytest.fixture
+def halves(tmp_path, write) -> tuple[Path, Path]:
+    """A learned left half, and 200 examples of it of which one is wrong (a false positive)."""
+    rng = np.random.default_rng(0)
+    points = rng.integers(0, 1025, (200, 2))
+    points[-1] = (800, 3)
+    points[:3, 0] = 512  # on the line: inside
+    from geodp_app.examples_csv import Frame
+
+    learned = tmp_path / "l.geojson"
+    write_learned(learned, left_half(), Frame(1024))
+    return learned, write("p.csv", labelled(points))
+
+
+def test_evaluate_counts_errors_exactly(halves, capsys):
+    assert main(["evaluate", *map(str, halves), "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["examples"] == 200
+    assert figures["errors"] == figures["false_negatives"] == 1
+    assert figures["false_positives"] == 0
+    assert figures["error"] == pytest.approx(1 / 200)
+    assert figures["decided_by"] == "halfplanes"
+
+
+def test_evaluate_prints_a_table_and_says_that_it_is_private(halves, capsys):
+    assert main(["evaluate", *map(str, halves)]) == 0
+    out = capsys.readouterr().out
+    assert "0.5000%" in out
+    assert "1 of 200" in out
+    assert "private" in out
+
+
+def test_evaluate_and_compare_refuse_no_examples(halves, write, capsys):
+    learned, points = halves
+    empty = write("none.csv", '# geodp {"grid": 1024}\nx,y,label\n')
+    refused = f"geodp: {empty}: has no examples to compare"
+    assert fails(capsys, "evaluate", learned, empty) == f"{refused} with\n"
+    assert fails(capsys, "compare", empty) == f"{refused} on\n"
+    assert fails(capsys, "compare", points, "--test", empty) == f"{refused} on\n"
+
+
+def test_evaluate_any_polygons(write, capsys):
+    target = write("t.geojson", square_geojson(0, 512, frame="grid", grid=1024))
+    points = write("p.csv", "x,y,label\n0,0,1\n512,512,1\n513,5,1\n5,5,0\n")
+    assert main(["evaluate", str(target), str(points), "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["decided_by"] == "polygons"
+    assert (figures["false_positives"], figures["false_negatives"]) == (1, 1)
+
+
+def test_evaluate_polygons_in_degrees_needs_bounds(write, capsys):
+    target = write("t.geojson", square_geojson(10, 20))
+    points = write("p.csv", "x,y,label\n5,5,1\n9,5,0\n")
+    assert "give --bounds" in fails(capsys, "evaluate", target, points)
+    argv = ["evaluate", target, points, "--grid", 10, "--bounds", "10,10,30,30", "--json"]
+    assert main([str(a) for a in argv]) == 0
+    assert json.loads(capsys.readouterr().out)["errors"] == 0
+
+
+def test_evaluate_brings_another_frame_into_its_own(tmp_path, write, capsys):
+    from geodp_app.examples_csv import Frame
+    from geometry.grid import Bounds
+
+    learned = tmp_path / "l.geojson"
+    write_learned(learned, left_half(), Frame(1024, Bounds(0, 0, 20, 20)))
+    # another grid over another box: x = 0..10 on degrees 5..15, so x <= 5 is inside
+    mark = '# geodp {"grid": 10, "bounds": [5, 5, 15, 15]}\n'
+    points = write("p.csv", mark + "x,y,label\n0,0,1\n5,5,1\n6,5,0\n10,10,0\n")
+    assert main(["evaluate", str(learned), str(points), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["errors"] == 0
+    degrees = write("q.csv", "lon,lat,label\n10,3,1\n10.1,3,0\n20,20,0\n0,0,1\n")
+    assert main(["evaluate", str(learned), str(degrees), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["errors"] == 0
+    far = write("r.csv", '# geodp {"bounds": [5, 5, 50, 50]}\nx,y,label\n0,0,1\n1024,0,0\n')
+    assert "does not cover the examples" in fails(capsys, "evaluate", learned, far)
+    other = write("s.csv", '# geodp {"grid": 512, "bounds": [0, 0, 1, 1]}\nx,y,label\n0,0,1\n')
+    write_learned(learned, left_half(), Frame(1024))
+    assert "bounds that could match" in fails(capsys, "evaluate", learned, other)
+
+
+def test_the_same_box_on_a_finer_grid_matches_to_its_corners(tmp_path, write, capsys):
+    from geodp_app.examples_csv import Frame
+    from geometry.grid import Bounds
+
+    box = Bounds(13.1, 42.3, 20.7, 47.9)
+    learned = tmp_path / "l.geojson"
+    write_learned(learned, left_half(), Frame(1024, box))
+    mark = f'# geodp {{"grid": 3, "bounds": {list(box.as_tuple())}}}\n'
+    points = write("p.csv", mark + "x,y,label\n0,0,1\n3,3,0\n0,3,1\n1,1,1\n2,1,0\n")
+    assert main(["evaluate", str(learned), str(points), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["errors"] == 0
+
+
+def test_a_damaged_release_is_named(halves, write, capsys):
+    learned, points = halves
+    document = json.loads(learned.read_text())
+    del document["geodp"]["release"]["pieces"]
+    broken = write("b.geojson", document)
+    assert "geodp.release: not a learned hypothesis" in fails(capsys, "evaluate", broken, points)
+    document = json.loads(learned.read_text())
+    document["geodp"]["grid"] = 512
+    assert "its release says 1024" in fails(
+        capsys, "evaluate", write("b.geojson", document), points
+    )
+    document["features"] = []
+    del document["geodp"]["release"], document["bbox"]
+    assert "no polygons" in fails(capsys, "evaluate", write("b.geojson", document), points)
+
+
+def test_a_missing_file_is_named(halves, tmp_path, capsys):
+    learned, points = halves
+    none = tmp_path / "none"
+    assert f"{none}: No such file" in fails(capsys, "evaluate", none, points)
+    assert f"{none}: cannot be read: No such file" in fails(capsys, "evaluate", learned, none)
+    assert f"{tmp_path}: " in fails(capsys, "evaluate", tmp_path, points)
+
+
+# -- plan --------------------------------------------------------------------------------------
+
+
+def test_plan_answers_in_both_directions(capsys):
+    argv = [
+        "plan",
+        "--learner",
+        "cover",
+        "--k",
+        "4",
+        "--alpha",
+        ".1",
+        "--epsilon",
+        "1",
+        "--grid",
+        "1024",
+        "--json",
+    ]
+    assert main(argv) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["steps"] == 24  # ceil(2 * 4 * ln 20)
+    assert main([*argv, "--n", str(plan["examples"])]) == 0
+    assert json.loads(capsys.readouterr().out)["alpha"] == pytest.approx(0.1, rel=2e-3)
+
+
+def test_plan_names_the_command_that_its_guarantee_is_for(capsys):
+    assert main(["plan", "--learner", "convex-cover", "--k", "3"]) == 0
+    out = capsys.readouterr().out
+    assert "examples suffice for error at most 0.1" in out
+    assert "--learner convex-cover --k 3 --steps 18 --beta 0.03333" in out
+    assert "--finish" not in out  # nothing follows its halfplanes
+    assert main(["plan", "--learner", "cover", "--k", "4", "--n", "100"]) == 0
+    assert "guarantee void" in capsys.readouterr().out
+
+
+def test_the_command_of_a_plan_stops_at_the_triangles_as_the_theorem_does(capsys, write, tmp_path):
+    assert main(["plan", "--learner", "cover", "--k", "2", "--alpha", ".5", "--grid", "64"]) == 0
+    out = capsys.readouterr().out
+    (line,) = (line for line in out.splitlines() if line.startswith("The guarantee is for: "))
+    assert line.endswith(" --measure chord --finish none")
+    name, verb, *options = line.removeprefix("The guarantee is for: ").split()
+    assert (name, verb) == ("geodp", "learn")
+    learned = tmp_path / "l.geojson"
+    points = write("p.csv", "x,y,label\n3,4,1\n50,6,0\n")
+    assert main(["learn", str(points), *options, "-o", str(learned), "--quiet"]) == 0
+    release = read_learned(learned).release
+    assert release.kind == "cover"
+    assert f"{len(release.pieces)} steps for k = 2 triangles" in out
+
+
+def plan(capsys, *argv: object) -> Any:
+    """The plan as JSON."""
+    assert main(["plan", *map(str, argv), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_plan_without_k_tells_what_runs_by_tiles_reached(capsys):
+    assert main(["plan", "--n", "9000"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("In practice, with 9,000 examples at epsilon = 1 and right labels, ")
+    assert "for shapes of few edges" in out
+    assert "for outlines with many bends, such as coasts" in out
+    assert "not proved" in out
+    told = plan(capsys, "--n", 9_000)
+    assert (told["k"], told["examples"], told["proved"]) == (None, 9_000, False)
+    drawn, outlines = (kind["error"] for kind in told["in_practice"])
+    # what runs reached: star and three; Croatia and Italy
+    assert drawn[0] < 0.008 < 0.012 < drawn[1]
+    assert outlines[0] < 0.02 < 0.036 < outlines[1]
+    half = plan(capsys, "--n", 9_000, "--epsilon", 2, "--neighbours", "replace-one")
+    assert half["in_practice"] == told["in_practice"]
+    assert "--beta means nothing to tiles" in fails(capsys, "plan", "--beta", ".1")
+
+
+def test_a_plan_for_an_error_tells_examples_and_back(capsys):
+    assert main(["plan", "--alpha", ".01"]) == 0
+    out = capsys.readouterr().out
+    assert "an error of 1\u00a0% takes about " in out
+    assert "examples for shapes of few edges" in out
+    told = plan(capsys, "--alpha", 0.01)
+    for place, kind in enumerate(told["in_practice"]):
+        for end, n in enumerate(kind["examples"]):
+            back = plan(capsys, "--n", n)["in_practice"][place]["error"]
+            assert back[end] == pytest.approx(0.01, rel=1e-3)
+
+
+def test_a_plan_calls_the_hopeless_hopeless(capsys):
+    assert main(["plan", "--n", "30"]) == 0
+    assert capsys.readouterr().out.startswith("Hopeless: with 30 examples at epsilon = 1 the noise")
+    for kind in plan(capsys, "--n", 30)["in_practice"]:
+        assert (kind["error"], kind["hopeless"]) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--epsilon", "12"], "epsilon was measured from 0.1 to 10, not at 12"),
+        (["--n", "100000000"], "n was measured from 30 to "),
+        (["--measure", "paper"], "chord measure"),
+        (["--grid", "64"], "grids from d = 256"),
+    ],
+)
+def test_a_plan_promises_nothing_that_was_not_measured(capsys, options, reason):
+    assert reason in fails(capsys, "plan", *options)
+
+
+def test_plan_and_learn_mean_the_same_learner(capsys):
+    """A convex polygon goes by tiles unless --k is given."""
+    told = plan(capsys, "--learner", "convex", "--n", 10_000)
+    assert (told["learner"], told["k"], told["proved"]) == ("convex", None, False)
+    (kind,) = told["in_practice"]
+    assert kind["shapes"] == "convex shapes of few edges"
+    cover = plan(capsys, "--learner", "convex-cover", "--k", 4, "--n", 10_000)
+    assert cover["k"] == 4
+    assert cover["alpha"] is None  # nothing is proved for so few
+    assert cover["in_practice"][0]["shapes"] == "convex polygons of 4 edges"
+
+
+def test_a_plan_of_a_cover_says_what_was_measured_too(capsys):
+    assert main(["plan", "--learner", "cover", "--k", "1", "--n", "10000"]) == 0
+    out = capsys.readouterr().out
+    assert "for a triangle." in out
+    assert "10,000 examples suffice for error at most 0.0179" in out
+    run = out.split("geodp learn ")[1].split("\n")[0]
+    assert run.startswith("--learner cover --k 1 --epsilon 1.0 --delta 1e-06")
+    told = plan(capsys, "--learner", "cover", "--k", 1, "--alpha", 0.01)
+    assert (told["steps"], told["examples"]) == (1, 17919)
+    assert main(["plan", "--learner", "cover", "--k", "9", "--n", "10000"]) == 0
+    out = capsys.readouterr().out
+    assert "No estimate is made" in out
+    assert "k = 1 triangle" in out
+    assert plan(capsys, "--learner", "cover", "--k", 9, "--n", 10_000)["in_practice"] == []
+
+
+# -- options that learn and plan share ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "reason"),
+    [
+        ("--epsilon", "0", "--epsilon: must be above 0"),
+        ("--epsilon", "-1", "--epsilon: must be above 0"),
+        ("--epsilon", "inf", "not a finite number"),
+        ("--delta", "0", "--delta: must lie strictly between 0 and 1"),
+        ("--delta", "1", "--delta: must lie strictly between 0 and 1"),
+        ("--delta", "nan", "not a finite number"),
+        ("--k", "0", "--k: must lie between 1 and 1000"),
+        ("--k", "2.5", "'2.5' is not an integer"),
+        ("--alpha", "1", "--alpha: must lie strictly"),
+        ("--beta", "0", "--beta: must lie strictly"),
+        ("--grid", "1048577", "outside 1..1048576, where counting is exact"),
+        ("--learner", "star", "unknown learner 'star': use cover"),
+        ("--measure", "area", "invalid choice: 'area'"),
+        ("--neighbours", "none", "invalid choice: 'none'"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["learn", "plan"])
+def test_a_wrong_parameter_is_named(write, tmp_path, capsys, verb, option, value, reason):
+    out = tmp_path / "l.geojson"
+    base = ["learn", write("p.csv", CSV), "-o", out] if verb == "learn" else ["plan"]
+    assert reason in fails(capsys, *base, option, value)
+    assert not out.exists()
+
+
+def test_the_command_itself(capsys):
+    assert "invalid choice: 'lern'" in fails(capsys, "lern")
+    assert "required: -o/--output" in fails(capsys, "sample", "--target", "t", "--n", 5)
+    assert "unrecognized arguments: --fast" in fails(capsys, "plan", "--fast")
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("geodp 0.")
+    for verb in ("sample", "learn", "evaluate", "plan", "demo"):
+        assert main([verb, "--help"]) == 0
+        assert f"usage: geodp {verb}" in capsys.readouterr().out
+
+
+def test_the_command_starts_without_qt_and_without_the_compiler():
+    code = (
+        "import sys, geodp_app.cli; geodp_app.cli.build_parser(); "
+        "print(sorted({'PySide6', 'pyqtgraph', 'numba', 'scipy'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,710 @@
+"""`geodp learn` and `geodp demo` end to end: outputs, what they may not hold, cancelling."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+from conftest import square_geojson
+from terminal import interrupted
+
+from geodp_app import running
+from geodp_app.cli import main
+from geodp_app.compiling import COMPILING, telling_of_compiling
+from geodp_app.examples_csv import read_examples
+from geodp_app.learned_file import read_learned
+from geodp_app.progress import ProgressBar
+from geodp_app.reports import parts_text, report
+from geometry.geojson import read_geojson
+from geometry.grid import GridMap
+from geometry.halfplane import HalfplaneLattice
+from learners.cover_account import run_epsilon
+from learners.releases import CoverRelease, MosaicRelease
+from learners.set_cover import plan_budget
+from learners.sharpening import plan_sharpened
+
+ROOT = Path(__file__).parents[3]
+SEED = 987654321
+N = 20_000
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Path:
+    """A folder after sample and learn on a square in degrees."""
+    folder = tmp_path_factory.mktemp("run")
+    target = folder / "t.geojson"
+    target.write_text(json.dumps(square_geojson(10, 20)))
+    points, out = folder / "p.csv", folder / "l.geojson"
+    sample = ["sample", "--target", target, "--n", N, "--grid", 256, "--seed", 3, "-o", points]
+    learn = [
+        "learn",
+        points,
+        "--learner",
+        "cover",
+        "--k",
+        2,
+        "--steps",
+        3,
+        "--seed",
+        SEED,
+        "-o",
+        out,
+    ]
+    learn += ["--report", folder / "r.json", "--records", folder / "s.jsonl", "--quiet"]
+    for argv in (sample, learn):
+        assert main([str(a) for a in argv]) == 0
+    return folder
+
+
+def evaluate(learned: Path, points: Path, capsys) -> dict:
+    capsys.readouterr()
+    assert main(["evaluate", str(learned), str(points), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_learned_shape_is_in_degrees_and_good(run, capsys):
+    target = read_geojson(run / "l.geojson")
+    assert target.frame == "lonlat"
+    truth = shapely.box(10, 10, 20, 20)
+    off = target.geometry.symmetric_difference(truth).area / 12**2
+    figures = evaluate(run / "l.geojson", run / "p.csv", capsys)
+    assert figures["examples"] == N
+    # two triangles, three steps: each leaves half of what was left, 68 % / 8 in the end
+    assert figures["error"] < 0.12
+    assert off < 0.12
+
+
+def test_the_file_decides_as_its_polygons_do(run):
+    learned, examples = read_learned(run / "l.geojson"), read_examples(run / "p.csv")
+    exact = learned.predict(examples)
+    place = GridMap(256, examples.frame.bounds)
+    degrees = place.to_lonlat(examples.points.astype(float))
+    near_edge = shapely.dwithin(shapely.points(degrees), learned.target.geometry.boundary, 1e-9)
+    inside = shapely.intersects_xy(learned.target.geometry, degrees)
+    assert (inside == exact)[~near_edge].all()
+    assert near_edge.mean() < 0.01
+
+
+def test_nothing_private_is_in_what_may_be_published(run):
+    for name in ("l.geojson", "r.json"):
+        text = (run / name).read_text()
+        assert str(SEED) not in text
+        assert str(N) not in text
+        for word in ('"seed"', '"error"', '"n"', "positives", "seconds", 'examples":'):
+            assert word not in text
+
+
+def test_the_report_states_the_guarantee_and_that_a_seed_voids_it(run, write, tmp_path):
+    report = json.loads((run / "r.json").read_text())
+    assert report["statement"].startswith("Not private: the run was seeded")
+    assert report["release"] == json.loads((run / "l.geojson").read_text())["geodp"]["release"]
+    path = tmp_path / "r.json"
+    points = write("p.csv", '# geodp {"grid": 8}\nx,y,label\n3,4,1\n5,6,0\n7,7,1\n')
+    argv = [
+        "learn",
+        points,
+        "--learner",
+        "cover",
+        "--k",
+        1,
+        "--steps",
+        1,
+        "-o",
+        tmp_path / "l.geojson",
+        "--quiet",
+    ]
+    argv += ["--report", path, "--epsilon", 2, "--delta", 1e-5, "--neighbours", "replace-one"]
+    assert main([str(a) for a in argv]) == 0
+    report = json.loads(path.read_text())
+    assert report["statement"] == (
+        "(2, 1e-05)-differentially private with respect to replacing one labelled example by "
+        "another."
+    )
+    told = report["account"]
+    assert told.startswith("selection: epsilon 2, by the optimal account")
+    assert told.endswith(" in one step, which is twice 1 for adding or removing an example")
+    path.unlink()
+    again = ["--finish", "none", "-o", tmp_path / "again.geojson"]
+    assert main([str(a) for a in argv + again]) == 0
+    told = json.loads(path.read_text())["account"]
+    assert told.startswith(
+        "noisy counts and selections: together epsilon 2, by the optimal account"
+    )
+    assert "twice 1 for adding or removing an example; alone the counts would cost 0.2 " in told
+
+
+@pytest.mark.parametrize(("epsilon", "more"), [(1.0, True), (1000.0, False)])
+def test_the_report_says_why_the_parts_of_a_cover_sum_to_more_than_epsilon(epsilon, more):
+    spent = plan_budget(epsilon, 1e-6, 6, 0.1, "add-remove", private=True).spent
+    counts, selections = spent.charges
+    alone = run_epsilon(selections.each, 1e-6, 6)
+    assert (counts.alone + alone > epsilon) == more
+    release = CoverRelease("", HalfplaneLattice(8), (), spent, "disjunction", (), ())
+    told = report(release)["account"]
+    assert f"together epsilon {epsilon:g}" in told
+    assert f"{counts.alone:g} and the selections {alone:.4g}" in told
+    why = ", in sum more, but delta covers that both lose so much in one run"
+    assert told.endswith(why) == more
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "told"),
+    [
+        (
+            "add-remove",
+            "sharpening: epsilon 0.7, however many edges there are: an example lies in the zone "
+            "of one; noisy counts and selections: together epsilon 0.3, by the optimal account of "
+            "a set cover, eta = 0.0764567 in each of 4 steps; alone the counts would cost 0.06 ",
+        ),
+        (
+            "replace-one",
+            "sharpening: epsilon 0.7, which is twice 0.35, however many edges there are: an "
+            "example lies in the zone of one; noisy counts and selections: together epsilon 0.3, "
+            "by the optimal account of a set cover, eta = 0.0382222 in each of 4 steps, which is "
+            "twice 0.15 for adding or removing an example; alone the counts would cost 0.03 ",
+        ),
+    ],
+)
+def test_the_report_says_what_sharpening_costs(neighbours, told):
+    spent = plan_sharpened(1.0, 1e-6, 4, 0.1, neighbours, private=True).spent
+    release = CoverRelease("", HalfplaneLattice(8), (), spent, "disjunction", (), ())
+    assert report(release)["account"].startswith(told)
+
+
+def test_the_summary_says_that_edges_were_drawn_again(run):
+    release = read_learned(run / "l.geojson").release
+    zones = len(release.zones)
+    assert zones > 3 * 3
+    assert parts_text(release) == f"3 triangles with their edges drawn again in {zones} zones"
+
+
+def test_the_records_say_first_that_they_are_private(run):
+    lines = [json.loads(line) for line in (run / "s.jsonl").read_text().splitlines()]
+    assert "Do not publish" in lines[0]["warning"]
+    # three triangles, and the zones of their edges
+    release = json.loads((run / "l.geojson").read_text())["geodp"]["release"]
+    zones = len(release["zones"])
+    assert zones > 3 * 3
+    assert [line["step"] for line in lines[1:]] == list(range(1, 3 + zones + 1))
+    kinds = [sorted(line["release"]) for line in lines[1:]]
+    assert kinds == [["piece", "threshold"]] * 3 + [["box", "inside", "piece", "side"]] * zones
+    positives = int(read_examples(run / "p.csv").labels.sum())
+    assert lines[1]["private"]["positives_alive"] == positives
+    assert len(lines[1]["release"]["piece"]) == 3
+
+
+def test_a_seed_repeats_a_run_and_no_seed_does_not(run, tmp_path):
+    outs = [tmp_path / f"{i}.geojson" for i in range(3)]
+    for out, seed in zip(outs, (["--seed", SEED], [], []), strict=True):
+        argv = [
+            "learn",
+            run / "p.csv",
+            "--learner",
+            "cover",
+            "--k",
+            2,
+            "--steps",
+            3,
+            *seed,
+            "-o",
+            out,
+            "--quiet",
+        ]
+        assert main([str(a) for a in argv]) == 0
+    assert outs[0].read_text() == (run / "l.geojson").read_text()
+    assert outs[1].read_text() != outs[2].read_text()
+
+
+def test_raw_grid_keeps_grid_units(run, tmp_path, capsys):
+    out = tmp_path / "raw.geojson"
+    argv = [
+        "learn",
+        run / "p.csv",
+        "--learner",
+        "cover",
+        "--k",
+        2,
+        "--steps",
+        3,
+        "--raw-grid",
+        "-o",
+        out,
+        "--seed",
+        1,
+    ]
+    assert main([str(a) for a in argv]) == 0
+    target = read_geojson(out)
+    assert target.frame == "grid"
+    assert target.geometry.bounds[2] > 100
+    assert evaluate(out, run / "p.csv", capsys)["error"] < 0.12
+
+
+def test_a_convex_learner_gives_one_convex_polygon(run, tmp_path, capsys):
+    out = tmp_path / "c.geojson"
+    argv = ["learn", run / "p.csv", "--learner", "convex-cover", "--k", 4, "-o", out, "--quiet"]
+    assert main([str(a) for a in argv]) == 0
+    shape = read_geojson(out).geometry
+    assert shape.geom_type == "Polygon"
+    assert shape.equals(shape.convex_hull) or shape.convex_hull.area == pytest.approx(shape.area)
+    assert evaluate(out, run / "p.csv", capsys)["error"] < 0.06
+
+
+@pytest.mark.parametrize("learner", ["convex-cover", "cover"])
+def test_the_paper_measure_runs(write, tmp_path, capsys, learner):
+    out = tmp_path / "c.geojson"
+    points = write("p.csv", '# geodp {"grid": 1024}\nx,y,label\n3,4,1\n5,6,0\n7,7,1\n')
+    argv = ["learn", points, "--learner", learner, "--k", 2, "--measure", "paper"]
+    assert main([*map(str, argv), "--steps", "2", "-o", str(out)]) == 0
+    assert "warning" not in capsys.readouterr().err
+    assert read_learned(out).release.lattice.measure == "paper"
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_one_class_is_learned_and_not_told_in_a_pipe(write, tmp_path, capsys, label):
+    rng = np.random.default_rng(0)
+    rows = "".join(f"{x},{y},{label}\n" for x, y in rng.integers(0, 65, (3000, 2)))
+    points = write("p.csv", "x,y,label\n" + rows)
+    out = tmp_path / "l.geojson"
+    argv = ["learn", points, "--grid", 64, "--learner", "cover", "--k", 1, "-o", out, "--seed", 5]
+    assert main([str(a) for a in argv]) == 0
+    assert "all labels" not in capsys.readouterr().err  # it is a fact about the examples
+    assert evaluate(out, points, capsys)["error"] < 0.02
+
+
+BAD_POINTS = [
+    ("", "the file is empty"),
+    ("x,y\n1,2\n", "missing column label"),
+    ("x,y,label\n1,2,2\n", "row 1 (line 2), column label: 2 is not 0 or 1"),
+    ("x,y,label\n1,nan,1\n", "row 1 (line 2), column y: nan is not finite"),
+    ("x,y,label\n1,2,1\n1,2000,1\n", "row 2 (line 3), column y: 2000 is off the grid"),
+    ("lon,lat,label\n1,2,1\n", "need public bounds"),
+]
+
+
+@pytest.mark.parametrize(("content", "reason"), BAD_POINTS)
+def test_bad_points_write_nothing(write, tmp_path, capsys, content, reason):
+    points, out = write("p.csv", content), tmp_path / "l.geojson"
+    assert main(["learn", str(points), "-o", str(out)]) == 2
+    line = capsys.readouterr().err
+    assert line.startswith(f"geodp: {points}: ")
+    assert reason in line
+    assert line.count("\n") == 1
+    assert os.listdir(tmp_path) == ["p.csv"]
+
+
+def test_a_point_outside_the_bounds_is_named(write, tmp_path, capsys):
+    points = write("p.csv", "lon,lat,label\n1,2,1\n11,2,0\n")
+    argv = ["learn", str(points), "-o", str(tmp_path / "l.geojson"), "--bounds", "0,0,10,10"]
+    assert main(argv) == 2
+    assert "row 2 (line 3), column lon: 11 is outside the bounds 0..10" in capsys.readouterr().err
+
+
+def test_a_budget_too_small_to_run_is_one_line(write, tmp_path, capsys):
+    points = write("p.csv", "x,y,label\n1,2,1\n")
+    argv = ["learn", str(points), "-o", str(tmp_path / "l.geojson"), "--epsilon", "1e-12"]
+    assert main(argv) == 2
+    assert "too small" in capsys.readouterr().err
+
+
+# -- by tiles ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def mosaic(run, tmp_path_factory) -> tuple[Path, str]:
+    """A folder after a run by tiles on the same points, and what it said."""
+    folder = tmp_path_factory.mktemp("mosaic")
+    argv = ["learn", run / "p.csv", "-o", folder / "l.geojson", "--picture", folder / "l.png"]
+    argv += ["--report", folder / "r.json", "--records", folder / "s.jsonl"]
+    done = subprocess.run(
+        [sys.executable, "-m", "geodp_app", *map(str, argv)],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return folder, done.stderr
+
+
+def test_without_k_a_union_is_learned_by_tiles(mosaic, run, capsys):
+    folder, told = mosaic
+    release = read_learned(folder / "l.geojson").release
+    assert isinstance(release, MosaicRelease)
+    # 2.6 (0.98 * 20,000 / 1000)^(1/4) = 5.47, which noise of some tens hardly moves
+    assert len(release.tiles) == 25
+    assert dict(release.parameters)["tiles"] == 5
+    assert f"{folder / 'l.geojson'}: 25 tiles, (1, 1e-40)-differentially private" in told
+    assert f"{folder / 'l.png'}: private" in told
+    assert (folder / "l.png").read_bytes().startswith(b"\x89PNG\r\n")
+    # measured: about 90 mistakes of 20,000; a cover of two triangles errs on some 10 %
+    assert evaluate(folder / "l.geojson", run / "p.csv", capsys)["error"] < 0.02
+
+
+def test_a_mosaic_in_the_file_decides_as_its_polygons_do(mosaic, run):
+    learned = read_learned(mosaic[0] / "l.geojson")
+    examples = read_examples(run / "p.csv")
+    place = GridMap(256, examples.frame.bounds)
+    degrees = place.to_lonlat(examples.points.astype(float))
+    near_edge = shapely.dwithin(shapely.points(degrees), learned.target.geometry.boundary, 1e-9)
+    inside = shapely.intersects_xy(learned.target.geometry, degrees)
+    assert (inside == learned.predict(examples))[~near_edge].all()
+    assert near_edge.mean() < 0.01
+
+
+def test_the_report_of_a_mosaic_says_what_was_spent_and_on_what(mosaic):
+    report = json.loads((mosaic[0] / "r.json").read_text())
+    assert report["statement"].startswith("(1, 1e-40)-differentially private")
+    assert report["account"] == (
+        "noisy number of examples: epsilon 0.02; selections: epsilon 0.98, however many tiles "
+        "there are: an example lies in one"
+    )
+    assert "seed" not in report["release"]["parameters"]
+
+
+def test_the_records_of_a_mosaic_are_its_tiles(mosaic, run):
+    lines = [json.loads(line) for line in (mosaic[0] / "s.jsonl").read_text().splitlines()]
+    assert "Do not publish" in lines[0]["warning"]
+    tiles = json.loads((mosaic[0] / "r.json").read_text())["release"]["tiles"]
+    assert [line["release"] for line in lines[1:]] == tiles
+    assert {line["steps"] for line in lines[1:]} == {25}
+    private = [line["private"] for line in lines[1:]]
+    seen = sum(p["positives_alive"] + p["negatives_alive"] for p in private)
+    assert seen == len(read_examples(run / "p.csv").labels)
+
+
+def test_the_number_of_tiles_may_be_given(run, tmp_path, capsys):
+    out = tmp_path / "l.geojson"
+    argv = ["learn", run / "p.csv", "--tiles", 3, "--seed", 2, "-o", out]
+    assert main([str(a) for a in argv]) == 0
+    assert f"{out}: 9 tiles, Not private" in capsys.readouterr().err
+    release = read_learned(out).release
+    assert dict(release.parameters) == {"tiles": 3, "edges": 2}
+    assert (release.d, release.lattice.d) == (256, 85)
+
+
+SENSELESS = [
+    (
+        ["--tiles", 2, "--learner", "cover", "--k", 3],
+        "--tiles means nothing to cover: leave it out, or take --learner tiles or convex",
+    ),
+    (
+        ["--edges", 1, "--learner", "cover", "--k", 3],
+        "--edges means nothing to cover: leave it out, or take --learner tiles or convex",
+    ),
+    (["--steps", 3], "--steps means nothing to tiles: leave it out, or take --learner cover, "),
+    (["--alpha", 0.1], "--alpha means nothing to tiles: leave it out, or take --learner cover or"),
+    (["--beta", 0.1], "--beta means nothing to tiles: leave it out, or take --learner cover, "),
+    (
+        ["--learner", "cover", "--k", 2, "--steps", 3, "--alpha", 0.1],
+        "--steps and --alpha both choose",
+    ),
+    (["--tiles", 0], "--tiles: must be at least 1"),
+    (["--k", 3], "--k means nothing to tiles: with k pieces it is --learner cover --k K"),
+    (
+        ["--learner", "convex", "--k", 3],
+        "--k means nothing to convex: with k pieces it is --learner convex-cover --k K",
+    ),
+    (["--learner", "union"], "the learner 'union' is now called cover or tiles"),
+    (["--learner", "greedy-cover"], "unknown learner 'greedy-cover': use cover, "),
+    (
+        ["--learner", "cover", "--k", 100_000],
+        "--k: must lie between 1 and 1000, not 100000",
+    ),
+    (
+        ["--learner", "cover", "--k", 2, "--steps", 10**6],
+        "--steps: must lie between 1 and 100000, not 1000000",
+    ),
+    (
+        ["--learner", "cover", "--k", 1000, "--alpha", 1e-99],
+        "--alpha 1e-99 with --k 1000 asks for 457,299 steps",
+    ),
+    (["--tiles", 300], "a grid of size 256 has no 300 tiles along a side"),
+]
+
+
+@pytest.mark.parametrize(("options", "reason"), SENSELESS)
+def test_options_that_do_not_go_together_are_refused(run, tmp_path, capsys, options, reason):
+    argv = ["learn", run / "p.csv", "-o", tmp_path / "l.geojson", *options]
+    assert main([str(a) for a in argv]) == 2
+    line = capsys.readouterr().err
+    assert reason in line
+    assert line.count("\n") == 1
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_convex_polygon_is_fitted_to_tiles_or_covered_by_its_edges(run, tmp_path):
+    out = tmp_path / "c.geojson"
+    for argv, given in (
+        (["convex"], {"tiles", "edges", "noisy_count"}),
+        (["convex-cover", "--k", 1], {"k", "steps", "beta"}),
+    ):
+        whole = ["learn", run / "p.csv", "--learner", *argv, "-o", out, "--quiet"]
+        assert main([str(a) for a in whole]) == 0
+        release = read_learned(out).release
+        assert set(dict(release.parameters)) == given
+        assert release.role == "conjunction"
+
+
+WRONG_ENDINGS = [
+    ("learn", ["p.csv", "-o", "l.gpkg"], "l.gpkg: GeoJSON is what is written", ".geojson or .json"),
+    ("learn", ["p.csv", "-o", "l.shp"], "l.shp: GeoJSON", ".geojson or .json"),
+    ("learn", ["p.csv", "-o", "l.json", "--picture", "p.jpg"], "p.jpg: PNG", ".png"),
+    ("learn", ["p.csv", "-o", "l.json", "--report", "r.txt"], "r.txt: JSON is", ".json"),
+    ("learn", ["p.csv", "-o", "l.json", "--records", "s.json"], "s.json: JSON lines", ".jsonl or"),
+    ("learn", ["--table", "csv:p.csv", "-o", "l.parquet"], "l.parquet: GeoJSON", ".geojson or"),
+    ("sample", ["--target", "t.geojson", "--n", "5", "-o", "q.parquet"], "q.parquet: CSV", ".csv"),
+    ("sample", ["--target", "t.geojson", "--n", "5", "-o", "q.csv.gz"], "q.csv.gz: CSV", ".csv"),
+    ("shot", ["-o", "w.svg"], "w.svg: PNG", ".png"),
+    ("shot", ["-o", "w.png", "--learned", "l.kml"], "l.kml: GeoJSON", ".geojson or .json"),
+    ("audit", ["--learner", "threshold", "--plot", "a.png"], "a.png: SVG", ".svg"),
+    ("compare", ["p.csv", "-o", "s.geojson"], "s.geojson: would be a folder", "leave it out"),
+]
+
+
+@pytest.mark.parametrize(("verb", "argv", "reason", "goes"), WRONG_ENDINGS)
+def test_a_name_that_says_something_else_than_the_file_is_refused(
+    run, capsys, monkeypatch, verb, argv, reason, goes
+):
+    monkeypatch.chdir(run)
+    before = sorted(os.listdir(run))
+    assert main([verb, *argv]) == 2
+    line = capsys.readouterr().err
+    assert reason in line
+    assert goes in line
+    assert line.count("\n") == 1
+    assert sorted(os.listdir(run)) == before
+
+
+def test_endings_in_any_case_and_names_without_one_go(run, tmp_path):
+    argv = ["learn", run / "p.csv", "--learner", "threshold", "--quiet", "-o"]
+    for name in ("a.GeoJSON", "b.json", "c"):
+        assert main([str(a) for a in [*argv, tmp_path / name]]) == 0
+        assert read_learned(tmp_path / name).release is not None
+
+
+def test_a_shape_without_bounds_is_said_to_lie_nowhere(write, run, tmp_path, capsys):
+    points, out = write("p.csv", "x,y,label\n3,4,1\n60,6,0\n"), tmp_path / "l.geojson"
+    argv = ["learn", points, "--grid", 64, "--learner", "threshold", "-o", out]
+    note = f"{out}: lies at 0..1 degrees, in the Gulf of Guinea, because no bounds are known"
+    for more, told in (([], True), (["--raw-grid"], False), (["--bounds", "9,9,21,21"], False)):
+        assert main([str(a) for a in [*argv, *more]]) == 0
+        assert (note in capsys.readouterr().err) == told
+    folder = tmp_path / "s"
+    assert main(["compare", str(write("q.csv", "x,y,label\n" + "3,4,1\n6,6,0\n" * 200)),
+                 "--grid", "64", "--learners", "tiles", "-o", str(folder)]) == 0  # fmt: skip
+    assert f"{folder}: lies at 0..1 degrees" in capsys.readouterr().err
+
+
+def test_what_is_private_is_its_owners_alone(run, tmp_path):
+    names = {"-o": "l.geojson", "--report": "r.json", "--records": "s.jsonl", "--picture": "p.png"}
+    outputs = {option: tmp_path / name for option, name in names.items()}
+    before = os.umask(0o022)
+    try:
+        for path in outputs.values():  # files that all may read are there
+            path.touch(0o644)
+        argv = ["learn", run / "p.csv", "--learner", "threshold", "--quiet"]
+        assert main([*map(str, argv), *(str(a) for pair in outputs.items() for a in pair)]) == 0
+    finally:
+        os.umask(before)
+    modes = {option: path.stat().st_mode & 0o777 for option, path in outputs.items()}
+    assert modes == {"-o": 0o644, "--report": 0o644, "--records": 0o600, "--picture": 0o600}
+
+
+# -- no examples ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--edges", 1],
+        ["--tiles", 2],
+        ["--learner", "cover", "--k", 2],
+        ["--learner", "convex"],
+        ["--learner", "convex-cover", "--k", 3],
+        ["--learner", "threshold"],
+        ["--learner", "discs"],
+        ["--learner", "ellipses", "--k", 2],
+        ["--learner", "stability"],
+    ],
+)
+@pytest.mark.parametrize("head", ["", '# geodp {"grid": 16, "bounds": [9, 9, 21, 21]}\n'])
+def test_no_examples_and_one_end_alike(write, tmp_path, capsys, options, head):
+    """They are neighbours: a refusal of one of them would tell them apart for sure."""
+    frame = [] if head else ["--grid", 16]
+    for name, rows in (("none", ""), ("one", "3,4,1\n")):
+        points, out = write(f"{name}.csv", f"{head}x,y,label\n{rows}"), tmp_path / f"{name}.geojson"
+        argv = ["learn", points, *frame, *options, "--report", tmp_path / "r.json", "-o", out]
+        argv += ["--records", tmp_path / "s.jsonl"]
+        assert main([str(a) for a in argv]) == 0
+        assert read_learned(out).release.privacy.private
+        assert capsys.readouterr().out == ""
+
+
+def test_a_picture_of_no_examples_is_drawn(write, tmp_path):
+    points, picture = write("p.csv", "x,y,label\n"), tmp_path / "p.png"
+    argv = ["learn", points, "--grid", 16, "--picture", picture, "-o", tmp_path / "l.geojson"]
+    assert main([str(a) for a in argv]) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG\r\n")
+
+
+# -- cancelling --------------------------------------------------------------------------------
+
+
+def test_ctrl_c_in_the_middle_writes_nothing(run, tmp_path, capsys, monkeypatch):
+    def interrupted(*args: object, **kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "run_learner", interrupted)
+    outputs = [
+        "-o",
+        tmp_path / "l.geojson",
+        "--report",
+        tmp_path / "r",
+        "--records",
+        tmp_path / "s",
+    ]
+    assert main([str(a) for a in ["learn", run / "p.csv", *outputs]]) == 130
+    assert capsys.readouterr().err == "geodp: cancelled; nothing was written\n"
+    assert os.listdir(tmp_path) == []
+
+
+def test_ctrl_c_on_a_terminal_ends_with_130_and_no_file(run, tmp_path):
+    """A real process on a pseudo-terminal, interrupted once its bar shows a finished step."""
+    argv = [
+        "learn",
+        run / "p.csv",
+        "--learner",
+        "cover",
+        "--k",
+        40,
+        "--steps",
+        4000,
+        "-o",
+        tmp_path / "l.geojson",
+    ]
+    status, shown = interrupted(argv, shows=b" of 16000, ")
+    assert status == 130
+    assert shown.endswith(b"geodp: cancelled; nothing was written\r\n")
+    assert b"Traceback" not in shown
+    assert os.listdir(tmp_path) == []
+
+
+# -- progress ----------------------------------------------------------------------------------
+
+
+class Terminal(io.StringIO):
+    """A text stream that claims to be a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_bar_is_drawn_on_a_terminal_and_wiped():
+    stream = Terminal()
+    with ProgressBar(stream=stream) as bar:
+        bar.update(0.5, "step 2 of 2")
+        bar.update(1.0, "too soon after the last")
+    text = stream.getvalue()
+    assert text.startswith("\r[############............] step 2 of 2, 0 s")
+    assert "too soon" not in text
+    assert text.rsplit("\r", 2)[1].strip() == ""
+
+
+def test_there_is_no_bar_in_a_pipe_or_when_quiet():
+    for stream, quiet in ((io.StringIO(), False), (Terminal(), True)):
+        with ProgressBar(quiet=quiet, stream=stream) as bar:
+            bar.update(0.5, "step")
+        assert stream.getvalue() == ""
+
+
+# -- compiling ---------------------------------------------------------------------------------
+
+
+def test_compiling_is_told_once_also_in_a_pipe_and_later_loops_are_counted(tmp_path):
+    import numba
+
+    def compiled() -> None:
+        numba.njit(lambda x: x + 1)(1)
+
+    for stream, quiet in ((io.StringIO(), False), (Terminal(), False), (Terminal(), True)):
+        with ProgressBar(stream=stream, quiet=quiet) as bar, telling_of_compiling(bar):
+            compiled()
+            time.sleep(0.15)  # a bar is not drawn more often
+            compiled()
+        compiled()  # nobody listens any more
+        shown = stream.getvalue()
+        assert shown.count(COMPILING) == (0 if quiet else 1)
+        assert ("compiling, 1 loops done" in shown) == (stream.isatty() and not quiet)
+        assert quiet or shown.startswith(f"{COMPILING}\n")
+
+
+def test_loops_that_are_compiled_are_no_news(run, tmp_path, capfd):
+    argv = ["learn", run / "p.csv", "--tiles", 2, "-o", tmp_path / "l.geojson"]
+    assert main([str(a) for a in argv]) == 0
+    capfd.readouterr()
+    done = subprocess.run(
+        [sys.executable, "-m", "geodp_app", *map(str, argv)],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "compiling" not in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", ["learn", "compare", "shot"])
+def test_the_first_run_on_a_machine_says_that_it_compiles(run, tmp_path, verb):
+    options = {
+        "learn": [run / "p.csv", "--tiles", 2, "-o", tmp_path / "l.geojson"],
+        "compare": [run / "p.csv", "--learners", "tiles"],
+        "shot": ["--example", "tri", "--n", 500, "-o", tmp_path / "w.png"],
+    }[verb]
+    told = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-m", "geodp_app", verb, *map(str, options)],
+            cwd=ROOT, capture_output=True, text=True, check=True,
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        )  # fmt: skip
+        told.append(done.stderr.count(COMPILING))
+    assert told == [1, 0]
+
+
+# -- pictures and the demo ----------------------------------------------------------------------
+
+
+def test_learn_draws_when_asked(run, tmp_path, capsys):
+    picture = tmp_path / "l.png"
+    argv = ["learn", run / "p.csv", "--learner", "convex-cover", "--k", 2, "--steps", 2]
+    argv += ["-o", tmp_path / "l.geojson", "--picture", picture]
+    assert main([str(a) for a in argv]) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG\r\n")
+    assert f"{picture}: private, do not publish" in capsys.readouterr().err
+
+
+def test_the_demo_leaves_a_shape_and_a_picture(tmp_path, capsys):
+    argv = ["demo", "--example", "tri", "--n", "20000", "--folder", str(tmp_path)]
+    assert main(argv) == 0
+    assert sorted(os.listdir(tmp_path)) == ["learned.geojson", "learned.png"]
+    assert (tmp_path / "learned.png").read_bytes().startswith(b"\x89PNG\r\n")
+    assert read_learned(tmp_path / "learned.geojson").release is not None
+    err = capsys.readouterr().err
+    assert "(1, 1e-40)-differentially private" in err
+    assert str(tmp_path / "learned.png") in err
+
+
+def test_the_demo_goes_without_a_picture_when_qt_cannot_start(tmp_path, capsys, monkeypatch):
+    from geodp_app.errors import PictureError
+    from geodp_app.views import offscreen
+
+    def broken() -> None:
+        raise PictureError("Qt cannot start: libEGL.so.1")
+
+    monkeypatch.setattr(offscreen, "start_qt", broken)
+    argv = ["demo", "--example", "tri", "--n", "2000", "--folder", str(tmp_path)]
+    assert main(argv) == 0
+    assert os.listdir(tmp_path) == ["learned.geojson"]
+    assert "No picture: Qt cannot start: libEGL.so.1" in capsys.readouterr().err

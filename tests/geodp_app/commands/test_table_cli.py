@@ -1,0 +1,202 @@
+"""`geodp learn --table` end to end: what it writes and says, cancelling, options that do not go."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+from conftest import square_geojson
+from terminal import interrupted
+
+from geodp_app.cli import main
+from geodp_app.learned_file import read_learned
+
+ROOT = Path(__file__).parents[3]
+SEED = 5
+N = 3_000
+
+
+def run(*argv: object) -> int:
+    return main([str(one) for one in argv])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A sample as CSV, as Parquet and in a DuckDB file, and what is learned from the CSV."""
+    folder = tmp_path_factory.mktemp("tables")
+    (folder / "t.geojson").write_text(json.dumps(square_geojson(10, 20)))
+    points = folder / "p.csv"
+    assert run("sample", "--target", folder / "t.geojson", "--n", N, "--grid", 64, "--seed", 3,
+               "-o", points, "--quiet") == 0  # fmt: skip
+    with duckdb.connect(str(folder / "p.db")) as connection:
+        connection.execute(
+            f"CREATE TABLE reports AS FROM read_csv('{points}', comment='#', delim=',')"
+        )
+        connection.execute("CREATE TABLE nothing AS SELECT * FROM reports WHERE x < 0")
+        connection.execute(
+            "CREATE VIEW twice AS SELECT *, x * 100 + y AS who FROM reports"
+            " UNION ALL SELECT *, x * 100 + y FROM reports"
+        )
+        connection.execute(f"COPY reports TO '{folder}/p.parquet'")
+    assert run("learn", points, "--seed", SEED, "-o", folder / "h.geojson", "--report",
+               folder / "h.json", "--records", folder / "h.jsonl", "--quiet") == 0  # fmt: skip
+    return folder
+
+
+def test_the_same_seed_learns_the_same_from_a_table(folder, tmp_path, capsys):
+    out, report, records = tmp_path / "l.geojson", tmp_path / "r.json", tmp_path / "s.jsonl"
+    frame = ["--grid", 64, "--bounds", "9,9,21,21"]
+    for where, more in ((f"csv:{folder}/p.csv", []), (f"duckdb:{folder}/p.db::reports", frame)):
+        assert run("learn", "--table", where, *more, "--seed", SEED, "-o", out, "--report", report,
+                   "--records", records) == 0  # fmt: skip
+        assert out.read_text() == (folder / "h.geojson").read_text()
+        assert report.read_text() == (folder / "h.json").read_text()
+        lines = [json.loads(line) for line in records.read_text().splitlines()]
+        expected = [json.loads(line) for line in (folder / "h.jsonl").read_text().splitlines()]
+        for line in [*lines, *expected]:
+            line.get("private", {}).pop("seconds", None)
+        assert lines == expected
+        told = capsys.readouterr().err
+        assert "each row counts as one person; where a person may have more, give --id" in told
+        assert str(N) not in told
+
+
+def test_with_id_the_unit_is_in_what_is_published(folder, tmp_path, capsys):
+    out, report = tmp_path / "l.geojson", tmp_path / "r.json"
+    argv = ["--table", f"duckdb:{folder}/p.db::twice", "--id", "who", "--grid", 64]
+    assert run("learn", *argv, "-o", out, "--report", report) == 0
+    assert "one row of each who was counted; no person has two" in capsys.readouterr().err
+    assert dict(read_learned(out).release.parameters)["unit"] == "who"
+    document = json.loads(report.read_text())
+    assert document["unit"] == "an example is one row of each who, chosen among that one's rows"
+    assert document["statement"].startswith("(1, 1e-40)-differentially private")
+    assert run("evaluate", out, folder / "p.csv", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["error"] < 0.1
+
+
+def test_a_convex_polygon_is_learned_from_a_table(folder, tmp_path):
+    argv = ["--table", f"parquet:{folder}/p.parquet", "--grid", 64, "--learner", "convex"]
+    assert run("learn", *argv, "--quiet", "-o", tmp_path / "l.geojson") == 0
+    assert read_learned(tmp_path / "l.geojson").release.role == "conjunction"
+
+
+def test_one_class_is_told_on_a_terminal_alone(tmp_path, capsys, monkeypatch):
+    with duckdb.connect(str(tmp_path / "p.db")) as connection:
+        connection.execute("CREATE TABLE r AS SELECT range x, range y, 1 AS label FROM range(9)")
+    argv = [
+        "--table",
+        f"duckdb:{tmp_path}/p.db::r",
+        "--grid",
+        8,
+        "--learner",
+        "cover",
+        "--k",
+        1,
+        "-o",
+        tmp_path / "l",
+    ]
+    told = f"geodp: warning: {tmp_path}/p.db::r: all labels are 1\n"
+    assert run("learn", *argv) == 0
+    assert "all labels" not in capsys.readouterr().err
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert run("learn", *argv) == 0
+    assert told in capsys.readouterr().err
+    assert run("learn", *argv, "--quiet") == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--learner", "cover", "--k", 2],
+        ["--learner", "convex-cover"],
+        ["--learner", "threshold"],
+        ["--id", "y"],
+    ],
+)
+def test_a_table_without_rows_is_learned_from_like_any_other(folder, write, tmp_path, options):
+    frame = ["--grid", 64, "--seed", SEED, "--quiet"]
+    table, points = tmp_path / "t.geojson", tmp_path / "p.geojson"
+    argv = ["--table", f"duckdb:{folder}/p.db::nothing", *options, *frame]
+    assert run("learn", *argv, "-o", table, "--report", tmp_path / "r.json") == 0
+    if "--id" in options:
+        assert read_learned(table).release.shape().is_valid
+        return
+    assert run("learn", write("p.csv", "x,y,label\n"), *options, *frame, "-o", points) == 0
+    assert table.read_text() == points.read_text()
+
+
+REFUSED = [
+    ([], "give either POINTS, a CSV file, or --table WHERE"),
+    (["p.csv", "--table", "csv:p.csv"], "give either POINTS, a CSV file, or --table WHERE"),
+    (["p.csv", "--id", "who"], "--id is for --table"),
+    (["p.csv", "--columns", "x=a"], "--columns is for --table"),
+    (["--table", "csv:p.csv", "--picture", "p.png"], "--picture draws examples"),
+    (["--table", "csv:p.csv", "--learner", "stability"], "needs the examples one by one"),
+    (["--table", "csv:p.csv", "--report", "p.csv"], "p.csv: is an input too"),
+    (["--table", "duckdb:p.db::reports", "--report", "p.db"], "p.db: is an input too"),
+    (["--table", "p.csv"], "must be parquet:FILES, csv:FILES, duckdb:FILE::TABLE or URL::TABLE"),
+    (["--table", "parquet:"], "name the files after the colon"),
+    (["--table", "duckdb:::reports"], "name the DuckDB file before ::reports"),
+    (["--table", "duckdb:///p.db::reports"], "/p.db: there is no such file; for the one in this"),
+    (["--table", "duckdb:p.db::reports", "--grid", "8"], "column x: is off the grid 0..8"),
+    (["--table", "duckdb:p.db::reports", "--grid", "64", "--id", "me"], "missing column me"),
+    (["--table", "csv:p.csv", "--columns", "a=b"], "'a=b' must be ROLE=NAME, with a role of x"),
+    (["--table", "csv:p.csv", "--columns", "x=a,x=b"], "names x twice"),
+    (["--table", "csv:p.csv", "--columns", "x=a,lat=b"], "names x,y on the grid and lon,lat"),
+]
+
+
+@pytest.mark.parametrize(("argv", "reason"), REFUSED)
+def test_what_does_not_go_together_is_refused(folder, capsys, monkeypatch, argv, reason):
+    monkeypatch.chdir(folder)
+    before = sorted(os.listdir(folder))
+    assert run("learn", *argv, "-o", "new.geojson") == 2
+    told = capsys.readouterr().err
+    assert reason in told
+    assert told.count("\n") == 1
+    assert sorted(os.listdir(folder)) == before
+
+
+def test_help_tells_what_is_protected(capsys):
+    assert run("learn", "--help") == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "What is protected is one row." in shown
+    assert "with --id COLUMN one row of each person is counted" in shown
+
+
+def test_the_commands_of_the_page_on_scale_run(tmp_path, monkeypatch):
+    page = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+    block = re.search(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[1]
+    (tmp_path / "assets").symlink_to(ROOT / "assets")
+    monkeypatch.chdir(tmp_path)
+    commands = [shlex.split(line) for line in block.splitlines()]
+    assert [command[0] for command in commands] == ["geodp", "python", "geodp", "geodp"]
+    for name, *argv in commands:
+        if name == "geodp":
+            assert main(argv) == 0
+        else:
+            subprocess.run([sys.executable, *argv], check=True)
+    assert (tmp_path / "h.geojson").is_file()
+
+
+def test_ctrl_c_stops_the_engine_at_once(tmp_path):
+    """A table without end, on a pseudo-terminal, interrupted when the bar shows the engine."""
+    with duckdb.connect(str(tmp_path / "p.db")) as connection:
+        connection.execute(
+            "CREATE VIEW r AS SELECT range % 9 AS x, 1 AS y, 1 AS label"
+            " FROM range(1000000000000000)"
+        )
+    argv = ["learn", "--table", f"duckdb:{tmp_path}/p.db::r", "-o", tmp_path / "l.geojson"]
+    status, shown = interrupted(argv, shows=b"duckdb at work", after=0.5, within=10)
+    assert status == 130
+    assert shown.endswith(b"geodp: cancelled; nothing was written\r\n")
+    assert os.listdir(tmp_path) == ["p.db"]

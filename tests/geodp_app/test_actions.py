@@ -1,0 +1,129 @@
+"""The table of actions: complete, free of clashes, drawn and written down."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QKeySequence
+
+from assets import icons
+from geodp_app.actions import (
+    EXCLUSIVE,
+    MENUS,
+    UnknownActionError,
+    action,
+    actions,
+    check,
+    gestures,
+    markdown,
+    tool_tip,
+)
+
+KEYS_OF_THE_DESIGN = {
+    "polygon": ("P",),
+    "hole": ("H",),
+    "rectangle": ("R",),
+    "freehand": ("Shift+P",),
+    "select": ("V",),
+    "vertices": ("D",),
+    "paint": ("B",),
+    "pan": ("Space",),
+    "undo": ("Ctrl+Z",),
+    "redo": ("Ctrl+Shift+Z", "Ctrl+Y"),
+    "snapping": ("S",),
+    "run": ("F5",),
+    "step": ("F10",),
+    "reset": ("Ctrl+R",),
+    "stop": ("Shift+F5",),
+    "fit": ("F",),
+}
+
+
+def test_no_two_actions_share_an_id_or_a_key() -> None:
+    check(actions())
+
+
+@pytest.mark.parametrize("change", [{"id": "undo"}, {"keys": ("Ctrl+z",)}])
+def test_a_clash_is_found_and_named(change: dict[str, object]) -> None:
+    other = replace(action("fit"), **change)
+    with pytest.raises(ValueError, match=r"'undo' and .* share the"):
+        check((action("undo"), other))
+
+
+@pytest.mark.parametrize("id", KEYS_OF_THE_DESIGN)
+def test_keys_are_those_of_the_design(id: str) -> None:
+    assert action(id).keys == KEYS_OF_THE_DESIGN[id]
+
+
+def test_an_unknown_action_is_refused() -> None:
+    with pytest.raises(UnknownActionError):
+        action("make coffee")
+
+
+def test_every_key_is_one_that_qt_knows_and_writes_the_same_way() -> None:
+    portable = QKeySequence.SequenceFormat.PortableText
+    for each in actions():
+        for key in each.keys:
+            written = QKeySequence.fromString(key, portable).toString(portable)
+            assert written.replace("Del", "Delete") == key
+
+
+def test_nothing_is_deleted_by_a_digit_or_a_letter() -> None:
+    assert action("delete").keys == ("Delete",)
+    assert not any(re.fullmatch(r"\d", key) for each in actions() for key in each.keys)
+
+
+def test_only_a_key_that_is_held_is_kept_from_being_a_shortcut() -> None:
+    assert [each.id for each in actions() if each.held] == ["pan"]
+
+
+def test_every_menu_has_actions_in_unbroken_blocks() -> None:
+    for menu in MENUS:
+        groups = [each.group for each in actions() if each.menu == menu]
+        assert groups
+        assert all(groups)
+        changes = sum(a != b for a, b in pairwise(groups))
+        assert changes == len(set(groups)) - 1
+
+
+def test_in_an_exclusive_group_everything_can_be_checked() -> None:
+    for group in EXCLUSIVE:
+        members = [each for each in actions() if each.group == group]
+        assert len(members) >= 3
+        assert all(each.checkable for each in members)
+
+
+def test_texts_are_short_and_tips_are_sentences() -> None:
+    for each in actions():
+        assert len(each.text) <= 34
+        assert each.text[0].isupper()
+        assert each.tip.endswith(".")
+        assert len(each.tip) <= 70
+
+
+def test_every_icon_is_drawn() -> None:
+    assert {each.icon for each in actions()} - {None} <= set(icons())
+
+
+def test_the_tool_tip_names_the_key() -> None:
+    assert tool_tip(action("polygon")).startswith("Polygon (P)\n")
+    assert tool_tip(action("pan")).startswith("Pan (hold Space)\n")
+    assert tool_tip(action("save_as")).startswith("Save as (Ctrl+Shift+S)\n")
+    assert tool_tip(action("open_recent")).startswith("Open recent\n")
+
+
+def test_the_documentation_is_the_table() -> None:
+    written = Path(__file__).parents[2] / "docs" / "keys.md"
+    # if not: write what markdown() gives into the file
+    assert written.read_text(encoding="utf-8") == markdown()
+
+
+def test_the_documentation_has_every_key_and_gesture() -> None:
+    text = markdown()
+    for each in (*actions(), *gestures()):
+        assert each.text in text
+        assert all(f"`{key}`" in text for key in each.keys)

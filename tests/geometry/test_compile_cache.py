@@ -1,0 +1,115 @@
+"""Compiled loops find a folder where numba would find none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from geometry import compile_cache
+from geometry.compile_cache import ensure_cache
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX folders")
+#: Loading any module with a compiled loop makes numba look for its cache.
+LOADS = "import learners.polygon_union; from numba import config; print(config.CACHE_DIR, end='')"
+
+
+@pytest.fixture
+def homeless(tmp_path: Path) -> dict[str, str]:
+    """An installation that cannot be written to, also not by root, and a user without a home."""
+    for package in ("geometry", "learners"):
+        shutil.copytree(
+            ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    for folder in [path for path in tmp_path.rglob("*") if path.is_dir()]:
+        (folder / "__pycache__").touch()  # a file: no folder of that name can be made
+    (tmp_path / "temporary").mkdir()
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG")}
+    return kept | {
+        "PYTHONPATH": str(tmp_path),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "HOME": "/dev/null",
+        "TMPDIR": str(tmp_path / "temporary"),
+    }
+
+
+def load(environment: dict[str, str], code: str = LOADS) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment, cwd=environment["TMPDIR"], capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_read_only_installation_without_a_home_keeps_loops_among_temporary_files(homeless):
+    folder = Path(homeless["TMPDIR"], f"geodp-numba-{os.getuid()}")
+    assert load(homeless) == str(folder)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert load(homeless, f"import numba; {LOADS}") == str(folder)  # numba had been loaded before
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+
+
+def test_what_others_may_write_to_is_not_taken_for_the_cache(homeless):
+    folder = Path(homeless["TMPDIR"], f"geodp-numba-{os.getuid()}")
+    folder.mkdir()
+    folder.chmod(0o777)
+    taken = Path(load(homeless))
+    assert taken != folder
+    assert taken.parent == folder.parent
+    assert not taken.exists()  # gone with the run
+    folder.rmdir()
+    folder.symlink_to("/tmp")
+    assert Path(load(homeless)) != folder
+
+
+@pytest.mark.parametrize("where", ["source", "user"])
+def test_where_numba_finds_a_place_nothing_is_changed(monkeypatch, tmp_path, where):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    if where == "user":
+        (tmp_path / "installed").touch()
+        monkeypatch.setattr(compile_cache, "__file__", str(tmp_path / "installed" / "a.py"))
+    ensure_cache()
+    assert "NUMBA_CACHE_DIR" not in os.environ
+
+
+def test_a_folder_that_is_given_is_kept(monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/somewhere")
+    ensure_cache()
+    assert os.environ["NUMBA_CACHE_DIR"] == "/somewhere"
+
+
+#: Learns from a few examples, from an empty cache, and prints what numba compiled how often.
+COLD = """
+import numpy as np
+from numba.core import event
+from learners.polygon_union import PolygonUnionLearner
+
+class Heard(event.Listener):
+    def on_start(self, event):
+        function = event.data["dispatcher"].py_func
+        if not function.__module__.startswith("numba."):
+            print(f"{function.__module__}.{function.__qualname__}")
+
+    def on_end(self, event):
+        pass
+
+points = np.stack(np.meshgrid(range(9), range(9)), axis=-1).reshape(-1, 2)
+with event.install_listener("numba:compile", Heard()):
+    PolygonUnionLearner(k=1, n_steps=1, grid=8, seed=1).fit(points, points.sum(axis=1) <= 8)
+"""
+
+
+def test_a_first_run_on_few_examples_compiles_no_factorised_boxes(tmp_path):
+    # what is compiled is asked, not how well
+    cold = dict(os.environ, TMPDIR=str(ROOT), NUMBA_CACHE_DIR=str(tmp_path), NUMBA_OPT="0")
+    compiled = load(cold, COLD).split()
+    assert compiled.count("learners.envelope.core.run_plain") == 1
+    assert "learners.envelope.core.run" not in compiled
+    assert not [name for name in compiled if "factorised_boxes" in name]

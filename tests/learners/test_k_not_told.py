@@ -1,0 +1,406 @@
+"""Covers that find k by themselves: when they end, what that costs, and what they publish."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from counted import counted
+from test_accounting import PIECES, Model, neighbours
+from test_accounting import Sample as Labelled
+from test_set_cover import LATTICE, Script, random_pieces, sample
+
+from geodp_app.cli import main
+from geodp_app.document.session import load_session, save_session
+from geodp_app.document.strict_files import DamagedFileError
+from geodp_app.document.work import RunSettings, Work
+from geodp_app.drawing.shapes import Drawing
+from geodp_app.examples_csv import Examples, Frame
+from geodp_app.learned_file import read_learned
+from geodp_app.runs.learner_process import make_learner
+from geodp_app.runs.run_log import RunLog
+from geodp_app.runs.stored_run import StoredRun
+from geodp_app.verdict import verdict
+from geodp_app.why import why
+from learners import ConvexPolygonLearner, PolygonUnionLearner, set_cover
+from learners.accounting import PrivacySpent, spent_after
+from learners.codec import release_from_dict, release_to_dict
+from learners.conic.union import DiscUnionLearner
+from learners.cover_account import run_rate
+from learners.randomness import SeededRandom
+from learners.records import StepRecord, TileStep
+from learners.releases import SharpenedRelease
+from learners.scores import Role, set_cover_score
+from learners.set_cover import (
+    Budget,
+    ends_before,
+    plan_budget,
+    private_steps,
+    rate_before_sharpening,
+    score_k,
+)
+
+# -- the law ---------------------------------------------------------------------------------
+
+EPSILON, DELTA = 0.4, 0.02
+
+
+@dataclass(frozen=True)
+class Ending(Model):
+    """A run that ends by its noisy counts, and draws at rates that they choose."""
+
+    steps: int = 0
+    parts: dict[tuple[Labelled, int, int | None], np.ndarray] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
+    def law(self, alive: Labelled, steps: int, first: int | None = None) -> np.ndarray:
+        """Probabilities of all transcripts, in one order; a count that ends a run is its last.
+
+        `first` is the first step's count.
+        """
+        if steps == 0:
+            return np.ones(1)
+        if (alive, steps, first) not in self.parts:
+            plan = budget_of(self.eta, self.steps)
+            positives = sum(label for _, label in alive)
+            negatives = len(alive) - positives
+            gain = positives if self.role == "disjunction" else negatives
+            found = []
+            for b, mass in self.thresholds(gain):
+                if steps < self.steps and ends_before("auto", plan, b):
+                    found.append(np.array([mass]))
+                    continue
+                begun = b if first is None else first
+                k, rate = score_k("auto"), rate_before_sharpening(plan.eta, b, begun)
+                score = set_cover_score(self.role, k, b, positives, negatives)
+                values = np.array([self.value(score.value, alive, t) for t in self.pieces])
+                weights = np.array(self.measure) * np.exp(rate / k * values)
+                for piece, chance in zip(self.pieces, weights / weights.sum(), strict=True):
+                    rest = self.law(self.left(alive, piece), steps - 1, begun)
+                    found.append(mass * chance * rest)
+            self.parts[alive, steps, first] = np.concatenate(found)
+        return self.parts[alive, steps, first]
+
+
+def budget_of(eta: float, steps: int) -> Budget:
+    spent = PrivacySpent(EPSILON, DELTA, "add-remove", "optimal", (), True)
+    return Budget(steps, Fraction(1), 0, eta, spent)
+
+
+@pytest.mark.parametrize("role", ["disjunction", "conjunction"])
+@pytest.mark.parametrize("steps", [2, 3])
+@pytest.mark.parametrize("least", [1, 2])
+def test_a_run_that_may_end_costs_no_more_than_the_planned_one(
+    monkeypatch: pytest.MonkeyPatch, role: Role, steps: int, least: int
+) -> None:
+    """Every transcript of all tiny samples and all their neighbours; counts end it below `least`.
+
+    Rates are lower in steps with more left, and lower again where there was more at first.
+    """
+    noise = 0.6 * EPSILON / steps
+    granted = run_rate(EPSILON, DELTA, steps, noise)
+    pairs = neighbours(2 if steps < 3 else 1, 3)
+
+    def worst(eta: float) -> float:
+        monkeypatch.setattr(set_cover, "_LEAST_WEIGHT", (least - 0.5) * eta)
+        monkeypatch.setattr(set_cover, "_FIRST_NATS", 1.5 * eta)
+        monkeypatch.setattr(set_cover, "_LATER_NATS", 1.2 * eta)
+        found = 0.0
+        for measure in ((0.25, 0.25, 0.5), (0.02, 0.08, 0.9)):
+            model = Ending(role, 1, PIECES[role], measure, eta, noise=noise, steps=steps)
+            assert model.law((), steps).sum() == pytest.approx(1)
+            found = max(found, *(model.delta(a, b, steps, EPSILON) for a, b in pairs))
+        return found
+
+    assert worst(granted) <= DELTA
+    assert worst(4 * granted) > DELTA
+
+
+def test_whether_a_run_ends_tells_of_an_example() -> None:
+    """So it is a part of the transcript that is charged, and not a public number."""
+    eta = set_cover._LEAST_WEIGHT / 1.5
+    model = Ending("disjunction", 1, PIECES["disjunction"], (0.1, 0.1, 0.8), eta, 0.3, steps=2)
+    lasting = [
+        sum(
+            mass
+            for b, mass in model.thresholds(gain)
+            if not ends_before("auto", budget_of(eta, 2), b)
+        )
+        for gain in (1, 2)
+    ]
+    assert 0 < lasting[0] < lasting[1] < 1
+
+
+# -- the engine ------------------------------------------------------------------------------
+
+
+def covered(k: Any, seed: int, plan: Budget) -> list[StepRecord]:
+    points, labels = sample(seed, n=400)
+    script = Script(random_pieces(seed, plan.steps, 3))
+    return list(
+        private_steps(
+            counted(points, labels, LATTICE.d),
+            role="disjunction",
+            k=k,
+            budget=plan,
+            selection=script,
+            source=SeededRandom(seed),
+        )
+    )
+
+
+def test_a_run_is_the_beginning_of_one_for_k_1_and_ends_before_the_first_low_count() -> None:
+    plan = plan_budget(1.0, 1e-6, 8, 0.1, "add-remove", True, 0.6)
+    made = []
+    for seed in range(40):
+        whole, ended = covered(1, seed, plan), covered("auto", seed, plan)
+        counts = [record.release.threshold + plan.margin for record in whole]
+        low = [j for j, count in enumerate(counts) if j and plan.eta * count < 5]
+        made.append(len(ended))
+        assert len(ended) == (low[0] if low else 8)
+        assert [r.release for r in ended] == [r.release for r in whole[: len(ended)]]
+        assert [r.steps for r in ended] == [8] * (len(ended) - 1) + [len(ended)]
+    assert len(set(made)) > 3
+
+
+def test_a_run_without_examples_makes_one_step_or_few() -> None:
+    plan = plan_budget(1.0, 1e-6, 8, 0.1, "add-remove", True, 0.6)
+    counts = counted(np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.bool_), LATTICE.d)
+    made = []
+    for seed in range(60):
+        stream = private_steps(
+            counts, role="disjunction", k="auto", budget=plan,
+            selection=Script(random_pieces(1, 8, 3)), source=SeededRandom(seed),
+        )  # fmt: skip
+        made.append(len(list(stream)))
+    assert np.mean(made) < 2
+    assert max(made) > 1  # by chance: the noise may say that there is something
+
+
+# -- the learner -----------------------------------------------------------------------------
+
+GRID, N = 64, 3_000
+
+
+def examples(n: int = N, seed: int = 1) -> Examples:
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, GRID + 1, (n, 2))
+    labels = (np.abs(points - 30).sum(axis=1) < 22) ^ (rng.random(n) < 0.01)
+    return Examples(points, labels.astype(np.int64), Frame(GRID))
+
+
+def settings_of(seed: int = 12, **changes: Any) -> RunSettings:
+    return RunSettings("cover", 1.0, k="auto", seed=seed, **changes)
+
+
+@cache
+def finished(seed: int = 12) -> RunLog:
+    found = examples()
+    settings = settings_of(seed)
+    model = make_learner(settings, GRID)
+    log = RunLog(found.points, found.labels != 0, GRID, settings)
+    log.plan = model.plan()
+    for record in model.steps(found.points, found.labels):
+        log.add(record)
+    log.finish(model.release_)
+    return log
+
+
+def test_a_run_that_ends_early_states_the_charges_of_all_its_planned_steps() -> None:
+    log = finished()
+    assert log.release is not None
+    assert log.triangles < 8
+    assert log.release.privacy == log.plan
+    assert log.plan is not None
+    spent = {charge.name: charge.times for charge in log.plan.charges}
+    assert (spent["noisy counts"], spent["selections"]) == (8, 8)
+    assert isinstance(log.release, SharpenedRelease)
+    assert len(log.release.pieces) == len(log.release.thresholds) == log.triangles
+    assert dict(log.release.parameters) == {"k": "auto", "steps": 8, "beta": 0.1}
+    assert release_from_dict(json.loads(json.dumps(release_to_dict(log.release)))) == log.release
+
+
+def test_more_steps_may_be_asked_for_and_are_paid_for() -> None:
+    model = PolygonUnionLearner(k="auto", n_steps=12)
+    plan = model.plan()
+    assert plan is not None
+    assert plan.steps == 12
+    assert [charge.times for charge in plan.charges] == [12, 12, 1]
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (ConvexPolygonLearner(k="auto"), "k = 'auto' is for unions of triangles"),
+        (DiscUnionLearner(k="auto"), "k = 'auto' is for unions of triangles"),
+        (PolygonUnionLearner(k="auto", alpha=0.1), "alpha chooses the number of steps by k"),
+        (
+            PolygonUnionLearner(k="auto", finish="none"),
+            "k = 'auto' is for covers that are sharpened",
+        ),
+        (PolygonUnionLearner(k="auto", tiles=3), "a run with k pieces has no tiles"),
+    ],
+)
+def test_where_k_cannot_be_found_it_is_asked_for(model: Any, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        model.fit(np.array([[1, 1]]), np.array([1]))
+
+
+def test_neighbours_that_are_replaced_are_paid_for_too() -> None:
+    found = examples(300)
+    model = PolygonUnionLearner(k="auto", grid=GRID, neighbours="replace-one", seed=1)
+    model.fit(found.points, found.labels)
+    assert model.privacy_ == model.plan()
+
+
+# -- the log, files, words -------------------------------------------------------------------
+
+
+def test_the_log_knows_triangles_from_zones_and_ends_with_the_release() -> None:
+    log = finished()
+    assert log.release is not None
+    kinds = [isinstance(record.release, TileStep) for record in log.records]
+    assert kinds == [number >= log.triangles for number in range(len(kinds))]
+    assert log.planned == len(log.records) == log.cursor
+    assert log.region().equals(log.release.shape())
+    points = examples().points
+    staged = log.release.staged_predict(points)
+    for step, labels in enumerate(staged, start=1):
+        assert log.figures(step).empirical_error == pytest.approx(
+            float(np.mean(labels != examples().labels))
+        )
+
+
+def test_what_is_spent_so_far_holds_for_whether_a_run_goes_on() -> None:
+    log = finished(several())
+    assert log.plan is not None
+    triangles = log.triangles
+    for step in range(1, triangles):
+        assert log.figures(step).epsilon_so_far == spent_after(log.plan, step + 1)[0]
+    last = log.figures(len(log.records)).epsilon_so_far
+    assert last == log.plan.epsilon
+    assert log.figures(triangles + 1).epsilon_so_far == log.plan.epsilon
+
+
+def several() -> int:
+    """A seed whose run makes some triangles, but not all that were planned."""
+    return next(s for s in range(5, 60) if 3 <= finished(s).triangles < 8)
+
+
+def test_a_step_is_explained_with_all_that_is_left() -> None:
+    log = finished()
+    learner = log.settings.declared
+    said = why(log.records[0], learner, log.role, score_k(log.settings.k)).what
+    b = log.records[0].release.threshold  # type: ignore[union-attr]
+    assert f"Wanted: {b:,} or more (noisy count {b:,} over k = 1)" in said
+    question = log.question(1)
+    assert question.score.k == 1
+    assert question.score.c_pos == -b
+
+
+def test_sessions_keep_a_run_wherever_it_stands(tmp_path: Path) -> None:
+    log = finished(several())
+    found = examples()
+    work = Work(
+        drawing=Drawing(GRID), run=settings_of(several()), examples=found,
+        simulated=False,
+    )  # fmt: skip
+    run = log.stored()
+    for made in (0, 1, log.triangles, log.triangles + 1, len(log.records)):
+        whole = made >= len(log.records)
+        part = replace(run, records=run.records[:made], release=run.release if whole else None)
+        save_session(tmp_path / "a.geodp", work, part)
+        opened = load_session(tmp_path / "a.geodp")
+        assert opened.run == part
+        assert opened.work.run.k == "auto"
+        again = RunLog.restored(opened.work, part)
+        assert again.triangles == min(made, log.triangles)
+
+
+def test_a_stored_run_is_read_strictly() -> None:
+    lines = finished(several()).stored().to_lines()
+    head = json.loads(lines[0])
+    head["settings"]["k"] = "some"
+    with pytest.raises(DamagedFileError, match="line 1: k = 'some'"):
+        StoredRun.from_lines([json.dumps(head), *lines[1:]])
+    # a triangle that is no longer the last is followed by no zone
+    last = finished(several()).triangles
+    odd = json.loads(lines[last])
+    odd["steps"] += 4
+    with pytest.raises(DamagedFileError, match=f"line {last + 2}"):
+        StoredRun.from_lines([*lines[:last], json.dumps(odd), *lines[last + 1 :]])
+
+
+def test_the_verdict_claims_no_theorem() -> None:
+    told = verdict(Work(run=RunSettings("cover", k="auto")))
+    assert told.promise.startswith("Proved: nothing about the error of a run that finds k")
+    assert "Measured at ε = 1" in told.practice
+
+
+# -- the command line ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def points(tmp_path: Path) -> Path:
+    path = tmp_path / "p.csv"
+    found = examples()
+    rows = [f"{x},{y},{label}" for (x, y), label in zip(found.points, found.labels, strict=True)]
+    path.write_text("\n".join(["x,y,label", *rows]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("asked", [[], ["--k", "auto"]])
+def test_learn_needs_no_k(points: Path, tmp_path: Path, asked: list[str]) -> None:
+    out = tmp_path / "l.geojson"
+    argv = ["learn", str(points), "--grid", "64", "--learner", "cover", *asked, "-o", str(out)]
+    assert main([*argv, "--seed", "5", "--quiet"]) == 0
+    model = PolygonUnionLearner(k="auto", grid=GRID, seed=5)
+    found = examples()
+    model.fit(found.points, found.labels)
+    assert read_learned(out).release == model.release_
+
+
+@pytest.mark.parametrize(
+    ("argv", "reason"),
+    [
+        (["learn", "P", "--learner", "discs", "--k", "auto"], "it is for --learner cover"),
+        (["learn", "P", "--learner", "cover", "--k", "some"], "--k"),
+        (["learn", "P", "--learner", "cover", "--alpha", "0.1"], "give --k K, or no --alpha"),
+        (["plan", "--theorem", "set-cover", "--k", "auto"], "--k auto means nothing to a theorem"),
+    ],
+)
+def test_where_k_is_needed_it_is_asked_for(
+    points: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], argv: list[str], reason: str
+) -> None:
+    given = [str(points) if word == "P" else word for word in argv]
+    out = ["-o", str(tmp_path / "l.geojson"), "--grid", "64"] if argv[0] == "learn" else []
+    assert main([*given, *out]) == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_plan_says_that_nothing_is_proved(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--learner", "cover", "--n", "10000"]) == 0
+    assert "Nothing is proved of the error of a cover that finds k" in capsys.readouterr().out
+    assert main(["plan", "--learner", "cover", "--n", "10000", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["k"], found["proved"], found["in_practice"]) == ("auto", False, [])
+    assert math.isclose(found["epsilon"], 1)
+
+
+def test_compare_needs_no_k(
+    points: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "shapes"
+    argv = ["compare", str(points), "--learners", "cover", "--seed", "1", "--grid", "64"]
+    assert main([*argv, "--json", "--quiet", "-o", str(folder)]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["learners"]
+    assert (row["name"], row["epsilon"]) == ("cover", 1.0)
+    assert dict(read_learned(Path(row["file"])).release.parameters)["k"] == "auto"

@@ -1,0 +1,237 @@
+"""Every learner is declared once, and the declarations say what the classes are."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from learners.audit_subjects import SUBJECTS
+from learners.declaration import Learner, Parameter
+from learners.estimator import CountedEstimator
+from learners.registry import BY_ID, LEARNERS, offered, unknown_learner
+
+#: Parameters that no field can hold: the grid is the sample's; the others are Python objects, or
+#: settings that nobody but a developer changes.
+_UNDECLARED = {"self", "grid", "base", "points", "unanswered", "constants", "workers", "losses"}
+_UNDECLARED |= {"concepts", "loss_weight", "max_boxes", "args", "kwargs"}
+
+
+#: Learners of bodies in the plane and in space, whose runs are streams of steps.
+IN_STEPS = [learner for learner in LEARNERS if learner.piece not in ("literal", "concept")]
+
+
+def constructor(learner: Learner) -> dict[str, inspect.Parameter]:
+    return dict(inspect.signature(learner.load().__init__).parameters)
+
+
+def everyone(test: Any) -> Any:
+    return pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: learner.id)(test)
+
+
+def test_a_name_is_one_learner_in_all_places() -> None:
+    assert len(BY_ID) == len(LEARNERS)
+    assert len({learner.title for learner in LEARNERS}) == len(LEARNERS)
+    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", learner.id) for learner in LEARNERS)
+    names = [audit.name for learner in LEARNERS for audit in learner.audits]
+    assert names == list(SUBJECTS)
+    # an audit is named after its learner
+    for learner in LEARNERS:
+        assert all(audit.name.startswith(learner.id) for audit in learner.audits)
+
+
+@everyone
+def test_parameters_are_those_of_the_class(learner: Learner) -> None:
+    taken = constructor(learner)
+    declared = [parameter.name for parameter in learner.parameters]
+    assert len(set(declared)) == len(declared)
+    fixed = dict(learner.fixed)
+    assert set(declared) | set(fixed) <= set(taken)
+    # with k the class of tiles is the cover, and the other way round
+    other = {
+        "cover": {"tiles", "edges"},
+        "tiles": {"k", "n_steps", "alpha", "beta", "finish", "selection"},
+    }
+    left = set(taken) - set(declared) - set(fixed) - _UNDECLARED
+    by_k = "cover" if "cover" in learner.id else "tiles"
+    assert left <= (other[by_k] if "edges" in taken else set())
+
+
+@everyone
+def test_defaults_are_those_of_the_class_and_in_range(learner: Learner) -> None:
+    taken = constructor(learner)
+    for parameter in learner.parameters:
+        assert parameter.accepts(parameter.default), parameter.name
+        if parameter.name == "k" and "tiles" in taken:
+            assert taken["k"].default is None  # which is tiles
+            continue
+        assert parameter.default == taken[parameter.name].default, parameter.name
+        assert (parameter.default is None) <= bool(parameter.unset), parameter.name
+
+
+@everyone
+def test_a_learner_is_what_its_entry_says(learner: Learner) -> None:
+    cls = learner.load()
+    assert learner.takes_counts == (
+        issubclass(cls, CountedEstimator) and learner.piece not in ("halfspace", "simplex")
+    ), "takes_counts"
+    assert learner.private == ("epsilon" in constructor(learner))
+    assert bool(learner.counts) == (learner.parameter("k") is not None)
+    role = getattr(cls, "role", None)
+    if learner.role is not None and role is not None:
+        assert learner.role == role
+    kind = getattr(cls, "kind", None)
+    assert kind is None or kind == learner.piece
+    piece = getattr(cls, "piece", None)
+    if isinstance(piece, str) and not learner.by_tiles:
+        assert piece == learner.piece
+
+
+@everyone
+def test_what_people_read_is_in_order(learner: Learner) -> None:
+    texts = [learner.title, *(parameter.label for parameter in learner.parameters)]
+    assert all(text and text[0] == text[0].strip() and not text.endswith(".") for text in texts)
+    for sentence in (learner.sentence, *(parameter.help for parameter in learner.parameters)):
+        assert sentence.endswith("."), sentence
+        assert sentence[0].isupper(), sentence
+        assert len(sentence) < 200, sentence
+
+
+@everyone
+def test_a_private_learner_is_audited_or_shares_its_class_with_one_that_is(
+    learner: Learner,
+) -> None:
+    audited = {other.path for other in LEARNERS if other.audits}
+    # votes take hundreds of learners a run, simplices a third of a second; what is drawn in
+    # private-empirical-risk is drawn by the same function as in private-finite-class
+    spared = {"stability", "simplices", "private-empirical-risk"}
+    assert not learner.private or learner.path in audited or learner.id in spared
+
+
+@pytest.mark.parametrize("place", ["learn", "compare", "plan", "window"])
+def test_what_is_offered_can_be_built_with_its_defaults(place: Any) -> None:
+    found = offered(place)
+    assert len(found) >= 7
+    for learner in found:
+        given = {parameter.name: parameter.default for parameter in learner.parameters}
+        model = learner.build(grid=16, **given)
+        assert model.grid == 16
+        assert all(getattr(model, name) == value for name, value in learner.fixed)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "right", "wrong"),
+    [
+        (Parameter("k", "whole number", "k", "", 1, low=1), [1, 7], [0, 1.0, True, "1", None]),
+        (Parameter("b", "number", "b", "", 0.1, low=0, high=1, open=True), [0.5], [0, 1, -1, "x"]),
+        (Parameter("e", "number", "e", "", 1, low=0, high=1), [0, 1], [-0.1, 1.1, float("nan")]),
+        (Parameter("n", "number", "n", "", unset="none"), [None, 3], [True, "3"]),
+        (Parameter("c", "choice", "c", "", 1, choices=((1, "one"), ("b", "bee"))), [1, "b"], [2]),
+    ],
+)
+def test_values_out_of_range_are_refused(parameter: Parameter, right: Any, wrong: Any) -> None:
+    assert all(parameter.accepts(value) for value in right)
+    assert not any(parameter.accepts(value) for value in wrong)
+
+
+def test_old_names_are_told_the_new_one() -> None:
+    known = [learner.id for learner in offered("compare")]
+    assert unknown_learner("union", known) == "the learner 'union' is now called cover or tiles"
+    assert "greedy-cover" in unknown_learner("greedy", known)
+    assert (
+        unknown_learner("parity", SUBJECTS) == "the learner 'parity' is now called private-parity"
+    )
+    assert unknown_learner("x", ["a", "b"]) == "unknown learner 'x': use a, b"
+
+
+def test_the_registry_loads_no_learner() -> None:
+    code = "import sys, learners, learners.catalogue; print('numba' in sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout == "False\n"
+
+
+@pytest.mark.parametrize("learner", IN_STEPS, ids=lambda learner: learner.id)
+def test_what_a_run_will_spend_is_known_before_it_and_is_what_it_spends(learner: Learner) -> None:
+    tiny = {"k": 1, "chunks": 3, "queries": 5, "levels": 2, "reach": 1}
+    fields = [p.name for p in learner.parameters]
+    given = {name: value for name, value in tiny.items() if name in fields}
+    space = learner.piece in ("halfspace", "simplex")
+    points = [[1, 1, 1], [2, 2, 0]] if space else [[1, 1], [3, 0]]
+    for neighbours in ("add-remove", "replace-one"):
+        if learner.private:
+            given |= {"epsilon": 2.0, "neighbours": neighbours}
+        model = learner.build(grid=4, **given)
+        planned = model.plan()
+        assert model.fit(points * 3, [0, 1] * 3).release_.privacy == planned
+        assert (planned is not None) == learner.private
+        if planned is None:
+            continue
+        assert (planned.epsilon, planned.neighbours, planned.private) == (2.0, neighbours, True)
+        inner = 2.0 if neighbours == "add-remove" or planned.account == "stability" else 1.0
+        whole = sum(charge.alone for charge in planned.charges)
+        assert planned.charges
+        # by the sum they are epsilon, but for what rounding is charged
+        if planned.account == "basic":
+            assert 0.999 * inner < whole <= inner * (1 + 1e-12)
+
+
+_EXERCISE = """
+import re, sys, types
+from pathlib import Path
+
+text = Path(sys.argv[1]).read_text(encoding="utf-8")
+module, entry = re.findall(r"```python\\n(.*?)```", text[text.index("## Exercise") :], re.DOTALL)
+import learners.registry as registry
+
+made = types.ModuleType("learners.majority")
+sys.modules["learners.majority"] = made
+exec(module, made.__dict__)
+learner = eval(entry, registry.__dict__)
+registry.LEARNERS = (*registry.LEARNERS, learner)
+registry.BY_ID[learner.id] = learner
+from geodp_app.cli import main
+
+for argv in (
+    ["learn", "p.csv", "--learner", "majority", "--epsilon", "2", "-o", "l.geojson"],
+    ["evaluate", "l.geojson", "p.csv"],
+    ["compare", "p.csv", "--learners", "majority,tiles", "--json"],
+    ["audit", "--learner", "majority", "--runs", "2000", "--json"],
+    ["learners", "--markdown"],
+    ["learn", "--help"],
+):
+    try:
+        code = main(argv)
+    except SystemExit as end:
+        code = end.code
+    assert code == 0, argv
+from geodp_app.document.work import LEARNERS, RunSettings
+from geodp_app.runs.learner_process import make_learner
+
+assert "majority" in LEARNERS
+assert type(make_learner(RunSettings("majority"), 8)) is made.MajorityLearner
+"""
+
+
+def test_the_exercise_adds_a_learner_in_one_module_and_one_entry(tmp_path: Path) -> None:
+    rows = "".join(f"{x},{y},{int(x + y < 12)}\n" for x in range(9) for y in range(9))
+    (tmp_path / "p.csv").write_text('# geodp {"grid": 8}\nx,y,label\n' + rows)
+    page = Path(__file__).parents[2] / "docs" / "architecture.md"
+    done = subprocess.run(
+        [sys.executable, "-c", _EXERCISE, str(page)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(page.parent.parent)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "1 tile, (2, 0)-differentially private" in done.stderr
+    assert '"refuted": false' in done.stdout
+    assert "| The more frequent label | `majority` |" in done.stdout
+    assert "majority         Labels all points as most examples are." in done.stdout

@@ -1,0 +1,173 @@
+"""The documents are true of the code: links, lemmas and names exist, and every example runs.
+
+Examples in docstrings run by themselves (``--doctest-modules`` in pyproject.toml).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import learners
+from geodp_app.cli import main
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+MODULES = sorted(
+    path
+    for folder in ("geometry", "learners", "geodp_app", "benchmarks", "tests")
+    for path in (ROOT / folder).rglob("*.py")
+)
+PRIVACY = (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8")
+_NAME = r"(?:[A-Z]?\d+(?:\.\d+)*|[A-Z])\b"
+_LEMMAS = re.compile(rf"\b[Ll]emma ({_NAME})|\b[Ll]emmas ({_NAME}(?:(?:, | and | to ){_NAME})*)")
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def slugs(page: str) -> set[str]:
+    """The anchors of a page's headings, as hosts of Markdown make them."""
+    headings = re.findall(r"^#+ (.+)$", page, re.MULTILINE)
+    plain = [re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings]
+    return {heading.replace(" ", "-") for heading in plain}
+
+
+def lemmas_named(text: str) -> set[str]:
+    """Lemmas of docs/privacy.md that a text names; those of the sources have a dot in them."""
+    flowing = re.sub(r"\s*\n[\s#]*", " ", text)
+    found: set[str] = set()
+    for listed in map("".join, _LEMMAS.findall(flowing)):
+        for first, last in re.findall(rf"({_NAME})(?: to (\d+))?", listed):
+            found |= {str(n) for n in range(int(first), int(last) + 1)} if last else {first}
+    return {lemma for lemma in found if "." not in lemma}
+
+
+LEMMAS = {
+    match[1]: section
+    for section in re.split(r"^#+ ", PRIVACY, flags=re.MULTILINE)
+    if (match := re.match(r"Lemma (\w+)\b", section))
+}
+
+
+# -- links -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path) if path else page
+        assert target.exists(), f"{name_of(page)} links to {link}"
+        if anchor:
+            assert anchor in slugs(target.read_text(encoding="utf-8")), link
+
+
+def test_pictures_are_light_and_shown() -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    for picture in sorted((ROOT / "docs" / "pictures").iterdir()):
+        most = 1_500_000 if picture.suffix == ".gif" else 350_000
+        assert picture.stat().st_size < most, picture.name
+        assert f"pictures/{picture.name}" in pages, f"{picture.name} is shown nowhere"
+
+
+# -- lemmas ------------------------------------------------------------------------------------
+
+
+def test_lemmas_are_found_in_texts() -> None:
+    assert len(LEMMAS) >= 20
+    assert lemmas_named("see docs/privacy.md, lemmas 1\nto 3 and X2, and lemma P.") == {
+        "1", "2", "3", "X2", "P",
+    }  # fmt: skip
+    assert lemmas_named("KMMS lemma 4.6; Hoeffding's lemma and more") == set()
+    assert lemmas_named("by lemma 3, W is small") == {"3"}
+
+
+@pytest.mark.parametrize("lemma", sorted(LEMMAS))
+def test_a_lemma_links_to_code_and_test_and_the_code_links_back(lemma: str) -> None:
+    folders = "learners|geometry|geodp_app"
+    code = re.findall(rf"\]\(\.\./((?:{folders})/(?:\w+/)?\w+\.py)\)", LEMMAS[lemma])
+    assert code, f"lemma {lemma} links to no code"
+    assert re.search(r"\]\(\.\./tests/(?:\w+/)*test_\w+\.py\)", LEMMAS[lemma]), f"{lemma}: no test"
+    for path in code:
+        text = (ROOT / path).read_text(encoding="utf-8")
+        assert "docs/privacy.md" in text, path
+        assert lemma in lemmas_named(text), f"{path} does not name lemma {lemma}"
+
+
+def test_lemmas_that_are_named_exist() -> None:
+    named = {path: lemmas_named(path.read_text(encoding="utf-8")) for path in [*MODULES, *PAGES]}
+    del named[Path(__file__)]
+    unknown = {name_of(path): found - set(LEMMAS) for path, found in named.items()}
+    assert {path: lemmas for path, lemmas in unknown.items() if lemmas} == {}
+
+
+def test_names_in_the_proofs_exist() -> None:
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    code = tests + "".join(path.read_text(encoding="utf-8") for path in MODULES)
+    for name in set(re.findall(r"`(test_\w+)`", PRIVACY)):
+        assert f"def {name}(" in tests, name
+    for name in set(re.findall(r"`([A-Za-z_]\w+)`", PRIVACY)):
+        assert re.search(rf"\b{name}\b", code), name
+    # "`names` in [module](../path.py)": defined there, not only somewhere
+    placed = re.findall(r"((?:`\w+`(?:,\s| and\s|\s))+)in\s\[\w+\]\(\.\./([\w/]+\.py)\)", PRIVACY)
+    assert len(placed) > 8
+    for names, path in placed:
+        text = (ROOT / path).read_text(encoding="utf-8")
+        for name in re.findall(r"`(\w+)`", names):
+            assert re.search(rf"^(?:def |class )?{name}\b", text, re.MULTILINE), f"{name}: {path}"
+
+
+# -- API reference -----------------------------------------------------------------------------
+
+
+def test_the_api_reference_is_built_and_every_public_name_is_in_it(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / ".ci" / "reference.py"), str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for module in MODULES:
+        path = module.relative_to(ROOT).with_suffix("")
+        if path.parts[0] in ("geometry", "learners", "geodp_app") and path.name != "__main__":
+            page = path.parent if path.name == "__init__" else path
+            assert (tmp_path / page).with_suffix(".html").is_file(), page
+    page = (tmp_path / "learners.html").read_text(encoding="utf-8")
+    missing = [name for name in learners.__all__ if f'id="{name}"' not in page]
+    assert not missing
+
+
+# -- examples ----------------------------------------------------------------------------------
+
+
+def blocks(path: Path) -> list[str]:
+    """Fenced blocks of a page, with the language as the first line."""
+    return re.findall(r"^```(.*?)^```$", path.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
+def test_python_examples_run(page: str) -> None:
+    found = [block for block in blocks(ROOT / page) if block.startswith("python\n")]
+    assert found
+    for block in found:
+        exec(compile(block.removeprefix("python\n"), page, "exec"), {})
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
+def test_command_lines_run(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "assets").symlink_to(ROOT / "assets")
+    monkeypatch.chdir(tmp_path)
+    lines = [line for block in blocks(ROOT / page) for line in block.splitlines()]
+    commands = [shlex.split(line)[1:] for line in lines if line.startswith("geodp ")]
+    assert len(commands) >= 4
+    for command in commands:
+        assert main(command) == 0, f"{command}: {capsys.readouterr().err}"
+    assert (tmp_path / "h.geojson").is_file() or (tmp_path / "learned.geojson").is_file()

@@ -1,0 +1,379 @@
+"""Nonsense is refused in one line, in bounded time.  The long versions: benchmarks/fuzz.py and
+benchmarks/extremes.py.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import struct
+import threading
+import time
+import zipfile
+import zlib
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shapely.geometry import Polygon, box
+
+from geodp_app import csv_table
+from geodp_app.document.checks import MOST_CROSSINGS
+from geodp_app.document.document import Document
+from geodp_app.document.importing import import_target
+from geodp_app.document.session import load_session, save_session
+from geodp_app.document.work import Work
+from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.errors import InputError
+from geodp_app.examples_csv import read_examples
+from geometry.crossing_count import crossings_up_to
+from geometry.even_odd import even_odd_region
+from geometry.geojson import MAX_CROSSINGS, GeoJSONError, read_geojson
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def fuzz(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """benchmarks/fuzz.py."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    return importlib.import_module("fuzz")
+
+
+def refusal(read: Callable[[Path], object], path: Path, kind: type[Exception] = InputError) -> str:
+    """The one line that refuses a file, within a bounded time."""
+    begun = time.process_time()
+    with pytest.raises(kind) as caught:
+        read(path)
+    assert time.process_time() - begun < 10
+    text = str(caught.value)
+    assert text.startswith(f"{path}: ")
+    assert "\n" not in text
+    return text.removeprefix(f"{path}: ")
+
+
+# Fuzzing, shortly
+
+
+@pytest.mark.parametrize("name", ["csv", "geojson", "session", "learned", "gestures"])
+def test_some_hundred_mutations_find_nothing(fuzz: ModuleType, name: str) -> None:
+    tally = fuzz.Tally(name, "mutation")
+    fuzz.mutation_batch(fuzz.KINDS[name], 400, f"{name} of the suite", fuzz.Watched(), tally)
+    assert tally.findings == {}
+    assert tally.inputs == 400
+    assert tally.read > 20
+    assert tally.refused > 20 or name == "gestures"
+
+
+def test_what_breaks_hangs_or_dies_is_found(fuzz: ModuleType) -> None:
+    def run(data: bytes) -> str:
+        if data == b"raise":
+            raise KeyError("no")
+        if data == b"die":
+            os._exit(3)
+        if data == b"hang":
+            time.sleep(60)
+        return "read"
+
+    for word, finding in ((b"raise", "KeyError"), (b"die", "ends the"), (b"hang", "hangs")):
+        kind = fuzz.Kind("none", lambda: [b"x"], lambda *_, w=word: w, run)
+        fuzz._SEEDS.pop("none", None)
+        tally = fuzz.run_batch(kind, "mutation", 3, "1", patience=0.5)
+        (found,) = tally.findings
+        assert finding in found
+        assert tally.findings[found] == word.hex()
+
+
+@settings(max_examples=150)
+@given(
+    st.text(max_size=80), st.sampled_from(["", "x,y,label\n", '# geodp {"grid": 9}\nx,y,label\n'])
+)
+def test_any_text_is_a_table_or_refused(text: str, head: str) -> None:
+    path = Path(f"/tmp/geodp-hostile-{os.getpid()}.csv")
+    path.write_bytes((head + text).encode("utf-8", "replace"))
+    said = ""
+    try:
+        examples = read_examples(path)
+        assert examples.points.shape == (len(examples.labels), 2)
+    except InputError as error:
+        said = str(error)
+    finally:
+        path.unlink()
+    assert len(said.splitlines()) <= 1
+
+
+# CSV
+
+
+def test_a_long_number_that_is_none_is_refused_at_once(write: Any) -> None:
+    path = write("a.csv", f"x,y,label\n{'1' * 100_000}x,1,1\n")
+    assert "is not a number" in refusal(read_examples, path)
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ("# geodp " + "[" * 100_000, "must be followed by a JSON object"),
+        ('# geodp {"bounds": [1' + "0" * 400 + ", 0, 1, 1]}", "bounds in its first line"),
+        ('# geodp {"bounds": "0123"}', "bounds in its first line: must be four numbers"),
+        ('# geodp {"bounds": [false, 0, true, 1]}', "must be four numbers"),
+        ('# geodp {"grid": "a\\nb"}', "its first line says grid 'a\\nb'"),
+        ('# geodp {"grid": ' + "9" * 4000 + "}", "its first line says grid 9999"),
+    ],
+)
+def test_a_hostile_first_line_is_refused(write: Any, head: str, message: str) -> None:
+    path = write("a.csv", f"{head}\nx,y,label\n1,1,1\n")
+    text = refusal(read_examples, path)
+    assert message in text
+    assert len(text) < 300
+
+
+def test_a_hostile_header_is_refused(write: Any) -> None:
+    path = write("a.csv", '"' + "x" * 200_000 + '"\n1,1,1\n')
+    assert "line 1: field larger than" in refusal(read_examples, path)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no endless device")
+def test_an_endless_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_table, "MAX_BYTES", 10_000)
+    assert "larger than 10,000 bytes" in refusal(read_examples, Path("/dev/zero"))
+
+
+def test_a_pipe_is_still_read(tmp_path: Path) -> None:
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("no pipes with names")
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=lambda: path.write_text("x,y,label\n1,1,1\n"))
+    writer.start()
+    assert len(read_examples(path).labels) == 1
+    writer.join(10)
+
+
+# GeoJSON and drawings
+
+
+def strips(n: int) -> list[Polygon]:
+    """n strips across n others: they cross 4 n^2 times."""
+    along = [box(0, (i + 0.2) / n, 1, (i + 0.7) / n) for i in range(n)]
+    return along + [box((i + 0.2) / n, 0, (i + 0.7) / n, 1) for i in range(n)]
+
+
+def collection(shapes: list[Polygon]) -> dict[str, Any]:
+    features = [
+        {"type": "Feature", "properties": {}, "geometry": shapely.geometry.mapping(shape)}
+        for shape in shapes
+    ]
+    return {"type": "FeatureCollection", "features": features}
+
+
+def test_outlines_that_cross_too_often_are_refused_before_they_are_united(write: Any) -> None:
+    path = write("a.geojson", collection(strips(400)))
+    text = refusal(read_geojson, path, GeoJSONError)
+    assert text == f"the features' outlines cross more than {MAX_CROSSINGS:,} times"
+    few = read_geojson(write("b.geojson", collection(strips(12)))).geometry
+    assert few.area == pytest.approx(0.75)
+
+
+def test_a_polygon_of_a_hundred_thousand_vertices_is_read(write: Any) -> None:
+    angle = np.linspace(0, 2 * np.pi, 100_001)
+    ring = np.column_stack([10 + np.cos(angle), 10 + np.sin(angle)])
+    ring[-1] = ring[0]
+    begun = time.process_time()
+    target = read_geojson(write("a.geojson", collection([Polygon(ring)])))
+    assert shapely.get_num_coordinates(target.geometry) == 100_001
+    assert time.process_time() - begun < 10
+
+
+@given(st.integers(0, 10**6), st.integers(2, 12), st.sampled_from([5, 100]))
+@settings(max_examples=60)
+def test_crossings_are_counted(seed: int, n: int, d: int) -> None:
+    edges = np.random.default_rng(seed).integers(0, d, (n, 4)).astype(float)
+    true = sum(_proper(edges[i], edges[j]) for i in range(n) for j in range(i))
+    assert crossings_up_to(10**6, edges) == true
+    if true:
+        assert crossings_up_to(0, edges) > 0
+
+
+def _proper(one: Any, other: Any) -> bool:
+    """Whether two segments cross inside of both, by solving for where."""
+    ax, ay, bx, by, cx, cy, dx, dy = (Fraction(v) for v in (*one, *other))
+    whole = (bx - ax) * (dy - cy) - (by - ay) * (dx - cx)
+    if not whole:
+        return False
+    t = ((cx - ax) * (dy - cy) - (cy - ay) * (dx - cx)) / whole
+    u = ((cx - ax) * (by - ay) - (cy - ay) * (bx - ax)) / whole
+    return 0 < t < 1 and 0 < u < 1
+
+
+@given(st.integers(0, 10**6), st.integers(3, 14), st.sampled_from([4, 30, 1 << 20]))
+@settings(max_examples=60)
+def test_a_ring_that_crosses_itself_counts_even_odd(seed: int, n: int, d: int) -> None:
+    rng = np.random.default_rng(seed)
+    ring = rng.integers(0, d + 1, (n, 2)).astype(float)
+    region = even_odd_region(ring)
+    assert shapely.is_valid(region)
+    points = rng.uniform(0, d, (200, 2))
+    start, end = ring, np.roll(ring, -1, axis=0)
+    for x, y in points:
+        across = (start[:, 1] > y) != (end[:, 1] > y)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            at = start[:, 0] + (y - start[:, 1]) / (end - start)[:, 1] * (end - start)[:, 0]
+        odd = int((across & (at > x)).sum()) % 2 == 1
+        point = shapely.Point(x, y)
+        assert shapely.intersects(region, point) == odd or (
+            shapely.distance(shapely.LinearRing(ring), point) < 1e-6 * d
+        )
+
+
+def test_a_scribble_has_a_region_in_moments() -> None:
+    ring = np.random.default_rng(1).integers(0, 1 << 20, (200, 2))
+    begun = time.process_time()
+    region = Shape(tuple(map(tuple, ring.tolist()))).region()
+    assert time.process_time() - begun < 8  # repaired by GEOS: 35 s
+    assert shapely.is_valid(region)
+    assert region.area > 0
+
+
+def test_a_session_with_a_drawing_that_crosses_too_often_is_refused(tmp_path: Path) -> None:
+    ring = np.random.default_rng(1).integers(0, 1025, (2000, 2)).tolist()
+    path = tmp_path / "a.geodp"
+    save_session(path, Work(drawing=Drawing(1024, (Shape(tuple(map(tuple, ring))),))))
+    text = refusal(load_session, path)
+    assert text == f"session.json: the drawing's outlines cross more than {MOST_CROSSINGS:,} times"
+
+
+def test_a_shape_thinner_than_its_bounds_resolve_is_placed(write: Any) -> None:
+    ring = [[0, 0], [40, 0], [40, 1e-9], [0, 1e-9], [0, 0]]
+    path = write("a.geojson", {"type": "Polygon", "coordinates": [ring]})
+    document = Document()
+    import_target(path, document)
+    bounds = document.work.bounds
+    assert bounds is not None
+    assert bounds.south < 0 < bounds.north
+
+
+def test_a_refusal_of_geojson_is_short(write: Any) -> None:
+    wide = {"x" * 80 + str(i): ["y" * 80] * 5 for i in range(5)}
+    path = write("a.geojson", {"type": "FeatureCollection", "features": [wide]})
+    assert len(refusal(read_geojson, path, GeoJSONError)) <= 400
+    path = write("b.geojson", '{"type": "Polygon", "coordinates": [' + "9" * 4000 + ".0]}")
+    assert len(refusal(read_geojson, path, GeoJSONError)) <= 400
+
+
+# Sessions
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> bytes:
+    save_session(tmp_path / "good.geodp", Work())
+    return (tmp_path / "good.geodp").read_bytes()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_members_that_may_ask_for_gigabytes_are_refused(
+    tmp_path: Path, good: bytes, method: int
+) -> None:
+    path = tmp_path / "a.geodp"
+    with zipfile.ZipFile(io.BytesIO(good)) as old, zipfile.ZipFile(path, "w", method) as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
+    assert "session.json: is damaged: squeezed in an odd way" in refusal(load_session, path)
+
+
+def test_an_lzma_member_with_a_damaged_body_is_refused(tmp_path: Path, good: bytes) -> None:
+    path = tmp_path / "a.geodp"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("session.json", os.urandom(500))
+    data = bytearray(path.read_bytes())
+    data[60:200] = bytes(140)
+    path.write_bytes(data)
+    refusal(load_session, path)
+
+
+def test_a_bomb_is_refused_before_it_goes_off(tmp_path: Path) -> None:
+    path = tmp_path / "a.geodp"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("session.json", b" " * (30 << 20))
+    assert "squeezed more than" in refusal(load_session, path)
+    # a directory that lies: 100 bytes are told, 30 MiB would come
+    data = bytearray(path.read_bytes())
+    directory = data.index(b"PK\x01\x02")
+    for at in (22, directory + 24):
+        struct.pack_into("<L", data, at, 100)
+    struct.pack_into("<L", data, directory + 16, zlib.crc32(b" " * 100))
+    path.write_bytes(data)
+    refusal(load_session, path)
+
+
+@pytest.mark.parametrize("name", ["../evil", "/etc/evil", "..\\evil", "session.json/", "a\0b"])
+def test_members_that_would_leave_their_folder_are_refused(
+    tmp_path: Path, good: bytes, name: str
+) -> None:
+    path = tmp_path / "in" / "a.geodp"
+    path.parent.mkdir()
+    path.write_bytes(good)
+    link = zipfile.ZipInfo(name)
+    link.external_attr = 0o120777 << 16  # a symbolic link
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(link, "/etc/passwd")
+    assert "does not belong here" in refusal(load_session, path)
+    assert sorted(os.listdir(tmp_path)) == ["good.geodp", "in"]
+    assert os.listdir(path.parent) == ["a.geodp"]
+
+
+def test_a_link_is_followed_and_a_loop_refused(tmp_path: Path, good: bytes) -> None:
+    link, loop = tmp_path / "link.geodp", tmp_path / "loop.geodp"
+    link.symlink_to(tmp_path / "good.geodp")
+    assert load_session(link).work == Work()
+    loop.symlink_to(loop)
+    assert "cannot be read" in refusal(load_session, loop)
+
+
+# Learners at the edge
+
+
+@pytest.fixture
+def extremes(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """benchmarks/extremes.py."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    return importlib.import_module("extremes")
+
+
+@pytest.mark.parametrize("name", ["tiles", "threshold", "histogram", "quadtree"])
+@pytest.mark.parametrize("d", [1, 64])
+def test_samples_without_area_or_sense(extremes: ModuleType, name: str, d: int) -> None:
+    for _, sample in extremes.samples(d, 60):
+        assert extremes.run(name, d, 1.0, sample) == "ends"
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, float("nan"), float("inf")])
+def test_budgets_that_are_none_are_refused_by_every_learner(
+    extremes: ModuleType, epsilon: float
+) -> None:
+    sample = dict(extremes.samples(64, 20))["labels by chance"]
+    for name in extremes.NAMES:
+        if not name.startswith("greedy"):
+            assert extremes.run(name, 64, epsilon, sample).startswith("refuses: "), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    ["tiles", "cover", "convex-cover", "threshold", "discs", "ellipses", "greedy-cover",
+     "greedy-convex", "histogram", "quadtree"],
+)  # fmt: skip
+def test_every_learner_at_every_edge(extremes: ModuleType, name: str) -> None:
+    for _, what, work in extremes.cases((name,)):
+        answer, seconds, mib = extremes.apart(work, patience=120)
+        expected = ("refuses: ",) if "to be refused" in what else ("ends", "refuses: ")
+        assert answer.startswith(expected), f"{what}: {answer}"
+        assert mib < 1024, f"{what}: {mib} MiB, {seconds:.1f} s"

@@ -1,0 +1,88 @@
+"""What is installed, and with what: packages, ranges for users, pins for development."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
+NEEDED = [Requirement(text) for text in PROJECT["project"]["dependencies"]]
+WANTED = NEEDED + [Requirement(text) for extra in EXTRAS.values() for text in extra]
+PINS = {
+    canonicalize_name(name): Version(version)
+    for name, version in re.findall(
+        r"^([\w.-]+)==(\S+)$", (ROOT / "constraints.txt").read_text("utf-8"), re.MULTILINE
+    )
+}
+
+
+def range_of(name: str) -> Requirement:
+    return next(needed for needed in NEEDED if needed.name == name)
+
+
+@pytest.mark.parametrize("version", ["6.9.1", "6.11.0", "6.11.1", "6.12.0"])
+def test_releases_of_qt_known_to_be_bad_are_refused(version: str) -> None:
+    assert version not in range_of("PySide6-Essentials").specifier
+
+
+@pytest.mark.parametrize("version", ["6.10.0", "6.11.2"])
+def test_other_releases_of_qt_are_taken(version: str) -> None:
+    assert version in range_of("PySide6-Essentials").specifier
+
+
+def test_qt_leaves_reference_counts_alone() -> None:
+    """PySide6 6.12.0 on Python 3.11 takes one of None's away at every call, until Python aborts.
+
+    From Python 3.12 on None is immortal and its count constant.
+    """
+    program = (
+        "import sys\n"
+        "from PySide6.QtWidgets import QApplication, QWidget\n"
+        "application = QApplication([])\n"
+        "widget = QWidget()\n"
+        "before = [sys.getrefcount(one) for one in (None, True, False)]\n"
+        "for _ in range(100):\n"
+        "    widget.setVisible(True)\n"
+        "    widget.setVisible(False)\n"
+        "after = [sys.getrefcount(one) for one in (None, True, False)]\n"
+        "print(max(abs(a - b) for a, b in zip(after, before)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert int(done.stdout) < 20
+
+
+def test_pins_are_within_the_ranges_for_users() -> None:
+    for requirement in WANTED:
+        pin = PINS.get(canonicalize_name(requirement.name))
+        assert pin is not None, f"{requirement.name} is not in constraints.txt"
+        assert pin in requirement.specifier, f"{requirement} excludes {pin} of constraints.txt"
+
+
+def test_every_package_is_installed_and_nothing_else() -> None:
+    """A folder with an __init__.py that pyproject.toml forgets would be missing from the wheel."""
+    listed = set(PROJECT["tool"]["setuptools"]["packages"])
+    roots = {name.partition(".")[0] for name in listed}
+    assert roots == {"assets", "geodp_app", "geometry", "learners"}
+    found = {
+        ".".join(path.parent.relative_to(ROOT).parts)
+        for root in roots
+        for path in (ROOT / root).rglob("__init__.py")
+    }
+    assert listed == found
+
+
+def test_setup_installs_the_pins() -> None:
+    setup = (ROOT / ".ci" / "setup").read_text(encoding="utf-8")
+    assert "--constraint constraints.txt" in setup

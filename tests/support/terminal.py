@@ -1,0 +1,62 @@
+"""The command line on a pseudo-terminal, as a person sits before it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+def interrupted(
+    argv: Sequence[object], *, shows: bytes, after: float = 0.0, within: float = 60.0
+) -> tuple[int, bytes]:
+    """Run geodp and press Ctrl+C.
+
+    Parameters
+    ----------
+    argv : sequence
+        Its arguments.
+    shows : bytes
+        What the terminal must show before.
+    after, within : float
+        Seconds from there to Ctrl+C, and from there to the end.
+
+    Returns
+    -------
+    tuple
+        Exit status, and all that was shown.
+    """
+    try:
+        ours, theirs = pty.openpty()
+    except OSError:
+        pytest.skip("no pseudo-terminals here: /dev/pts is not mounted")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "geodp_app", *map(str, argv)],
+        cwd=_ROOT,
+        stderr=theirs,
+        # a job in the background ignores it, and hands that on
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while shows not in shown:
+            assert process.poll() is None, shown
+            shown += os.read(ours, 1000)
+        time.sleep(after)
+        process.send_signal(signal.SIGINT)
+        status = process.wait(timeout=within)
+        shown += os.read(ours, 10_000)
+    finally:
+        process.kill()
+        os.close(ours)
+    return status, shown
