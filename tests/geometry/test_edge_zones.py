@@ -9,18 +9,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import shapely
+from any_pieces import Piece, any_halfplane, any_pieces
+from concept_laws import grid_points
 from shapely.geometry import box
 
 from geometry.edge_zones import EdgeZone, EdgeZones, joined_shape
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Measure, Sheet
 from learners.codec import step_to_dict, zone_from_dict
 from learners.records import TileStep
-
-Piece = tuple[Halfplane, ...]
-
-
-def grid_points(d: int) -> np.ndarray:
-    return np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
 
 
 def excess(h: Halfplane, x: int, y: int) -> Fraction:
@@ -41,20 +37,6 @@ def zone_by_definition(pieces: tuple[Piece, ...], x: int, y: int) -> int:
     outside = [max(of_piece) for of_piece in far]
     piece = outside.index(min(outside))
     return piece * len(far[0]) + far[piece].index(outside[piece])
-
-
-def any_halfplane(lattice: HalfplaneLattice, rng: np.random.Generator) -> Halfplane:
-    while True:
-        u, v = rng.integers(lattice.low, lattice.high + 1, 2).tolist()
-        if lattice.admits(u, v):
-            return lattice.halfplane(rng.choice(lattice.sheets), u, v)
-
-
-def any_pieces(
-    lattice: HalfplaneLattice, count: int, seed: int, edges: int = 3
-) -> tuple[Piece, ...]:
-    rng = np.random.default_rng(seed)
-    return tuple(tuple(any_halfplane(lattice, rng) for _ in range(edges)) for _ in range(count))
 
 
 def strip(low: float, high: float, d: int, sheets: tuple[Sheet, Sheet]) -> Piece:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
-from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
 import pytest
+from enumerated_runs import PIECES, Model, neighbours
 from numpy.typing import NDArray
 
 from learners.accounting import (
@@ -30,7 +28,7 @@ from learners.accounting import (
     zcdp_epsilon,
 )
 from learners.codec import privacy_from_dict, privacy_to_dict
-from learners.scores import Role, set_cover_score
+from learners.scores import Role
 
 BUDGETS = [(0.1, 1e-9), (0.5, 0.05), (1.0, 1e-6), (3.0, 1e-12), (8.0, 1e-3)]
 
@@ -263,105 +261,11 @@ def test_a_privacy_statement_survives_its_dictionary() -> None:
 
 # -- the whole run, enumerated -------------------------------------------------------------
 
-#: Example: (element, label). A sample is a sorted tuple of examples: a multiset.
-Sample = tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True)
-class Model:
-    """Set cover over abstract pieces with every transcript's probability computed.
-
-    A piece is a set of elements with a base measure.  A transcript is (b_1, piece_1, ...,
-    b_m, piece_m); noise is discrete Laplace on -reach..reach, the tails lumped on the ends
-    after adding the count and clamping it to 0..reach (post-processing of b).
-    """
-
-    role: Role
-    k: int
-    pieces: tuple[frozenset[int], ...]
-    measure: tuple[float, ...]
-    eta: float
-    noise: float | None = None
-    reach: int = 2
-    fixed: int = 0
-    known: dict[tuple[Sample, int], NDArray[np.float64]] = field(
-        default_factory=dict, compare=False, repr=False
-    )
-
-    def thresholds(self, gain: int) -> list[tuple[int, float]]:
-        """Every clamped noisy count and its probability; the common one without noise."""
-        if self.noise is None:
-            return [(self.fixed, 1.0)]
-        p = math.exp(-self.noise)
-        far = range(-60, 61) if self.noise > 0.5 else range(-400, 401)
-        law = {z: (1 - p) / (1 + p) * p ** abs(z) for z in far}
-        lumped = dict.fromkeys(range(self.reach + 1), 0.0)
-        for z, mass in law.items():
-            lumped[min(max(gain + z, 0), self.reach)] += mass
-        total = sum(lumped.values())
-        return [(b, mass / total) for b, mass in lumped.items()]
-
-    def law(self, alive: Sample, steps: int) -> NDArray[np.float64]:
-        """Probabilities of all transcripts, in one order for all samples."""
-        if steps == 0:
-            return np.ones(1)
-        if (alive, steps) not in self.known:
-            positives = sum(label for _, label in alive)
-            negatives = len(alive) - positives
-            gain = positives if self.role == "disjunction" else negatives
-            parts = []
-            for b, mass in self.thresholds(gain):
-                score = set_cover_score(self.role, self.k, b, positives, negatives)
-                chosen = self.selection([self.value(score.value, alive, t) for t in self.pieces])
-                for piece, probability in zip(self.pieces, chosen, strict=True):
-                    rest = self.law(self.left(alive, piece), steps - 1)
-                    parts.append(mass * probability * rest)
-            self.known[alive, steps] = np.concatenate(parts)
-        return self.known[alive, steps]
-
-    def selection(self, values: list[int]) -> NDArray[np.float64]:
-        weights = np.array(self.measure) * np.exp(self.eta / self.k * np.array(values))
-        return weights / weights.sum()
-
-    @staticmethod
-    def value(value: Callable[[int, int], int], alive: Sample, piece: frozenset[int]) -> int:
-        inside = [label for element, label in alive if element in piece]
-        return value(sum(inside), len(inside) - sum(inside))
-
-    def left(self, alive: Sample, piece: frozenset[int]) -> Sample:
-        """What the piece does not decide."""
-        keeps_inside = self.role == "conjunction"
-        return tuple(e for e in alive if (e[0] in piece) == keeps_inside)
-
-    def delta(self, one: Sample, other: Sample, steps: int, epsilon: float) -> float:
-        """The least delta, both ways, of this pair of samples at epsilon."""
-        p, q = self.law(one, steps), self.law(other, steps)
-        return max(
-            float(np.maximum(p - math.exp(epsilon) * q, 0).sum()),
-            float(np.maximum(q - math.exp(epsilon) * p, 0).sum()),
-        )
-
-
-def neighbours(size: int, elements: int) -> list[tuple[Sample, Sample]]:
-    """All samples of up to `size` examples, each with all samples of one example more."""
-    kinds = [(element, label) for element in range(elements) for label in (0, 1)]
-    return [
-        (sample, tuple(sorted((*sample, extra))))
-        for n in range(size + 1)
-        for sample in combinations_with_replacement(kinds, n)
-        for extra in kinds
-    ]
-
 
 def worst(model: Model, size: int, elements: int, steps: int, epsilon: float) -> float:
     return max(model.delta(a, b, steps, epsilon) for a, b in neighbours(size, elements))
 
 
-PIECES = {
-    # disjunction: a rare piece decides element 0; conjunction: what lies outside is decided
-    "disjunction": (frozenset({0}), frozenset({1}), frozenset()),
-    "conjunction": (frozenset({1, 2}), frozenset({0, 2}), frozenset({0, 1, 2})),
-}
 MEASURE = (0.25, 0.25, 0.5)
 EPSILON, DELTA = 0.2, 0.02
 

@@ -9,8 +9,8 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from enumerated_runs import PIECES, Model, neighbours
 from numpy.typing import NDArray
-from test_accounting import PIECES, Model, neighbours
 
 from learners.accounting import (
     ARITHMETIC,

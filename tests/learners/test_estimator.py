@@ -9,24 +9,14 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse
+from every_learner import every_learner
 
 import learners
-from learners.estimator import Estimator, check_examples, check_points
+from learners.estimator import check_examples, check_points
 from learners.sklearn_support import NotFittedError
 
 SQUARE = np.array([[x, y] for x in range(17) for y in range(17)] * 4)
 INSIDE = (SQUARE.sum(axis=1) <= 14).astype(int)
-
-
-def every_learner() -> list[Estimator]:
-    return [
-        learners.PolygonUnionLearner(grid=16, seed=1),
-        learners.ConvexPolygonLearner(grid=16, seed=1),
-        learners.NoisyHistogramLearner(grid=16, seed=1),
-        learners.QuadtreeLearner(grid=16, seed=1),
-        learners.GreedyUnionLearner(grid=16, k=1, max_boxes=256),
-        learners.GreedyConvexLearner(grid=16, k=2, loss_weight=3, max_boxes=256),
-    ]
 
 
 every = pytest.mark.parametrize("model", every_learner(), ids=lambda model: type(model).__name__)

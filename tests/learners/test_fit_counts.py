@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from concept_laws import assert_same_law as assert_concept_law
 from counted import counted
+from envelope_laws import assert_same_law, factorise_everything, score_of
 from numpy.typing import NDArray
-from test_concept_selection import assert_same_law as assert_concept_law
-from test_envelope_selection import assert_same_law, factorise_everything, score_of
 
 from geometry.columns import count_columns
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts

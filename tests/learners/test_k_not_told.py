@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 from counted import counted
-from test_accounting import PIECES, Model, neighbours
-from test_accounting import Sample as Labelled
-from test_set_cover import LATTICE, Script, random_pieces, sample
+from enumerated_runs import PIECES, Model, neighbours
+from enumerated_runs import Sample as Labelled
+from scripted_cover import LATTICE, Script, random_pieces, sample
 
 from geodp_app.cli import main
 from geodp_app.document.session import load_session, save_session

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tape import Tape
 
 from learners import noise, noise_arrays
 from learners.accounting import noise_scale
@@ -193,24 +194,6 @@ def test_impossible_parameters_are_refused() -> None:
 
 
 # -- many at once --------------------------------------------------------------------------
-
-
-class Tape:
-    """A source that reads the given bytes, and says when they run out."""
-
-    private = False
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-
-    def bytes(self, count: int) -> bytes:
-        if len(self.data) < count:
-            raise EOFError
-        head, self.data = self.data[:count], self.data[count:]
-        return head
-
-    def spawn(self) -> RandomSource:
-        raise NotImplementedError
 
 
 @pytest.mark.parametrize("bound", [1, 2, 3, 7, 8, 100, 128, 129, 255, 256])

@@ -14,6 +14,7 @@ import shapely
 from counted import counted
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
+from silent_noise import silent_noise
 
 import assets
 from geodp_app.sampling import draw_points
@@ -34,7 +35,7 @@ from learners.noisy_histogram import (
     plan_histogram,
     smooth_cells,
 )
-from learners.randomness import RandomSource, SeededRandom
+from learners.randomness import SeededRandom
 from learners.releases import MosaicRelease
 from learners.selection import Cancelled, SelectionProgress
 
@@ -151,13 +152,7 @@ def test_cells_are_the_tiles_of_the_square(d: int, per_side: int) -> None:
 def test_one_example_moves_one_cell_by_one_and_every_cell_has_noise_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked = []
-
-    def silent(source: RandomSource, scale: Fraction, count: int) -> NDArray[np.int64]:
-        asked.append((scale, count))
-        return np.zeros(count, dtype=np.int64)
-
-    monkeypatch.setattr(noisy_histogram, "discrete_laplace_array", silent)
+    asked = silent_noise(monkeypatch, noisy_histogram)
     rng = np.random.default_rng(2)
     cells, labels = rng.integers(0, 9, 30), rng.random(30) < 0.5
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_envelope_selection import assert_same_law, counted, random_examples
+from counted import counted
+from envelope_laws import assert_same_law, random_examples
 from watched import watched_selections
 
 from geometry.halfplane import HalfplaneLattice

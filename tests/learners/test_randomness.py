@@ -7,9 +7,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from tape import Tape
 
 from learners.randomness import (
-    RandomSource,
     SeededRandom,
     SystemRandom,
     below,
@@ -17,24 +17,6 @@ from learners.randomness import (
     open_source,
     words,
 )
-
-
-class Tape:
-    """A source that reads the given bytes, and says when they run out."""
-
-    private = False
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-
-    def bytes(self, count: int) -> bytes:
-        if len(self.data) < count:
-            raise EOFError
-        head, self.data = self.data[:count], self.data[count:]
-        return head
-
-    def spawn(self) -> RandomSource:
-        raise NotImplementedError
 
 
 def drawn(tape: bytes, bound: int) -> int | None:

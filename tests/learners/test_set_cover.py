@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from counted import counted
 from numpy.typing import NDArray
+from scripted_cover import LATTICE, Script, random_pieces, sample
 
-from geometry.grid_counts import GridCounts
-from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.accounting import after_arithmetic, halve_for_replacement
 from learners.cover_account import run_epsilon, run_rate
 from learners.randomness import RandomSource, SeededRandom
 from learners.records import Piece, StepDiagnostics, StepRecord, StepRelease
 from learners.scores import Role, Score, set_cover_score
-from learners.selection import PieceKind, Selected, SelectionProgress, Watch
+from learners.selection import Selected, SelectionProgress
 from learners.set_cover import (
     NOISE_SHARE,
     Budget,
@@ -30,7 +28,6 @@ from learners.set_cover import (
     theorem_steps,
 )
 
-LATTICE = HalfplaneLattice(8, bits=2)
 ROLES: tuple[Role, ...] = ("disjunction", "conjunction")
 
 
@@ -101,46 +98,6 @@ def test_step_counts() -> None:
 
 
 # -- the engine ----------------------------------------------------------------------------
-
-
-@dataclass
-class Script:
-    """A selection that takes the given pieces in turn and notes what it was asked."""
-
-    pieces: Sequence[Piece]
-    lattice: HalfplaneLattice = LATTICE
-    piece: PieceKind = "triangle"
-    asked: list[tuple[GridCounts, Score, float]] = field(default_factory=list)
-
-    def select(
-        self,
-        counts: GridCounts,
-        score: Score,
-        rate: float,
-        source: RandomSource,
-        watch: Watch | None = None,
-    ) -> Selected:
-        piece = self.pieces[len(self.asked)]
-        self.asked.append((counts, score, rate))
-        return Selected(piece, SelectionProgress(5, 7, -1.5))
-
-
-def sample(seed: int, n: int = 60) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    rng = np.random.default_rng(seed)
-    return rng.integers(0, LATTICE.d + 1, (n, 2)), rng.random(n) < 0.6
-
-
-def random_pieces(seed: int, number: int, size: int) -> list[Piece]:
-    rng = np.random.default_rng(seed)
-    pieces = []
-    while len(pieces) < number:
-        found: list[tuple[Sheet, int, int]] = []
-        while len(found) < size:
-            u, v = (int(c) for c in rng.integers(LATTICE.low, LATTICE.high + 1, 2))
-            if LATTICE.admits(u, v):
-                found.append((Sheet(int(rng.integers(0, 4))), u, v))
-        pieces.append(tuple(LATTICE.halfplane(*one) for one in found))
-    return pieces
 
 
 def holds(piece: Piece, x: int, y: int) -> bool:

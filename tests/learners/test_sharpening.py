@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
+from any_pieces import any_pieces
+from concept_laws import grid_points, law, mask_of
 from counted import counted
 from numpy.typing import NDArray
 from scipy import stats
-from test_concept_selection import grid_points, law, mask_of
-from test_edge_zones import any_pieces
 from watched import watched_selections
 
 from geodp_app.runs.decisions import Decisions

@@ -6,9 +6,9 @@ import pickle
 
 import numpy as np
 import pytest
+from every_learner import every_learner
 
 import learners
-from learners.estimator import Estimator
 
 pytest.importorskip("sklearn", minversion="1.8", reason="scikit-learn is an extra")
 
@@ -80,17 +80,6 @@ class GridMapper(TransformerMixin, BaseEstimator):
         points = validate_data(self, X, reset=False, dtype=np.float64)[:, [0, -1]]
         cells = np.rint((points - self.low) / (self.high - self.low) * self.grid)
         return np.clip(cells, 0, self.grid).astype(np.int64)
-
-
-def every_learner() -> list[Estimator]:
-    return [
-        learners.PolygonUnionLearner(grid=16, seed=1),
-        learners.ConvexPolygonLearner(grid=16, seed=1),
-        learners.NoisyHistogramLearner(grid=16, seed=1),
-        learners.QuadtreeLearner(grid=16, seed=1),
-        learners.GreedyUnionLearner(grid=16, k=1, max_boxes=256),
-        learners.GreedyConvexLearner(grid=16, k=2, loss_weight=3, max_boxes=256),
-    ]
 
 
 def name(model: object) -> str:

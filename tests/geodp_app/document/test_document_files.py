@@ -14,7 +14,7 @@ import shapely
 from conftest import square_geojson
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from test_stored_run import stored
+from stored_runs import stored
 
 from assets import example_path
 from geodp_app.document import exporting, importing

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_stored_run import stored
+from stored_runs import stored
 
 from geodp_app.document.autosave import Autosave, discard, recoverable
 from geodp_app.document.document import Document

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_session import full_work
-from test_stored_run import stored
+from full_work import full_work
+from stored_runs import stored
 
 from geodp_app.document.session import load_session, save_session
 from geodp_app.errors import InputError

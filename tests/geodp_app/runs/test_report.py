@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_run_log import GRID, finished
-from test_shading import signature
+from finished_runs import GRID, finished
+from signatures import signature
 
 from geodp_app.runs.protocol import Change, ReportQuestion, ShadeQuestion
 from geodp_app.runs.report import change

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from jobs import GRID, job
 from PySide6.QtCore import Qt, QTimer
 from pytestqt.qtbot import QtBot
 
@@ -24,8 +25,6 @@ from geodp_app.runs.protocol import Job, ReportQuestion, ShadeQuestion, ShareQue
 from geodp_app.workers.run_controller import RunController
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.scores import set_cover_score
-
-GRID = 64
 
 
 class Recorder:
@@ -77,14 +76,6 @@ def recorder(_one: Recorder, qtbot: QtBot) -> Recorder:
 
 def until(qtbot: QtBot, condition: Callable[[], bool], seconds: float = 60) -> None:
     qtbot.waitUntil(condition, timeout=round(1000 * seconds))
-
-
-def job(learner: str = "cover", n: int = 400, **settings: object) -> Job:
-    rng = np.random.default_rng(1)
-    points = rng.integers(0, GRID + 1, (n, 2))
-    labels = np.abs(points - 30).sum(axis=1) < 25
-    chosen = RunSettings(learner=learner, k=2, n_steps=3, seed=4)  # type: ignore[arg-type]
-    return Job(points, labels, GRID, replace(chosen, **settings))  # type: ignore[arg-type]
 
 
 def hopeless(n: int = 20_000) -> Job:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
 import shapely
+from finished_runs import GRID, N, examples, finished
 
 from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.examples_csv import Examples, Frame
 from geodp_app.runs import run_log
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.protocol import BoxView
@@ -22,32 +21,10 @@ from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.accounting import spent_after
 from learners.polygon_union import PolygonUnionLearner
 from learners.records import StepDiagnostics, StepRecord, StepRelease, predict_pieces
-from learners.releases import CoverRelease, MosaicRelease, Release
+from learners.releases import CoverRelease, MosaicRelease
 from learners.set_cover import Finish
 
-GRID, N = 64, 500
 ALL = ("cover", "convex-cover", "greedy-cover", "greedy-convex")
-
-
-def examples(n: int, seed: int, noise: float = 0.03) -> Examples:
-    rng = np.random.default_rng(seed)
-    points = rng.integers(0, GRID + 1, (n, 2))
-    labels = (np.abs(points - 30).sum(axis=1) < 22) ^ (rng.random(n) < noise)
-    return Examples(points, labels.astype(np.int64), Frame(GRID))
-
-
-@cache
-def finished(learner: str, n: int = N) -> tuple[RunLog, Release]:
-    """A finished run with a test sample."""
-    sample = examples(n, seed=1)
-    settings = RunSettings(learner, 2.0, k=3, n_steps=3, seed=2, tiles=3, finish="none")
-    model = make_learner(settings, GRID)
-    log = RunLog(sample.points, sample.labels != 0, GRID, settings, examples(500, seed=7))
-    log.plan = model.plan()
-    for record in model.steps(sample.points, sample.labels):
-        log.add(record)
-    log.finish(model.release_)
-    return log, model.release_
 
 
 @pytest.mark.parametrize("learner", ALL)

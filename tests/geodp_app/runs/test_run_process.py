@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from jobs import GRID, job
 
 from geodp_app.document.work import RunSettings
 from geodp_app.runs import learner_process, messages
@@ -48,8 +49,6 @@ from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.records import StepDiagnostics, StepRecord
 from learners.scores import set_cover_score
 
-GRID = 64
-
 
 class Client:
     """The window's end of the pipe."""
@@ -84,14 +83,6 @@ def client() -> Iterator[Client]:
     one.thread.join(10)
     assert not one.thread.is_alive()
     one.far.close()
-
-
-def job(learner: str = "cover", n: int = 400, **settings: object) -> Job:
-    rng = np.random.default_rng(1)
-    points = rng.integers(0, GRID + 1, (n, 2))
-    labels = np.abs(points - 30).sum(axis=1) < 25
-    chosen = RunSettings(learner=learner, k=2, n_steps=3, seed=4)  # type: ignore[arg-type]
-    return Job(points, labels, GRID, replace(chosen, **settings))  # type: ignore[arg-type]
 
 
 def hopeless() -> Job:

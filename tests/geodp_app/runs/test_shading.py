@@ -13,6 +13,7 @@ import shapely
 from counted import counted, of_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from signatures import signature
 
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
@@ -20,7 +21,6 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs.protocol import ShadedSheet, ShadeQuestion
 from geodp_app.runs.score_raster import pixel_centres
 from geodp_app.runs.shading import shade
-from geometry.duality import dual_line
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.arrangement_selection import ArrangementSelection
 from learners.records import inside_piece
@@ -82,17 +82,6 @@ def score_by_hand(
     gain = int(np.count_nonzero(decided & (q.labels == gain_label)))
     loss = int(np.count_nonzero(decided & (q.labels != gain_label)))
     return gain - loss if threshold is None else min(gain - threshold / q.score.k, -loss)
-
-
-def signature(q: ShadeQuestion, sheet: int, u: float, v: float) -> tuple[bool, ...]:
-    """Which examples the halfplane at a dual point off all dual lines holds; grid units."""
-    unit = 1 << q.lattice.bits
-    held = []
-    for x, y in q.points.tolist():
-        a, b, c = dual_line(q.lattice, Sheet(sheet), (x, y))
-        below = a * u * unit + b * v * unit < c
-        held.append(below == Sheet(sheet).upper)
-    return tuple(held)
 
 
 def centres_of(lattice: HalfplaneLattice, resolution: int) -> np.ndarray:

@@ -7,6 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from chi_square import assert_drawn_from
 from counted import counted
 from scipy import stats
 
@@ -143,25 +144,13 @@ def test_draws_follow_the_enumerated_law(
     rate = 0.35
     thetas, weights = enumerated(lattice, points, labels, score, rate)
     counts = counted(points, labels, d)
-    law = weights / weights.sum()
     source, selection = SeededRandom(d + max_boxes), ConicSelection(lattice, max_boxes)
     drawn = Counter(
         selection.select(counts, score, rate, source).piece[0].parameters  # type: ignore[attr-defined]
         for _ in range(draws)
     )
-    assert set(drawn) <= set(thetas)
-    order = np.argsort(-law)
-    common = [i for i in order if law[i] * draws >= 8]
-    observed = [drawn[thetas[i]] for i in common]
-    expected = [law[i] * draws for i in common]
-    rest = draws - sum(expected)
-    if rest >= 8:
-        observed.append(draws - sum(observed))
-        expected.append(rest)
-    else:
-        expected = [e * sum(observed) / sum(expected) for e in expected]
-    assert len(observed) >= 20
-    assert stats.chisquare(observed, expected).pvalue > 1e-3
+    law = dict(zip(thetas, (weights / weights.sum()).tolist(), strict=True))
+    assert_drawn_from(law, drawn, draws, outcomes=20)
 
 
 @pytest.mark.parametrize(("kind", "d"), [("disc", 3), ("ellipse", 1)])

@@ -11,80 +11,25 @@ from collections import Counter
 import numpy as np
 import pytest
 from compiled import compiled
-from counted import counted, of_rows
+from counted import counted
 from dual_boxes import edges_in
-from quick_draws import QuickBits, one_sample
-from scipy import stats
+from envelope_laws import assert_same_law, factorise_everything, random_examples, score_of
 
 from geometry.columns import count_columns
 from geometry.halfplane import MAX_D, HalfplaneLattice
-from learners.arrangement_selection import ArrangementSelection
-from learners.envelope import envelope_selection, strands, trials
+from learners.envelope import strands, trials
 from learners.envelope.boxes import NEGATIVES, ORDERS, POSITIVES, SHEETS, pack_sheets
 from learners.envelope.compaction import compact
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.first_boxes import first_boxes
 from learners.envelope.partition import BOXES
-from learners.envelope.target import Target, make_target
+from learners.envelope.target import make_target
 from learners.randomness import SeededRandom
 from learners.records import inside_piece
-from learners.scores import Score, set_cover_score
-from learners.selection import Cancelled, PieceKind, Selected, SelectionProgress
+from learners.scores import Score
+from learners.selection import Cancelled, PieceKind, SelectionProgress
 
 exact_value = compiled(trials.exact_value)
-
-
-def random_examples(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Positives around one corner, with a few labels flipped and a repeated point."""
-    rng = np.random.default_rng(seed)
-    points = rng.integers(0, d + 1, (n, 2))
-    points[-1] = points[0]
-    labels = (points.sum(axis=1) < d) ^ (rng.random(n) < 0.15)
-    return points, labels
-
-
-def score_of(role: str, k: int, labels: np.ndarray, noisy: int) -> Score:
-    """The role's score for these labels."""
-    positives = int(labels.sum())
-    return set_cover_score(role, k, noisy, positives, len(labels) - positives)
-
-
-def assert_same_law(
-    selection: EnvelopeSelection,
-    points: np.ndarray,
-    labels: np.ndarray,
-    score: Score,
-    rate: float,
-    draws: int,
-    seed: int,
-) -> list[Selected]:
-    """Chi-square of the classifications drawn against the enumerated law; the draws."""
-    oracle = ArrangementSelection(selection.lattice, selection.piece)
-    law: Counter[tuple[bool, ...]] = Counter()
-    counts = counted(points, labels, selection.lattice.d)
-    for outcome in oracle.law(counts, score, rate):
-        law[of_rows(outcome.inside, counts, points)] += outcome.probability
-    source = QuickBits(seed)
-    drawn: Counter[tuple[bool, ...]] = Counter()
-    with one_sample():
-        selected = [selection.select(counts, score, rate, source) for _ in range(draws)]
-    for one in selected:
-        inside = inside_piece(one.piece, points)
-        drawn[tuple(bool(x) for x in inside)] += 1
-    assert set(drawn) <= set(law)
-    # outcomes expected fewer than eight times are judged together
-    common = [key for key, p in law.items() if p * draws >= 8]
-    rest = 1 - sum(law[key] for key in common)
-    observed = [drawn[key] for key in common]
-    expected = [law[key] * draws for key in common]
-    if rest * draws >= 8:
-        observed.append(draws - sum(observed))
-        expected.append(rest * draws)
-    else:
-        expected = [e * sum(observed) / sum(expected) for e in expected]
-    assert len(common) >= 5
-    assert stats.chisquare(observed, expected).pvalue > 1e-3
-    return selected
 
 
 @pytest.mark.parametrize(
@@ -288,17 +233,6 @@ def test_the_law_survives_weighing_anew(monkeypatch: pytest.MonkeyPatch) -> None
     assert_same_law(
         selection, points, labels, score_of("disjunction", 1, labels, 4), 1.0, 1500, seed=7
     )
-
-
-def factorise_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No box is too long to be factorised."""
-    plain = make_target
-
-    def wide(lattice: HalfplaneLattice, *arguments: object) -> Target:
-        target = plain(lattice, *arguments)  # type: ignore[arg-type]
-        return target._replace(narrow=lattice.high - lattice.low)
-
-    monkeypatch.setattr(envelope_selection, "make_target", wide)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from test_run_boxes import select
+from watched_draw import select
 
 from geometry.halfplane import HalfplaneLattice
 from learners.envelope import views

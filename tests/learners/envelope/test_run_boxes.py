@@ -7,30 +7,14 @@ import weakref
 
 import numpy as np
 import pytest
-from counted import counted
+from watched_draw import sample, select
 
 from geometry.halfplane import HalfplaneLattice
 from learners.envelope import strands
 from learners.envelope.boxes import POSITIVES, SHEETS
-from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.partition import BOXES
-from learners.randomness import SeededRandom
 from learners.records import inside_piece
-from learners.scores import set_cover_score
 from learners.selection import HeavyBox, SelectionProgress
-
-
-def sample() -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(4)
-    points = rng.integers(0, 65, (2000, 2))
-    return points, (np.abs(points - 30).sum(axis=1) < 20) ^ (rng.random(2000) < 0.05)
-
-
-def select(kind: str, watch: object, rate: float = 0.05) -> object:
-    points, labels = sample()
-    score = set_cover_score("disjunction", 2, 300, int(labels.sum()), int((~labels).sum()))
-    selection = EnvelopeSelection(HalfplaneLattice(64), kind)  # type: ignore[arg-type]
-    return selection.select(counted(points, labels, 64), score, rate, SeededRandom(5), watch)  # type: ignore
 
 
 @pytest.mark.parametrize(("kind", "size"), [("halfplane", 1), ("triangle", 3)])

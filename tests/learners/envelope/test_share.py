@@ -10,10 +10,10 @@ from functools import cache
 
 import numpy as np
 import pytest
+from concept_laws import grid_points, mask_of, pieces_by_mask
 from counted import counted
+from finished_runs import finished
 from scipy import stats
-from test_concept_selection import grid_points, mask_of, pieces_by_mask
-from test_run_log import finished
 
 from geodp_app.runs.protocol import AsGood, ShadeQuestion, ShareQuestion
 from geodp_app.runs.share import as_good

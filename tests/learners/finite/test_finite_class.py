@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from silent_noise import silent_noise
 
 from learners.accounting import Charge
 from learners.codec import release_to_dict
@@ -24,7 +25,7 @@ from learners.finite.finite_class import (
 )
 from learners.finite.finite_class_learner import FiniteClassLearner, PrivateFiniteClassLearner
 from learners.finite.private_erm import EmpiricalRiskMinimizer, PrivateERM, choose_least
-from learners.randomness import RandomSource, SeededRandom
+from learners.randomness import SeededRandom
 from learners.theory.vc import vc_dimension
 
 TINY = FiniteClass(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1]]))
@@ -128,13 +129,7 @@ def test_draws_follow_the_law_with_the_stated_rate(neighbours: str) -> None:
 def test_laplace_adds_noise_of_the_classs_size_to_every_sum(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked = []
-
-    def silent(source: RandomSource, scale: Fraction, count: int) -> NDArray[np.int64]:
-        asked.append((scale, count))
-        return np.zeros(count, dtype=np.int64)
-
-    monkeypatch.setattr(private_erm, "discrete_laplace_array", silent)
+    asked = silent_noise(monkeypatch, private_erm)
     for neighbours, factor in (("add-remove", 1), ("replace-one", 2)):
         for bound in (1, 5):
             sums = np.array([7, 3, 9, 3])

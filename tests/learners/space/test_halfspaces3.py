@@ -9,8 +9,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from chi_square import assert_drawn_from
 from counted import counted
-from scipy import optimize, stats
+from scipy import optimize
 
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3, spanning_fours
 from learners.codec import release_from_dict, release_to_dict
@@ -123,21 +124,6 @@ def test_scores_are_those_of_each_member(rule: str, size: int) -> None:
     assert values.tolist() == brute(lattice, sets, points, labels, score)[1].tolist()
 
 
-def assert_law(drawn: Counter, law: dict, draws: int) -> None:
-    assert set(drawn) <= set(law)
-    common = [piece for piece, p in law.items() if p * draws >= 8]
-    observed = [drawn[piece] for piece in common]
-    expected = [law[piece] * draws for piece in common]
-    rest = draws - sum(expected)
-    if rest >= 8:
-        observed.append(draws - sum(observed))
-        expected.append(rest)
-    else:
-        expected = [e * sum(observed) / sum(expected) for e in expected]
-    assert len(observed) >= 10
-    assert stats.chisquare(observed, expected).pvalue > 1e-3
-
-
 @pytest.mark.parametrize("reach", [1, 2])
 def test_halfspaces_follow_the_enumerated_law(reach: int) -> None:
     points, labels = examples(2, 30, seed=3)
@@ -150,7 +136,7 @@ def test_halfspaces_follow_the_enumerated_law(reach: int) -> None:
     source, selection = SeededRandom(4), HalfspaceSelection3(lattice)
     counts = counted(points, labels, 2)
     drawn = Counter(selection.select(counts, score, 0.4, source).piece for _ in range(DRAWS))
-    assert_law(drawn, law, DRAWS)
+    assert_drawn_from(law, drawn, DRAWS, outcomes=10)
 
 
 def test_simplices_follow_the_enumerated_law(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +153,7 @@ def test_simplices_follow_the_enumerated_law(monkeypatch: pytest.MonkeyPatch) ->
     source, selection = SeededRandom(6), SimplexSelection3(lattice)
     counts = counted(points, labels, 2)
     drawn = Counter(selection.select(counts, score, 0.5, source).piece for _ in range(2500))
-    assert_law(drawn, law, 2500)
+    assert_drawn_from(law, drawn, 2500, outcomes=10)
 
 
 def test_one_example_moves_no_probability_by_more_than_eta() -> None:

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from stability_laws import exact_delta, laplace, pass_law, query_law
 
 from learners.accounting import spent_after
 from learners.codec import privacy_from_dict, privacy_to_dict
@@ -31,8 +32,6 @@ from learners.stability.sparse_vector import (
 from learners.stability.stable_queries import QueryRelease, StableQueries
 from learners.stability.votes import distances, simple_distances, winners
 from learners.theory.pac import clopper_pearson
-
-Law = dict[tuple[object, ...], float]
 
 # -- votes ---------------------------------------------------------------------------------------
 
@@ -124,13 +123,6 @@ def test_the_granted_epsilon0_fits_and_more_does_not(count: int) -> None:
 # -- margins -------------------------------------------------------------------------------------
 
 
-def laplace(scale: Fraction, reach: int) -> np.ndarray:
-    """Probabilities of -reach..reach."""
-    weights = np.exp(-np.abs(np.arange(-reach, reach + 1)) / float(scale))
-    p = math.exp(-1 / float(scale))
-    return weights * (1 - p) / (1 + p)
-
-
 @pytest.mark.parametrize("first", [Fraction(1, 2), Fraction(3), Fraction(31, 10)])
 @pytest.mark.parametrize("second", [Fraction(1, 2), Fraction(3), Fraction(6)])
 @pytest.mark.parametrize("w", [0, 1, 7, 20])
@@ -152,51 +144,6 @@ def test_the_least_margin_is_least() -> None:
 
 
 # -- the sparse vector's law ---------------------------------------------------------------------
-
-
-def pass_law(
-    values: tuple[int, ...], budget: SparseVectorBudget, reach: int = 300
-) -> dict[tuple[bool, ...], float]:
-    """Probability of every sequence of passes and halts, by sums over thresholds."""
-    thresholds = budget.margin + np.arange(-reach, reach + 1)
-    threshold_law = laplace(budget.threshold_scale, reach)
-    p = math.exp(-1 / float(budget.query_scale))
-
-    def passes(value: int) -> np.ndarray:
-        """P(value + noise > threshold) for each threshold."""
-        over = thresholds - value
-        return np.where(
-            over >= 0,
-            p ** (np.maximum(over, 0) + 1) / (1 + p),
-            1 - p ** -np.minimum(over, 0) / (1 + p),
-        )
-
-    found: dict[tuple[bool, ...], float] = {}
-
-    def walk(at: int, halts: int, done: tuple[bool, ...], mass: np.ndarray) -> None:
-        if at == len(values) or halts == budget.halts:
-            found[done] = found.get(done, 0.0) + float(mass.sum())
-            return
-        passed = passes(values[at])
-        walk(at + 1, halts, (*done, True), mass * passed)
-        left = float((mass * (1 - passed)).sum())
-        walk(at + 1, halts + 1, (*done, False), left * threshold_law)
-
-    walk(0, 0, (), threshold_law)
-    return found
-
-
-def query_law(values: tuple[int, ...], far: tuple[int, ...], budget: SparseVectorBudget) -> Law:
-    """Probability of every sequence of answers (None for ⊥)."""
-    found: Law = {}
-    for passes, chance in pass_law(far, budget).items():
-        answers = tuple(v if ok else None for v, ok in zip(values, passes, strict=False))
-        found[answers] = found.get(answers, 0.0) + chance
-    return found
-
-
-def exact_delta(law: Law, other: Law, epsilon: float) -> float:
-    return sum(max(0.0, p - math.exp(epsilon) * other.get(t, 0.0)) for t, p in law.items())
 
 
 def plan(epsilon: float, delta: float, m: int, halts: int, **more: object) -> SparseVectorBudget:

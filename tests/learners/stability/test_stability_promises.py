@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from majority import Majority, sample
 from numpy.typing import NDArray
-from test_stability_queries import Majority, sample
 
 from learners.finite.finite_class import ThresholdClass
 from learners.finite.finite_class_learner import FiniteClassLearner

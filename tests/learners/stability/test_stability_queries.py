@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from majority import Majority, sample
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
-from test_stability_mechanisms import Law, exact_delta, query_law
+from stability_laws import Law, exact_delta, query_law
 
 from learners.randomness import SeededRandom, SystemRandom
 from learners.selection import Cancelled
@@ -31,17 +32,6 @@ from learners.stability.votes import distances, winners
 from learners.theory.pac import clopper_pearson
 
 CLASSES = np.array([0, 1])
-
-
-class Majority:
-    """The label of most examples, 0 of equals."""
-
-    def fit(self, X: Any, y: Any) -> Majority:
-        self.label = int(2 * np.sum(y) > len(y))
-        return self
-
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        return np.full(len(X), self.label)
 
 
 class Slow(Majority):
@@ -63,12 +53,6 @@ class Broken:
 
     def predict(self, X: Any) -> Any:
         return np.full(3, 5) if self.odd else np.ones(len(X), dtype=int)
-
-
-def sample(n: int, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, 17, (n, 2))
-    return X, (X[:, 0] > 8).astype(int)
 
 
 # -- chunks --------------------------------------------------------------------------------------

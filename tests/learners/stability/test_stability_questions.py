@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from test_stability_mechanisms import Law, exact_delta, laplace
+from stability_laws import Law, exact_delta, laplace
 
 from learners.randomness import RandomSource, SeededRandom
 from learners.stability.label_private import split_sample

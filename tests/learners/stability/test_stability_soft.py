@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from test_stability_mechanisms import exact_delta, pass_law
+from stability_laws import exact_delta, pass_law
 
 from learners.noise_arrays import below_array
 from learners.randomness import SeededRandom

@@ -1,0 +1,95 @@
+"""The law of labelled pieces on tiny grids by brute force, and draws against it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+
+import numpy as np
+from chi_square import assert_drawn_from
+from counted import counted
+from quick_draws import QuickBits, one_sample
+
+from geometry.halfplane import HalfplaneLattice
+from learners.envelope.concept_selection import PRIOR, ConceptSelection
+from learners.randomness import RandomSource
+from learners.records import inside_piece
+
+#: Edges, bit mask of the grid points inside, label inside.
+Outcome = tuple[int, int, bool]
+
+
+def grid_points(d: int) -> np.ndarray:
+    return np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
+
+
+def mask_of(inside: np.ndarray) -> int:
+    return sum(1 << i for i, held in enumerate(inside.tolist()) if held)
+
+
+def pieces_by_mask(lattice: HalfplaneLattice, edges: int) -> list[Counter[int]]:
+    """For each number of edges, how many lattice pieces hold which grid points."""
+    points = grid_points(lattice.d)
+    one: Counter[int] = Counter()
+    coordinates = range(lattice.low, lattice.high + 1)
+    for sheet in lattice.sheets:
+        for u, v in itertools.product(coordinates, repeat=2):
+            if lattice.admits(u, v):
+                one[mask_of(lattice.halfplane(sheet, u, v).contains(points))] += 1
+    found = [Counter({mask_of(np.ones(len(points), dtype=bool)): 1})]
+    for _ in range(edges):
+        more: Counter[int] = Counter()
+        for held, count in found[-1].items():
+            for mask, times in one.items():
+                more[held & mask] += count * times
+        found.append(more)
+    return found
+
+
+def law(
+    lattice: HalfplaneLattice, edges: int, points: np.ndarray, labels: np.ndarray, rate: float
+) -> dict[Outcome, float]:
+    """Probabilities as the module states them."""
+    grid = {tuple(p): i for i, p in enumerate(grid_points(lattice.d).tolist())}
+    places = [grid[tuple(p)] for p in points.tolist()]
+    weights: dict[Outcome, float] = {}
+    for size, masks in enumerate(pieces_by_mask(lattice, edges)):
+        for (mask, count), inside in itertools.product(masks.items(), (True, False)):
+            predicted = [(mask >> place & 1 == 1) == inside for place in places]
+            mistakes = sum(p != label for p, label in zip(predicted, labels.tolist(), strict=True))
+            prior = PRIOR[size] / 2 * count / masks.total()
+            weights[size, mask, inside] = prior * math.exp(-rate * mistakes)
+    total = math.fsum(weights.values())
+    return {outcome: weight / total for outcome, weight in weights.items()}
+
+
+def draw(
+    selection: ConceptSelection,
+    points: np.ndarray,
+    labels: np.ndarray,
+    rate: float,
+    source: RandomSource,
+) -> Outcome:
+    counts = counted(points, labels, selection.lattice.d)
+    selected = selection.select(counts, rate, source)
+    inside = inside_piece(selected.piece, grid_points(selection.lattice.d))
+    return len(selected.piece), mask_of(inside), selected.inside
+
+
+def assert_same_law(
+    selection: ConceptSelection, points: np.ndarray, labels: np.ndarray, rate: float, draws: int
+) -> None:
+    """Chi-square over the outcomes, rare ones pooled."""
+    expected = law(selection.lattice, selection.edges, points, labels, rate)
+    source = QuickBits(draws)
+    with one_sample():
+        seen = Counter(draw(selection, points, labels, rate, source) for _ in range(draws))
+    assert_drawn_from(expected, seen, draws, outcomes=6)
+
+
+def examples(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Positive in a corner, one label in ten wrong."""
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, d + 1, (n, 2))
+    return points, (points.sum(axis=1) <= d) ^ (rng.random(n) < 0.1)

@@ -1,0 +1,36 @@
+"""Finished runs with their logs, made once."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from geodp_app.document.work import RunSettings
+from geodp_app.examples_csv import Examples, Frame
+from geodp_app.runs.learner_process import make_learner
+from geodp_app.runs.run_log import RunLog
+from learners.releases import Release
+
+GRID, N = 64, 500
+
+
+def examples(n: int, seed: int, noise: float = 0.03) -> Examples:
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, GRID + 1, (n, 2))
+    labels = (np.abs(points - 30).sum(axis=1) < 22) ^ (rng.random(n) < noise)
+    return Examples(points, labels.astype(np.int64), Frame(GRID))
+
+
+@cache
+def finished(learner: str, n: int = N) -> tuple[RunLog, Release]:
+    """A finished run with a test sample."""
+    sample = examples(n, seed=1)
+    settings = RunSettings(learner, 2.0, k=3, n_steps=3, seed=2, tiles=3, finish="none")
+    model = make_learner(settings, GRID)
+    log = RunLog(sample.points, sample.labels != 0, GRID, settings, examples(500, seed=7))
+    log.plan = model.plan()
+    for record in model.steps(sample.points, sample.labels):
+        log.add(record)
+    log.finish(model.release_)
+    return log, model.release_

@@ -1,0 +1,37 @@
+"""Work in which nothing is as it is by default."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from geodp_app.document.work import RunSettings, SampleSettings, Work
+from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.examples_csv import Examples, Frame
+from geometry.grid import Bounds
+
+BOX = Bounds(13.1, 42.0, 20.000000000000004, 47.3)
+
+
+SHAPES = (
+    Shape(((10, 10), (50, 10), (50, 50), (10, 50)), (((20, 20), (30, 20), (20, 30)),)),
+    Shape(((0, 0), (100, 100), (100, 0), (0, 100))),  # crosses itself
+)
+
+
+def examples(n: int = 300, frame: Frame = Frame(100, BOX)) -> Examples:  # noqa: B008
+    rng = np.random.default_rng(1)
+    return Examples(rng.integers(0, frame.d + 1, (n, 2)), rng.integers(0, 2, n), frame)
+
+
+def full_work() -> Work:
+    return Work(
+        name="Überschwemmung 洪水",
+        drawing=Drawing(100, SHAPES),
+        bounds=BOX,
+        sampling=SampleSettings(300, "painted", 0.1, None, ((1, 2, 3), (100, 0, 0))),
+        run=RunSettings(
+            "convex-cover", 0.1 + 0.2, 1e-9, 7, 12, 0.05, "replace-one", "paper", 2**64
+        ),
+        examples=examples(),
+        simulated=False,
+    )
