@@ -36,11 +36,17 @@ class Turns:
             return False
         return True
 
-    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> bool | None:
         """Say of a test of another's file that it is done."""
         if item.path not in self._mine:
             self._mine[item.path] = self._take(item.path)
-        return None if self._mine[item.path] else True
+        if self._mine[item.path]:
+            return None
+        # what a test before it has left for it, of its folder say, is not for the next one
+        item.session._setupstate.teardown_exact(nextitem)
+        return True
 
 
 def pytest_configure(config: pytest.Config) -> None:
