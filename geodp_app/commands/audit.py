@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from geodp_app import arguments
+from geodp_app.commands import arguments
 from geodp_app.errors import InputError
 from geodp_app.progress import ProgressBar
 from geometry.files import atomic_write
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
         found = _audit(name, subject, options)
         refuted |= found.refuted
         if options.plot is not None:
-            from geodp_app.audit_plot import plot_svg
+            from geodp_app.commands.audit_plot import plot_svg
 
             atomic_write(options.plot, plot_svg(found, f"Audit of {subject.title}"))
         if options.json:

@@ -9,9 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from geodp_app import arguments
-from geodp_app.budget_warning import warn_of_budget
-from geodp_app.comparison import (
+from geodp_app.commands import arguments
+from geodp_app.commands.learner_options import learner_lines
+from geodp_app.errors import InputError
+from geodp_app.files.examples_csv import Examples, read_examples
+from geodp_app.formatting import count, duration, percentage
+from geodp_app.runs.budget_warning import warn_of_budget
+from geodp_app.runs.comparison import (
     KINDS,
     Contender,
     Progress,
@@ -21,11 +25,7 @@ from geodp_app.comparison import (
     make_contender,
     total_spent,
 )
-from geodp_app.comparison_folder import check_folder, file_name, write_shapes
-from geodp_app.errors import InputError
-from geodp_app.examples_csv import Examples, read_examples
-from geodp_app.formatting import count, duration, percentage
-from geodp_app.learner_options import learner_lines
+from geodp_app.runs.comparison_folder import check_folder, file_name, write_shapes
 from learners.registry import unknown_learner
 
 _DEFAULT, _DEFAULT_WITH_K = ("tiles", "histogram", "quadtree"), ("cover", "greedy-cover")
@@ -122,7 +122,7 @@ def run(options: argparse.Namespace) -> None:
 
     from geodp_app.commands.learn import warn_of_one_class
     from geodp_app.compiling import telling_of_compiling
-    from geodp_app.learned_file import place_note
+    from geodp_app.files.learned_file import place_note
     from geodp_app.progress import ProgressBar
 
     positives = int(examples.labels.sum())

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geodp_app import arguments, learner_options
+from geodp_app.commands import arguments, learner_options
 from geodp_app.errors import InputError, PictureError
-from geodp_app.examples_csv import Examples, read_examples
+from geodp_app.files.examples_csv import Examples, read_examples
 from geodp_app.progress import tell_curator
 from geodp_app.tables.counts import TableCounts, read_counts
 from geodp_app.tables.source import TableSource, columns_of, table_source
@@ -118,9 +118,9 @@ def run(options: argparse.Namespace) -> None:
     _warn_of_budget(learner, parameters, quiet=options.quiet)
 
     # the learners compile their loops: not worth waiting for on a mistyped option
-    from geodp_app.learned_file import place_note, write_learned
-    from geodp_app.reports import parts_text, privacy_statement, records_text, report
-    from geodp_app.running import run_learner
+    from geodp_app.commands.running import run_learner
+    from geodp_app.files.learned_file import place_note, write_learned
+    from geodp_app.files.reports import parts_text, privacy_statement, records_text, report
 
     release, records = run_learner(learner, sample, parameters, quiet=options.quiet)
     _warn_of_budget(learner, parameters, quiet=options.quiet, release=release)
@@ -149,7 +149,7 @@ def _warn_of_budget(
     learner: Learner, parameters: dict[str, Any], *, quiet: bool, release: Release | None = None
 ) -> None:
     """Of epsilon and delta; with a release, of what it tells about the number of examples."""
-    from geodp_app.budget_warning import warn_of_budget
+    from geodp_app.runs.budget_warning import warn_of_budget
 
     budget = parameters["epsilon"], parameters["delta"]
     warn_of_budget(*budget, used=learner.needs_delta, quiet=quiet, release=release)
@@ -236,7 +236,7 @@ def _settle(options: argparse.Namespace) -> tuple[Learner, dict[str, Any]]:
 def _draw(options: argparse.Namespace, examples: Examples, release: Release) -> str:
     """Write the picture; what to say about it."""
     from geodp_app.commands.evaluate import compare
-    from geodp_app.pictures import Picture, release_figures, write_picture
+    from geodp_app.commands.pictures import Picture, release_figures, write_picture
 
     error = "–"  # of no examples
     if len(examples.labels):

@@ -7,7 +7,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from geodp_app import arguments, learner_options
+from geodp_app.commands import arguments, learner_options
 from geodp_app.errors import InputError
 from learners.declaration import Learner
 from learners.registry import BY_ID
@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _plan_cover(options: argparse.Namespace) -> None:
     """What is proved of covers that are told k, and what such runs reached."""
-    from geodp_app.practice import practice_document
+    from geodp_app.runs.practice import practice_document
     from geometry.halfplane import HalfplaneLattice
     from learners.theory.planner import Setting, error_guaranteed, examples_needed
     from learners.theory.rule_of_thumb import NotMeasuredError
@@ -134,7 +134,7 @@ def _plan_cover(options: argparse.Namespace) -> None:
 
 def _plan_alone(options: argparse.Namespace, setting: Setting) -> None:
     """One triangle, drawn by its mistakes; ValueError if the budget is too small to run at all."""
-    from geodp_app.practice import practice_document
+    from geodp_app.runs.practice import practice_document
     from learners.theory.planner import drawn_alone
     from learners.theory.rule_of_thumb import NotMeasuredError
     from learners.theory.theorems import alpha_for, examples_for, find_theorem
@@ -193,7 +193,7 @@ def _settle(options: argparse.Namespace) -> Learner:
 
 def _warn_of_budget(options: argparse.Namespace, learner: Learner) -> None:
     """Of epsilon and delta; n is public here."""
-    from geodp_app.budget_warning import warn_of_budget
+    from geodp_app.runs.budget_warning import warn_of_budget
 
     used = options.theorem is not None or learner.needs_delta
     warn_of_budget(options.epsilon, options.delta, used=used, n=options.n)
@@ -296,7 +296,7 @@ def _answer(
 
 def _run_by_tiles(options: argparse.Namespace) -> None:
     """Print what runs by tiles reached."""
-    from geodp_app.practice import practice_document
+    from geodp_app.runs.practice import practice_document
 
     try:
         if options.json:
@@ -320,7 +320,7 @@ def _run_by_tiles(options: argparse.Namespace) -> None:
 
 def _run_by_itself(options: argparse.Namespace) -> None:
     """Print what covers that find k by themselves reached: nothing is proved of their error."""
-    from geodp_app.verdict import BY_ITSELF
+    from geodp_app.runs.verdict import BY_ITSELF
 
     if options.json:
         asked = {name: getattr(options, name) for name in _ASKED} | {"proved": False}
@@ -343,7 +343,7 @@ def _settings(options: argparse.Namespace) -> Settings:
 
 def _practice(options: argparse.Namespace) -> str:
     """What to expect of runs, in a sentence."""
-    from geodp_app.practice import error_sentence, examples_sentence
+    from geodp_app.runs.practice import error_sentence, examples_sentence
 
     if options.n is None:
         return examples_sentence(_settings(options), options.alpha)

@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 from assets import examples
-from geodp_app import animation, arguments, learner_options
+from geodp_app.commands import arguments, learner_options
 from geodp_app.document.work import RunSettings
 from geodp_app.errors import InputError
+from geodp_app.files import animation
 from learners.registry import BY_ID
 
 _DESCRIPTION = """Open the window off-screen, run, and save a picture of it.
@@ -83,7 +84,7 @@ def run(options: argparse.Namespace) -> None:
     from geodp_app.views.offscreen import check_window
 
     check_window(offscreen=True)
-    from geodp_app.views.shot import shoot
+    from geodp_app.views.window.shot import shoot
 
     told = shoot(options)
     if not options.quiet:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.examples_csv import Examples
+from geodp_app.files.examples_csv import Examples
 from geometry.polygons import contains_points
 
 

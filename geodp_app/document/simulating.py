@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from geodp_app.document.sampling import draw_examples, open_generator
 from geodp_app.document.work import Work
 from geodp_app.errors import InputError
-from geodp_app.examples_csv import Examples
-from geodp_app.sampling import draw_examples, open_generator
+from geodp_app.files.examples_csv import Examples
 
 
 def simulate(work: Work) -> Examples:

@@ -1,8 +1,8 @@
 """The process in which the window compares learners: one comparison, then it ends.
 
 It reads a :class:`CompareJob` and answers with :class:`Told` any number of times, a
-:class:`~geodp_app.comparison.Row` for each learner, and as :mod:`geodp_app.runs.task_process` says
-at the end.
+:class:`~geodp_app.runs.comparison.Row` for each learner, and as
+:mod:`geodp_app.runs.task_process` says at the end.
 
 :mod:`geodp_app.runs.learner_process` says why learners have processes of their own.
 """
@@ -13,10 +13,10 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from geodp_app.comparison import Contender, Progress, compare, hold_out
 from geodp_app.errors import InputError
-from geodp_app.examples_csv import Examples
+from geodp_app.files.examples_csv import Examples
 from geodp_app.runs import messages
+from geodp_app.runs.comparison import Contender, Progress, compare, hold_out
 from geodp_app.runs.learner_process import REPORT_EVERY
 from geodp_app.runs.task_process import run_task
 

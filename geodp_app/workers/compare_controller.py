@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
-from geodp_app.comparison import Row
 from geodp_app.runs.compare_process import Told, main
+from geodp_app.runs.comparison import Row
 from geodp_app.workers.one_task import OneTask
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodp_app.error_scale import ErrorScale, step_ticks
-from geodp_app.figures_view import ErrorPoint, FiguresView, Selecting, budget_text, step_text
 from geodp_app.formatting import amount, count, duration, percentage
+from geodp_app.runs.error_scale import ErrorScale, step_ticks
+from geodp_app.runs.figures_view import ErrorPoint, FiguresView, Selecting, budget_text, step_text
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 import pytest
 
 from geodp_app.document.work import RunSettings
-from geodp_app.theorem_view import THEOREMS, Question, answer, figures
+from geodp_app.runs.theorem_view import THEOREMS, Question, answer, figures
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import ConicLattice
 from learners import ConvexPolygonLearner, PolygonUnionLearner

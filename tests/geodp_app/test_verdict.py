@@ -10,7 +10,7 @@ import pytest
 
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.verdict import verdict
+from geodp_app.runs.verdict import verdict
 from geometry.halfplane import HalfplaneLattice
 from learners import ThresholdLearner
 from learners.theory.planner import Setting, error_guaranteed

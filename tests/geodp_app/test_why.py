@@ -12,7 +12,7 @@ from geodp_app.document.work import RunSettings
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.protocol import AsGood
 from geodp_app.runs.run_log import RunLog
-from geodp_app.why import Why, odds_words, score_words, why
+from geodp_app.runs.why import Why, odds_words, score_words, why
 from learners.records import StepRecord, StepRelease, TileStep, inside_piece
 
 GRID, N, K = 64, 2_000, 3

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
 import assets
-from geodp_app.sampling import draw_points
+from geodp_app.document.sampling import draw_points
 from geometry.geojson import read_geojson
 from geometry.polygons import contains_points
 from geometry.tiling import TileIndex, tile_square

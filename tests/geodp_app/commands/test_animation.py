@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from geodp_app.animation import Frame, Kind, animation_bytes, load_pillow
 from geodp_app.errors import InputError
+from geodp_app.files.animation import Frame, Kind, animation_bytes, load_pillow
 
 WHITE, INK, GREEN = (255, 255, 255), (20, 30, 40), (0, 158, 115)
 KINDS: tuple[Kind, ...] = ("GIF", "WebP")

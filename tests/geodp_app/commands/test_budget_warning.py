@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geodp_app.budget_warning import budget_warning, warn_of_budget
 from geodp_app.cli import main
-from geodp_app.examples_csv import Examples, Frame, format_examples
+from geodp_app.files.examples_csv import Examples, Frame, format_examples
+from geodp_app.runs.budget_warning import budget_warning, warn_of_budget
 from geometry.halfplane import HalfplaneLattice
 from learners.releases import CoverRelease
 

@@ -22,7 +22,7 @@ from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.editor import Editor
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
-from geodp_app.examples_csv import Examples, Frame
+from geodp_app.files.examples_csv import Examples, Frame
 from geometry.grid import Bounds, GridMap
 from geometry.polygons import contains_points
 

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from assets import example_path, land_path
-from geodp_app.document.import_columns import Columns, guess_columns, guess_labels, normal
-from geodp_app.document.import_file import open_import
-from geodp_app.document.import_rows import (
+from geodp_app.errors import InputError
+from geodp_app.files.examples_csv import Frame, read_examples
+from geodp_app.files.import_columns import Columns, guess_columns, guess_labels, normal
+from geodp_app.files.import_file import open_import
+from geodp_app.files.import_rows import (
     MOST_LABELS,
     MOST_TOLD,
     CheckedRows,
@@ -20,9 +22,7 @@ from geodp_app.document.import_rows import (
     check_rows,
     read_rows,
 )
-from geodp_app.document.public_bounds import bounds_of_map, typed_bounds
-from geodp_app.errors import InputError
-from geodp_app.examples_csv import Frame, read_examples
+from geodp_app.files.public_bounds import bounds_of_map, typed_bounds
 from geometry.geojson import read_geojson
 from geometry.grid import Bounds
 

@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 from test_stored_run import stored
 
-from geodp_app.document.autosave import Autosave, discard, recoverable
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.errors import InputError
+from geodp_app.files.autosave import Autosave, discard, recoverable
 
 _CHILD = """
 import sys
 from pathlib import Path
-from geodp_app.document.autosave import Autosave
+from geodp_app.files.autosave import Autosave
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 

@@ -18,8 +18,8 @@ import pytest
 from test_session import full_work
 from test_stored_run import stored
 
-from geodp_app.document.session import load_session, save_session
 from geodp_app.errors import InputError
+from geodp_app.files.session import load_session, save_session
 
 Members = dict[str, bytes]
 

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geodp_app.document.strict_files import DamagedFileError
 from geodp_app.document.work import RunSettings
+from geodp_app.files.stored_run import StoredRun
+from geodp_app.files.strict import DamagedFileError
 from geodp_app.runs.questions import Question
-from geodp_app.runs.stored_run import StoredRun
 from geometry.edge_zones import EdgeZones
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Sheet
 from geometry.tiling import tile_square
@@ -172,7 +172,7 @@ def test_a_greedy_run_is_kept_with_plain_diagnostics_and_without_loading_its_lea
     records = tuple(replace(record, diagnostics=greedy) for record in run.records)
     back = StoredRun.from_lines(replace(run, records=records).to_lines())
     assert [record.diagnostics for record in back.records] == [diagnostics()] * 2
-    code = "import sys, geodp_app.runs.stored_run; print('numba' in sys.modules)"
+    code = "import sys, geodp_app.files.stored_run; print('numba' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout == "False\n"
 

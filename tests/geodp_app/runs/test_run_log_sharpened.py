@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 import shapely
 
-from geodp_app.document.session import load_session, save_session
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.examples_csv import Examples, Frame
+from geodp_app.files.examples_csv import Examples, Frame
+from geodp_app.files.session import load_session, save_session
 from geodp_app.runs.decisions import Decisions
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.report import change
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.step_questions import report_question, share_question
-from geodp_app.why import Why, why
+from geodp_app.runs.why import Why, why
 from geometry.edge_zones import EdgeZone, EdgeZones
 from learners.accounting import spent_after
 from learners.records import StepRecord, TileStep, predict_pieces

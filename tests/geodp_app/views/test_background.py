@@ -7,7 +7,7 @@ import time
 import pytest
 from pytestqt.qtbot import QtBot
 
-from geodp_app.views.background import Background
+from geodp_app.views.widgets.background import Background
 
 
 def test_the_result_comes_with_its_key(qtbot: QtBot) -> None:

@@ -14,13 +14,13 @@ from PySide6.QtWidgets import QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
 from window_driver import LEFT, action, click, key, open_window, wait
 
-from geodp_app.comparison_folder import TABLE
-from geodp_app.examples_csv import Examples, Frame
-from geodp_app.learned_file import read_learned
+from geodp_app.files.examples_csv import Examples, Frame
+from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import load_palette
-from geodp_app.views.compare_plane import stroke_pen
-from geodp_app.views.compare_window import CompareWindow
-from geodp_app.views.main_window import MainWindow
+from geodp_app.runs.comparison_folder import TABLE
+from geodp_app.views.compare.compare_plane import stroke_pen
+from geodp_app.views.compare.compare_window import CompareWindow
+from geodp_app.views.window.main_window import MainWindow
 
 L_SHAPE = ((50, 50), (200, 50), (200, 100), (100, 100), (100, 200), (50, 200))
 
@@ -220,7 +220,7 @@ def test_problems_are_told_in_the_window(qtbot: QtBot, window: MainWindow) -> No
 
 
 def test_every_learner_has_a_stroke_of_its_own() -> None:
-    from geodp_app.comparison import KINDS
+    from geodp_app.runs.comparison import KINDS
 
     for theme in ("light", "dark"):
         pens = [stroke_pen(name, load_palette(theme), 1.0) for name in KINDS]

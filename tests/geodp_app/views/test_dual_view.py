@@ -14,8 +14,8 @@ from geodp_app.dual.line_picture import SOME_DRAWN
 from geodp_app.dual.sheets import dual_position, extent
 from geodp_app.palette import load_palette, ramp
 from geodp_app.runs.protocol import BoxView, ShadedCell, ShadedSheet
-from geodp_app.views.dual_sheet import SheetView
-from geodp_app.views.dual_view import DualView
+from geodp_app.views.dual.dual_sheet import SheetView
+from geodp_app.views.dual.dual_view import DualView
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.records import Piece
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from geodp_app.plane.examples_picture import MAX_SIDE, ExampleKinds, Kind, grid_places, picture
+from geodp_app.views.plane.examples_picture import (
+    MAX_SIDE,
+    ExampleKinds,
+    Kind,
+    grid_places,
+    picture,
+)
 
 
 def test_kinds_by_label_and_by_what_the_run_did() -> None:

@@ -9,10 +9,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QLabel
 
-from geodp_app.figures_view import FiguresView
 from geodp_app.palette import load_palette
-from geodp_app.views.figures_panel import FiguresPanel
-from geodp_app.views.share_bar import ShareBar
+from geodp_app.runs.figures_view import FiguresView
+from geodp_app.views.run.figures_panel import FiguresPanel
+from geodp_app.views.widgets.share_bar import ShareBar
 
 VIEW = FiguresView(
     step=3,

@@ -21,9 +21,9 @@ from geodp_app.dual.sheets import dual_position, nearest_halfplane
 from geodp_app.palette import load_palette
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.what_if import Candidate, WhatIf
-from geodp_app.views.dual_sheet import SheetView
-from geodp_app.views.main_window import MainWindow
-from geodp_app.views.theme import apply_theme
+from geodp_app.views.dual.dual_sheet import SheetView
+from geodp_app.views.widgets.theme import apply_theme
+from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import Halfplane
 from learners.records import TileStep, halfplanes_of, piece_shape, predict_pieces
 from learners.releases import SharpenedRelease

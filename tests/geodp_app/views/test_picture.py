@@ -10,12 +10,12 @@ import pytest
 import shapely
 from PySide6.QtGui import QColor, QImage
 
+from geodp_app.commands.pictures import Picture
 from geodp_app.errors import PictureError
-from geodp_app.examples_csv import Examples, Frame
-from geodp_app.pictures import Picture
+from geodp_app.files.examples_csv import Examples, Frame
 from geodp_app.views import offscreen
 from geodp_app.views.offscreen import start_qt
-from geodp_app.views.picture import HEIGHT, WIDTH, _plane_rectangle, _ticks, render_png
+from geodp_app.views.plane.picture import HEIGHT, WIDTH, _plane_rectangle, _ticks, render_png
 from geometry.grid import Bounds
 
 HOLED = shapely.box(200, 200, 800, 800).difference(shapely.box(400, 400, 600, 600))

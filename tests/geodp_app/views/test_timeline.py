@@ -7,9 +7,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from geodp_app.figures_view import Selecting
 from geodp_app.palette import load_palette
-from geodp_app.views.timeline import Timeline
+from geodp_app.runs.figures_view import Selecting
+from geodp_app.views.run.timeline import Timeline
 
 LEFT = Qt.MouseButton.LeftButton
 

@@ -32,11 +32,11 @@ from window_driver import (
 )
 
 from geodp_app.document.work import RunSettings
-from geodp_app.learned_file import read_learned
+from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import load_palette
-from geodp_app.views import status_line
-from geodp_app.views.main_window import MainWindow
-from geodp_app.views.vertex_table import VertexDialog
+from geodp_app.views.panels.vertex_table import VertexDialog
+from geodp_app.views.window import status_line
+from geodp_app.views.window.main_window import MainWindow
 from geometry.geojson import read_geojson
 from geometry.halfplane import Sheet
 
@@ -407,7 +407,7 @@ def test_pointing_at_an_example_marks_its_dual_line(window: MainWindow) -> None:
 
 
 def test_the_vertex_table_moves_vertices(qtbot: QtBot, window: MainWindow) -> None:
-    from geodp_app.views.vertex_table import VertexModel
+    from geodp_app.views.panels.vertex_table import VertexModel
 
     draw_l(window)
     model = VertexModel(window.document)

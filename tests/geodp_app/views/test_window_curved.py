@@ -16,11 +16,11 @@ from window_driver import action, finish_run, key, open_window, wait
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.dual.captions import CELLS
+from geodp_app.files.learned_file import read_learned
+from geodp_app.files.stored_run import StoredRun
 from geodp_app.formatting import amount
-from geodp_app.learned_file import read_learned
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.stored_run import StoredRun
-from geodp_app.views.main_window import MainWindow
+from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic
 from learners.releases import ConicRelease

@@ -26,10 +26,10 @@ from pytestqt.qtbot import QtBot
 from window_driver import LEFT, NONE, action, drag, key, open_window
 
 from geodp_app.palette import contrast, load_palette
-from geodp_app.verdict import verdict
-from geodp_app.views import window_files
-from geodp_app.views.import_dialog import ImportDialog
-from geodp_app.views.main_window import MainWindow
+from geodp_app.runs.verdict import verdict
+from geodp_app.views.panels.import_dialog import ImportDialog
+from geodp_app.views.window import window_files
+from geodp_app.views.window.main_window import MainWindow
 from geometry.grid import Bounds
 
 REPORTS = "longitude, latitude, flooded\n13.5,43.25,yes\n19,46,no\n"

@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 from window_driver import LEFT, NONE, action, open_window, run
 
-from geodp_app.document.session import load_session
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.views.main_window import MainWindow
+from geodp_app.files.session import load_session
+from geodp_app.views.window.main_window import MainWindow
 from geometry.edge_zones import EdgeZone
 from learners.records import TileStep
 from learners.releases import SharpenedRelease

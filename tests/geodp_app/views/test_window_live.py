@@ -15,7 +15,7 @@ from window_driver import LEFT, NONE, action, at, drag, finish_run, key, open_wi
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.palette import load_palette
 from geodp_app.runs.run_log import RunLog
-from geodp_app.views.main_window import MainWindow
+from geodp_app.views.window.main_window import MainWindow
 
 TARGET = Drawing(256, (Shape(((40, 40), (200, 40), (200, 150), (40, 150))),))
 MOVED = Drawing(256, (Shape(((40, 40), (200, 40), (235, 235), (40, 150))),))

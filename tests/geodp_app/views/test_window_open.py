@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from window_driver import LEFT, NONE, action, click, drag, finish_run, key, open_window, wait
 
 from assets import example_path
-from geodp_app.views.main_window import MainWindow
+from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import Sheet
 from learners.registry import offered
 

@@ -13,10 +13,10 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 from window_driver import action, click, finish_run, key, open_window, wait
 
-from geodp_app.document.session import load_session, save_session
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.runs.stored_run import StoredRun
-from geodp_app.views.main_window import MainWindow
+from geodp_app.files.session import load_session, save_session
+from geodp_app.files.stored_run import StoredRun
+from geodp_app.views.window.main_window import MainWindow
 
 TARGET = Drawing(64, (Shape(((8, 8), (60, 10), (20, 60))),))
 

@@ -18,12 +18,12 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
 from window_driver import action, open_window
 
-from geodp_app.document import autosave
 from geodp_app.document.document import Document
-from geodp_app.document.session import load_session
+from geodp_app.files import autosave
+from geodp_app.files.session import load_session
 from geodp_app.palette import load_palette
-from geodp_app.views import window_recovery
-from geodp_app.views.main_window import MainWindow
+from geodp_app.views.window import window_recovery
+from geodp_app.views.window.main_window import MainWindow
 
 # a window that draws, samples, saves for recovery, and is killed
 _CRASH = """
@@ -32,8 +32,8 @@ from pathlib import Path
 from PySide6.QtCore import QStandardPaths
 from geodp_app.document.charges import RunCharge
 from geodp_app.palette import load_palette
-from geodp_app.views.app import make_application
-from geodp_app.views.main_window import MainWindow
+from geodp_app.views.window.app import make_application
+from geodp_app.views.window.main_window import MainWindow
 
 QStandardPaths.setTestModeEnabled(True)
 application = make_application(offscreen=True)

@@ -19,8 +19,8 @@ from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
 from window_driver import finish_run, open_window, wait
 
-from geodp_app.document.importing import take_examples
-from geodp_app.examples_csv import Examples, Frame
+from geodp_app.files.examples_csv import Examples, Frame
+from geodp_app.files.importing import take_examples
 
 #: A frame, in seconds: no longer may anything hold the window's thread.
 FRAME = 0.1

@@ -12,10 +12,10 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
 from window_driver import action, drag, finish_run, key, open_window, wait
 
-from geodp_app.document.autosave import recoverable
 from geodp_app.document.charges import RunCharge
-from geodp_app.document.session import load_session
-from geodp_app.views.main_window import MainWindow
+from geodp_app.files.autosave import recoverable
+from geodp_app.files.session import load_session
+from geodp_app.views.window.main_window import MainWindow
 from learners.registry import offered
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier

@@ -14,12 +14,12 @@ from window_driver import finish_run, key, open_window, wait
 
 from geodp_app.cli import main
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.figures_view import Selecting
+from geodp_app.files.stored_run import StoredRun
 from geodp_app.palette import load_palette
+from geodp_app.runs.figures_view import Selecting
 from geodp_app.runs.protocol import Progressed
-from geodp_app.runs.stored_run import StoredRun
-from geodp_app.views.main_window import MainWindow
-from geodp_app.views.votes_layer import margin_image
+from geodp_app.views.plane.votes_layer import margin_image
+from geodp_app.views.window.main_window import MainWindow
 from learners.releases import CoverRelease
 from learners.stability.vote_view import PLACES, VoteView
 

@@ -13,9 +13,9 @@ from pytestqt.qtbot import QtBot
 from window_driver import LEFT, action, open_window, wait
 
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.theorem_view import Answer, Question, answer
-from geodp_app.views.main_window import MainWindow
-from geodp_app.views.panes import PrivateMark
+from geodp_app.runs.theorem_view import Answer, Question, answer
+from geodp_app.views.widgets.panes import PrivateMark
+from geodp_app.views.window.main_window import MainWindow
 
 SQUARE = Drawing(256, (Shape(((40, 40), (200, 40), (200, 150), (40, 150))),))
 

@@ -14,8 +14,8 @@ from window_driver import finish_run, key, open_window, wait
 
 from geodp_app.cli import main
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.runs.stored_run import StoredRun
-from geodp_app.views.main_window import MainWindow
+from geodp_app.files.stored_run import StoredRun
+from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import Sheet
 from learners.releases import CoverRelease
 

@@ -29,9 +29,9 @@ from window_driver import (
 from window_driver import run as run_to_end
 
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.learned_file import read_learned
+from geodp_app.files.learned_file import read_learned
 from geodp_app.runs.run_log import RunLog
-from geodp_app.views.main_window import MainWindow
+from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.releases import MosaicRelease
 

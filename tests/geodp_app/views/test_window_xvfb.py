@@ -21,9 +21,9 @@ import sys
 from PySide6.QtCore import QTimer, QStandardPaths
 from PySide6.QtGui import QGuiApplication
 from geodp_app.palette import load_palette
-from geodp_app.views.app import make_application
-from geodp_app.views.main_window import MainWindow
-from geodp_app.views.theme import apply_theme
+from geodp_app.views.window.app import make_application
+from geodp_app.views.window.main_window import MainWindow
+from geodp_app.views.widgets.theme import apply_theme
 from pathlib import Path
 
 QStandardPaths.setTestModeEnabled(True)
@@ -96,9 +96,9 @@ import sys
 from pathlib import Path
 from PySide6.QtCore import QSettings, QStandardPaths, QTimer
 from geodp_app.palette import load_palette
-from geodp_app.views.app import make_application
-from geodp_app.views.main_window import MainWindow
-from geodp_app.views.theme import apply_theme
+from geodp_app.views.window.app import make_application
+from geodp_app.views.window.main_window import MainWindow
+from geodp_app.views.widgets.theme import apply_theme
 
 QStandardPaths.setTestModeEnabled(True)
 application = make_application()

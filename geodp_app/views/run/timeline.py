@@ -1,0 +1,192 @@
+"""The timeline: which step of the run is shown, and the selection that is under way.
+
+Play shows the steps again that were made, and after the last of them asks for the next; it never
+begins another run, which would spend epsilon again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
+
+from geodp_app.actions import action, tool_tip
+from geodp_app.formatting import count
+from geodp_app.palette import Palette, load_palette
+from geodp_app.runs.figures_view import Selecting, step_text
+from geodp_app.views.run.track import Track
+from geodp_app.views.widgets.icons import icon
+
+#: Milliseconds a step stays when the run is played again.
+_PLAY = 600
+#: Width from which there is room for the note, in device-independent pixels.
+_ROOMY = 560
+
+
+class Timeline(QFrame):
+    """Back, forward, play from here, the track, and one line of text."""
+
+    #: Another step was asked for; 0 is before the first.
+    cursor_moved = Signal(int)
+    #: Run on after the last step, or pause the run.
+    play_asked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("pane")
+        self._steps = 0
+        self._note = ""
+        self._gains: tuple[int, ...] = ()
+        self._release = self._playing = False
+        self._selecting: Selecting | None = None
+        self.track = Track()
+        self.track.valueChanged.connect(self._moved)
+        self.back = _button(tool_tip(action("back")), "Back one step")
+        self.forward = _button(tool_tip(action("forward")), "Forward one step")
+        self.play = _button("", "Play from here")
+        self.back.clicked.connect(lambda: self.track.setValue(self.step - 1))
+        self.forward.clicked.connect(lambda: self.track.setValue(self.step + 1))
+        self.play.clicked.connect(self._play_or_pause)
+        self.words = QLabel()
+        self.words.setAccessibleName("Step shown")
+        self.note = QLabel()
+        self.note.setObjectName("note")
+        self.note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._player = QTimer(self, interval=_PLAY)
+        self._player.timeout.connect(self._play_on)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(8, 1, 12, 1)
+        row.setSpacing(4)
+        for each in (self.back, self.play, self.forward):
+            row.addWidget(each)
+        row.addSpacing(4)
+        row.addWidget(self.track, 2)
+        row.addSpacing(6)
+        row.addWidget(self.words)
+        row.addSpacing(6)
+        row.addWidget(self.note, 1)
+        self.set_palette(load_palette("light"))
+
+    @property
+    def step(self) -> int:
+        """The step shown, 0..done."""
+        return self.track.value()
+
+    @property
+    def replaying(self) -> bool:
+        """Whether the steps that were made are being played again."""
+        return self._player.isActive()
+
+    def set_run(self, cursor: int, done: int, steps: int) -> None:
+        """Show a run; emits nothing.
+
+        Parameters
+        ----------
+        cursor : int
+            The step shown, 0..done; 0 is before the first.
+        done, steps : int
+            How many steps were made, and how many there will be; 0 if there is no run.
+        """
+        self._steps = max(steps, done)
+        self.track.blockSignals(True)
+        self.track.setMaximum(done)
+        self.track.setValue(cursor)
+        self.track.blockSignals(False)
+        self.track.set_steps(self._steps)
+        words = (step_text(step, self._steps) for step in (0, self._steps))
+        self.words.setMinimumWidth(max(map(self.fontMetrics().horizontalAdvance, words)) + 2)
+        self._show()
+
+    def set_gains(self, gains: Sequence[int]) -> None:
+        """Examples that each step made gained, in order (private)."""
+        self._gains = tuple(gains)
+        self.track.set_gains(() if self._release else self._gains)
+
+    def set_playing(self, playing: bool) -> None:
+        """Whether the run goes on by itself."""
+        self._playing = playing
+        if playing:
+            self._player.stop()
+        self._show()
+
+    def set_selecting(self, selecting: Selecting | None) -> None:
+        """A selection is under way and has got so far; None when it is over."""
+        self._selecting = selecting
+        self.track.set_busy(selecting is not None)
+        self._show()
+
+    def set_release_view(self, release: bool) -> None:
+        """Hide what steps gained and how hard the selection is: that depends on the examples."""
+        self._release = release
+        self.set_gains(self._gains)
+        self._show()
+
+    def set_palette(self, palette: Palette) -> None:
+        """Light or dark."""
+        self.track.set_palette(palette)
+        self.back.setIcon(icon("back", palette))
+        self.forward.setIcon(icon("forward", palette))
+        self._play_icon, self._pause_icon = icon("replay", palette), icon("pause", palette)
+        self._show()
+
+    def text(self) -> str:
+        """What is written beside the track."""
+        return f"{self.words.text()}. {self._note}".rstrip(". ")
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The note gives way to the track."""
+        super().resizeEvent(event)
+        self._fit_note()
+
+    def _fit_note(self) -> None:
+        """Where there is room the note keeps its place even when empty: the track stays put."""
+        self.note.setVisible(self.width() >= _ROOMY)
+        end = Qt.TextElideMode.ElideRight
+        self.note.setText(self.fontMetrics().elidedText(self._note, end, self.width() // 3))
+        self.note.setToolTip(self._note)
+        self.track.setAccessibleDescription(self.text())
+
+    def _moved(self, step: int) -> None:
+        self._show()
+        self.cursor_moved.emit(step)
+
+    def _show(self) -> None:
+        done = self.track.maximum()
+        self.words.setText(step_text(self.step if self._steps else None, self._steps))
+        selecting = self._selecting
+        note = "" if selecting is None else selecting.text(release=self._release)
+        if not note and done and self.step < done:
+            note = f"{count(done)} made"
+        self._note = note
+        self._fit_note()
+        self.back.setEnabled(self.step > 0)
+        self.forward.setEnabled(self.step < done)
+        if self.step >= done:
+            self._player.stop()
+        moving = self._playing or self.replaying
+        self.play.setEnabled(moving or self.step < self._steps)
+        text = "Pause" if moving else "Play from here" if self.step < done else "Run on"
+        self.play.setIcon(self._pause_icon if moving else self._play_icon)
+        self.play.setAccessibleName(text)
+        self.play.setToolTip(text)
+
+    def _play_or_pause(self) -> None:
+        if self.replaying:
+            self._player.stop()
+        elif self.step < self.track.maximum() and not self._playing:
+            self._player.start()
+        else:
+            self.play_asked.emit()
+        self._show()
+
+    def _play_on(self) -> None:
+        self.track.setValue(self.step + 1)
+
+
+def _button(tip: str, name: str) -> QToolButton:
+    button = QToolButton()
+    button.setToolTip(tip)
+    button.setAccessibleName(name)
+    return button

@@ -1,0 +1,1 @@
+"""Parts that all views are made of; they know nothing of runs and documents."""
