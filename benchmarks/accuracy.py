@@ -56,8 +56,8 @@ from common import (
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.sampling import Distribution, draw_examples, place_target
-from geodp_app.files.examples_csv import Examples, Frame
 from geodp_app.files.learned_file import learned_text
 from geodp_app.runs.comparison import KINDS, make_contender
 from geometry.geojson import read_geojson

@@ -37,11 +37,12 @@ from typing import Any
 
 import numpy as np
 
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
 from geodp_app.files.autosave import recoverable
-from geodp_app.files.examples_csv import Examples, Frame, read_examples
+from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.exporting import export_examples, export_target
 from geodp_app.files.session import load_session, save_session
 from geometry import files

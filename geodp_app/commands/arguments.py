@@ -15,8 +15,6 @@ from geodp_app.files.writing import Holds, check_ending
 from geometry.grid import Bounds, BoundsError
 from geometry.halfplane import MAX_D
 
-DEFAULT_GRID = 1024
-
 DEFAULT_BETA = 0.1
 
 #: Help text that keeps its line breaks.

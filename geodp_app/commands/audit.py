@@ -112,7 +112,7 @@ def _audit(name: str, subject: Subject, options: argparse.Namespace) -> Audit:
 
     runs = options.runs or subject.runs
     sizes = SIZES if options.n is None else (options.n,)
-    from geodp_app.compiling import telling_of_compiling
+    from geodp_app.progress import telling_of_compiling
 
     with ProgressBar(quiet=options.quiet) as bar, telling_of_compiling(bar):
         try:

@@ -11,8 +11,9 @@ from typing import Any
 
 from geodp_app.commands import arguments
 from geodp_app.commands.learner_options import learner_lines
+from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
-from geodp_app.files.examples_csv import Examples, read_examples
+from geodp_app.files.examples_csv import read_examples
 from geodp_app.formatting import count, duration, percentage
 from geodp_app.runs.budget_warning import warn_of_budget
 from geodp_app.runs.comparison import (
@@ -121,9 +122,8 @@ def run(options: argparse.Namespace) -> None:
         warn_of_budget(options.epsilon, options.delta, used=used, quiet=options.quiet)
 
     from geodp_app.commands.learn import warn_of_one_class
-    from geodp_app.compiling import telling_of_compiling
     from geodp_app.files.learned_file import place_note
-    from geodp_app.progress import ProgressBar
+    from geodp_app.progress import ProgressBar, telling_of_compiling
 
     positives = int(examples.labels.sum())
     counts = (len(examples.labels) - positives, positives)

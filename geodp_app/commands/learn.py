@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geodp_app.commands import arguments, learner_options
+from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError, PictureError
-from geodp_app.files.examples_csv import Examples, read_examples
+from geodp_app.files.examples_csv import read_examples
 from geodp_app.progress import tell_curator
 from geodp_app.tables.counts import TableCounts, read_counts
 from geodp_app.tables.source import TableSource, columns_of, table_source
@@ -236,7 +237,9 @@ def _settle(options: argparse.Namespace) -> tuple[Learner, dict[str, Any]]:
 def _draw(options: argparse.Namespace, examples: Examples, release: Release) -> str:
     """Write the picture; what to say about it."""
     from geodp_app.commands.evaluate import compare
-    from geodp_app.commands.pictures import Picture, release_figures, write_picture
+    from geodp_app.commands.running import write_picture
+    from geodp_app.files.reports import release_figures
+    from geodp_app.runs.figures import Picture
 
     error = "–"  # of no examples
     if len(examples.labels):

@@ -8,6 +8,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from geodp_app.commands import arguments, learner_options
+from geodp_app.document.examples import DEFAULT_GRID
 from geodp_app.errors import InputError
 from learners.declaration import Learner
 from learners.registry import BY_ID
@@ -47,7 +48,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     parser.add_argument(
         "--grid",
         type=arguments.grid_size,
-        default=arguments.DEFAULT_GRID,
+        default=DEFAULT_GRID,
         metavar="D",
         help="grid size d (default %(default)s)",
     )

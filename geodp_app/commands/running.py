@@ -1,17 +1,21 @@
-"""Running a learner at the keyboard: its stream of step records, a progress bar, its release."""
+"""Running a learner at the keyboard: its stream of step records, a progress bar, its release, and
+a picture of it.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from geodp_app.compiling import telling_of_compiling
+from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
-from geodp_app.files.examples_csv import Examples
-from geodp_app.progress import ProgressBar
+from geodp_app.progress import ProgressBar, telling_of_compiling
+from geodp_app.runs.figures import Picture
 from geodp_app.tables.counts import TableCounts
+from geometry.files import atomic_write
 from learners.declaration import Learner
 from learners.records import StepRecord
 from learners.releases import Release
@@ -66,3 +70,22 @@ def run_learner(
             if record.step < record.steps:
                 show()
     return model.release_, records
+
+
+def write_picture(path: str | os.PathLike[str], picture: Picture, *, private: bool = False) -> None:
+    """Draw a picture as PNG, whole or not at all; a private one for its owner alone, mode 0600.
+
+    Raises
+    ------
+    PictureError
+        If Qt cannot start; the message says what to install.
+    OSError
+        If the file cannot be written.
+    """
+    from geodp_app.views.offscreen import start_qt
+
+    application = start_qt()
+    from geodp_app.views.plane.picture import render_png
+
+    atomic_write(path, render_png(picture), private=private)
+    del application  # it had to live until here

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.files.examples_csv import Examples, Frame
+from geodp_app.document.examples import Examples, Frame
 from geometry.geojson import TargetFile
 from geometry.grid import Bounds
 from geometry.polygons import contains_points

@@ -16,14 +16,13 @@ import io
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.commands.arguments import DEFAULT_GRID
+from geodp_app.document.examples import DEFAULT_GRID, Examples, Frame
 from geodp_app.errors import InputError
 from geodp_app.files.csv_table import (
     GRID_COLUMNS,
@@ -40,40 +39,6 @@ from geometry.halfplane import MAX_D
 
 #: Rows formatted at a time, to spare memory.
 _ROWS_AT_ONCE = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """The public frame of examples: a grid {0..d}^2 and where it lies, if anywhere.
-
-    Attributes
-    ----------
-    d : int
-        Grid size.
-    bounds : Bounds or None
-        Public bounds in degrees; None for a grid that is nowhere on the globe.
-    """
-
-    d: int
-    bounds: Bounds | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Examples:
-    """Labelled grid points: private data.
-
-    Attributes
-    ----------
-    points : ndarray of int64, shape (n, 2)
-        Grid coordinates (x, y) in 0..d.
-    labels : ndarray of int64, shape (n,)
-        0 or 1.
-    frame : Frame
-    """
-
-    points: NDArray[np.int64]
-    labels: NDArray[np.int64]
-    frame: Frame
 
 
 def format_examples(examples: Examples) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import Work
 from geodp_app.errors import InputError
-from geodp_app.files.examples_csv import Examples, Frame, format_examples
+from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.learned_file import write_learned
 from geodp_app.files.reports import records_text
 from geodp_app.files.writing import check_ending, named_failures, write_whole

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.files.csv_table import number_fault
-from geodp_app.files.examples_csv import Examples, Frame
 from geodp_app.files.import_columns import Columns, Kind, normal
 from geodp_app.files.import_file import Block, ImportFile
 from geometry.grid import GridMap

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from geodp_app.document.document import Document
+from geodp_app.document.examples import Examples
 from geodp_app.document.targets import GridChange, place_drawing
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
-from geodp_app.files.examples_csv import Examples, read_examples
+from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.session import load_session
 from geodp_app.files.stored_run import StoredRun
 from geometry.geojson import GeoJSONError, NoPolygonsError, read_geojson

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
-from geodp_app.files.examples_csv import Examples, Frame
 from geodp_app.files.strict import one_line
 from geodp_app.version import __version__
 from geometry.files import atomic_write

@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.files.examples_csv import Examples
+from geodp_app.document.examples import Examples
 from geodp_app.files.strict import MAX_TOTAL, Archive, DamagedFileError, one_line
 
 _POINTS, _LABELS = "points.npy", "labels.npy"

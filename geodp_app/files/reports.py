@@ -160,3 +160,18 @@ def _record(record: StepRecord) -> dict[str, Any]:
         "release": step_to_dict(record.release),
         "private": private,
     }
+
+
+def release_figures(release: Release) -> tuple[tuple[str, str], ...]:
+    """The public figures of a run, for a picture's side column."""
+    privacy = release.privacy
+    if privacy is None:
+        return (("private", "no"),)
+    figures = [("epsilon", f"{privacy.epsilon:g}"), ("delta", f"{privacy.delta:g}")]
+    if not privacy.private:
+        figures.append(("private", "no: seeded"))
+    k = dict(release.parameters).get("k")
+    if k is not None:
+        figures.append(("k", str(k)))
+    many, name = parts(release)
+    return (*figures, (f"{name}s", str(many)))

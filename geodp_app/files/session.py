@@ -25,23 +25,16 @@ from typing import Any, NamedTuple
 
 from geodp_app.document.charges import RunCharge
 from geodp_app.document.checks import check_change, check_crossings, check_examples
+from geodp_app.document.examples import Examples
 from geodp_app.document.work import RunSettings, SampleSettings, Work, first_names
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
-from geodp_app.files.examples_csv import Examples
 from geodp_app.files.points_file import points_bytes, read_points
 from geodp_app.files.stored_run import StoredRun
-from geodp_app.files.strict import (
-    Archive,
-    DamagedFileError,
-    one_line,
-    read_fields,
-    read_json,
-    short,
-)
+from geodp_app.files.strict import Archive, DamagedFileError, one_line, read_fields, read_json
 from geodp_app.files.writing import write_whole
 from geodp_app.version import __version__
-from geometry.geojson_rings import is_number
+from geometry.geojson_rings import is_number, short
 from geometry.grid import Bounds
 
 SCHEMA = 5

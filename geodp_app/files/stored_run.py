@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -18,9 +18,9 @@ from geodp_app.document.checks import check_run
 from geodp_app.document.mosaics import widest, zone_follows
 from geodp_app.document.work import RunSettings, first_names
 from geodp_app.errors import InputError
-from geodp_app.files.strict import DamagedFileError, one_line, read_fields, read_json, short
-from geodp_app.runs.questions import Question, question_line, read_question
+from geodp_app.files.strict import DamagedFileError, one_line, read_fields, read_json
 from geometry.edge_zones import EdgeZones
+from geometry.geojson_rings import short
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from geometry.lift import Conic, ConicLattice
 from learners.codec import (
@@ -39,6 +39,8 @@ from learners.records import (
     TileStep,
 )
 from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release, SharpenedRelease
+from learners.stability.query_classifier import QueryDiagnostics
+from learners.stability.stable_queries import QueryRelease
 
 Lattice = HalfplaneLattice | ConicLattice
 
@@ -49,6 +51,44 @@ _WARNING = "Private: true counts and errors of a run. Do not publish."
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)
 #: JSON has no names for these.
 _ODD_FLOATS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+
+Point = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A public point that a person asked about after a run by votes, and its answer.
+
+    The point and its answer are released; how the chunks voted is not.  Sessions keep the former.
+
+    Attributes
+    ----------
+    point : (int, int)
+        Grid units.
+    release : QueryRelease
+    diagnostics : QueryDiagnostics or None
+        Private; None where it was not kept.
+    """
+
+    point: Point
+    release: QueryRelease
+    diagnostics: QueryDiagnostics | None = None
+
+    @property
+    def answer(self) -> str:
+        """What is released of it, in two words."""
+        value = self.release.value
+        return "not answered" if value is None else f"answered {value}"
+
+    @property
+    def votes(self) -> str:
+        """How the chunks voted (private); empty where it was not kept."""
+        known = self.diagnostics
+        if known is None:
+            return ""
+        zeros, ones = known.votes
+        return f"{ones} for 1, {zeros} for 0; distance to instability {known.distance}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +136,7 @@ class StoredRun:
         lines: list[dict[str, Any]] = [head, *map(_record_line, self.records)]
         if self.release is not None:
             lines.append({"kind": "release", "release": release_to_dict(self.release)})
-            lines += map(question_line, self.questions)
+            lines += map(_question_line, self.questions)
         return [json.dumps(line, allow_nan=False) for line in lines]
 
     @classmethod
@@ -283,10 +323,42 @@ def _read_release(
     return release
 
 
-def _read_question(data: dict[str, Any], run: StoredRun, questions: list[Question]) -> Question:
+def _question_line(question: Question) -> dict[str, Any]:
+    """What a session keeps of a question, as JSON values."""
+    return {"kind": "question", "point": list(question.point), **asdict(question.release)}
+
+
+def _read_question(data: dict[str, Any], run: StoredRun, before: Sequence[Question]) -> Question:
+    """Read what :func:`_question_line` wrote.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError
+        If it is not, or does not follow the questions before it.
+    """
     if data.get("kind") != "question" or "votes" not in run.settings.declared.shows:
         raise ValueError("comes after the release")
-    return read_question(data, run.grid, questions)
+    values = {name: value for name, value in data.items() if name not in ("kind", "point")}
+    release = QueryRelease(**values)
+    x, y = data["point"]
+    question = Question((x, y), release)
+    counts = (x, y, release.query, release.halts_left, release.queries_left)
+    if any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in counts):
+        raise ValueError("a question's numbers are whole and not negative")
+    if max(x, y) > run.grid:
+        raise ValueError(f"the point ({x}, {y}) is off the grid 0..{run.grid}")
+    if (release.value, release.status) not in (
+        (0, "answered"), (1, "answered"), (None, "unstable"),
+    ) or isinstance(release.value, bool):  # fmt: skip
+        raise ValueError("a question is answered 0 or 1, or not at all")
+    if before:
+        last = before[-1].release
+        halts = last.halts_left - (release.status == "unstable")
+        follows = (last.query + 1, halts, last.queries_left - 1)
+        told = (release.query, release.halts_left, release.queries_left)
+        if told != follows or last.halts_left == 0:
+            raise ValueError("a question does not follow the one before it")
+    return question
 
 
 def _object(value: Any, what: str) -> dict[str, Any]:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import math
 import os
-import reprlib
 import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+from geometry.geojson_rings import short
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -167,11 +168,6 @@ def one_line(error: Exception) -> str:
         return f"{str(error.args[0])[:40]!r} is missing or unknown"
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
-
-
-def short(value: Any) -> str:
-    """A value for a message: one short line, however large it is."""
-    return reprlib.repr(value)
 
 
 def _check_end(file: IO[bytes]) -> None:

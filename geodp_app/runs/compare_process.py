@@ -13,8 +13,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
-from geodp_app.files.examples_csv import Examples
 from geodp_app.runs import messages
 from geodp_app.runs.comparison import Contender, Progress, compare, hold_out
 from geodp_app.runs.learner_process import REPORT_EVERY

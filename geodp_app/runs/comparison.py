@@ -20,8 +20,8 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
+from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
-from geodp_app.files.examples_csv import Examples
 from geodp_app.files.learned_file import learned_text
 from learners.declaration import Learner
 from learners.randomness import SeededRandom, SystemRandom, words

@@ -12,16 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
+from geodp_app.document.examples import Examples
 from geodp_app.document.mosaics import all_tiles, own_lattice
 from geodp_app.document.simulating import simulate
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.errors import InputError
-from geodp_app.files.examples_csv import Examples
-from geodp_app.files.stored_run import StoredRun
+from geodp_app.files.stored_run import Question, StoredRun
 from geodp_app.runs.conic_question import ConicQuestion
 from geodp_app.runs.decisions import Decisions
 from geodp_app.runs.protocol import AsGood, BoxView, ShadeQuestion
-from geodp_app.runs.questions import Question
 from geometry.edge_zones import EdgeZone, joined_shape
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic, conic_union

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from geodp_app.dual.captions import zone_name
 from geodp_app.formatting import SPACE, amount, count, decimal
 from geodp_app.runs.protocol import AsGood
 from geometry.edge_zones import EdgeZone
@@ -201,3 +200,10 @@ def _zone(
         them = "them" if held > 1 else "it"
         what = f"{by} {them} {inside} inside and {1 - inside} outside, {mistakes}"
     return f"{draws}, {near} nearest to it. {what}", edges > 0
+
+
+def zone_name(zone: EdgeZone) -> str:
+    """Whose edge a zone belongs to, and which of its parts it is if there are several."""
+    part, parts = zone.part
+    which = f"part {part + 1} of " if parts > 1 else ""
+    return f"{which}edge {zone.edge_number % zone.zones.edges + 1} of triangle {zone.piece + 1}"

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
 from geodp_app.files.csv_table import DEGREE_COLUMNS, GRID_COLUMNS
-from geodp_app.files.examples_csv import Frame
 from geodp_app.tables.source import TableSource
 
 

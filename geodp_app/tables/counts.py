@@ -21,8 +21,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
-from geodp_app.files.examples_csv import Frame, settle_frame
+from geodp_app.files.examples_csv import settle_frame
 from geodp_app.progress import ProgressBar
 from geodp_app.tables.columns import TableColumns, find_columns, refuse_faults
 from geodp_app.tables.query import abilities, count_expression, load_ibis

@@ -9,6 +9,7 @@ import pytest
 import shapely
 from conftest import square_geojson
 
+from geodp_app.document.examples import Frame
 from geodp_app.document.sampling import (
     DISTRIBUTIONS,
     draw_examples,
@@ -17,7 +18,6 @@ from geodp_app.document.sampling import (
     padded_box,
     place_target,
 )
-from geodp_app.files.examples_csv import Frame
 from geometry.geojson import read_geojson
 from geometry.grid import Bounds
 

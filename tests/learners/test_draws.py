@@ -27,7 +27,7 @@ import numpy as np
 import pytest
 
 import learners.randomness as door
-from geodp_app.files.examples_csv import Frame
+from geodp_app.document.examples import Frame
 from geodp_app.files.learned_file import learned_text
 from learners.audit_subjects import SUBJECTS
 from learners.codec import release_from_dict, release_to_dict

@@ -18,9 +18,9 @@ from test_accounting import Sample as Labelled
 from test_set_cover import LATTICE, Script, random_pieces, sample
 
 from geodp_app.cli import main
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.files.examples_csv import Examples, Frame
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.session import load_session, save_session
 from geodp_app.files.stored_run import StoredRun

@@ -24,11 +24,11 @@ import pytest
 
 from geodp_app.cli import main
 from geodp_app.commands.compare import learner_names
-from geodp_app.commands.pictures import release_figures
-from geodp_app.files.examples_csv import Examples, Frame, format_examples
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.exporting import export_release
 from geodp_app.files.learned_file import learned_text
-from geodp_app.files.reports import parts_text, privacy_statement, report
+from geodp_app.files.reports import parts_text, privacy_statement, release_figures, report
 from learners.catalogue import CATALOGUE
 from learners.codec import release_from_dict, release_to_dict
 from learners.finite.experts import PrivateExperts

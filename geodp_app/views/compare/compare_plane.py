@@ -8,7 +8,7 @@ from PySide6.QtGui import QPainter, QPainterPath, QPen, QPixmap
 from PySide6.QtWidgets import QGraphicsPathItem, QWidget
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.files.examples_csv import Frame
+from geodp_app.document.examples import Frame
 from geodp_app.palette import Palette
 from geodp_app.runs.comparison import KINDS
 from geodp_app.views.widgets.paths import cosmetic, shape_path, tinted

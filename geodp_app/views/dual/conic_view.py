@@ -21,11 +21,12 @@ from geodp_app.palette import Palette, load_palette, ramp
 from geodp_app.runs.conic_question import ConicQuestion
 from geodp_app.runs.protocol import ShadedSheet
 from geodp_app.runs.what_if import Candidate
-from geodp_app.views.dual.dual_items import Chosen, PictureItem, Pointer, rgba_image
+from geodp_app.views.dual.dual_items import Chosen, Pointer
 from geodp_app.views.dual.dual_plot import SheetPlot
 from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.colour_bar import ColourBar
 from geodp_app.views.widgets.paths import cosmetic, shape_path
+from geodp_app.views.widgets.picture_item import PictureItem, rgba_image
 from geometry.halfplane import Sheet
 from geometry.lift import Conic
 

@@ -34,9 +34,9 @@ from geodp_app.dual.sheets import Window, extent
 from geodp_app.palette import Palette, diverging_ramp, load_palette, ramp
 from geodp_app.runs.protocol import Change, ShadedSheet
 from geodp_app.views.dual.dual_cells import cells_image
-from geodp_app.views.dual.dual_items import rgba_image
 from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.widgets.background import Background, Work
+from geodp_app.views.widgets.picture_item import rgba_image
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.selection import SheetDensities
 

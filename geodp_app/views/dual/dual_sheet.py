@@ -21,11 +21,11 @@ from geodp_app.views.dual.dual_items import (
     Chosen,
     ExampleLine,
     Overlay,
-    PictureItem,
     Pointer,
 )
 from geodp_app.views.dual.dual_plot import SheetPlot
 from geodp_app.views.widgets.paths import cosmetic, shape_path, tinted
+from geodp_app.views.widgets.picture_item import PictureItem
 from geometry.halfplane import HalfplaneLattice, Sheet
 
 #: Pixels within which a chosen point is hit.

@@ -13,7 +13,6 @@ from PySide6.QtGui import QImage
 
 from geodp_app.dual.sheets import Window
 from geodp_app.palette import Palette
-from geodp_app.views.dual.dual_items import PictureItem
 from geodp_app.views.plane.examples_picture import (
     ExampleKinds,
     Kind,
@@ -22,6 +21,7 @@ from geodp_app.views.plane.examples_picture import (
     picture_scale,
 )
 from geodp_app.views.widgets.paths import cosmetic, tinted
+from geodp_app.views.widgets.picture_item import PictureItem
 
 #: Up to here symbols are drawn; more of them hide one another, and each frame takes longer.
 MOST_SYMBOLS = 6_000

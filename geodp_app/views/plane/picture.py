@@ -21,9 +21,9 @@ from PySide6.QtGui import (
 )
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.commands.pictures import Picture
+from geodp_app.document.examples import Frame
 from geodp_app.errors import PictureError
-from geodp_app.files.examples_csv import Frame
+from geodp_app.runs.figures import Picture
 
 # Okabe and Ito's palette, on paper
 _POSITIVE = QColor("#0072B2")

@@ -14,11 +14,11 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QWidget
 from shapely.geometry.base import BaseGeometry
 
+from geodp_app.document.examples import Frame
 from geodp_app.drawing.editor import Editor, Modifiers
 from geodp_app.drawing.faults import Fault
-from geodp_app.files.examples_csv import Frame
+from geodp_app.files.stored_run import Question
 from geodp_app.palette import Palette
-from geodp_app.runs.questions import Question
 from geodp_app.views.plane.drawing_layer import DrawingLayer
 from geodp_app.views.plane.examples_layer import ExamplesLayer
 from geodp_app.views.plane.examples_picture import ExampleKinds

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyqtgraph as pg
 
+from geodp_app.files.stored_run import Question
 from geodp_app.palette import Palette
-from geodp_app.runs.questions import Question
 from geodp_app.views.widgets.paths import cosmetic, tinted
 
 #: Side of a symbol in pixels: larger than the points that the run asked itself.

@@ -13,8 +13,8 @@ from PySide6.QtGui import QColor, QImage
 
 from geodp_app.dual.sheets import Window
 from geodp_app.palette import Palette
-from geodp_app.views.dual.dual_items import PictureItem
 from geodp_app.views.widgets.paths import cosmetic, tinted
+from geodp_app.views.widgets.picture_item import PictureItem
 from learners.stability.vote_view import PLACES, VoteView
 
 #: Strongest tint of the margin.

@@ -24,8 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from geodp_app.palette import Palette, greyed, load_palette
-from geodp_app.runs.error_scale import ErrorScale, step_ticks
-from geodp_app.runs.figures_view import ErrorPoint
+from geodp_app.runs.figures import ErrorPoint, ErrorScale, step_ticks
 from geodp_app.views.run.error_readout import ErrorReadout, empirical_pen, held_out_pen, part_pen
 from geodp_app.views.widgets.icons import icon
 from geodp_app.views.widgets.panes import PrivateMark

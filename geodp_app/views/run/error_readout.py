@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from geodp_app.formatting import MISSING, percentage
 from geodp_app.palette import Palette, load_palette, mix
-from geodp_app.runs.figures_view import ErrorPoint
+from geodp_app.runs.figures import ErrorPoint
 
 _SWATCH, _GAP = 22.0, 8.0
 #: Names from long to short, and the widest value: each keeps its place whatever the value.

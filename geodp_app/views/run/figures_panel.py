@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from geodp_app.palette import Palette, load_palette
-from geodp_app.runs.figures_view import (
+from geodp_app.runs.figures import (
     Figure,
     FiguresView,
     banner,

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolBut
 from geodp_app.actions import action, tool_tip
 from geodp_app.formatting import count
 from geodp_app.palette import Palette, load_palette
-from geodp_app.runs.figures_view import Selecting, step_text
+from geodp_app.runs.figures import Selecting, step_text
 from geodp_app.views.run.track import Track
 from geodp_app.views.widgets.icons import icon
 

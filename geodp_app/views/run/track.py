@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSlider
 
 from geodp_app.palette import Palette, load_palette, mix
-from geodp_app.runs.error_scale import step_ticks
+from geodp_app.runs.figures import step_ticks
 
 #: Milliseconds between frames of the moving line, and its travel in each, 0..1.
 _FRAME, _TRAVEL = 50, 0.04

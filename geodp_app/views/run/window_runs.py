@@ -23,8 +23,9 @@ from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
+from geodp_app.files.stored_run import Point, Question
 from geodp_app.runs.protocol import Job, Progressed, Queried, Stepped
-from geodp_app.runs.questions import Point, Question, refusal
+from geodp_app.runs.questions import refusal
 from geodp_app.runs.run_log import RunLog, test_sample
 from geodp_app.views.run.live import (
     HURRY,

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer
 
+from geodp_app.document.examples import Examples
 from geodp_app.document.work import Work
 from geodp_app.dual.shading import ShadeMode
-from geodp_app.files.examples_csv import Examples
-from geodp_app.runs.figures_view import ErrorPoint, FiguresView, Selecting
+from geodp_app.runs.figures import ErrorPoint, FiguresView, Selecting
 from geodp_app.runs.one_report import OneReport
 from geodp_app.runs.protocol import Progressed
 from geodp_app.runs.run_log import RunLog, StepFigures

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from PySide6.QtCore import (
     QEventLoop,
@@ -23,22 +23,18 @@ from PySide6.QtCore import (
     qInstallMessageHandler,
 )
 
-from geodp_app.commands import learner_options
-from geodp_app.commands.shot import PACE, PARAMETERS
-from geodp_app.compiling import COMPILING
 from geodp_app.errors import InputError
 from geodp_app.files.animation import Frame, animation_bytes
 from geodp_app.files.exporting import export_release
 from geodp_app.files.learned_file import place_note
 from geodp_app.palette import load_palette
-from geodp_app.progress import ProgressBar
+from geodp_app.progress import COMPILING, ProgressBar
 from geodp_app.views.run.window_runs import SPEEDS
 from geodp_app.views.widgets.theme import apply_theme
 from geodp_app.views.window.app import make_application
 from geodp_app.views.window.main_window import MainWindow
 from geodp_app.views.window.window_pictures import png_bytes
 from geometry.files import atomic_write
-from learners.registry import BY_ID
 from learners.releases import Release
 
 #: Seconds that an animation shows the window before the first step, and at rest in the end.
@@ -55,7 +51,11 @@ _ZONES = 12
 _HELD = 86_400.0
 
 
-def shoot(options: argparse.Namespace) -> str:
+#: Parameters given for a learner, by its id; refuses those that it does not take.
+Given = Callable[[str], dict[str, Any]]
+
+
+def shoot(options: argparse.Namespace, given: Given) -> str:
     """Take the picture; returns what to tell.
 
     Raises
@@ -76,7 +76,7 @@ def shoot(options: argparse.Namespace) -> str:
         try:
             window.resize(*options.size)
             window.show()
-            _prepare(window, options)
+            _prepare(window, options, given)
             shooting = _Shooting(window, options, bar)
             frames: list[Frame] = []
             if options.animated:
@@ -109,7 +109,7 @@ def _say(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
         sys.stderr.write(f"Qt: {text}\n")
 
 
-def _prepare(window: MainWindow, options: argparse.Namespace) -> None:
+def _prepare(window: MainWindow, options: argparse.Namespace, given: Given) -> None:
     """Open what was asked for, with the settings asked for."""
 
     def refuse(what: str, why: str) -> NoReturn:
@@ -121,8 +121,7 @@ def _prepare(window: MainWindow, options: argparse.Namespace) -> None:
     else:
         window.begin_with_example(options.example)
     learner = options.learner or window.document.work.run.learner
-    given = learner_options.given_parameters(options, BY_ID[learner], "window", PARAMETERS)
-    window.document.set_run(learner=learner, **given)
+    window.document.set_run(learner=learner, **given(learner))
     if options.n is not None:
         window.document.set_sampling(n=options.n)
     if options.seed is not None:
@@ -171,8 +170,7 @@ class _Shooting:
 
     def film(self) -> list[Frame]:
         """Run, and take pictures of every step."""
-        runs, most = self._runs, self._options.steps
-        pace = PACE if self._options.pace is None else self._options.pace
+        runs, most, pace = self._runs, self._options.steps, self._options.pace
         nearest = min(SPEEDS, key=lambda speed: abs(speed - pace))
         self._window.commands.speed.setCurrentIndex(SPEEDS.index(nearest))
         _wait(lambda: runs.controller.state != "preparing")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from geodp_app.drawing.editor import Editor
-from geodp_app.runs.questions import Point
+from geodp_app.files.stored_run import Point
 from geodp_app.views.run.query_card import QueryCard
 from geodp_app.views.run.window_runs import WindowRuns
 

@@ -8,8 +8,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
-from geodp_app.files.examples_csv import Examples, Frame, format_examples, read_examples
+from geodp_app.files.examples_csv import format_examples, read_examples
 from geometry.grid import Bounds, GridMap
 
 BOX = Bounds(13.0, 42.0, 20.0, 47.0)

@@ -18,11 +18,12 @@ from test_stored_run import stored
 
 from assets import example_path
 from geodp_app.document.document import Document
+from geodp_app.document.examples import Frame
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
 from geodp_app.files import exporting, importing
-from geodp_app.files.examples_csv import Frame, read_examples
+from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.recent import RecentFiles
 from geodp_app.files.session import save_session

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from assets import example_path, land_path
+from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
-from geodp_app.files.examples_csv import Frame, read_examples
+from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.import_columns import Columns, guess_columns, guess_labels, normal
 from geodp_app.files.import_file import open_import
 from geodp_app.files.import_rows import (

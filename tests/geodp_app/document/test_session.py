@@ -21,11 +21,11 @@ from test_stored_run import sharpened, stored
 
 from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
 from geodp_app.files import session
-from geodp_app.files.examples_csv import Examples, Frame
 from geodp_app.files.session import load_session, save_session
 from geometry.grid import Bounds
 from geometry.halfplane import MAX_D

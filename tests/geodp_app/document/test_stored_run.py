@@ -14,9 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geodp_app.document.work import RunSettings
-from geodp_app.files.stored_run import StoredRun
+from geodp_app.files.stored_run import Question, StoredRun
 from geodp_app.files.strict import DamagedFileError
-from geodp_app.runs.questions import Question
 from geometry.edge_zones import EdgeZones
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Sheet
 from geometry.tiling import tile_square

@@ -10,9 +10,9 @@ import pytest
 from pytestqt.qtbot import QtBot
 from window_driver import action, open_window, wait
 
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.files.examples_csv import Examples, Frame
 from geodp_app.runs import messages, task_process
 from geodp_app.runs.again_process import AgainJob, make_again, run_again
 from geodp_app.runs.protocol import Job

@@ -12,8 +12,8 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 from window_driver import action, click, finish_run, key, open_window, wait
 
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.files.examples_csv import Examples, Frame
 from geodp_app.runs.one_report import OneReport, change_words, find_report
 from geodp_app.runs.protocol import Change, WhyNone
 from geodp_app.runs.run_log import RunLog

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import shapely
 
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.files.examples_csv import Examples, Frame
 from geodp_app.runs import run_log
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.protocol import BoxView

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import shapely
 
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.files.examples_csv import Examples, Frame
 from geodp_app.files.session import load_session, save_session
 from geodp_app.runs.decisions import Decisions
 from geodp_app.runs.learner_process import make_learner

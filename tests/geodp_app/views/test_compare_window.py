@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
 from window_driver import LEFT, action, click, key, open_window, wait
 
-from geodp_app.files.examples_csv import Examples, Frame
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import load_palette
 from geodp_app.runs.comparison_folder import TABLE

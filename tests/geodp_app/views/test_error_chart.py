@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from geodp_app.palette import load_palette
-from geodp_app.runs.figures_view import ErrorPoint
+from geodp_app.runs.figures import ErrorPoint
 from geodp_app.views.run.error_chart import ErrorChart
 from geodp_app.views.run.error_readout import ErrorReadout
 

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QLabel
 
 from geodp_app.palette import load_palette
-from geodp_app.runs.figures_view import FiguresView
+from geodp_app.runs.figures import FiguresView
 from geodp_app.views.run.figures_panel import FiguresPanel
 from geodp_app.views.widgets.share_bar import ShareBar
 

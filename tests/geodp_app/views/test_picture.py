@@ -10,9 +10,9 @@ import pytest
 import shapely
 from PySide6.QtGui import QColor, QImage
 
-from geodp_app.commands.pictures import Picture
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import PictureError
-from geodp_app.files.examples_csv import Examples, Frame
+from geodp_app.runs.figures import Picture
 from geodp_app.views import offscreen
 from geodp_app.views.offscreen import start_qt
 from geodp_app.views.plane.picture import HEIGHT, WIDTH, _plane_rectangle, _ticks, render_png

@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from geodp_app.palette import load_palette
-from geodp_app.runs.figures_view import Selecting
+from geodp_app.runs.figures import Selecting
 from geodp_app.views.run.timeline import Timeline
 
 LEFT = Qt.MouseButton.LeftButton

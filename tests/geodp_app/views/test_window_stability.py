@@ -16,7 +16,7 @@ from geodp_app.cli import main
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.stored_run import StoredRun
 from geodp_app.palette import load_palette
-from geodp_app.runs.figures_view import Selecting
+from geodp_app.runs.figures import Selecting
 from geodp_app.runs.protocol import Progressed
 from geodp_app.views.plane.votes_layer import margin_image
 from geodp_app.views.window.main_window import MainWindow

@@ -1,11 +1,17 @@
-"""What the lower panels show of a run, as plain values: errors over steps, figures, the budget."""
+"""What panels and pictures show of a run, as plain values: errors over steps, figures, budget."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
-from geodp_app.formatting import MISSING, amount, count, duration, percentage
+import numpy as np
+from numpy.typing import NDArray
+from shapely.geometry.base import BaseGeometry
+
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.formatting import MISSING, SPACE, amount, count, duration, percentage
 from learners.accounting import AccountName, Relation
 from learners.stability.vote_view import VoteView
 
@@ -238,3 +244,106 @@ def _covered(view: FiguresView) -> str:
     if not view.positives:
         return count(view.positives_covered)
     return percentage(view.positives_covered / view.positives)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What a picture of the plane shows; all shapes in grid units of the frame.
+
+    Attributes
+    ----------
+    frame : Frame
+    title : str
+    figures : tuple of (str, str)
+        Names and values for the column at the side.
+    learned : shapely geometry
+    target : shapely geometry, optional
+    examples : Examples, optional
+        Thinned to some thousand dots; makes the picture private.
+    """
+
+    frame: Frame
+    title: str
+    figures: tuple[tuple[str, str], ...]
+    learned: BaseGeometry
+    target: BaseGeometry | None = None
+    examples: Examples | None = None
+
+
+#: No run has so many examples that a smaller error than this could be told from none.
+_LEAST = 1e-9
+
+#: Round numbers within a decade.
+_ROUND = (1, 2, 5)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorScale:
+    """From shares 0..1 to heights in the plot.
+
+    Attributes
+    ----------
+    log : bool
+    low, high : float
+        Shares at the bottom and the top; on a logarithmic scale what is below `low`, such as
+        0, is drawn at `low`.
+    """
+
+    log: bool
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, points: tuple[ErrorPoint, ...], *, log: bool) -> ErrorScale:
+        """A scale on which all these errors can be seen."""
+        shares = [
+            share
+            for p in points
+            for share in (p.empirical, p.test, p.false_positives, p.false_negatives)
+            if share is not None and share > 0
+        ]
+        high = max([_LEAST, *shares]) if shares else 1.0
+        if not log:
+            return cls(False, 0.0, high * 1.08)
+        return cls(True, max(min([high / 10, *shares]), _LEAST / 10) / 2, high * 1.4)
+
+    def heights(self, shares: list[float]) -> NDArray[np.float64]:
+        """Where shares are drawn, shape (n,)."""
+        values = np.asarray(shares, np.float64)
+        return np.log10(np.maximum(values, self.low)) if self.log else values
+
+    def ends(self) -> tuple[float, float]:
+        """Heights of the bottom and the top."""
+        bottom, top = self.heights([self.low, self.high])
+        return float(bottom), float(top)
+
+    def ticks(self, most: int) -> list[tuple[float, str]]:
+        """Heights and labels of at most `most` round shares (at least two)."""
+        shares = self._decades(most) if self.log else _even(self.high, most)
+        labels = [f"{100 * share:.10g}{SPACE}%" for share in shares]
+        return list(zip(self.heights(shares).tolist(), labels, strict=True))
+
+    def _decades(self, most: int) -> list[float]:
+        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
+        shares: list[float] = []
+        for factors in (_ROUND, (1,)):
+            shares = [f * 10.0**e for e in range(first, last + 1) for f in factors]
+            shares = [share for share in shares if self.low <= share <= self.high]
+            if len(shares) <= most:
+                return shares
+        return shares[:: math.ceil(len(shares) / max(most, 2))]
+
+
+def step_ticks(last: int, most: int) -> list[int]:
+    """At most `most` round step numbers in 0..last (at least two)."""
+    for factor in (m * 10**e for e in range(6) for m in _ROUND):
+        if last // factor + 1 <= max(most, 2):
+            return list(range(0, last + 1, factor))
+    return [0, last]
+
+
+def _even(high: float, most: int) -> list[float]:
+    for step in (m * 10.0**e for e in range(-12, 1) for m in _ROUND):
+        if high / step + 1 <= max(most, 2):
+            return [i * step for i in range(math.floor(high / step) + 1)]
+    return [0.0]
