@@ -317,7 +317,7 @@ class Soak:
 
     def anew(self) -> None:
         """An empty document."""
-        self.window.start_anew()
+        self.window.files.start_anew()
         self.window.document.set_grid(GRID)
 
     def keep(self) -> None:

@@ -23,7 +23,7 @@ from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
-from geodp_app.files.stored_run import Point, Question
+from geodp_app.files.stored_run import Point, Question, StoredRun
 from geodp_app.runs.protocol import Job, Progressed, Queried, Stepped
 from geodp_app.runs.questions import refusal
 from geodp_app.runs.run_log import RunLog, test_sample
@@ -123,6 +123,10 @@ class WindowRuns(QObject):
         """The log, if it belongs to the examples that are there now."""
         fits = self._run is not None and self._run.work.examples is self.document.work.examples
         return self.log if fits else None
+
+    def stored(self) -> StoredRun | None:
+        """The run to keep with the session."""
+        return None if self.current is None else self.current.stored()
 
     @property
     def shown(self) -> Shown:

@@ -1,4 +1,4 @@
-"""The window: what is in it and where, and who tells whom.
+"""The window: who tells whom.
 
 Views hold no state.  The document, the editor and the run's log do; when one of them changes, the
 window shows them again.  Actions come from :mod:`geodp_app.actions`; files, runs and what is
@@ -15,65 +15,34 @@ from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QStatusTipEvent
 from PySide6.QtWidgets import (
     QApplication,
-    QFrame,
-    QLabel,
-    QMainWindow,
     QMessageBox,
-    QScrollArea,
-    QSplitter,
-    QStackedWidget,
-    QTabWidget,
-    QVBoxLayout,
-    QWidget,
 )
 
 from geodp_app.document.document import Document
-from geodp_app.document.work import Work
 from geodp_app.drawing.editor import Editor, ToolName
 from geodp_app.drawing.shapes import Point
-from geodp_app.files.stored_run import StoredRun
 from geodp_app.palette import Palette, load_palette
 from geodp_app.runs.one_report import find_report
-from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.verdict import verdict
 from geodp_app.views.compare.compare_window import CompareWindow
-from geodp_app.views.dual.conic_view import ConicView
-from geodp_app.views.dual.dual_view import DualView
-from geodp_app.views.panels.settings_panel import SettingsPanel
 from geodp_app.views.panels.shortcut_sheet import ShortcutSheet
-from geodp_app.views.panels.theorem_page import TheoremPage
 from geodp_app.views.panels.vertex_table import VertexDialog
 from geodp_app.views.plane.fault_watch import FaultWatch
-from geodp_app.views.plane.plane_view import PlaneView
 from geodp_app.views.run.again import Again
-from geodp_app.views.run.error_chart import ErrorChart
-from geodp_app.views.run.figures_panel import FiguresPanel
-from geodp_app.views.run.spent_card import SpentCard
-from geodp_app.views.run.timeline import Timeline
-from geodp_app.views.run.why_card import WhyCard
 from geodp_app.views.run.window_runs import WindowRuns
-from geodp_app.views.widgets.panes import Pane
-from geodp_app.views.widgets.theme import apply_theme, dressed_at_the_end
+from geodp_app.views.widgets.theme import apply_theme
 from geodp_app.views.window.about import about_text, privacy_text
+from geodp_app.views.window.layout import FIRST_SIZE, WindowViews
 from geodp_app.views.window.run_display import RunDisplay
-from geodp_app.views.window.status_line import StatusLine
 from geodp_app.views.window.tour import Tour
-from geodp_app.views.window.window_actions import WindowActions
+from geodp_app.views.window.window_actions import TOOLS, WindowActions
 from geodp_app.views.window.window_files import WindowFiles
 from geodp_app.views.window.window_pictures import write_widget
 from geodp_app.views.window.window_questions import WindowQuestions
 from geodp_app.views.window.window_recovery import WindowRecovery
 
-#: Opened first: its shape needs a few triangles, and with so many examples a step takes moments
-#: and the whole run gets the shape about right.
-FIRST_EXAMPLE, FIRST_SIZE = "L", 30_000
-
-#: Of a window that was never opened before, where the screen has room for it; and what its title
-#: bar and edges take of the screen besides, in device-independent pixels.
-_FIRST_SIZE, _DECORATION = QSize(1440, 900), QSize(4, 40)
-
-#: Width of the settings: planes take what is left.
-_SIDE = 276
+#: What the title bar and edges of a window take of the screen, in device-independent pixels.
+_DECORATION = QSize(4, 40)
 
 _STATES = {
     "preparing": "Preparing the learner…",
@@ -86,7 +55,7 @@ _STATES = {
 }
 
 
-class MainWindow(QMainWindow):
+class MainWindow(WindowViews):
     """Draw, sample, step, watch both planes, export.
 
     Parameters
@@ -108,22 +77,24 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.palette_now = palette
         self._settings = settings
-        self._opening: Work | None = None
         self.document = Document()
         self.editor = Editor(self.document)
         self.runs = WindowRuns(self.document, self)
         self.again = Again(self.document, self)
-        self.questions = WindowQuestions(self.runs, self.editor, self)
-        self.files = WindowFiles(self)
-        self.recovery = WindowRecovery(self, recovery)
+        self.plane.set_editor(self.editor)
+        self.questions = WindowQuestions(self.query_card, self.runs, self.editor, self)
+        self.files = WindowFiles(
+            self, self.runs, lambda what, why: self.complain(what, why), palette
+        )
+        self.recovery = WindowRecovery(self, self.files, recovery)
         self.comparison: CompareWindow | None = None
         self.vertices: VertexDialog | None = None
-        with dressed_at_the_end():
-            self._make_views()
         self.show_faults = FaultWatch(self.editor, self._faults_found, self)
-        self.display = RunDisplay(self)
-        self.tour = Tour(self)
-        self.commands = WindowActions(self)
+        self.display = RunDisplay(self, self.runs, self.again)
+        self.commands = WindowActions(
+            self, self._handlers(), self.editor, self.files, self.again, palette
+        )
+        self.tour = Tour(self, self.files, self.commands)
         self._connect()
         self.set_palette(palette)
         self._restore_layout()
@@ -133,98 +104,11 @@ class MainWindow(QMainWindow):
         """What to open with: a file, what a crash left, or an example drawn and sampled."""
         if self.recovery.offer() or (path is not None and self.files.open(path)):
             return
-        self.begin_with_example(None)
+        self.files.begin_with_example(None)
         if self._settings is not None:
             self.tour.offer(self._settings)
 
-    def begin_with_example(self, name: str | None) -> None:
-        """An example, drawn and sampled, with nothing to undo or to save."""
-        self.document.open_example(name or FIRST_EXAMPLE)
-        if name is None:
-            self.document.set_sampling(n=FIRST_SIZE)
-        self.document.sample()
-        self.document.new(self.document.work)
-        self._opening = None if name else self.document.work
-        self.set_tool("vertices")  # a first click must not begin another polygon
-
-    @property
-    def shows_opening(self) -> bool:
-        """Whether the example that a window opens with is there, and nobody has changed it."""
-        first, now = self._opening, self.document.work
-        return (
-            first is not None
-            and now.examples is first.examples
-            and (now.drawing, now.bounds, now.run) == (first.drawing, first.bounds, first.run)
-        )
-
-    # layout
-
-    def _make_views(self) -> None:
-        self.plane, self.dual = PlaneView(), DualView()
-        self.plane.set_editor(self.editor)
-        self.chart, self.figures = ErrorChart(), FiguresPanel()
-        self.timeline, self.settings = Timeline(), SettingsPanel()
-        self.spent = SpentCard()
-        self.theorem = TheoremPage()
-        self.plane_pane = Pane("Plane", self.plane)
-        self.plane_pane.note.setAccessibleName("About the plane")
-        self.conics = ConicView()
-        self.duals = QStackedWidget()
-        self.duals.addWidget(self.dual)
-        self.duals.addWidget(self.conics)
-        self.dual_pane = Pane("Dual plane", self.duals)
-        self.planes = _splitter(Qt.Orientation.Horizontal, self.plane_pane, self.dual_pane)
-        self.why = WhyCard()
-        self._lower = _splitter(Qt.Orientation.Horizontal, self.why, self.chart)
-        below = QWidget()
-        column = QVBoxLayout(below)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.timeline)
-        column.addWidget(self._lower, 1)
-        self._stack = _splitter(Qt.Orientation.Vertical, self.planes, below)
-        self._stack.setStretchFactor(0, 4)
-        self._stack.setStretchFactor(1, 1)
-        side = QWidget()
-        side.setObjectName("side")
-        right = QVBoxLayout(side)
-        right.setContentsMargins(0, 0, 6, 6)
-        right.setSpacing(6)
-        self.pages = QTabWidget(documentMode=True)
-        self.pages.addTab(self.settings, "Settings")
-        self.pages.addTab(self.figures, "Figures")
-        self.pages.addTab(self.theorem, "Theorem")
-        right.addWidget(self.pages, 1)
-        right.addWidget(self.questions.card)
-        right.addWidget(self.spent)
-        right.addWidget(self.figures.budget)
-        self._sides = _splitter(Qt.Orientation.Horizontal, self._stack, side)
-        self.planes.setSizes([540, 660])
-        self.planes.setStretchFactor(0, 1)
-        self.planes.setStretchFactor(1, 1)
-        self._stack.setSizes([720, 120])
-        self._lower.setSizes([540, 460])
-        self._sides.setStretchFactor(0, 1)
-        self._sides.setStretchFactor(1, 0)
-        self._sides.setSizes([_FIRST_SIZE.width() - _SIDE, _SIDE])
-        side.setFixedWidth(_SIDE)
-        # where the screen is too small for all of it, there are bars to reach the rest
-        room = QScrollArea(widgetResizable=True)
-        room.setFrameShape(QFrame.Shape.NoFrame)
-        room.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        room.setWidget(self._sides)
-        self.setCentralWidget(room)
-        self.status_line, self._where, self._learner = StatusLine(), QLabel(), QLabel()
-        for label, name in (
-            (self.status_line, "Hint"),
-            (self._where, "Position"),
-            (self._learner, "Learner"),
-        ):
-            label.setAccessibleName(name)
-        bar = self.statusBar()
-        bar.addWidget(self.status_line, 1)
-        bar.addPermanentWidget(self._where)
-        bar.addPermanentWidget(self._learner)
+    # connecting
 
     def _connect(self) -> None:
         self.document.subscribe(self._document_changed)
@@ -243,7 +127,13 @@ class MainWindow(QMainWindow):
         self.runs.progressed.connect(self.display.progress)
         self.editor.on_report(self._report)
         self.runs.controller.queried.connect(lambda _: self.recovery.later())
-        self.runs.told.connect(self.tell)
+        for teller in (self.runs, self.files, self.recovery):
+            teller.told.connect(self.tell)
+        self.files.opened.connect(self.show_from_the_start)
+        self.files.saved.connect(self.recovery.forget)
+        # a first click must not begin another polygon
+        self.files.begun.connect(lambda: self.set_tool("vertices"))
+        self.display.shown.connect(self.show_learner_state)
         self.again.changed.connect(self._again_changed)
         self.again.told.connect(self.tell)
         self.settings.sampling_changed.connect(
@@ -259,7 +149,7 @@ class MainWindow(QMainWindow):
         self.settings.sample_asked.connect(self.sample)
 
     def _restore_layout(self) -> None:
-        self.resize(_FIRST_SIZE)
+        self.resize(FIRST_SIZE)
         kept = self._settings.value("geometry") if self._settings else None
         if isinstance(kept, QByteArray):
             self.restoreGeometry(kept)
@@ -276,6 +166,7 @@ class MainWindow(QMainWindow):
         self.palette_now = palette
         for view in (self.plane, self.dual, self.conics, self.chart, self.figures, self.timeline):
             view.set_palette(palette)
+        self.files.palette = palette
         self.commands.set_palette(palette)
         self.theorem.set_palette(palette)
         self.tour.set_palette(palette)
@@ -320,20 +211,59 @@ class MainWindow(QMainWindow):
         if self.runs.current is None and state in ("paused", "finished"):
             state = "ready"  # what was run is not there any more
         pending = " Your run starts then." if self.runs.controller.pending else ""
-        self._learner.setText(_STATES[state] + (pending if state == "preparing" else ""))
+        self.learner.setText(_STATES[state] + (pending if state == "preparing" else ""))
 
     # what actions ask for
 
-    def start_anew(self) -> None:
-        """An empty document."""
-        self.document.new(Work())
-        self.runs.adopt(None)
-        self.show_from_the_start()
-
-    def show_session(self, work: Work, run: StoredRun | None, path: Path | None) -> None:
-        """A document that was read from a file."""
-        self.document.new(work, path)
-        self.runs.adopt(None if run is None else RunLog.restored(work, run))
+    def _handlers(self) -> dict[str, Callable[..., object]]:
+        """What each action does, by its id."""
+        runs, files = self.runs, self.files
+        return {
+            "new": files.new,
+            "open": files.open_dialog,
+            "import_target": files.import_target_dialog,
+            "import_examples": files.import_examples_dialog,
+            "save": files.save,
+            "save_as": files.save_as,
+            "export_learned": files.export_learned,
+            "export_drawing": files.export_target,
+            "export_examples": files.export_examples,
+            "export_picture": lambda: files.export_picture(self.write_picture),
+            "export_steps": files.export_steps,
+            "quit": self.close,
+            "undo": self.undo,
+            "redo": self.redo,
+            "delete": self.delete_selected,
+            "vertex_table": self.show_vertices,
+            "snapping": self.set_snapping,
+            "draw_sample": self.sample,
+            "clear_examples": self.document.clear_examples,
+            "run": runs.run_or_pause,
+            "step": runs.step,
+            "stop": runs.cancel,
+            "reset": runs.reset,
+            "live": runs.set_live,
+            "back": lambda: runs.walk(-1),
+            "forward": lambda: runs.walk(+1),
+            "compare": self.compare_learners,
+            "again": self.run_again,
+            "zoom_to_streak": self.dual.zoom_to_streak,
+            "fit": self.fit,
+            "zoom_to_chosen": self.dual.zoom_to_chosen,
+            "shade_none": lambda on=True: self.display.set_shading("off") if on else None,
+            "shade_score": lambda on=True: self.display.set_shading("score") if on else None,
+            "shade_probability": lambda on=True: (
+                self.display.set_shading("probability") if on else None
+            ),
+            "show_boxes": self.display.set_boxes,
+            "release_view": self.set_release_view,
+            "dark_theme": self.set_dark,
+            "tour": lambda: self.tour.start(),
+            "shortcuts": self.show_shortcuts,
+            "explain_privacy": self.explain_privacy,
+            "about": self.show_about,
+            **{tool: (lambda on=True, t=tool: self.set_tool(t) if on else None) for tool in TOOLS},
+        }
 
     def show_from_the_start(self) -> None:
         """Something else is there: forget what was looked at, begun or selected."""
@@ -341,11 +271,6 @@ class MainWindow(QMainWindow):
         self.plane.fit()
         self.dual.start_over()
         self._editor_changed()
-
-    def stored_run(self) -> StoredRun | None:
-        """The run to keep with the session."""
-        log = self.runs.current
-        return None if log is None else log.stored()
 
     def sample(self) -> None:
         """Draw examples from the drawing."""
@@ -392,6 +317,7 @@ class MainWindow(QMainWindow):
         """Show only what may be published, or everything."""
         self.tell("")  # what was just told may be private
         self.runs.set_release_view(release)
+        self.files.release_view = release
         self.display.set_release_view(release)
         for view in (
             self.why,
@@ -465,7 +391,7 @@ class MainWindow(QMainWindow):
 
     def write_picture(self, path: Path) -> None:
         """The two planes as PNG or SVG."""
-        private = not self.commands.by_id["release_view"].isChecked()
+        private = not self.files.release_view
         write_widget(path, self.planes, self.document.work.name, private=private)
 
     # following
@@ -520,11 +446,11 @@ class MainWindow(QMainWindow):
     def _pointed(self, at: tuple[float, float] | None) -> None:
         grid = self.document.drawing.grid
         if at is None or not all(-0.5 <= c <= grid + 0.5 for c in at):
-            self._where.setText("")
+            self.where.setText("")
             self.dual.show_example(None)
             return
         x, y = round(at[0]), round(at[1])
-        self._where.setText(f"x {x}  y {y}")
+        self.where.setText(f"x {x}  y {y}")
         self.dual.show_example(x, y)
 
     # coming and going
@@ -557,11 +483,3 @@ class MainWindow(QMainWindow):
         if self.comparison is not None:
             self.comparison.close()
         self.recovery.end()
-
-
-def _splitter(orientation: Qt.Orientation, *widgets: QWidget) -> QSplitter:
-    splitter = QSplitter(orientation)
-    for widget in widgets:
-        splitter.addWidget(widget)
-    splitter.setChildrenCollapsible(False)
-    return splitter

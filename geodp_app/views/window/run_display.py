@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from geodp_app.document.examples import Examples
 from geodp_app.document.work import Work
@@ -25,11 +24,11 @@ from geodp_app.runs.why import piece_name, why
 from geodp_app.views.dual.dual_display import DualDisplay, published_pieces
 from geodp_app.views.dual.dual_questions import DualQuestions
 from geodp_app.views.plane.examples_picture import ExampleKinds
+from geodp_app.views.run.again import Again
+from geodp_app.views.run.window_runs import WindowRuns
+from geodp_app.views.window.layout import WindowViews
 from learners.releases import SharpenedRelease
 from learners.set_cover import score_k
-
-if TYPE_CHECKING:
-    from geodp_app.views.window.main_window import MainWindow
 
 #: What pieces are called where the learner's own word says less.
 _PIECE_NAMES = {"tile": "piece", None: "piece"}
@@ -40,17 +39,30 @@ _FRAME, _REST = 33, 2
 
 
 class RunDisplay(QObject):
-    """What the views show of the run."""
+    """What the views show of the run.
 
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window)
-        w = self._window = window
+    Parameters
+    ----------
+    views : WindowViews
+    runs : WindowRuns
+        The run, and its document.
+    again : Again
+        Other runs that are shown.
+    """
+
+    #: The step at the cursor is shown.
+    shown = Signal()
+
+    def __init__(self, views: WindowViews, runs: WindowRuns, again: Again) -> None:
+        super().__init__(views)
+        w = self._views = views
+        self._runs, self._again = runs, again
         self._dual = DualDisplay(w.dual, w.conics, w.duals, w.dual_pane, self)
-        self.questions = DualQuestions(w.runs, w.dual, self)
-        self.questions.share_known.connect(lambda: self._say_why(w.runs.shown.log))
+        self.questions = DualQuestions(self._runs, w.dual, self)
+        self.questions.share_known.connect(lambda: self._say_why(self._runs.shown.log))
         self.questions.report_said.connect(w.why.show_report)
         self._release = self._past = False
-        window.dual.controls.choose("score")
+        w.dual.controls.choose("score")
         self._boxes = False
         self._moment: tuple[object, ...] = ()
         self._kept: tuple[object, ...] = ()
@@ -63,7 +75,7 @@ class RunDisplay(QObject):
     @property
     def settled(self) -> bool:
         """Whether every step is shown, and everything that was asked about the dual plane."""
-        computing = self._window.dual.pictures.busy or self._window.conics.busy
+        computing = self._views.dual.pictures.busy or self._views.conics.busy
         return not (self._soon.isActive() or self.questions.pending or computing)
 
     def refresh_soon(self) -> None:
@@ -76,11 +88,11 @@ class RunDisplay(QObject):
         """Show the step at the cursor."""
         self._soon.stop()
         flash, self._flash = flash or self._flash, False
-        w = self._window
-        work, log, past = w.runs.shown
+        w, runs = self._views, self._runs
+        work, log, past = runs.shown
         if past and self._release:
-            log, past = w.runs.current, ""
-        busy = w.runs.busy
+            log, past = runs.current, ""
+        busy = runs.busy
         # a change of the controller's state, of what runs spent or of a name leaves planes and
         # figures as they are
         parts = (work.drawing, work.bounds, work.examples, work.run)
@@ -100,20 +112,20 @@ class RunDisplay(QObject):
             # comes after the paint events that these ask for
             QTimer.singleShot(0, self, lambda: self._painted(began))
         self.questions.follow(None if past or self._release else log)
-        log = w.runs.stepped_through
+        log = runs.stepped_through
         planned = log.planned if log else 0
         done = len(log.records) if log else 0
         w.timeline.set_run(log.cursor if log else 0, done, planned)
         w.timeline.set_gains(log.gains if log else ())
         w.timeline.set_playing(busy)
-        selecting = busy and w.runs.controller.state == "selecting"
+        selecting = busy and runs.controller.state == "selecting"
         w.timeline.set_selecting(Selecting(done + 1) if selecting else None)
-        w.show_learner_state()
+        self.shown.emit()
 
     def _set_past(self, past: str) -> None:
         """Grey what a change has put out of date, and say so; empty for what is up to date."""
         self._past = bool(past)
-        w = self._window
+        w = self._views
         self._past_words = past
         self.note_plane()
         w.plane.learned.set_past(self._past)
@@ -125,8 +137,8 @@ class RunDisplay(QObject):
 
     def note_plane(self) -> None:
         """Beside the plane's title: what is out of date, else what other runs are shown."""
-        again = "" if self._release else self._window.again.words
-        self._window.plane_pane.note.set_words(self._past_words or again)
+        again = "" if self._release else self._again.words
+        self._views.plane_pane.note.set_words(self._past_words or again)
 
     def _painted(self, began: float) -> None:
         taken = 1000 * (time.monotonic() - began)
@@ -134,17 +146,17 @@ class RunDisplay(QObject):
 
     def progress(self, reply: Progressed) -> None:
         """Show a selection under way."""
-        log = self._window.runs.log
+        log = self._runs.log
         training = log is not None and "votes" in log.settings.declared.shows
-        self._window.timeline.set_selecting(
+        self._views.timeline.set_selecting(
             Selecting(reply.step, reply.trials, reply.boxes, reply.seconds, reply.votes, training)
         )
         if reply.votes is not None and not self._release:
-            self._window.plane.show_votes(reply.votes)
+            self._views.plane.show_votes(reply.votes)
         if self._boxes and not self._release:
-            self._window.dual.set_boxes(reply.views)
-        if reply.density and not self._window.runs.following:
-            self._window.dual.set_search(reply.density)
+            self._views.dual.set_boxes(reply.views)
+        if reply.density and not self._runs.following:
+            self._views.dual.set_search(reply.density)
 
     def set_release_view(self, release: bool) -> None:
         """Only what may be published, or everything."""
@@ -159,28 +171,28 @@ class RunDisplay(QObject):
 
     def set_shading(self, mode: ShadeMode) -> None:
         """Shade the dual plane by "score" or "probability", or not ("off")."""
-        controls = self._window.dual.controls
+        controls = self._views.dual.controls
         controls.choose(mode, controls.edge)
         self.refresh()
 
     def show_report(self, report: OneReport | None) -> None:
         """Look at what one report changes in the step at the cursor; None for the shading again."""
-        self._window.plane.report.show(report)
+        self._views.plane.report.show(report)
         self.questions.look_at(report)
 
     def conic_candidate(self, candidate: Candidate | None) -> None:
         """Another disc or ellipse is pointed at, or none."""
-        self._window.plane.show_candidate(() if candidate is None else candidate.piece)
+        self._views.plane.show_candidate(() if candidate is None else candidate.piece)
 
     def candidate(self, candidate: Candidate | None) -> None:
         """Another piece is pointed at in the dual plane; a halfplane alone is shown without."""
         if candidate is not None:
-            self._window.plane.show_candidate(candidate.piece)
+            self._views.plane.show_candidate(candidate.piece)
 
     # views
 
     def _show_plane(self, work: Work, log: RunLog | None, *, flash: bool) -> None:
-        plane = self._window.plane
+        plane = self._views.plane
         if self._release:
             release = log.release if log else None
             region = release.shape() if release else None
@@ -218,7 +230,7 @@ class RunDisplay(QObject):
         return self._labels[1]
 
     def _show_figures(self, log: RunLog | None) -> None:
-        w = self._window
+        w = self._views
         self._say_why(log)
         if log is None or (self._release and log.release is None):
             w.chart.set_points((), 0, 0)
@@ -229,8 +241,8 @@ class RunDisplay(QObject):
         w.figures.show_figures(_view(log))
 
     def _say_why(self, log: RunLog | None) -> None:
-        card = self._window.why
-        learner = self._window.document.work.run.declared
+        card = self._views.why
+        learner = self._runs.document.work.run.declared
         if log is None or not log.cursor:
             card.show_why(f"Why this {_PIECE_NAMES.get(learner.piece, learner.piece)}", None)
             return

@@ -119,7 +119,7 @@ def _prepare(window: MainWindow, options: argparse.Namespace, given: Given) -> N
     if options.file is not None:
         window.files.open(options.file)
     else:
-        window.begin_with_example(options.example)
+        window.files.begin_with_example(options.example)
     learner = options.learner or window.document.work.run.learner
     window.document.set_run(learner=learner, **given(learner))
     if options.n is not None:

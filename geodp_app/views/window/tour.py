@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QSettings, QTimer
@@ -18,12 +17,12 @@ from geodp_app.document.work import Work
 from geodp_app.dual.sheets import dual_position
 from geodp_app.palette import Palette
 from geodp_app.runs.run_log import RunLog
+from geodp_app.views.window.layout import WindowViews
 from geodp_app.views.window.tour_card import TourCard, TourOutline, place_beside
 from geodp_app.views.window.tour_stops import STOPS, Stop, Target
+from geodp_app.views.window.window_actions import WindowActions
+from geodp_app.views.window.window_files import WindowFiles
 from geometry.halfplane import Sheet
-
-if TYPE_CHECKING:
-    from geodp_app.views.window.main_window import MainWindow
 
 #: Milliseconds between two looks at what has moved or arrived.
 _TICK = 50
@@ -50,11 +49,20 @@ class _Kept:
 
 
 class Tour(QObject):
-    """Guides through one window."""
+    """Guides through one window.
 
-    def __init__(self, window: MainWindow) -> None:
+    Parameters
+    ----------
+    window : WindowViews
+    files : WindowFiles
+        Opens the example; has document and run.
+    actions : WindowActions
+    """
+
+    def __init__(self, window: WindowViews, files: WindowFiles, actions: WindowActions) -> None:
         super().__init__(window)
-        self._window = window
+        self._window, self._files, self._actions = window, files, actions
+        self._document, self._runs = files.document, files.runs
         self.outline, self.card = TourOutline(window), TourCard(window)
         self.card.next_asked.connect(lambda: self.go(+1))
         self.card.back_asked.connect(lambda: self.go(-1))
@@ -105,25 +113,25 @@ class Tour(QObject):
         if self.active:
             return
         if not self._on_example():
-            if not window.files.may_discard():
+            if not self._files.may_discard():
                 return
-            window.begin_with_example(None)
-            window.runs.adopt(None)
-            window.show_from_the_start()
+            self._files.begin_with_example(None)
+            self._runs.adopt(None)
+            self._files.opened.emit()
         if self._offer is not None:
             self._offer.hide()
-        actions = window.commands.by_id
+        actions = self._actions.by_id
         self._kept = _Kept(
             window.dual.controls.mode,
             actions["show_boxes"].isChecked(),
             actions["release_view"].isChecked(),
             window.pages.currentWidget(),
             window.dual.sheet,
-            window.runs.current,
+            self._runs.current,
             window.focusWidget(),
         )
-        self._work, self._asked = window.document.work, -1
-        self._unsubscribe = window.document.subscribe(self._document_changed)
+        self._work, self._asked = self._document.work, -1
+        self._unsubscribe = self._document.subscribe(self._document_changed)
         for name in _ENDING:
             actions[name].triggered.connect(self.end)
         window.timeline.play_asked.connect(self.end)
@@ -154,19 +162,19 @@ class Tour(QObject):
         if self._unsubscribe is not None:
             self._unsubscribe()
         for name in _ENDING:
-            window.commands.by_id[name].triggered.disconnect(self.end)
+            self._actions.by_id[name].triggered.disconnect(self.end)
         window.timeline.play_asked.disconnect(self.end)
         window.plane.pointed.disconnect(self._hand_points)
         self._leave()
         self.card.hide()
         self.outline.hide()
-        window.set_release_view(kept.release)
+        self._check("release_view", kept.release)
         self._shade(kept.shading)
-        self._show_boxes(kept.boxes)
+        self._check("show_boxes", kept.boxes)
         window.pages.setCurrentWidget(kept.page)
-        log = window.runs.current
+        log = self._runs.current
         if log is not None and log.release is not None and not kept.release:
-            window.runs.move_cursor(log.last_gain)
+            self._runs.move_cursor(log.last_gain)
         if kept.log is not None and kept.log is log:
             window.dual.show_sheet(kept.sheet)
         (kept.focus or window.plane).setFocus()
@@ -178,7 +186,7 @@ class Tour(QObject):
     def targets(self) -> tuple[QWidget, ...]:
         """The widgets that the stop speaks of."""
         window = self._window
-        button = window.commands.button("release_view")
+        button = self._actions.button("release_view")
         widgets: dict[Target, QWidget] = {
             "plane": window.plane_pane,
             "dual": window.dual_pane,
@@ -197,9 +205,9 @@ class Tour(QObject):
         self.card.show_stop(self._at + 1, len(STOPS), stop.title, stop.words)
         for widget in self.targets():
             _bring_into_view(widget)
-        self._window.set_release_view(stop.release)
+        self._check("release_view", stop.release)
         self._shade(stop.shading)
-        self._show_boxes(stop.boxes)
+        self._check("show_boxes", stop.boxes)
         self._tick()
 
     def _leave(self) -> None:
@@ -209,7 +217,7 @@ class Tour(QObject):
         dual.show_example(None)
 
     def _tick(self) -> None:
-        log = self._window.runs.current
+        log = self._runs.current
         if not self._has_steps(log):
             self._make_step(log)
         elif not self._set:
@@ -230,7 +238,7 @@ class Tour(QObject):
 
     def _make_step(self, log: RunLog | None) -> None:
         """Ask for the next step, once."""
-        runs, made = self._window.runs, 0 if log is None else len(log.records)
+        runs, made = self._runs, 0 if log is None else len(log.records)
         if runs.controller.state == "preparing":
             note = "The learner’s loops are compiled first, about a minute. The scene waits."
         elif runs.controller.state == "failed":
@@ -249,7 +257,7 @@ class Tour(QObject):
         if log is not None:
             # where the run rests depends on the examples: the release view shows its end
             step = {"none": 0, "first": 1, "all": len(log.records)}[self.stop.steps]
-            self._window.runs.move_cursor(step)
+            self._runs.move_cursor(step)
         self._window.dual.fit()
 
     def _point(self, log: RunLog | None) -> bool:
@@ -269,15 +277,14 @@ class Tour(QObject):
 
     def _point_at_example(self) -> None:
         """A positive report well inside the drawing."""
-        window = self._window
-        work = window.document.work
+        work = self._document.work
         if work.examples is None:
             return
         inside = work.examples.points[work.examples.labels != 0]
         middle = work.drawing.region().representative_point()
         offsets = inside - np.array([middle.x, middle.y])
         x, y = (int(c) for c in inside[np.argmin((offsets**2).sum(axis=1))])
-        window.dual.show_example(x, y)
+        self._window.dual.show_example(x, y)
         self._ring = x, y
 
     def _hand_points(self, at: tuple[float, float] | None) -> None:
@@ -287,11 +294,11 @@ class Tour(QObject):
 
     def _shade(self, mode: str) -> None:
         name = "shade_none" if mode == "off" else f"shade_{mode}"
-        self._window.commands.by_id[name].trigger()
+        self._actions.by_id[name].trigger()
 
-    def _show_boxes(self, shown: bool) -> None:
-        action = self._window.commands.by_id["show_boxes"]
-        if action.isChecked() != shown:
+    def _check(self, name: str, on: bool) -> None:
+        action = self._actions.by_id[name]
+        if action.isChecked() != on:
             action.trigger()
 
     # where things are
@@ -315,17 +322,17 @@ class Tour(QObject):
 
     def _document_changed(self) -> None:
         """Another document, drawing, sample or setting is not what the tour speaks of."""
-        before, now = self._work, self._window.document.work
+        before, now = self._work, self._document.work
         same = before is not None and now.examples is before.examples
         if not (same and before and (now.drawing, now.run) == (before.drawing, before.run)):
             self.end()
 
     def _on_example(self) -> bool:
         """Whether the opening example is there as it came, with no other run under way."""
-        runs = self._window.runs
+        runs = self._runs
         log = runs.current
-        fits = log is None or log.settings == self._window.document.work.run
-        return self._window.shows_opening and fits and not runs.busy
+        fits = log is None or log.settings == self._document.work.run
+        return self._files.shows_opening and fits and not runs.busy
 
 
 def _rect_in(window: QWidget, widget: QWidget) -> QRect:

@@ -5,22 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QActionGroup, QIcon, QKeySequence
-from PySide6.QtWidgets import QComboBox, QLabel, QMenu, QSizePolicy, QToolBar, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QLabel,
+    QMainWindow,
+    QMenu,
+    QSizePolicy,
+    QToolBar,
+    QToolButton,
+    QWidget,
+)
 
 from assets import examples
 from geodp_app.actions import EXCLUSIVE, MENUS, Action, actions, tool_tip
-from geodp_app.drawing.editor import ToolName
+from geodp_app.drawing.editor import Editor, ToolName
 from geodp_app.palette import Palette
 from geodp_app.views.plane.thumbnails import example_icon
+from geodp_app.views.run.again import Again
 from geodp_app.views.run.window_runs import FIRST_SPEED
 from geodp_app.views.widgets.icons import icon, icon_pixmap
-
-if TYPE_CHECKING:
-    from geodp_app.views.window.main_window import MainWindow
+from geodp_app.views.window.window_files import WindowFiles
 
 _SPEED_NAMES = ("2 s a step", "1 s a step", "½ s a step", "⅕ s a step", "Full speed")
 #: What the one key and button do, and its sentence.
@@ -28,16 +36,38 @@ _RUN_OR_PAUSE = {
     "run": ("Run", "Run the learner, or go on with a run that is paused."),
     "pause": ("Pause", "Pause the run after the step under way."),
 }
-_TOOLS: tuple[ToolName, ...] = get_args(ToolName)
+#: Names of the actions that choose a tool.
+TOOLS: tuple[ToolName, ...] = get_args(ToolName)
 
 
 class WindowActions:
-    """Makes the actions and keeps them up to date."""
+    """Makes the actions and keeps them up to date.
 
-    def __init__(self, window: MainWindow) -> None:
-        self._window = window
+    Parameters
+    ----------
+    window : QMainWindow
+        Whose menus and tool bars they are in.
+    do : dict of str to callable
+        What each action does, by its id; one that can be checked is told whether it is.
+    editor, files, again
+        Whose state, and whose document's and run's, says what can be done.
+    palette : Palette
+    """
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        do: dict[str, Callable[..., object]],
+        editor: Editor,
+        files: WindowFiles,
+        again: Again,
+        palette: Palette,
+    ) -> None:
+        self._window, self._editor, self._files, self._again = window, editor, files, again
+        self._document, self._runs = files.document, files.runs
+        self._palette = palette
         self._table = {each.id: each for each in actions()}
-        self._do = self._handlers()
+        self._do = do
         self._named: tuple[str, str, float] | None = None
         self._groups = {name: QActionGroup(window) for name in EXCLUSIVE}
         self.by_id = {each.id: self._make(each) for each in actions()}
@@ -47,6 +77,7 @@ class WindowActions:
 
     def set_palette(self, palette: Palette) -> None:
         """Icons in the theme's colours."""
+        self._palette = palette
         for name, made in self.by_id.items():
             drawn = self._table[name].icon
             if drawn:
@@ -57,14 +88,13 @@ class WindowActions:
 
     def refresh(self) -> None:
         """Enable and check what the window's state says."""
-        window, by_id = self._window, self.by_id
-        document, runs = window.document, window.runs
+        document, runs, editor, by_id = self._document, self._runs, self._editor, self.by_id
         log, looked = runs.current, runs.stepped_through
         has_examples = document.work.examples is not None
         enabled = {
-            "undo": document.can_undo or window.editor.draft is not None,
+            "undo": document.can_undo or editor.draft is not None,
             "redo": document.can_redo,
-            "delete": bool(window.editor.selected),
+            "delete": bool(editor.selected),
             "clear_examples": has_examples,
             "export_examples": has_examples,
             "export_drawing": bool(document.drawing.shapes),
@@ -77,22 +107,22 @@ class WindowActions:
             "forward": looked is not None and looked.cursor < len(looked.records),
             "zoom_to_chosen": looked is not None and looked.cursor > 0,
             "zoom_to_streak": looked is not None and looked.cursor > 0,
-            "again": window.again.possible,
+            "again": self._again.possible,
         }
         for name, on in enabled.items():
             by_id[name].setEnabled(on)
-        by_id[window.editor.tool].setChecked(True)
-        by_id["snapping"].setChecked(window.editor.snapping)
+        by_id[editor.tool].setChecked(True)
+        by_id["snapping"].setChecked(editor.snapping)
         by_id["live"].setChecked(runs.live)
-        by_id["dark_theme"].setChecked(window.palette_now.name == "dark")
+        by_id["dark_theme"].setChecked(self._palette.name == "dark")
         by_id["undo"].setText(_with("Undo", document.undo_label))
         by_id["redo"].setText(_with("Redo", document.redo_label))
         self._name_run("pause" if runs.busy else "run")
-        by_id["again"].setText("Stop the runs" if window.again.busy else self._table["again"].text)
+        by_id["again"].setText("Stop the runs" if self._again.busy else self._table["again"].text)
 
     def _name_run(self, what: Literal["run", "pause"]) -> None:
         """Say everywhere what the action would do now."""
-        made, ink = self.by_id["run"], self._window.palette_now.on_accent
+        made, ink = self.by_id["run"], self._palette.on_accent
         ratio = self._window.devicePixelRatioF()
         if self._named == (what, ink, ratio):
             return  # every step of a run asks, and a new icon lays the tool bar out anew
@@ -106,56 +136,6 @@ class WindowActions:
         self._run_button.setAccessibleName(text)
 
     # making
-
-    def _handlers(self) -> dict[str, Callable[..., object]]:
-        w = self._window
-        runs, files = w.runs, w.files
-        return {
-            "new": files.new,
-            "open": files.open_dialog,
-            "import_target": files.import_target_dialog,
-            "import_examples": files.import_examples_dialog,
-            "save": files.save,
-            "save_as": files.save_as,
-            "export_learned": files.export_learned,
-            "export_drawing": files.export_target,
-            "export_examples": files.export_examples,
-            "export_picture": files.export_picture,
-            "export_steps": files.export_steps,
-            "quit": w.close,
-            "undo": w.undo,
-            "redo": w.redo,
-            "delete": w.delete_selected,
-            "vertex_table": w.show_vertices,
-            "snapping": w.set_snapping,
-            "draw_sample": w.sample,
-            "clear_examples": w.document.clear_examples,
-            "run": runs.run_or_pause,
-            "step": runs.step,
-            "stop": runs.cancel,
-            "reset": runs.reset,
-            "live": runs.set_live,
-            "back": lambda: runs.walk(-1),
-            "forward": lambda: runs.walk(+1),
-            "compare": w.compare_learners,
-            "again": w.run_again,
-            "zoom_to_streak": w.dual.zoom_to_streak,
-            "fit": w.fit,
-            "zoom_to_chosen": w.dual.zoom_to_chosen,
-            "shade_none": lambda on=True: w.display.set_shading("off") if on else None,
-            "shade_score": lambda on=True: w.display.set_shading("score") if on else None,
-            "shade_probability": lambda on=True: (
-                w.display.set_shading("probability") if on else None
-            ),
-            "show_boxes": w.display.set_boxes,
-            "release_view": w.set_release_view,
-            "dark_theme": w.set_dark,
-            "tour": w.tour.start,
-            "shortcuts": w.show_shortcuts,
-            "explain_privacy": w.explain_privacy,
-            "about": w.show_about,
-            **{tool: (lambda on=True, t=tool: w.set_tool(t) if on else None) for tool in _TOOLS},
-        }
 
     def _make(self, each: Action) -> QAction:
         made = QAction(each.text, self._window)
@@ -193,22 +173,22 @@ class WindowActions:
         self._examples: dict[str, QAction] = {}
         for example in examples():
             entry = self._example_menu.addAction(example[0].upper() + example[1:])
-            entry.triggered.connect(lambda _=False, n=example: self._window.files.open_example(n))
+            entry.triggered.connect(lambda _=False, n=example: self._files.open_example(n))
             self._examples[example] = entry
         self.by_id["open_example"].setMenu(self._example_menu)
 
     def _fill_recent(self, menu: QMenu) -> None:
         menu.clear()
-        for path in self._window.files.recent.paths():
+        for path in self._files.recent.paths():
             entry = menu.addAction(path.name)
             entry.setToolTip(str(path))
-            entry.triggered.connect(lambda _=False, p=Path(path): self._window.files.open(p))
+            entry.triggered.connect(lambda _=False, p=Path(path): self._files.open(p))
         if menu.isEmpty():
             menu.addAction("No files yet").setEnabled(False)
 
     def _make_tool_bars(self) -> None:
         drawing = self._bar("Drawing tools")
-        for name in (*_TOOLS, "snapping"):
+        for name in (*TOOLS, "snapping"):
             if name == "snapping":
                 drawing.addSeparator()
             drawing.addAction(self.by_id[name])
@@ -241,7 +221,7 @@ class WindowActions:
         self.speed.setCurrentIndex(FIRST_SPEED)
         self.speed.setToolTip("Pause between two steps")
         self.speed.setAccessibleName("Speed")
-        self.speed.currentIndexChanged.connect(self._window.runs.set_speed)
+        self.speed.currentIndexChanged.connect(self._runs.set_speed)
         main.addWidget(self.speed)
         spring = QWidget()
         spring.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)

@@ -15,15 +15,18 @@ class WindowQuestions(QObject):
 
     Parameters
     ----------
+    card : QueryCard
     runs : WindowRuns
     editor : Editor
         Whose ask tool is heard.
     parent : QObject, optional
     """
 
-    def __init__(self, runs: WindowRuns, editor: Editor, parent: QObject | None = None) -> None:
+    def __init__(
+        self, card: QueryCard, runs: WindowRuns, editor: Editor, parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
-        self.card = QueryCard()
+        self.card = card
         self._runs = runs
         self.card.asked.connect(self._ask)
         editor.on_ask(self._ask)

@@ -5,18 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer
-from PySide6.QtWidgets import QMessageBox
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QMessageBox, QWidget
 
 from geodp_app.errors import InputError
 from geodp_app.files.autosave import Autosave, Recovery, discard, recoverable
 from geodp_app.views.widgets.background import Background
-from geodp_app.views.window.window_files import config_folder
-
-if TYPE_CHECKING:
-    from geodp_app.views.window.main_window import MainWindow
+from geodp_app.views.window.window_files import WindowFiles, config_folder
 
 #: Pause after the last change before it is saved, in milliseconds.
 _PAUSE = 3000
@@ -25,11 +21,24 @@ _SAVE = "save"
 
 
 class WindowRecovery(QObject):
-    """Autosave of one window."""
+    """Autosave of one window.
 
-    def __init__(self, window: MainWindow, folder: Path | None) -> None:
+    Parameters
+    ----------
+    window : QWidget
+        The dialogs' parent.
+    files : WindowFiles
+        Has document and run, and opens what was kept.
+    folder : path, optional
+        For recovery files instead of the user's.
+    """
+
+    #: Words for the status bar.
+    told = Signal(str)
+
+    def __init__(self, window: QWidget, files: WindowFiles, folder: Path | None) -> None:
         super().__init__(window)
-        self._window = window
+        self._window, self._files = window, files
         self._folder = folder or config_folder() / "recovery"
         self._autosave = Autosave(self._folder)
         self._complained = False
@@ -46,17 +55,16 @@ class WindowRecovery(QObject):
     def save(self) -> None:
         """Keep the work now; a problem is told once and never stops anything."""
         self._beside.drop(_SAVE)
-        window = self._window
-        if not window.document.dirty:
+        if not self._files.document.dirty:
             return
         try:
-            self._autosave.save(window.document, window.stored_run())
+            self._autosave.save(self._files.document, self._files.runs.stored())
         except (InputError, OSError) as error:
             self._saved(_SAVE, error)
 
     def _save_beside(self) -> None:
         """The same, as the work is now, while the window goes on."""
-        document, run = self._window.document, self._window.stored_run()
+        document, run = self._files.document, self._files.runs.stored()
         if not document.dirty:
             return
         # of the window the thread gets nothing but values
@@ -72,7 +80,7 @@ class WindowRecovery(QObject):
 
     def _saved(self, key: object, result: object) -> None:
         if isinstance(result, Exception) and not self._complained:
-            self._window.tell(f"The work cannot be kept for recovery: {result}")
+            self.told.emit(f"The work cannot be kept for recovery: {result}")
             self._complained = True
 
     def forget(self) -> None:
@@ -99,7 +107,7 @@ class WindowRecovery(QObject):
             buttons = QMessageBox.StandardButton
             box.setStandardButtons(buttons.Yes | buttons.No)
             yes = box.exec() == buttons.Yes
-            opened = yes and self._window.files.attempt(
+            opened = yes and self._files.attempt(
                 "recover the work", functools.partial(self._open, found)
             )
             if opened or not yes:
@@ -110,5 +118,5 @@ class WindowRecovery(QObject):
 
     def _open(self, found: Recovery) -> None:
         work, run = found.load()
-        self._window.show_session(work, run, found.original)
-        self._window.document.mark_unsaved()
+        self._files.show_session(work, run, found.original)
+        self._files.document.mark_unsaved()

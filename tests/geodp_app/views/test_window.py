@@ -131,7 +131,7 @@ def test_from_the_first_click_to_the_reopened_file(
     action(window, "save")
     assert not window.document.dirty
     work = window.document.work
-    window.start_anew()
+    window.files.start_anew()
     assert window.document.drawing.shapes == ()
     action(window, "open")
     assert window.document.drawing == work.drawing
@@ -402,7 +402,7 @@ def test_pointing_at_an_example_marks_its_dual_line(window: MainWindow) -> None:
     original = window.dual.show_example
     window.dual.show_example = lambda x, y=None: (shown.append((x, y)), original(x, y))[1]  # type: ignore[method-assign]
     QTest.mouseMove(window.plane.viewport(), at(window, 75, 175))
-    assert window._where.text() == "x 75  y 175"
+    assert window.where.text() == "x 75  y 175"
     assert shown[-1] == (75, 175)
 
 
@@ -553,17 +553,17 @@ def test_finished_is_said_only_as_long_as_what_finished_is_there(
     quick(window, k=1, n_steps=1)
     key(window, Qt.Key.Key_F5)
     finish_run(qtbot, window)
-    assert window._learner.text() == "Finished"
+    assert window.learner.text() == "Finished"
     action(window, "clear_examples")
-    assert window._learner.text() == "Ready"
+    assert window.learner.text() == "Ready"
     action(window, "undo")
-    assert window._learner.text() == "Finished"
+    assert window.learner.text() == "Finished"
     key(window, Qt.Key.Key_R)
     drag(window, (210, 210), (240, 240))
-    assert window._learner.text() == "Ready"
+    assert window.learner.text() == "Ready"
     action(window, "undo")
     action(window, "reset")
-    assert window._learner.text() == "Ready"
+    assert window.learner.text() == "Ready"
 
 
 def test_the_large_sheet_has_the_same_room_whatever_was_shown_before(

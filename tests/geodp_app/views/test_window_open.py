@@ -179,7 +179,7 @@ def test_new_and_something_else_begin_with_nothing_zoomed_or_begun(
 ) -> None:
     whole = window.plane.getViewBox().viewRange()
     (tmp_path / "p.csv").write_text(CSV)
-    for begin in (window.start_anew, lambda: window.files.open(tmp_path / "p.csv")):
+    for begin in (window.files.start_anew, lambda: window.files.open(tmp_path / "p.csv")):
         window.document.new(window.document.work)
         sheet = window.dual.sheets[Sheet.STEEP_LEFT]
         window.dual.show_sheet(sheet.sheet)
@@ -202,7 +202,7 @@ def test_new_and_something_else_begin_with_nothing_zoomed_or_begun(
             qtbot.wait(50)
             ranges.append(np.ptp(window.dual.sheets[number].plot.box.viewRange(), axis=1))
         assert np.ptp(ranges, axis=0).max() < 0.05 * np.max(ranges)  # all are as whole
-        if begin == window.start_anew:
+        if begin == window.files.start_anew:
             window.set_tool("select")
             assert window.document.drawing.grid == 1024
         else:
@@ -243,7 +243,7 @@ def test_no_examples_and_one_are_neighbours_that_both_run_and_release(
             choose_file(patch, session)
             action(window, "save_as")
         assert target.exists()
-        window.start_anew()
+        window.files.start_anew()
         assert window.files.open(session)
         again = window.runs.current
         assert again is not None

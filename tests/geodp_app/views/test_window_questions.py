@@ -115,7 +115,7 @@ def test_points_are_clicked_until_the_halts_are_used_up(
     ]
     path = tmp_path / "kept.geodp"
     save_session(path, window.document.work, stored)
-    window.show_session(*load_session(path), path)
+    window.files.show_session(*load_session(path), path)
     assert asked(window) == many
     assert card.answer.text().endswith(": not answered")
     assert not card.votes.isVisible()

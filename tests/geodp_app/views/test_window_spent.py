@@ -91,7 +91,7 @@ def test_runs_add_up_and_the_note_survives_saving_and_reopening(
     run(qtbot, window)
     assert window.document.dirty  # the file knows of two
     action(window, "save")
-    window.start_anew()
+    window.files.start_anew()
     assert note(window) == ""
     assert window.files.open(path)
     assert note(window).startswith("3 runs: together ε = 3, δ = 3·10⁻⁶")
@@ -177,7 +177,7 @@ def test_a_cancelled_run_counts_in_full_and_the_window_says_so(
     cancelled(qtbot, window)
     assert note(window) == "2 runs, 2 not finished: together ε = 2, δ = 2·10⁻⁶"
     save(window, monkeypatch, tmp_path / "cancelled.geodp")
-    window.start_anew()
+    window.files.start_anew()
     assert window.files.open(tmp_path / "cancelled.geodp")
     assert note(window) == "2 runs, 2 not finished: together ε = 2, δ = 2·10⁻⁶"
 
@@ -258,7 +258,7 @@ def test_play_with_simulated_examples_in_no_file_is_nothing_to_ask_about(
 ) -> None:
     asked: list[str] = []
     monkeypatch.setattr(QMessageBox, "exec", lambda box: asked.append(box.text()))
-    window.begin_with_example("tri")
+    window.files.begin_with_example("tri")
     window.document.set_sampling(n=500)
     window.document.new(window.document.work)
     run(qtbot, window)

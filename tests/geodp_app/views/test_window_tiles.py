@@ -414,7 +414,7 @@ def test_a_mosaic_is_saved_opened_and_exported(
     assert len(steps.read_text().splitlines()) == len(log.records) + 1
     choose_file(monkeypatch, session)
     action(window, "save")
-    window.start_anew()
+    window.files.start_anew()
     assert window.plane.learned._tiling.path().isEmpty()
     action(window, "open")
     again = window.runs.current
@@ -452,7 +452,7 @@ def test_a_session_from_before_there_were_tiles_opens_as_what_it_was(
     with zipfile.ZipFile(old, "w") as archive:
         for name, data in members.items():
             archive.writestr(name, data)
-    window.start_anew()
+    window.files.start_anew()
     assert window.files.open(old)
     assert window.document.work.run.learner == "cover"
     assert window.settings.learner.currentText() == "Set cover (the paper's)"

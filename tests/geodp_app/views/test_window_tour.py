@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from window_driver import LEFT, action, key, open_window, wait
 
 from geodp_app.palette import load_palette
-from geodp_app.views.window import main_window
+from geodp_app.views.window import window_files
 from geodp_app.views.window.main_window import MainWindow
 from geodp_app.views.window.tour_card import place_beside
 from geodp_app.views.window.tour_stops import STOPS
@@ -26,14 +26,14 @@ FEW = 10_000
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(main_window, "FIRST_SIZE", FEW)
+    monkeypatch.setattr(window_files, "FIRST_SIZE", FEW)
 
 
 @pytest.fixture
 def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
     with open_window(qtbot, tmp_path) as made:
         made.resize(1280, 800)
-        made.begin_with_example(None)
+        made.files.begin_with_example(None)
         yield made
 
 
@@ -209,7 +209,7 @@ def test_another_document_ends_it(qtbot: QtBot, window: MainWindow, tmp_path: Pa
         lambda: window.files.new(),
         lambda: window.files.open(path),
     ):
-        window.begin_with_example(None)
+        window.files.begin_with_example(None)
         begin(qtbot, window)
         press(window, Qt.Key.Key_Right)
         change()
@@ -231,7 +231,7 @@ def test_unsaved_work_is_asked_about(
     assert window.document.work is mine
     begin(qtbot, window)
     assert not answers
-    assert window.shows_opening
+    assert window.files.shows_opening
     press(window, Qt.Key.Key_Escape)
     assert not window.document.dirty
 

@@ -32,7 +32,7 @@ palette = load_palette("light")
 apply_theme(application, palette)
 window = MainWindow(palette, recovery=Path(sys.argv[1]))
 window.show()
-window.begin_with_example("tri")
+window.files.begin_with_example("tri")
 window.document.set_sampling(n=2000)
 window.sample()
 
