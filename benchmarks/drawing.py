@@ -33,7 +33,7 @@ from geodp_app.drawing.editor import Editor
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.palette import load_palette
 from geodp_app.views.dual.dual_view import DualView
-from geodp_app.views.plane.examples_picture import ExampleKinds
+from geodp_app.views.plane.examples_layer import ExampleKinds
 from geodp_app.views.plane.plane_view import PlaneView
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import HalfplaneLattice

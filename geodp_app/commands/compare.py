@@ -10,23 +10,25 @@ from pathlib import Path
 from typing import Any
 
 from geodp_app.commands import arguments
-from geodp_app.commands.learner_options import learner_lines
+from geodp_app.commands.arguments import learner_lines
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import read_examples
 from geodp_app.formatting import count, duration, percentage
-from geodp_app.runs.budget_warning import warn_of_budget
 from geodp_app.runs.comparison import (
     KINDS,
     Contender,
     Progress,
     Row,
+    check_folder,
     compare,
+    file_name,
     hold_out,
     make_contender,
     total_spent,
+    write_shapes,
 )
-from geodp_app.runs.comparison_folder import check_folder, file_name, write_shapes
+from geodp_app.runs.practice import warn_of_budget
 from learners.registry import unknown_learner
 
 _DEFAULT, _DEFAULT_WITH_K = ("tiles", "histogram", "quadtree"), ("cover", "greedy-cover")

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geodp_app.commands import arguments, learner_options
+from geodp_app.commands import arguments
+from geodp_app.commands import arguments as learner_options
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError, PictureError
 from geodp_app.files.examples_csv import read_examples
@@ -150,7 +151,7 @@ def _warn_of_budget(
     learner: Learner, parameters: dict[str, Any], *, quiet: bool, release: Release | None = None
 ) -> None:
     """Of epsilon and delta; with a release, of what it tells about the number of examples."""
-    from geodp_app.runs.budget_warning import warn_of_budget
+    from geodp_app.runs.practice import warn_of_budget
 
     budget = parameters["epsilon"], parameters["delta"]
     warn_of_budget(*budget, used=learner.needs_delta, quiet=quiet, release=release)

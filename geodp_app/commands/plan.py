@@ -7,7 +7,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from geodp_app.commands import arguments, learner_options
+from geodp_app.commands import arguments
+from geodp_app.commands import arguments as learner_options
 from geodp_app.document.examples import DEFAULT_GRID
 from geodp_app.errors import InputError
 from learners.declaration import Learner
@@ -194,7 +195,7 @@ def _settle(options: argparse.Namespace) -> Learner:
 
 def _warn_of_budget(options: argparse.Namespace, learner: Learner) -> None:
     """Of epsilon and delta; n is public here."""
-    from geodp_app.runs.budget_warning import warn_of_budget
+    from geodp_app.runs.practice import warn_of_budget
 
     used = options.theorem is not None or learner.needs_delta
     warn_of_budget(options.epsilon, options.delta, used=used, n=options.n)

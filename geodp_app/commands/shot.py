@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from assets import examples
-from geodp_app.commands import arguments, learner_options
+from geodp_app.commands import arguments
+from geodp_app.commands import arguments as learner_options
 from geodp_app.document.work import RunSettings
 from geodp_app.errors import InputError
 from geodp_app.files import animation

@@ -1,7 +1,7 @@
 """A file of examples whose columns have any names: opened, looked at, and given row by row.
 
 CSV, with commas, semicolons or tabs, and GeoJSON points with their properties.  What the columns
-mean is another matter (:mod:`geodp_app.files.import_columns`).
+mean is another matter (:mod:`geodp_app.files.import_rows`).
 """
 
 from __future__ import annotations

@@ -190,8 +190,7 @@ class LearnerServer:
 
     def _answer(self, request: Ask) -> Answer:
         from geodp_app.runs.report import change
-        from geodp_app.runs.shading import shade
-        from geodp_app.runs.share import as_good
+        from geodp_app.runs.shading import as_good, shade
 
         run, tag, look = request.run, request.tag, self._give_way
         look()

@@ -18,9 +18,9 @@ from geodp_app.document.simulating import simulate
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.errors import InputError
 from geodp_app.files.stored_run import Question, StoredRun
-from geodp_app.runs.conic_question import ConicQuestion
 from geodp_app.runs.decisions import Decisions
 from geodp_app.runs.protocol import AsGood, BoxView, ShadeQuestion
+from geodp_app.runs.what_if import ConicQuestion
 from geometry.edge_zones import EdgeZone, joined_shape
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic, conic_union

@@ -8,8 +8,7 @@ from typing import Any, cast
 
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.formatting import SPACE, amount
-from geodp_app.runs.budget_warning import budget_warning
-from geodp_app.runs.practice import error_sentence
+from geodp_app.runs.practice import budget_warning, error_sentence
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import inner_budget
 from learners.theory.planner import LearnerName, Setting, drawn_alone, error_guaranteed

@@ -11,8 +11,7 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.document.examples import Frame
 from geodp_app.palette import Palette
 from geodp_app.runs.comparison import KINDS
-from geodp_app.views.widgets.paths import cosmetic, shape_path, tinted
-from geodp_app.views.widgets.plane_axes import PlaneAxis, aspect_ratio
+from geodp_app.views.widgets.plotting import PlaneAxis, aspect_ratio, cosmetic, shape_path, tinted
 
 #: Four colours stay apart for everybody; dashes multiply them.
 _COLOURS = ("positive", "learned", "chosen", "negative")

@@ -38,15 +38,23 @@ from geodp_app.errors import InputError
 from geodp_app.files.writing import named_failures
 from geodp_app.formatting import count
 from geodp_app.palette import Palette
-from geodp_app.runs.compare_process import HELD_OUT, CompareJob, Told
-from geodp_app.runs.comparison import KINDS, Contender, Row, make_contender, total_spent
-from geodp_app.runs.comparison_folder import TABLE, check_folder, write_shapes
+from geodp_app.runs.comparison import (
+    KINDS,
+    TABLE,
+    Contender,
+    Row,
+    check_folder,
+    make_contender,
+    total_spent,
+    write_shapes,
+)
 from geodp_app.runs.run_log import test_sample
+from geodp_app.runs.task_process import HELD_OUT, CompareJob, Told
 from geodp_app.views.compare.compare_plane import ComparePlane
 from geodp_app.views.compare.compare_table import CompareTable, short_title
 from geodp_app.views.widgets.number_fields import set_auto
 from geodp_app.views.widgets.panes import Pane
-from geodp_app.workers.compare_controller import CompareController
+from geodp_app.workers.task_controller import CompareController
 
 #: Checked at first: private, without k, and done in moments.
 _FIRST = ("tiles", "histogram", "quadtree")

@@ -18,15 +18,13 @@ from geodp_app.dual.shading import colours, shade_scale
 from geodp_app.dual.sheets import Window
 from geodp_app.formatting import amount
 from geodp_app.palette import Palette, load_palette, ramp
-from geodp_app.runs.conic_question import ConicQuestion
 from geodp_app.runs.protocol import ShadedSheet
-from geodp_app.runs.what_if import Candidate
+from geodp_app.runs.what_if import Candidate, ConicQuestion
 from geodp_app.views.dual.dual_items import Chosen, Pointer
 from geodp_app.views.dual.dual_plot import SheetPlot
 from geodp_app.views.widgets.background import Background
-from geodp_app.views.widgets.colour_bar import ColourBar
-from geodp_app.views.widgets.paths import cosmetic, shape_path
-from geodp_app.views.widgets.picture_item import PictureItem, rgba_image
+from geodp_app.views.widgets.bars import ColourBar
+from geodp_app.views.widgets.plotting import PictureItem, cosmetic, rgba_image, shape_path
 from geometry.halfplane import Sheet
 from geometry.lift import Conic
 

@@ -18,9 +18,9 @@ from PySide6.QtWidgets import (
 
 from geodp_app.dual.shading import ShadeMode
 from geodp_app.palette import Palette
-from geodp_app.views.widgets.colour_bar import line_swatch
-from geodp_app.views.widgets.folding_row import FoldingRow
+from geodp_app.views.widgets.bars import line_swatch
 from geodp_app.views.widgets.icons import icon
+from geodp_app.views.widgets.panes import FoldingRow
 
 _MODES: tuple[tuple[ShadeMode, str, str], ...] = (
     ("off", "Off", "Show lines only"),

@@ -24,8 +24,7 @@ from geodp_app.views.dual.dual_items import (
     Pointer,
 )
 from geodp_app.views.dual.dual_plot import SheetPlot
-from geodp_app.views.widgets.paths import cosmetic, shape_path, tinted
-from geodp_app.views.widgets.picture_item import PictureItem
+from geodp_app.views.widgets.plotting import PictureItem, cosmetic, shape_path, tinted
 from geometry.halfplane import HalfplaneLattice, Sheet
 
 #: Pixels within which a chosen point is hit.

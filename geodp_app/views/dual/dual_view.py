@@ -26,8 +26,7 @@ from geodp_app.dual.captions import (
     reading_words,
     shading_words,
 )
-from geodp_app.dual.cell import cell_around
-from geodp_app.dual.lines import example_segment, held
+from geodp_app.dual.lines import cell_around, example_segment, held
 from geodp_app.dual.scene import Mark, boxes_on, chosen_marks, neighbourhood, newest_mark
 from geodp_app.dual.sheets import (
     Window,
@@ -44,7 +43,7 @@ from geodp_app.views.dual.dual_pictures import DualPictures
 from geodp_app.views.dual.dual_pointer import DualPointer
 from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.dual.sheet_strip import SheetStrip
-from geodp_app.views.widgets.colour_bar import ColourBar
+from geodp_app.views.widgets.bars import ColourBar
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.records import Piece
 from learners.selection import SheetDensities

@@ -34,8 +34,7 @@ from geodp_app.formatting import count
 from geodp_app.palette import Palette
 from geodp_app.runs.verdict import verdict
 from geodp_app.views.panels.bounds_fields import BoundsFields
-from geodp_app.views.panels.import_choices import ImportChoices
-from geodp_app.views.panels.import_tables import Misfits, SmallTable
+from geodp_app.views.panels.import_fields import ImportChoices, Misfits, SmallTable
 from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.panes import PrivateMark
 from geometry.grid import Bounds

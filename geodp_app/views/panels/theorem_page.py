@@ -24,8 +24,8 @@ from geodp_app.document.work import Work
 from geodp_app.palette import Palette, load_palette
 from geodp_app.runs.theorem_view import THEOREMS, Answer, Figure, Question, Row, answer, figures
 from geodp_app.views.widgets.background import Background
+from geodp_app.views.widgets.bars import ShareBar
 from geodp_app.views.widgets.number_fields import SizeField
-from geodp_app.views.widgets.share_bar import ShareBar
 
 _OTHER = (
     "This page is about set covers. Choose one as the learner among the settings, for instance "

@@ -1,18 +1,23 @@
-"""The target drawing on the plane: shapes, the draft under the hand, handles and faults."""
+"""The target drawing on the plane: shapes, the draft under the hand, handles and faults.
+
+Faults are looked for without slowing the hand that draws.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyqtgraph as pg
+from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QPainterPath
 from PySide6.QtWidgets import QGraphicsPathItem
 
 from geodp_app.drawing.editor import Editor
-from geodp_app.drawing.faults import Fault
+from geodp_app.drawing.faults import Fault, faults
+from geodp_app.drawing.shapes import Drawing
 from geodp_app.palette import Palette
-from geodp_app.views.widgets.paths import cosmetic, line_path, ring_path, tinted
+from geodp_app.views.widgets.plotting import cosmetic, line_path, ring_path, tinted
 
 #: Vertices are drawn as handles up to this many.
 _MOST_HANDLES = 4000
@@ -130,3 +135,35 @@ class DrawingLayer:
 
 def _array(points: Sequence[tuple[float, float]]) -> np.ndarray:
     return np.array([(float(x), float(y)) for x, y in points]).reshape(-1, 2)
+
+
+#: Drawings with more vertices are looked at when the hand rests.
+_LARGE = 600
+_REST = 150
+
+
+class FaultWatch:
+    """The faults of the drawing that an editor shows."""
+
+    def __init__(self, editor: Editor, found: Callable[[], None], parent: QObject) -> None:
+        self._editor, self._tell = editor, found
+        self.found: tuple[Fault, ...] = ()
+        self._looked_at: Drawing | None = None
+        self._timer = QTimer(parent, singleShot=True, interval=_REST)
+        self._timer.timeout.connect(self._look)
+
+    def refresh(self) -> None:
+        """The editor changed."""
+        drawing = self._editor.shown
+        if drawing is not self._looked_at:
+            if sum(len(ring) for shape in drawing.shapes for ring in shape.rings) > _LARGE:
+                self._timer.start()
+            else:
+                self._look()
+                return
+        self._tell()
+
+    def _look(self) -> None:
+        self._looked_at = self._editor.shown
+        self.found = faults(self._looked_at)
+        self._tell()

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGraphicsPathItem
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.palette import Palette, greyed
-from geodp_app.views.widgets.paths import cosmetic, shape_path, tinted
+from geodp_app.views.widgets.plotting import cosmetic, shape_path, tinted
 from geometry.edge_zones import EdgeZone
 from geometry.halfplane import Halfplane
 from geometry.region import Region

@@ -20,14 +20,10 @@ from geodp_app.drawing.faults import Fault
 from geodp_app.files.stored_run import Question
 from geodp_app.palette import Palette
 from geodp_app.views.plane.drawing_layer import DrawingLayer
-from geodp_app.views.plane.examples_layer import ExamplesLayer
-from geodp_app.views.plane.examples_picture import ExampleKinds
+from geodp_app.views.plane.examples_layer import ExampleKinds, ExamplesLayer, ReportLayer
 from geodp_app.views.plane.learned_layer import LearnedLayer
-from geodp_app.views.plane.questions_layer import QuestionsLayer
-from geodp_app.views.plane.report_layer import ReportLayer
-from geodp_app.views.plane.votes_layer import VotesLayer
-from geodp_app.views.widgets.paths import cosmetic
-from geodp_app.views.widgets.plane_axes import PlaneAxis, aspect_ratio
+from geodp_app.views.plane.votes_layer import QuestionsLayer, VotesLayer
+from geodp_app.views.widgets.plotting import PlaneAxis, aspect_ratio, cosmetic
 from geometry.edge_zones import EdgeZone
 from geometry.halfplane import Halfplane
 from geometry.region import Region

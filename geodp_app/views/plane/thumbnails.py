@@ -8,8 +8,7 @@ from PySide6.QtGui import QIcon, QPainter, QPixmap
 from assets import example_path
 from geodp_app.document.sampling import place_target
 from geodp_app.palette import Palette
-from geodp_app.views.widgets.paths import cosmetic, shape_path, tinted
-from geodp_app.views.widgets.plane_axes import aspect_ratio
+from geodp_app.views.widgets.plotting import aspect_ratio, cosmetic, shape_path, tinted
 from geometry.geojson import read_geojson
 
 _SIDE, _RATIO, _GRID = 32, 2, 256

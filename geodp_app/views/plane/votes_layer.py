@@ -2,9 +2,14 @@
 
 The margin is a tint of the two label colours, stronger where more chunks agree; an answer is a
 square, filled for 1 and open for 0; ⊥ is a cross.  Colour is never the only sign.
+
+Points that were asked about after the run look alike; the words beside the newest say the same,
+and, where private data are shown, how the chunks voted.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import pyqtgraph as pg
@@ -12,9 +17,9 @@ from numpy.typing import NDArray
 from PySide6.QtGui import QColor, QImage
 
 from geodp_app.dual.sheets import Window
+from geodp_app.files.stored_run import Question
 from geodp_app.palette import Palette
-from geodp_app.views.widgets.paths import cosmetic, tinted
-from geodp_app.views.widgets.picture_item import PictureItem
+from geodp_app.views.widgets.plotting import PictureItem, cosmetic, tinted
 from learners.stability.vote_view import PLACES, VoteView
 
 #: Strongest tint of the margin.
@@ -86,3 +91,55 @@ def margin_image(margins: NDArray[np.float64], palette: Palette) -> QImage:
         pixels[chosen] = strength[chosen] << 24 | rgb
     image = QImage(pixels.tobytes(), places, places, 4 * places, QImage.Format.Format_ARGB32)
     return image.copy()
+
+
+#: Side of a symbol in pixels: larger than the points that the run asked itself.
+_QUESTION_SIZE = 12.0
+
+#: Answers 1, 0 and ⊥, and their symbols.
+_ANSWERS = {1: "s", 0: "s", None: "x"}
+
+
+class QuestionsLayer:
+    """The items of questions in one plot."""
+
+    def __init__(self, plot: pg.PlotItem, z: float) -> None:
+        self.symbols = {}
+        for answer, symbol in _ANSWERS.items():
+            scatter = pg.ScatterPlotItem(pxMode=True, symbol=symbol, size=_QUESTION_SIZE)
+            scatter.setZValue(z)
+            plot.addItem(scatter, ignoreBounds=True)
+            self.symbols[answer] = scatter
+        self.words = pg.TextItem()
+        self.words.setZValue(z + 0.2)
+        self.words.hide()
+        plot.addItem(self.words, ignoreBounds=True)
+
+    def set_palette(self, palette: Palette) -> None:
+        """Colours of symbols and words."""
+        inks = {1: palette.positive, 0: palette.negative, None: palette.danger}
+        for answer, scatter in self.symbols.items():
+            ink = inks[answer]
+            scatter.setPen(cosmetic(ink, 2.2))
+            scatter.setBrush(pg.mkBrush(ink if answer == 1 else palette.canvas))
+        self.words.setColor(palette.ink)
+        self.words.fill = pg.mkBrush(tinted(palette.canvas, 0.94))
+        self.words.border = cosmetic(palette.border, 1)
+        self.words.update()
+
+    def show(self, questions: Sequence[Question], d: int, *, private: bool) -> None:
+        """Show questions on a grid 0..d; how the chunks voted only where `private` says so."""
+        for answer, scatter in self.symbols.items():
+            where = [q.point for q in questions if q.release.value == answer]
+            scatter.setData(pos=np.array(where, dtype=np.float64).reshape(-1, 2))
+        self.words.setVisible(bool(questions))
+        if not questions:
+            return
+        newest = questions[-1]
+        votes = newest.votes.replace("; ", "\n") if private else ""
+        lines = [newest.answer[0].upper() + newest.answer[1:], *filter(None, [votes])]
+        self.words.setPlainText("\n".join(lines))
+        x, y = newest.point
+        self.words.setPos(x, y)
+        # towards the middle, so that the words stay in the square
+        self.words.setAnchor((-0.08 if 2 * x < d else 1.08, 1.2 if 2 * y < d else -0.2))

@@ -15,9 +15,9 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
-from geodp_app.runs.again_process import AgainBegun, AgainJob
 from geodp_app.runs.protocol import Job
-from geodp_app.workers.again_controller import AgainController
+from geodp_app.runs.task_process import AgainBegun, AgainJob
+from geodp_app.workers.task_controller import AgainController
 
 #: How many runs are made.
 TIMES = 20

@@ -2,6 +2,9 @@
 
 Whatever is on a public card may be published; the release view hides the others.  The budget has
 its place beside the settings, where it is always seen.
+
+What all runs on the sample cost together has a card of its own, where one run's statement does not
+tell all.  It is private: that a run was cancelled, or made again, may depend on the examples.
 """
 
 from __future__ import annotations
@@ -33,9 +36,8 @@ from geodp_app.runs.figures import (
     step_figures,
     step_text,
 )
-from geodp_app.views.widgets.fold import Fold
-from geodp_app.views.widgets.panes import PrivateMark
-from geodp_app.views.widgets.share_bar import ShareBar
+from geodp_app.views.widgets.bars import ShareBar
+from geodp_app.views.widgets.panes import Fold, PrivateMark
 
 _HIDDEN = "Errors and the sampler's work are private: the release view hides them."
 
@@ -249,3 +251,48 @@ class BudgetCard(FiguresCard):
         self.banner.setHidden(not text)
         self.spent.setText(budget_text(view))
         self.bar.set_share(view.share_spent, "accent" if view.guarantee == "private" else "danger")
+
+
+#: Below the sum, which is right only if this is kept.
+_RULE = "What to publish must not depend on a run's time or on private figures: no ε covers that."
+
+
+class SpentCard(QFrame):
+    """A sum in words, wrapped to any width; hidden when there is nothing to say."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("card")
+        self.setProperty("private", True)
+        self._release = False
+        title = QLabel("Runs so far")
+        title.setObjectName("cardTitle")
+        self.words, self.rule = QLabel(), QLabel(_RULE)
+        self.words.setAccessibleName("Runs on this sample")
+        self.rule.setObjectName("note")
+        head = QHBoxLayout()
+        head.setSpacing(8)
+        head.addWidget(title, 1)
+        head.addWidget(PrivateMark())
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 8, 12, 10)
+        column.setSpacing(4)
+        column.addLayout(head)
+        for label in (self.words, self.rule):
+            label.setWordWrap(True)
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            column.addWidget(label)
+        self.hide()
+
+    def set_words(self, words: str) -> None:
+        """The sum; empty to say nothing."""
+        self.words.setText(words)
+        self._show()
+
+    def set_release_view(self, release: bool) -> None:
+        """Hide it, or show it."""
+        self._release = release
+        self._show()
+
+    def _show(self) -> None:
+        self.setVisible(bool(self.words.text()) and not self._release)

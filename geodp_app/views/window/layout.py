@@ -1,13 +1,20 @@
-"""What is in the window, and where."""
+"""What is in the window, and where.
+
+The line at its foot says what to do next, or for a while what has just happened.  QStatusBar's own
+messages are not used: they hide the bar's widgets, and a change of layout shows these again beneath
+the message.
+"""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QFrame,
     QLabel,
     QMainWindow,
     QScrollArea,
+    QSizePolicy,
     QSplitter,
     QStackedWidget,
     QTabWidget,
@@ -21,14 +28,64 @@ from geodp_app.views.panels.settings_panel import SettingsPanel
 from geodp_app.views.panels.theorem_page import TheoremPage
 from geodp_app.views.plane.plane_view import PlaneView
 from geodp_app.views.run.error_chart import ErrorChart
-from geodp_app.views.run.figures_panel import FiguresPanel
+from geodp_app.views.run.figures_panel import FiguresPanel, SpentCard
 from geodp_app.views.run.query_card import QueryCard
-from geodp_app.views.run.spent_card import SpentCard
 from geodp_app.views.run.timeline import Timeline
 from geodp_app.views.run.why_card import WhyCard
 from geodp_app.views.widgets.panes import Pane
 from geodp_app.views.widgets.theme import dressed_at_the_end
-from geodp_app.views.window.status_line import StatusLine
+
+#: Milliseconds for which a message stays.
+_TELL_FOR = 8000
+
+
+class StatusLine(QLabel):
+    """A hint that gives way to messages, and both to the tip of the command pointed at.
+
+    It asks for no width: a long sentence must not widen the window.  What does not fit ends in
+    dots, and the tool tip has all of it.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._hint = self._message = self._tip = ""
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(lambda: self._say(message=""))
+
+    def set_hint(self, text: str) -> None:
+        """What to do next."""
+        self._say(hint=text)
+
+    def set_tip(self, text: str) -> None:
+        """What the command under the pointer does; empty when there is none."""
+        self._say(tip=text)
+
+    def tell(self, text: str) -> None:
+        """What has just happened, for a while."""
+        self._say(message=text)
+        self._timer.start(_TELL_FOR)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """As much of the line as there is room for."""
+        painter, room = QPainter(self), self.contentsRect()
+        end = Qt.TextElideMode.ElideRight
+        shown = self.fontMetrics().elidedText(self.text(), end, room.width())
+        align, on = int(Qt.AlignmentFlag.AlignVCenter), self.isEnabled()
+        role = self.foregroundRole()
+        self.style().drawItemText(painter, room, align, self.palette(), on, shown, role)
+        painter.end()
+
+    def _say(
+        self, *, hint: str | None = None, message: str | None = None, tip: str | None = None
+    ) -> None:
+        self._hint = self._hint if hint is None else hint
+        self._message = self._message if message is None else message
+        self._tip = self._tip if tip is None else tip
+        self.setText(self._tip or self._message or self._hint)
+        self.setToolTip(self.text())
+
 
 #: Of a window that was never opened before, where the screen has room for it, in
 #: device-independent pixels.

@@ -21,9 +21,8 @@ from geodp_app.runs.protocol import Progressed
 from geodp_app.runs.run_log import RunLog, StepFigures
 from geodp_app.runs.what_if import Candidate
 from geodp_app.runs.why import piece_name, why
-from geodp_app.views.dual.dual_display import DualDisplay, published_pieces
-from geodp_app.views.dual.dual_questions import DualQuestions
-from geodp_app.views.plane.examples_picture import ExampleKinds
+from geodp_app.views.dual.dual_display import DualDisplay, DualQuestions, published_pieces
+from geodp_app.views.plane.examples_layer import ExampleKinds
 from geodp_app.views.run.again import Again
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.window.layout import WindowViews

@@ -14,8 +14,8 @@ from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs import messages, task_process
-from geodp_app.runs.again_process import AgainJob, make_again, run_again
 from geodp_app.runs.protocol import Job
+from geodp_app.runs.task_process import AgainJob, make_again, run_again
 from geodp_app.views.run import again as again_module
 from geodp_app.views.window.main_window import MainWindow
 

@@ -11,7 +11,7 @@ import pytest
 from geodp_app.cli import main
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.files.examples_csv import format_examples
-from geodp_app.runs.budget_warning import budget_warning, warn_of_budget
+from geodp_app.runs.practice import budget_warning, warn_of_budget
 from geometry.halfplane import HalfplaneLattice
 from learners.releases import CoverRelease
 

@@ -17,9 +17,9 @@ from geodp_app.drawing.shapes import Drawing
 from geodp_app.files.session import load_session, save_session
 from geodp_app.runs.decisions import Decisions
 from geodp_app.runs.learner_process import make_learner
+from geodp_app.runs.questions import report_question, share_question
 from geodp_app.runs.report import change
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.step_questions import report_question, share_question
 from geodp_app.runs.why import Why, why
 from geometry.edge_zones import EdgeZone, EdgeZones
 from learners.accounting import spent_after

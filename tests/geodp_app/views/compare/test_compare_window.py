@@ -17,7 +17,7 @@ from window_driver import LEFT, action, click, key, open_window, wait
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import load_palette
-from geodp_app.runs.comparison_folder import TABLE
+from geodp_app.runs.comparison import TABLE
 from geodp_app.views.compare.compare_plane import stroke_pen
 from geodp_app.views.compare.compare_window import CompareWindow
 from geodp_app.views.window.main_window import MainWindow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from geodp_app.views.plane.examples_picture import (
+from geodp_app.views.plane.examples_layer import (
     MAX_SIDE,
     ExampleKinds,
     Kind,

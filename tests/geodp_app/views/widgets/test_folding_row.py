@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from geodp_app.views.dual.dual_controls import DualControls
-from geodp_app.views.widgets.folding_row import FoldingRow
+from geodp_app.views.widgets.panes import FoldingRow
 
 
 def test_groups_fold_when_they_do_not_fit_and_unfold_when_they_do(qtbot: QtBot) -> None:

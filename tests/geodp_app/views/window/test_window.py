@@ -35,7 +35,7 @@ from geodp_app.document.work import RunSettings
 from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import load_palette
 from geodp_app.views.panels.vertex_table import VertexDialog
-from geodp_app.views.window import status_line
+from geodp_app.views.window import layout as status_line
 from geodp_app.views.window.main_window import MainWindow
 from geometry.geojson import read_geojson
 from geometry.halfplane import Sheet

@@ -17,7 +17,7 @@ from window_driver import action, at, choose, key, open_window, point_at, run, s
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.run.window_runs import SPEEDS
-from geodp_app.views.widgets.paths import shape_path
+from geodp_app.views.widgets.plotting import shape_path
 from geodp_app.views.window.main_window import MainWindow
 from geometry.edge_zones import EdgeZone
 from geometry.halfplane import HalfplaneLattice, Sheet

@@ -16,8 +16,8 @@ from window_driver import LEFT, action, key, open_window, wait
 from geodp_app.palette import load_palette
 from geodp_app.views.window import window_files
 from geodp_app.views.window.main_window import MainWindow
+from geodp_app.views.window.tour import STOPS
 from geodp_app.views.window.tour_card import place_beside
-from geodp_app.views.window.tour_stops import STOPS
 
 #: Fewer examples than it opens with, as the tour makes all steps of a run; enough for the first
 #: triangle to hold some.

@@ -1,4 +1,9 @@
-"""Paint: dabs that say where the examples of a painted sample come from."""
+"""Tools that take a point: paint, ask, report.
+
+Paint lays dabs that say where the examples of a painted sample come from.  Ask takes a point of
+the grid whose label is asked for, after a run by votes.  Report takes an example on the plane, or
+a place for one, whose effect on a step is asked for.
+"""
 
 from __future__ import annotations
 
@@ -62,3 +67,37 @@ class PaintTool(Tool):
         x, y = self.desk.on_grid(at)
         if math.dist((x, y), at) < 1:  # off the grid there is nothing to paint
             self.desk.host.add_dab((x, y, self.dab_radius))
+
+
+class AskTool(Tool):
+    """A click, or Insert at the grid cursor, asks about one point; the drawing stays as it is."""
+
+    name: ClassVar[ToolName] = "ask"
+
+    @property
+    def hint(self) -> str:
+        return "Click a point to ask for its label. Which points you ask about is published."
+
+    def press(self, pointer: Pointer) -> None:
+        x, y = self.desk.on_grid(pointer.at)
+        # off the grid there is nothing to ask; a second press at once is a slip of the hand
+        if math.dist((x, y), pointer.at) < 1 and not pointer.double:
+            self.desk.ask((x, y))
+
+
+class ReportTool(Tool):
+    """A click, or Insert at the grid cursor, takes one example; the drawing stays as it is."""
+
+    name: ClassVar[ToolName] = "report"
+
+    @property
+    def hint(self) -> str:
+        return (
+            "Click an example to see what it changes in the step; elsewhere one is put there, with "
+            "Shift one labelled 0."
+        )
+
+    def press(self, pointer: Pointer) -> None:
+        x, y = self.desk.on_grid(pointer.at)
+        if math.dist((x, y), pointer.at) < 1 and not pointer.double:
+            self.desk.report((x, y), pointer.radius, not pointer.modifiers.shift)

@@ -1,4 +1,4 @@
-"""A process for one task, as the window steers it: start and cancel.
+"""Processes for one task, as the window steers them: runs made again, and comparisons.
 
 To cancel, the process is ended: at once, whatever it is doing.  No method waits for anything.
 """
@@ -12,8 +12,17 @@ from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
 
+from geodp_app.runs.comparison import Row
 from geodp_app.runs.process_link import ProcessLink
-from geodp_app.runs.task_process import TaskDone, TaskFailed
+from geodp_app.runs.task_process import (
+    AgainBegun,
+    AgainShape,
+    TaskDone,
+    TaskFailed,
+    Told,
+    again,
+    compare_once,
+)
 
 
 class OneTask(QObject):
@@ -102,3 +111,41 @@ class OneTask(QObject):
                 )
             case _:
                 self.replied(reply)
+
+
+class AgainController(OneTask):
+    """Owner of at most one series of runs (:class:`geodp_app.runs.task_process.AgainJob`)."""
+
+    #: AgainBegun: another run, and what it will spend.
+    begun = Signal(object)
+    #: The shape that a run has learned.
+    arrived = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(again, parent)
+
+    def replied(self, reply: object) -> None:
+        """Tell who listens."""
+        if isinstance(reply, AgainBegun):
+            self.begun.emit(reply)
+        elif isinstance(reply, AgainShape):
+            self.arrived.emit(reply.shape)
+
+
+class CompareController(OneTask):
+    """Owner of at most one comparison (:class:`geodp_app.runs.task_process.CompareJob`)."""
+
+    #: Told: how far it is.
+    told = Signal(object)
+    #: Row: a learner is done.
+    arrived = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(compare_once, parent)
+
+    def replied(self, reply: object) -> None:
+        """Tell who listens."""
+        if isinstance(reply, Told):
+            self.told.emit(reply)
+        elif isinstance(reply, Row):
+            self.arrived.emit(reply)
