@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from geodp_app.commands import arguments
 from geodp_app.errors import InputError
 from geodp_app.files.writing import Holds, check_ending
 from geometry.grid import Bounds, BoundsError
@@ -228,7 +227,7 @@ _WITH_K = {"tiles": "cover", "convex": "convex-cover"}
 
 
 def add_learner(
-    parser: arguments.Parser,
+    parser: Parser,
     place: Place,
     names: Iterable[str] | None = None,
     *,
@@ -395,7 +394,7 @@ def _value_of(parameter: Parameter, *, auto: bool) -> Callable[[str], float | st
         if auto and text == "auto":
             return text
         whole = parameter.kind == "whole number"
-        found: float = arguments.integer(text) if whole else arguments.number(text)
+        found: float = integer(text) if whole else number(text)
         if not parameter.accepts(found):
             raise argparse.ArgumentTypeError(f"must {_range(parameter)}, not {text}")
         return found

@@ -156,8 +156,6 @@ def run(options: argparse.Namespace) -> int:
         found = _audit(name, subject, options)
         refuted |= found.refuted
         if options.plot is not None:
-            from geodp_app.commands.audit import plot_svg
-
             atomic_write(options.plot, plot_svg(found, f"Audit of {subject.title}"))
         if options.json:
             print(json.dumps({"learner": name, **found.to_dict()}), flush=True)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geodp_app.commands import arguments
-from geodp_app.commands import arguments as learner_options
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError, PictureError
 from geodp_app.files.examples_csv import read_examples
@@ -31,7 +30,7 @@ POINTS is a CSV with a header: x,y,label in grid units 0..d, or lon,lat,label in
 `geodp sample` brings its own.  The learned GeoJSON carries its exact hypothesis and what was
 spent, and nothing else from the examples.
 
-{learner_options.learner_lines("learn")}
+{arguments.learner_lines("learn")}
 
 A cover picks K pieces, or a few times as many, one after the other, each with a share of epsilon.
 Discs and ellipses need a grid of at most 2048 steps a side.
@@ -72,7 +71,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         help="with --table: whose a row is; one row of each person is counted (default: every "
         "row counts as a person)",
     )
-    learner_options.add_learner(parser, "learn")
+    arguments.add_learner(parser, "learn")
     parser.add_argument(
         "--grid", type=arguments.grid_size, metavar="D", help="grid size d (default: the file's)"
     )
@@ -217,7 +216,7 @@ def _settle(options: argparse.Namespace) -> tuple[Learner, dict[str, Any]]:
     InputError
         If options do not go together.
     """
-    learner, parameters = learner_options.settle_learner(options, "learn")
+    learner, parameters = arguments.settle_learner(options, "learn")
     if options.alpha is None:
         return learner, parameters
     if options.n_steps is not None:

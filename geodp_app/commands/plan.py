@@ -8,7 +8,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from geodp_app.commands import arguments
-from geodp_app.commands import arguments as learner_options
 from geodp_app.document.examples import DEFAULT_GRID
 from geodp_app.errors import InputError
 from learners.declaration import Learner
@@ -39,7 +38,7 @@ With --theorem NAME any other theorem of the sources is asked; --theorems lists 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     """Add the verb and its options."""
     parser = arguments.add_verb(verbs, "plan", "how many examples suffice", _DESCRIPTION)
-    learner_options.add_learner(parser, "plan", _PARAMETERS)
+    arguments.add_learner(parser, "plan", _PARAMETERS)
     parser.add_argument(
         "--alpha",
         type=arguments.open_unit,
@@ -176,7 +175,7 @@ def _plan_alone(options: argparse.Namespace, setting: Setting) -> None:
 def _settle(options: argparse.Namespace) -> Learner:
     """The learner; options that are not given become its defaults."""
     if options.theorem is None:
-        learner, given = learner_options.settle_learner(options, "plan", _PARAMETERS)
+        learner, given = arguments.settle_learner(options, "plan", _PARAMETERS)
     else:
         learner = BY_ID[options.learner]
         given = {}

@@ -10,7 +10,6 @@ from typing import Any
 
 from assets import examples
 from geodp_app.commands import arguments
-from geodp_app.commands import arguments as learner_options
 from geodp_app.document.work import RunSettings
 from geodp_app.errors import InputError
 from geodp_app.files import animation
@@ -43,7 +42,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         help=f"one of {', '.join(examples())}",
     )
     what.add_argument("--file", type=Path, metavar="FILE", help="a session, target or examples")
-    learner_options.add_learner(parser, "window", _PARAMETERS, unset="the window's")
+    arguments.add_learner(parser, "window", _PARAMETERS, unset="the window's")
     parser.add_argument("--n", type=arguments.sample_size, help="how many examples to draw")
     parser.add_argument(
         "--steps", type=_steps, metavar="M", help="steps to run (default: all; 0: none)"
@@ -82,7 +81,7 @@ def run(options: argparse.Namespace) -> None:
     _check_animation(options)
 
     def given(learner: str) -> dict[str, Any]:
-        return learner_options.given_parameters(options, BY_ID[learner], "window", _PARAMETERS)
+        return arguments.given_parameters(options, BY_ID[learner], "window", _PARAMETERS)
 
     if options.learner or options.file is None:  # else the file says which learner it is
         given(options.learner or RunSettings().learner)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pyqtgraph as pg
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPen, QPixmap
 from PySide6.QtWidgets import QGraphicsPathItem, QWidget
@@ -11,7 +10,7 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.document.examples import Frame
 from geodp_app.palette import Palette
 from geodp_app.runs.comparison import KINDS
-from geodp_app.views.widgets.plotting import PlaneAxis, aspect_ratio, cosmetic, shape_path, tinted
+from geodp_app.views.widgets.plotting import GridPlot, cosmetic, shape_path, tinted
 
 #: Four colours stay apart for everybody; dashes multiply them.
 _COLOURS = ("positive", "learned", "chosen", "negative")
@@ -24,35 +23,23 @@ _STROKES: dict[str, tuple[str, tuple[float, ...]]] = {
 _SWATCH_WIDTH, _SWATCH_HEIGHT = 30, 14
 
 
-class ComparePlane(pg.PlotWidget):  # type: ignore[misc]
+class ComparePlane(GridPlot):
     """The plot, in grid units, y up; shapes by the names of their learners."""
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
-        axes = {name: PlaneAxis(name) for name in ("bottom", "left")}
-        super().__init__(parent, axisItems=axes)
-        self._axes, self._palette = axes, palette
+        super().__init__(parent)
+        self._palette = palette
         self.setAccessibleName("Plane with all learned shapes")
-        self.setMenuEnabled(False)
-        self.hideButtons()
-        plot = self.getPlotItem()
-        self._border = pg.QtWidgets.QGraphicsRectItem()
-        self._border.setZValue(5)
-        plot.addItem(self._border, ignoreBounds=True)
         self.target = self._item(10)
         #: What is drawn, by learner.
         self.items: dict[str, QGraphicsPathItem] = {}
         self._highlighted: str | None = None
-        self._frame: Frame | None = None
         self.set_palette(palette)
 
     def set_palette(self, palette: Palette) -> None:
         """Light or dark."""
         self._palette = palette
-        self.setBackground(palette.canvas)
-        for axis in self._axes.values():
-            axis.setPen(cosmetic(palette.border, 1))
-            axis.setTextPen(palette.soft_ink)
-        self._border.setPen(cosmetic(palette.border, 1))
+        super().set_palette(palette)
         self.target.setPen(cosmetic(palette.target, 1.0))
         self.target.setBrush(tinted(palette.target, 0.05))
         self._restyle()
@@ -60,17 +47,7 @@ class ComparePlane(pg.PlotWidget):  # type: ignore[misc]
     def show_target(self, region: BaseGeometry, frame: Frame) -> None:
         """The drawing; a new frame is shown whole."""
         self.target.setPath(shape_path(region))
-        if frame == self._frame:
-            return
-        self._frame = frame
-        for axis in self._axes.values():
-            axis.set_frame(frame.d, frame.bounds)
-        self._border.setRect(QRectF(0, 0, frame.d, frame.d))
-        view = self.getViewBox()
-        view.setAspectLocked(True, ratio=aspect_ratio(frame.d, frame.bounds))
-        reach = 3.0 * frame.d
-        view.setLimits(xMin=-reach, xMax=frame.d + reach, yMin=-reach, yMax=frame.d + reach)
-        view.setRange(QRectF(0, 0, frame.d, frame.d), padding=0.03)
+        self.set_frame(frame)
 
     def clear_shapes(self) -> None:
         """Back to the target alone."""

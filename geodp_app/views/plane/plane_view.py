@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QWidget
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.document.examples import Frame
 from geodp_app.drawing.editor import Editor, Modifiers
 from geodp_app.drawing.faults import Fault
 from geodp_app.files.stored_run import Question
@@ -23,7 +22,7 @@ from geodp_app.views.plane.drawing_layer import DrawingLayer
 from geodp_app.views.plane.examples_layer import ExampleKinds, ExamplesLayer, ReportLayer
 from geodp_app.views.plane.learned_layer import LearnedLayer
 from geodp_app.views.plane.votes_layer import QuestionsLayer, VotesLayer
-from geodp_app.views.widgets.plotting import PlaneAxis, aspect_ratio, cosmetic
+from geodp_app.views.widgets.plotting import GridPlot
 from geometry.edge_zones import EdgeZone
 from geometry.halfplane import Halfplane
 from geometry.region import Region
@@ -53,7 +52,7 @@ _KEYS = {
 }
 
 
-class PlaneView(pg.PlotWidget):  # type: ignore[misc]
+class PlaneView(GridPlot):
     """The plot of the plane, in grid units, y up."""
 
     #: The pointer's position in grid units, or None when it left.
@@ -62,15 +61,11 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
     edited = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        axes = {name: PlaneAxis(name) for name in ("bottom", "left")}
-        super().__init__(parent, axisItems=axes)
-        self._axes = axes
+        super().__init__(parent)
         self.setAccessibleName("Plane")
         self.setAccessibleDescription("Target drawing, examples and learned shape on the grid")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.viewport().setMouseTracking(True)
-        self.setMenuEnabled(False)
-        self.hideButtons()
         plot = self.getPlotItem()
         self.examples = ExamplesLayer(plot, 10)
         self.drawing = DrawingLayer(plot, 30)
@@ -78,15 +73,11 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
         self.votes = VotesLayer(plot, 22)
         self.report = ReportLayer(plot, 26)
         self.questions = QuestionsLayer(plot, 40)
-        self._border = pg.QtWidgets.QGraphicsRectItem()
-        self._border.setZValue(5)
-        plot.addItem(self._border, ignoreBounds=True)
         self.empty = QLabel(_EMPTY, self, wordWrap=True, alignment=Qt.AlignmentFlag.AlignCenter)
         self.empty.setObjectName("emptyState")
         self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.empty.hide()
         self._editor: Editor | None = None
-        self._frame: Frame | None = None
         self._held = False  # Space: the hand takes over
         self._has_examples = self._release = False
         #: The grid point that the hand has taken.
@@ -100,11 +91,7 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
 
     def set_palette(self, palette: Palette) -> None:
         """Colours of everything in the plot."""
-        self.setBackground(palette.canvas)
-        for axis in self._axes.values():
-            axis.setPen(cosmetic(palette.border, 1))
-            axis.setTextPen(palette.soft_ink)
-        self._border.setPen(cosmetic(palette.border, 1))
+        super().set_palette(palette)
         self._border.setBrush(pg.mkBrush(palette.canvas))
         for layer in (
             self.examples,
@@ -115,26 +102,6 @@ class PlaneView(pg.PlotWidget):  # type: ignore[misc]
             self.report,
         ):
             layer.set_palette(palette)
-
-    def set_frame(self, frame: Frame) -> None:
-        """The grid and where it lies; a new one is shown whole."""
-        if frame == self._frame:
-            return
-        self._frame = frame
-        for axis in self._axes.values():
-            axis.set_frame(frame.d, frame.bounds)
-        self._border.setRect(QRectF(0, 0, frame.d, frame.d))
-        view = self.getViewBox()
-        view.setAspectLocked(True, ratio=aspect_ratio(frame.d, frame.bounds))
-        reach = 3.0 * frame.d
-        view.setLimits(xMin=-reach, xMax=frame.d + reach, yMin=-reach, yMax=frame.d + reach)
-        self.fit()
-
-    def fit(self) -> None:
-        """Show the whole grid."""
-        if self._frame is not None:
-            d = self._frame.d
-            self.getViewBox().setRange(QRectF(0, 0, d, d), padding=0.03)
 
     def show_examples(self, examples: ExampleKinds | None) -> None:
         """Examples and what each is at the step shown."""

@@ -11,10 +11,12 @@ import shapely
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPolygonF
-from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
 from shapely.geometry.base import BaseGeometry
 
+from geodp_app.document.examples import Frame
 from geodp_app.dual.sheets import Window
+from geodp_app.palette import Palette
 from geometry.grid import Bounds
 
 
@@ -163,3 +165,46 @@ class PictureItem(pg.GraphicsObject):  # type: ignore[misc]
         """Draw the image."""
         if self._image is not None:
             painter.drawImage(self._place, self._image)
+
+
+class GridPlot(pg.PlotWidget):  # type: ignore[misc]
+    """A plot of the grid, y up, with its border and its own axes; no menu."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        axes = {name: PlaneAxis(name) for name in ("bottom", "left")}
+        super().__init__(parent, axisItems=axes)
+        self._axes = axes
+        self._frame: Frame | None = None
+        self.setMenuEnabled(False)
+        self.hideButtons()
+        self._border = QGraphicsRectItem()
+        self._border.setZValue(5)
+        self.getPlotItem().addItem(self._border, ignoreBounds=True)
+
+    def set_palette(self, palette: Palette) -> None:
+        """Colours of canvas, axes and border."""
+        self.setBackground(palette.canvas)
+        for axis in self._axes.values():
+            axis.setPen(cosmetic(palette.border, 1))
+            axis.setTextPen(palette.soft_ink)
+        self._border.setPen(cosmetic(palette.border, 1))
+
+    def set_frame(self, frame: Frame) -> None:
+        """The grid and where it lies; a new one is shown whole."""
+        if frame == self._frame:
+            return
+        self._frame = frame
+        for axis in self._axes.values():
+            axis.set_frame(frame.d, frame.bounds)
+        self._border.setRect(QRectF(0, 0, frame.d, frame.d))
+        view = self.getViewBox()
+        view.setAspectLocked(True, ratio=aspect_ratio(frame.d, frame.bounds))
+        reach = 3.0 * frame.d
+        view.setLimits(xMin=-reach, xMax=frame.d + reach, yMin=-reach, yMax=frame.d + reach)
+        self.fit()
+
+    def fit(self) -> None:
+        """Show the whole grid."""
+        if self._frame is not None:
+            d = self._frame.d
+            self.getViewBox().setRange(QRectF(0, 0, d, d), padding=0.03)

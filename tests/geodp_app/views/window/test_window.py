@@ -35,7 +35,7 @@ from geodp_app.document.work import RunSettings
 from geodp_app.files.learned_file import read_learned
 from geodp_app.palette import load_palette
 from geodp_app.views.panels.vertex_table import VertexDialog
-from geodp_app.views.window import layout as status_line
+from geodp_app.views.window import layout
 from geodp_app.views.window.main_window import MainWindow
 from geometry.geojson import read_geojson
 from geometry.halfplane import Sheet
@@ -488,7 +488,7 @@ def test_what_is_told_takes_the_place_of_the_hint_and_gives_way_to_a_tip(
 ) -> None:
     line = window.status_line
     assert line.text()
-    monkeypatch.setattr(status_line, "_TELL_FOR", 50)
+    monkeypatch.setattr(layout, "_TELL_FOR", 50)
     window.tell("somewhere.geojson: shapes: 2, vertices: 11")
     line.set_hint("Click to place a vertex.")
     assert line.text().startswith("somewhere")
