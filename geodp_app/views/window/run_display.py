@@ -15,10 +15,10 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from geodp_app.document.examples import Examples
 from geodp_app.document.work import Work
 from geodp_app.dual.shading import ShadeMode
-from geodp_app.runs.figures import ErrorPoint, FiguresView, Selecting
+from geodp_app.runs.figures import FiguresView, Selecting
 from geodp_app.runs.one_report import OneReport
 from geodp_app.runs.protocol import Progressed
-from geodp_app.runs.run_log import RunLog, StepFigures
+from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.what_if import Candidate
 from geodp_app.runs.why import piece_name, why
 from geodp_app.views.dual.dual_display import DualDisplay, DualQuestions, published_pieces
@@ -235,9 +235,9 @@ class RunDisplay(QObject):
             w.chart.set_points((), 0, 0)
             w.figures.show_figures(FiguresView())
             return
-        steps = [log.figures(step) for step in range(1, len(log.records) + 1)]
-        w.chart.set_points(tuple(_point(each) for each in steps), log.planned, log.cursor)
-        w.figures.show_figures(_view(log))
+        errors = tuple(log.errors(step) for step in range(1, len(log.records) + 1))
+        w.chart.set_points(errors, log.planned, log.cursor)
+        w.figures.show_figures(replace(log.figures(log.cursor), steps=log.planned))
 
     def _say_why(self, log: RunLog | None) -> None:
         card = self._views.why
@@ -253,48 +253,3 @@ class RunDisplay(QObject):
         name = piece_name(record, learner)
         asked = f"why this {name}" if before is None else "sharpening, and why"
         card.show_why(f"Step {log.cursor} of {log.planned}: {asked}", said)
-
-
-def _point(figures: StepFigures) -> ErrorPoint:
-    return ErrorPoint(
-        step=figures.step,
-        empirical=figures.empirical_error,
-        false_positives=figures.false_positive_rate,
-        false_negatives=figures.false_negative_rate,
-        test=figures.test_error,
-    )
-
-
-def _view(log: RunLog) -> FiguresView:
-    settings = log.settings
-    greedy = not settings.declared.private
-    view = FiguresView(
-        step=log.cursor,
-        steps=log.planned,
-        guarantee="greedy" if greedy else "private" if settings.private else "seeded",
-        epsilon=None if greedy else settings.epsilon,
-        delta=None if log.privacy is None else log.privacy.delta,
-        neighbours=None if greedy else settings.neighbours,
-    )
-    if not log.cursor:
-        return view
-    f = log.figures(log.cursor)
-    return replace(
-        view,
-        test_error=f.test_error,
-        empirical_error=f.empirical_error,
-        false_positive_rate=f.false_positive_rate,
-        false_negative_rate=f.false_negative_rate,
-        positives_taken=f.positives_taken,
-        negatives_taken=f.negatives_taken,
-        score=f.score,
-        seconds=f.seconds,
-        trials=f.trials,
-        boxes=f.boxes,
-        positives_covered=None if log.role == "conjunction" else f.positives_decided,
-        positives=log.positives,
-        threshold=f.threshold,
-        epsilon_so_far=f.epsilon_so_far,
-        eta=f.eta,
-        account=f.account,
-    )

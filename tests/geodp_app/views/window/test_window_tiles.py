@@ -214,7 +214,7 @@ def test_the_figures_speak_of_tiles(qtbot: QtBot, window: MainWindow) -> None:
     errors = window.figures.errors.values
     f = log.figures(16)
     assert f.empirical_error < 0.06
-    share = 100 * f.positives_decided / log.positives
+    share = 100 * f.positives_covered / log.positives
     assert errors["Positives covered"].text().startswith(f"{share:.3g}"[:3])
     assert len(window.chart._points) == 16
     assert window.chart._points[-1].empirical == f.empirical_error
