@@ -15,7 +15,7 @@ import tempfile
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from geodp_app.errors import InputError
 from geodp_app.files.writing import Holds, check_ending
@@ -49,28 +49,21 @@ def number(text: str) -> float:
     return value
 
 
-def positive(text: str) -> float:
-    """A number above 0."""
-    value = number(text)
-    if value <= 0:
-        raise argparse.ArgumentTypeError(f"must be above 0, not {text}")
-    return value
+Value = TypeVar("Value", int, float)
 
 
-def open_unit(text: str) -> float:
-    """A number strictly between 0 and 1."""
-    value = number(text)
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"must lie strictly between 0 and 1, not {text}")
-    return value
+def _where(
+    read: Callable[[str], Value], holds: Callable[[Value], bool], words: str
+) -> Callable[[str], Value]:
+    """The type of arguments of which something holds; `words` say what must, of the text {}."""
 
+    def check(text: str) -> Value:
+        value = read(text)
+        if not holds(value):
+            raise argparse.ArgumentTypeError(words.format(text))
+        return value
 
-def closed_unit(text: str) -> float:
-    """A number from 0 to 1."""
-    value = number(text)
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"must lie between 0 and 1, not {text}")
-    return value
+    return check
 
 
 def integer(text: str) -> int:
@@ -81,38 +74,20 @@ def integer(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text!r} is not an integer") from None
 
 
-def count(text: str) -> int:
-    """An integer from 1 up."""
-    value = integer(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, not {text}")
-    return value
-
-
-def sample_size(text: str) -> int:
-    """A number of examples that fits in memory."""
-    value = count(text)
-    if value > 10**7:
-        raise argparse.ArgumentTypeError(f"must be at most 10000000, not {text}")
-    return value
-
-
-def seed(text: str) -> int:
-    """An integer from 0 up."""
-    value = integer(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"must not be negative, not {text}")
-    return value
-
-
-def grid_size(text: str) -> int:
-    """A grid size d for which the arithmetic is exact."""
-    value = integer(text)
-    if not 1 <= value <= MAX_D:
-        raise argparse.ArgumentTypeError(
-            f"grid size {text} is outside 1..{MAX_D}, where counting is exact"
-        )
-    return value
+#: Numbers: above 0, strictly between 0 and 1, from 0 to 1.
+positive = _where(number, lambda value: value > 0, "must be above 0, not {}")
+open_unit = _where(number, lambda value: 0 < value < 1, "must lie strictly between 0 and 1, not {}")
+closed_unit = _where(number, lambda value: 0 <= value <= 1, "must lie between 0 and 1, not {}")
+#: Integers: from 1 up, no more examples than fit in memory, from 0 up, and a grid size d for which
+#: the arithmetic is exact.
+count = _where(integer, lambda value: value >= 1, "must be at least 1, not {}")
+sample_size = _where(count, lambda value: value <= 10**7, "must be at most 10000000, not {}")
+seed = _where(integer, lambda value: value >= 0, "must not be negative, not {}")
+grid_size = _where(
+    integer,
+    lambda value: 1 <= value <= MAX_D,
+    f"grid size {{}} is outside 1..{MAX_D}, where counting is exact",
+)
 
 
 def bounds(text: str) -> Bounds:

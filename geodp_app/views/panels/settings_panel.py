@@ -35,7 +35,7 @@ from geodp_app.views.widgets.number_fields import (
     SmallNumberField,
     set_auto,
 )
-from geodp_app.views.widgets.panes import Fold
+from geodp_app.views.widgets.panes import Fold, sentences
 from geometry.halfplane import MAX_D
 from learners.declaration import Parameter
 from learners.registry import CHUNKS, FINISH, HALTS, KEPT, offered
@@ -263,7 +263,7 @@ class SettingsPanel(QScrollArea):
         self.learner.setAccessibleName("Learner")
         self.learner.setToolTip("What is learned, and whether privately")
         form.addRow(self.learner)
-        self.sentence = _paragraph("note")
+        self.sentence = sentences("note")
         form.addRow(self.sentence)
         self.k = QSpinBox(minimum=1, maximum=200)
         self.k.valueChanged.connect(lambda k: self.run_changed.emit({"k": k or "auto"}))
@@ -341,9 +341,9 @@ class SettingsPanel(QScrollArea):
 
     def _verdict_group(self) -> QGroupBox:
         group, form = _group("What to expect")
-        self._practice = _paragraph("practice")
-        self._promise = _paragraph("promise")
-        self._warning = _paragraph("warning")
+        self._practice = sentences("practice")
+        self._promise = sentences("promise")
+        self._warning = sentences("warning")
         form.addRow(self._warning)
         form.addRow(self._practice)
         form.addRow(self._promise)
@@ -423,11 +423,3 @@ def _fold(name: str) -> tuple[Fold, QFormLayout]:
     fold = Fold("Advanced", body)
     fold.button.setAccessibleName(f"Advanced settings of the {name}")
     return fold, form
-
-
-def _paragraph(name: str) -> QLabel:
-    label = QLabel()
-    label.setWordWrap(True)
-    label.setObjectName(name)
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    return label

@@ -26,6 +26,7 @@ from geodp_app.runs.theorem_view import THEOREMS, Answer, Figure, Question, Row,
 from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.bars import ShareBar
 from geodp_app.views.widgets.number_fields import SizeField
+from geodp_app.views.widgets.panes import number_label, sentences
 
 _OTHER = (
     "This page is about set covers. Choose one as the learner among the settings, for instance "
@@ -55,7 +56,7 @@ class TheoremPage(QScrollArea):
         self.planned.setSpecialValueText("none")
         self.use = QPushButton("Use this α")
         self.cards = tuple(_FigureBox(figure) for figure in figures(None))
-        self.note, self.problem = _words("note", _OTHER), _words("warning")
+        self.note, self.problem = sentences("note", _OTHER), sentences("warning")
         self._lay_out()
         for field in (self.alpha, self.beta, self.planned):
             field.valueChanged.connect(lambda _: self._ask())
@@ -157,7 +158,7 @@ class _FigureBox(QGroupBox):
 
     def __init__(self, figure: Figure) -> None:
         super().__init__(figure.title)
-        self.formula = _words("formula")
+        self.formula = sentences("formula")
         self.values: dict[str, tuple[QLabel, QLabel]] = {}
         self.bars: dict[str, ShareBar] = {}
         grid = QGridLayout()
@@ -166,20 +167,20 @@ class _FigureBox(QGroupBox):
         grid.setColumnStretch(0, 1)
         if any(row.run for row in figure.rows):
             for at, head in ((1, "theorem"), (2, "this run")):
-                grid.addWidget(_cell("figureLabel", head), 0, at)
+                grid.addWidget(number_label("figureLabel", head), 0, at)
         for row in figure.rows:
             self._add_row(grid, row)
         self.column = QVBoxLayout(self)
         self.column.setContentsMargins(9, 6, 4, 4)
         self.column.setSpacing(8)
         self.column.addLayout(grid)
-        self.column.addWidget(_words("note", figure.words))
+        self.column.addWidget(sentences("note", figure.words))
         self.column.addWidget(self.formula)
 
     def _add_row(self, grid: QGridLayout, row: Row) -> None:
         at = grid.rowCount()
         label = QLabel(row.label)
-        values = _cell("figure"), _cell("figure")
+        values = number_label("figure"), number_label("figure")
         grid.addWidget(label, at, 0)
         if row.run:
             grid.addWidget(values[0], at, 1)
@@ -223,17 +224,3 @@ def _share(name: str) -> QDoubleSpinBox:
     field.setKeyboardTracking(False)
     field.setAccessibleName(name)
     return field
-
-
-def _cell(name: str, text: str = "") -> QLabel:
-    label = QLabel(text, alignment=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-    label.setObjectName(name)
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    return label
-
-
-def _words(name: str, text: str = "") -> QLabel:
-    label = QLabel(text, wordWrap=True)
-    label.setObjectName(name)
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    return label

@@ -37,7 +37,7 @@ from geodp_app.runs.figures import (
     step_text,
 )
 from geodp_app.views.widgets.bars import ShareBar
-from geodp_app.views.widgets.panes import Fold, PrivateMark
+from geodp_app.views.widgets.panes import Fold, PrivateMark, number_label, sentences
 
 _HIDDEN = "Errors and the sampler's work are private: the release view hides them."
 
@@ -202,11 +202,8 @@ class FiguresCard(QFrame):
             value.setAccessibleName(f"{figure.label}: {figure.value}")
 
     def _add_row(self, row: int, figure: Figure) -> None:
-        label, value = QLabel(figure.label), QLabel(figure.value)
+        label, value = QLabel(figure.label), number_label("figure", figure.value)
         label.setObjectName("figureLabel")
-        value.setObjectName("figure")
-        value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         for each in (label, value):
             each.setToolTip(figure.tip)
         self._grid.addWidget(label, row, 0)
@@ -267,9 +264,8 @@ class SpentCard(QFrame):
         self._release = False
         title = QLabel("Runs so far")
         title.setObjectName("cardTitle")
-        self.words, self.rule = QLabel(), QLabel(_RULE)
+        self.words, self.rule = sentences(""), sentences("note", _RULE)
         self.words.setAccessibleName("Runs on this sample")
-        self.rule.setObjectName("note")
         head = QHBoxLayout()
         head.setSpacing(8)
         head.addWidget(title, 1)
@@ -279,8 +275,6 @@ class SpentCard(QFrame):
         column.setSpacing(4)
         column.addLayout(head)
         for label in (self.words, self.rule):
-            label.setWordWrap(True)
-            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             column.addWidget(label)
         self.hide()
 

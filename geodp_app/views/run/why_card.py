@@ -7,7 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from geodp_app.runs.why import Why
-from geodp_app.views.widgets.panes import PrivateMark
+from geodp_app.views.widgets.panes import PrivateMark, sentences
 
 #: Said before the first step.
 BEFORE = (
@@ -28,7 +28,7 @@ class WhyCard(QFrame):
         self.heading = QLabel()
         self.heading.setObjectName("paneTitle")
         self.mark = PrivateMark()
-        self.what, self.odds, self.report = (_sentence(name) for name in ("why", "note", "why"))
+        self.what, self.odds, self.report = (sentences(name) for name in ("why", "note", "why"))
         self.report.setAccessibleName("What one report changes")
         self.what.setAccessibleName("Why this piece")
         self.odds.setAccessibleName("How likely a piece as good was")
@@ -39,12 +39,12 @@ class WhyCard(QFrame):
         head.addStretch(1)
         body = QWidget()
         body.setObjectName("below")
-        sentences = QVBoxLayout(body)
-        sentences.setContentsMargins(0, 0, 0, 0)
-        sentences.setSpacing(2)
+        column = QVBoxLayout(body)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
         for label in (self.report, self.what, self.odds):
-            sentences.addWidget(label)
-        sentences.addStretch(1)
+            column.addWidget(label)
+        column.addStretch(1)
         self._room = room = _Room(body)
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 6, 10, 4)
@@ -121,11 +121,3 @@ class _Room(QScrollArea):
         self.setVerticalScrollBarPolicy(
             policy.ScrollBarAlwaysOff if fits else policy.ScrollBarAsNeeded
         )
-
-
-def _sentence(name: str) -> QLabel:
-    label = QLabel()
-    label.setObjectName(name)
-    label.setWordWrap(True)
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    return label

@@ -1,4 +1,4 @@
-"""Frames: panes with a title, folds that open at a press, rows that fold where there is no room."""
+"""Labels of words and numbers; panes with a title, folds that open at a press, rows that fold."""
 
 from __future__ import annotations
 
@@ -15,6 +15,22 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+
+
+def sentences(kind: str, text: str = "") -> QLabel:
+    """Words that wrap and can be copied; `kind` is the name of their style."""
+    label = QLabel(text, wordWrap=True)
+    label.setObjectName(kind)
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return label
+
+
+def number_label(kind: str, text: str = "") -> QLabel:
+    """A number at the right that can be copied; `kind` is the name of its style."""
+    label = QLabel(text, alignment=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+    label.setObjectName(kind)
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return label
 
 
 class PrivateMark(QLabel):
