@@ -17,7 +17,6 @@ from geodp_app.commands import arguments
 from geodp_app.errors import InputError
 from geodp_app.progress import ProgressBar
 from geometry.files import atomic_write
-from learners.audit import Audit
 
 if TYPE_CHECKING:
     from learners.audit import Audit

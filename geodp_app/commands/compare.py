@@ -28,7 +28,6 @@ from geodp_app.runs.comparison import (
     total_spent,
     write_shapes,
 )
-from geodp_app.runs.practice import warn_of_budget
 from learners.registry import unknown_learner
 
 _DEFAULT, _DEFAULT_WITH_K = ("tiles", "histogram", "quadtree"), ("cover", "greedy-cover")
@@ -121,6 +120,8 @@ def run(options: argparse.Namespace) -> None:
     spenders = [contender.kind for contender in contenders if contender.kind.private]
     if spenders:
         used = any(kind.needs_delta for kind in spenders)
+        from geodp_app.runs.practice import warn_of_budget
+
         warn_of_budget(options.epsilon, options.delta, used=used, quiet=options.quiet)
 
     from geodp_app.commands.learn import warn_of_one_class

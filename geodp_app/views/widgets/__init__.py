@@ -1,1 +1,1 @@
-"""Parts that all views are made of; they know nothing of runs and documents."""
+"""Parts that several views are made of: labels, frames, bars, fields, plots, icons and the theme."""
