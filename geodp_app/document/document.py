@@ -193,10 +193,6 @@ class Document:
         painted = replace(sampling, distribution="painted", dabs=(*sampling.dabs, dab))
         self.change("paint", merge=("stroke", self._stroke), sampling=painted)
 
-    def clear_dabs(self) -> None:
-        """Take all paint away."""
-        self.change("clear the paint", sampling=replace(self.work.sampling, dabs=()))
-
     def clear(self) -> None:
         """Empty the drawing."""
         self.change("clear the drawing", drawing=Drawing(self.drawing.grid))

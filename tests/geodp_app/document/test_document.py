@@ -97,7 +97,6 @@ def test_everything_in_the_work_is_undone_and_redone():
         lambda: d.set_run(learner="convex-cover"),
         lambda: d.set_name("field"),
         lambda: d.add_dab((5, 6, 7)),
-        lambda: d.clear_dabs(),
         lambda: d.set_grid(50),
         lambda: d.set_sampling(distribution="uniform"),
         lambda: d.sample(),
