@@ -59,9 +59,8 @@ STEPS = Parameter(
 )  # fmt: skip
 FINISH = Parameter(
     "finish", "choice", "At the end",
-    "Draw every edge of the triangles again, among the examples nearest to it, with seven tenths "
-    "of epsilon; or stop at the triangles, as the paper does. One triangle (k = 1) is drawn once, "
-    "by its mistakes, with all of epsilon.",
+    "Draw every edge again, among the examples nearest to it, with seven tenths of epsilon (one "
+    "triangle: draw it by its mistakes, once); or stop at the triangles, as the paper does.",
     "sharpen", choices=(("sharpen", "Sharpen the edges"), ("none", "Stop at the triangles")),
 )  # fmt: skip
 STEPS_SHARPENED = replace(
