@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from learners.boolean.conjunction import ConjunctionLearner
 from learners.boolean.conjunction_bounds import cover_examples
 from learners.boolean.conjunction_estimator import BooleanLearner
-from learners.boolean.conjunction_greedy import (
+from learners.boolean.consistent_conjunction import (
     ConsistentConjunctionLearner,
     GreedyConjunctionLearner,
 )

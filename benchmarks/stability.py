@@ -30,9 +30,9 @@ from common import DELTA, EPSILON, GRID, describe_run, draw_sample, markdown, un
 
 from learners import NoisyHistogramLearner, PolygonUnionLearner
 from learners.estimator import Estimator
+from learners.stability.classifiers import StableQueryClassifier
 from learners.stability.majority_cells import MajorityCells
 from learners.stability.noisy_votes import plan_noisy_votes
-from learners.stability.query_classifier import StableQueryClassifier
 from learners.stability.query_settings import chunks_needed
 from learners.stability.sparse_vector import plan_sparse_vector
 from learners.stability.stability_learner import StabilityLearner

@@ -219,7 +219,7 @@ TOOLS: tuple[Entry, ...] = (
     ),
     Entry(
         "Private classification queries",
-        "learners.stability.query_classifier.StableQueryClassifier",
+        "learners.stability.classifiers.StableQueryClassifier",
         (25, 26),
         "(epsilon, delta)-DP for all queries together; answered as the chunks agree, with T and K "
         "planned for the realizable and the agnostic case",
@@ -256,7 +256,7 @@ TOOLS: tuple[Entry, ...] = (
     ),
     Entry(
         "Stochastic gradient descent",
-        "learners.stability.gradient_descent.GradientDescentClassifier",
+        "learners.stability.base_learners.GradientDescentClassifier",
         (30,),
         "not private by itself; uniform stability 2 L^2 / n times the sum of its steps",
     ),

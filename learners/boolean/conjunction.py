@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from learners.accounting import Neighbours
 from learners.boolean.conjunction_budget import AccountChoice, cover_budget
 from learners.boolean.conjunction_estimator import BooleanCover
-from learners.boolean.conjunction_records import LiteralRelease, LiteralStep
+from learners.boolean.formulas import LiteralRelease, LiteralStep
 from learners.boolean.literal_columns import Columns
 from learners.boolean.literal_cover import LiteralCover
 from learners.estimator import check_count

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from learners.accounting import Charge, Neighbours, pure_spent
 from learners.boolean.conjunction_bounds import consistency_rate
 from learners.boolean.conjunction_estimator import BooleanLearner
-from learners.boolean.conjunction_records import LiteralRelease
+from learners.boolean.formulas import LiteralRelease
 from learners.boolean.literal_columns import Columns
 from learners.boolean.literals import Literal
 from learners.exponential_mechanism import exponential_index

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.accounting import PrivacySpent
-from learners.boolean.conjunction_records import FormulaRelease, LiteralRelease, LiteralStep
+from learners.boolean.formulas import FormulaRelease, LiteralRelease, LiteralStep
 from learners.boolean.literal_columns import Columns, read_columns
 from learners.estimator import check_labels
 from learners.scores import Role

@@ -12,7 +12,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.boolean.conjunction_records import LiteralDiagnostics
+from learners.boolean.formulas import LiteralDiagnostics
 from learners.boolean.literal_columns import Columns
 from learners.boolean.literals import Literal, candidate_literal, decided_by
 from learners.scores import Role

@@ -5,7 +5,7 @@
 * :class:`PrivateFiniteClassLearner` draws concept h with probability proportional to
   exp(-epsilon * mistakes of h): the generic private learner of Kasiviswanathan et al. 2008,
   section 3 (Nissim's lecture).  epsilon-DP with delta = 0, proper, for any class; or, as a
-  baseline, by noise on every concept's mistakes (:mod:`learners.finite.private_erm`).  Proofs:
+  baseline, by noise on every concept's mistakes (:mod:`learners.finite.empirical_risk`).  Proofs:
   docs/privacy.md, lemmas F1 and F2.
 
 Both are linear in the size of the class, which for thresholds and points may be millions.
@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.accounting import Neighbours
+from learners.finite.empirical_risk import ErmRelease, Mechanism, choose_least
 from learners.finite.finite_class import ConceptClass, check_domain_points, count_labels
-from learners.finite.private_erm import ErmRelease, Mechanism, choose_least
 from learners.plain_estimator import PlainClassifier
 from learners.randomness import open_source
 from learners.sklearn_support import keyword_parameters

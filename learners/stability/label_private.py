@@ -1,6 +1,6 @@
 """The label-private learner: from private answers at public points to one hypothesis (algorithm 5).
 
-m unlabelled points are labelled by a :class:`learners.stability.query_classifier.
+m unlabelled points are labelled by a :class:`learners.stability.classifiers.
 StableQueryClassifier`; what has no answer gets a fair coin (or is left out); any learner is trained
 on the points and these labels.  Its hypothesis is a function of what was published, so it costs
 nothing more and answers any number of queries.  Two modes:
@@ -36,7 +36,7 @@ from learners.estimator import check_count
 from learners.plain_estimator import PlainEstimator
 from learners.randomness import RandomSource, below, open_source
 from learners.sklearn_support import keyword_parameters
-from learners.stability.query_classifier import StableQueryClassifier
+from learners.stability.classifiers import StableQueryClassifier
 from learners.stability.sample_and_aggregate import (
     ConstantModel,
     check_base,
@@ -82,7 +82,7 @@ class LabelPrivateLearner(PlainEstimator):
     final : object with fit and predict, or factory of such, optional
         Trained on the labelled points; by default as `base`.
     epsilon, delta, queries, halts, chunks, classes, constants, neighbours, seed, workers :
-        As in :class:`learners.stability.query_classifier.StableQueryClassifier`.  Without public
+        As in :class:`learners.stability.classifiers.StableQueryClassifier`.  Without public
         points `neighbours` must be "replace-label"; by default it is, and "replace-one" with them.
     unanswered : {"coin", "omit"}
 

@@ -1,6 +1,6 @@
 """Private soft labels from any learner, step by step (algorithm 8 on chunks of a sample).
 
-As :mod:`learners.stability.query_classifier`, with predictions in [0, 1] in the place of classes;
+As :mod:`learners.stability.classifiers`, with predictions in [0, 1] in the place of classes;
 the tests are those of :mod:`learners.stability.soft_labels`.  (epsilon, delta)-DP:
 docs/privacy.md, lemma S7.
 """
@@ -33,7 +33,7 @@ class StableSoftClassifier(ChunkClassifier[SoftQueries]):
     Parameters
     ----------
     base, epsilon, delta, queries, halts, chunks, constants, neighbours, seed, workers :
-        As in :class:`learners.stability.query_classifier.StableQueryClassifier`; 2T tests may fail,
+        As in :class:`learners.stability.classifiers.StableQueryClassifier`; 2T tests may fail,
         up to two a query.
     width : float
         nu of queries that do not give their own.
@@ -41,7 +41,7 @@ class StableSoftClassifier(ChunkClassifier[SoftQueries]):
     Attributes
     ----------
     release_, diagnostics_, private_models_ :
-        As in :class:`learners.stability.query_classifier.StableQueryClassifier`.
+        As in :class:`learners.stability.classifiers.StableQueryClassifier`.
     """
 
     width: float = 0.1

@@ -47,9 +47,9 @@ from learners.selection import Selected, SelectionProgress, Watch
 from learners.set_cover import Cover
 from learners.sklearn_support import keyword_parameters
 from learners.stability.chunk_classifier import PrivateModels, open_mapper, plan_for
+from learners.stability.classifiers import QueryRecord, answer_votes
 from learners.stability.label_private import split_sample
 from learners.stability.public_points import PointChoice, label_given, label_points
-from learners.stability.query_classifier import QueryRecord, answer_votes
 from learners.stability.query_settings import default_chunks
 from learners.stability.sample_and_aggregate import (
     assign_chunks,

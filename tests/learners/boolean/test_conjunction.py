@@ -27,13 +27,13 @@ from learners.boolean.conjunction_consistency import (
     literals_of,
     mistakes_of_all,
 )
-from learners.boolean.conjunction_greedy import (
+from learners.boolean.consistent_conjunction import (
     ConsistentConjunctionLearner,
     ConsistentDisjunctionLearner,
     GreedyConjunctionLearner,
     GreedyDisjunctionLearner,
 )
-from learners.boolean.conjunction_records import FormulaRelease, LiteralRelease, LiteralStep
+from learners.boolean.formulas import FormulaRelease, LiteralRelease, LiteralStep
 from learners.boolean.literal_columns import read_columns
 from learners.boolean.literals import Literal, candidate_literal, evaluate, formula_text
 from learners.codec import release_from_dict, release_to_dict

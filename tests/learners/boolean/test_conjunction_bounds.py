@@ -30,7 +30,7 @@ from learners.boolean.conjunction_consistency import (
     PrivateConsistentConjunctionLearner,
     PrivateConsistentDisjunctionLearner,
 )
-from learners.boolean.conjunction_greedy import (
+from learners.boolean.consistent_conjunction import (
     ConsistentConjunctionLearner,
     ConsistentDisjunctionLearner,
     GreedyConjunctionLearner,

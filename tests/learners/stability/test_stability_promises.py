@@ -14,13 +14,13 @@ from test_stability_queries import Majority, sample
 from learners.finite.finite_class import ThresholdClass
 from learners.finite.finite_class_learner import FiniteClassLearner
 from learners.randomness import SeededRandom
+from learners.stability.classifiers import StableQueryClassifier
 from learners.stability.label_private import (
     LabelPrivateLearner,
     random_rows,
     retraining_error,
 )
 from learners.stability.majority_cells import MajorityCells
-from learners.stability.query_classifier import StableQueryClassifier
 from learners.stability.query_settings import (
     chunks_needed,
     halts_needed,

@@ -18,8 +18,8 @@ from test_stability_mechanisms import Law, exact_delta, query_law
 
 from learners.randomness import SeededRandom, SystemRandom
 from learners.selection import Cancelled
+from learners.stability.classifiers import StableQueryClassifier
 from learners.stability.majority_cells import MajorityCells
-from learners.stability.query_classifier import StableQueryClassifier
 from learners.stability.sample_and_aggregate import (
     ChunkModels,
     assign_chunks,

@@ -14,7 +14,7 @@ from test_stability_mechanisms import exact_delta, pass_law
 
 from learners.noise_arrays import below_array
 from learners.randomness import SeededRandom
-from learners.stability.gradient_descent import (
+from learners.stability.base_learners import (
     LARGEST_STEP,
     GradientDescentClassifier,
     lift,

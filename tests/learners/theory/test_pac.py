@@ -14,6 +14,7 @@ from scipy.stats import beta as beta_law
 from scipy.stats import binom
 
 from learners.boolean.parity import PrivateParityLearner, plan_parity
+from learners.finite.empirical_risk import PrivateERM
 from learners.finite.finite_class import (
     ConceptClass,
     FiniteClass,
@@ -22,7 +23,6 @@ from learners.finite.finite_class import (
     concept_matrix,
 )
 from learners.finite.finite_class_learner import FiniteClassLearner, PrivateFiniteClassLearner
-from learners.finite.private_erm import PrivateERM
 from learners.randomness import SeededRandom
 from learners.theory.pac import (
     LabelledDistribution,

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.boolean.conjunction_estimator import BooleanCover, BooleanLearner
-from learners.boolean.conjunction_records import LiteralRelease, LiteralStep
+from learners.boolean.formulas import LiteralRelease, LiteralStep
 from learners.boolean.literal_columns import Columns
 from learners.boolean.literal_cover import LiteralCover
 from learners.boolean.literals import candidate_literal
