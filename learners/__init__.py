@@ -24,12 +24,6 @@ from learners.registry import LEARNERS
 if TYPE_CHECKING:
     from learners.boolean.conjunction import ConjunctionLearner as ConjunctionLearner
     from learners.boolean.conjunction import DisjunctionLearner as DisjunctionLearner
-    from learners.boolean.conjunction_consistency import (
-        PrivateConsistentConjunctionLearner as PrivateConsistentConjunctionLearner,
-    )
-    from learners.boolean.conjunction_consistency import (
-        PrivateConsistentDisjunctionLearner as PrivateConsistentDisjunctionLearner,
-    )
     from learners.boolean.consistent_conjunction import (
         ConsistentConjunctionLearner as ConsistentConjunctionLearner,
     )
@@ -42,6 +36,12 @@ if TYPE_CHECKING:
     from learners.boolean.consistent_conjunction import (
         GreedyDisjunctionLearner as GreedyDisjunctionLearner,
     )
+    from learners.boolean.consistent_conjunction import (
+        PrivateConsistentConjunctionLearner as PrivateConsistentConjunctionLearner,
+    )
+    from learners.boolean.consistent_conjunction import (
+        PrivateConsistentDisjunctionLearner as PrivateConsistentDisjunctionLearner,
+    )
     from learners.boolean.parity import ParityLearner as ParityLearner
     from learners.boolean.parity import PrivateParityLearner as PrivateParityLearner
     from learners.conic.union import DiscUnionLearner as DiscUnionLearner
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from learners.finite.empirical_risk import PrivateERM as PrivateERM
     from learners.finite.experts import MultiplicativeWeights as MultiplicativeWeights
     from learners.finite.experts import PrivateExperts as PrivateExperts
-    from learners.finite.finite_class_learner import FiniteClassLearner as FiniteClassLearner
-    from learners.finite.finite_class_learner import (
+    from learners.finite.finite_class import FiniteClassLearner as FiniteClassLearner
+    from learners.finite.finite_class import (
         PrivateFiniteClassLearner as PrivateFiniteClassLearner,
     )
     from learners.greedy import GreedyConvexLearner as GreedyConvexLearner

@@ -201,7 +201,7 @@ TOOLS: tuple[Entry, ...] = (
     ),
     Entry(
         "Distance to instability",
-        "learners.stability.distance_test.DistanceTest",
+        "learners.stability.stable_queries.DistanceTest",
         (23,),
         "(epsilon, delta)-DP release of a function where it is stable",
     ),
@@ -232,7 +232,7 @@ TOOLS: tuple[Entry, ...] = (
     ),
     Entry(
         "Soft labels",
-        "learners.stability.soft_classifier.StableSoftClassifier",
+        "learners.stability.classifiers.StableSoftClassifier",
         (28,),
         "(epsilon, delta)-DP; predictions in [0, 1] up to a width, by plain or shifted histograms",
     ),
@@ -250,7 +250,7 @@ TOOLS: tuple[Entry, ...] = (
     ),
     Entry(
         "On-average stability",
-        "learners.stability.on_average_stability.estimate_stability",
+        "learners.stability.quality.estimate_stability",
         (30,),
         "an estimate with its confidence bound",
     ),

@@ -17,19 +17,25 @@ from learners.finite.empirical_risk import EmpiricalRiskMinimizer, PrivateERM, c
 from learners.finite.finite_class import (
     ConceptClass,
     FiniteClass,
+    FiniteClassLearner,
     PointClass,
+    PrivateFiniteClassLearner,
     ThresholdClass,
     check_domain_points,
-    concept_matrix,
     count_labels,
 )
-from learners.finite.finite_class_learner import FiniteClassLearner, PrivateFiniteClassLearner
 from learners.randomness import RandomSource, SeededRandom
 from learners.theory.vc import vc_dimension
 
 TINY = FiniteClass(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1]]))
 CLASSES: list[ConceptClass] = [TINY, PointClass(7), ThresholdClass(6)]
 KINDS = [(x, label) for x in range(3) for label in (0, 1)]
+
+
+def concept_matrix(concepts: ConceptClass) -> NDArray[np.bool_]:
+    """All labels, bool of shape (size, domain)."""
+    points = np.arange(concepts.domain)
+    return np.array([concepts.predict(i, points) for i in range(concepts.size)], dtype=np.bool_)
 
 
 def brute_mistakes(concepts: ConceptClass, sample: list[tuple[int, int]]) -> list[int]:
