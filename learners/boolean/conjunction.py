@@ -265,7 +265,7 @@ class PrivateLiteralCover(BooleanCover):
             source.private,
             self.account,
         )
-        columns, labels = self._begin(X, y)
+        columns, labels = self._examples(X, y)
         stream = private_literal_steps(
             columns, labels, role=self.role, k=k, budget=budget, source=source
         )

@@ -77,7 +77,7 @@ class GreedyLiteralCover(BooleanCover):
         limit = None
         if self.n_steps is not None:
             limit = check_count("the number of steps", self.n_steps)
-        columns, labels = self._begin(X, y)
+        columns, labels = self._examples(X, y)
         parameters = () if limit is None else (("steps", limit),)
         stream = self._records(columns, labels, limit)
         return self._publish(stream, columns.d, parameters, None)
@@ -141,7 +141,7 @@ class ConsistentConjunctionLearner(BooleanLearner):
 
     def fit(self, X: ArrayLike | Any, y: ArrayLike) -> Self:
         """Keep what is consistent; parameters and errors as in the base class."""
-        columns, labels = self._begin(X, y)
+        columns, labels = self._examples(X, y)
         d = columns.d
         kept = np.flatnonzero(LiteralCover(columns, labels, self.role).lost()[: 2 * d] == 0)
         order = kept[np.argsort(kept % d, kind="stable")].tolist()
@@ -234,7 +234,7 @@ class PrivateConsistentConjunctionLearner(BooleanLearner):
             If an example or a parameter is out of range, or there are more than 14 variables.
         """
         rate = consistency_rate(self.epsilon, self.neighbours)
-        columns, labels = self._begin(X, y)
+        columns, labels = self._examples(X, y)
         d = columns.d
         if d > MOST_VARIABLES:
             raise ValueError(

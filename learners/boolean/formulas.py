@@ -24,9 +24,9 @@ from learners.boolean.literals import (
     read_columns,
 )
 from learners.estimator import check_labels
+from learners.plain_estimator import PlainEstimator
 from learners.scores import Role
 from learners.sklearn_support import (
-    WithParameters,
     check_column_names,
     classifier_tags,
     column_names,
@@ -147,7 +147,7 @@ class FormulaRelease:
         return columns
 
 
-class BooleanLearner(WithParameters, ABC):
+class BooleanLearner(PlainEstimator, ABC):
     """fit, predict, score and parameters of a learner of Boolean formulas.
 
     Attributes
@@ -217,14 +217,9 @@ class BooleanLearner(WithParameters, ABC):
         """Number of variables, d."""
         return self._fitted().d
 
-    @property
-    def privacy_(self) -> PrivacySpent | None:
-        """What the run spent and by which account; None for a learner that is not private."""
-        return self._fitted().privacy
-
-    def _begin(self, X: ArrayLike | Any, y: ArrayLike) -> tuple[Columns, NDArray[np.bool_]]:
+    def _examples(self, X: ArrayLike | Any, y: ArrayLike) -> tuple[Columns, NDArray[np.bool_]]:
         """Forget the last run, and check the examples of the next."""
-        self.__dict__.pop("release_", None)
+        self._begin()
         self.__dict__.pop("feature_names_in_", None)
         columns = read_columns(X)
         labels = check_labels(y, columns.n)

@@ -1,13 +1,9 @@
-"""Finite concept classes over a finite domain 0..N-1, and their mistakes on a sample.
+"""Finite concept classes over a finite domain 0..N-1, and their learners.
 
-All that the learners of a finite class need is the number of mistakes of every concept, and that
+All that a learner of a finite class needs is the number of mistakes of every concept, and that
 depends on the sample only through the positive and negative examples at each point.  Points and
-thresholds count theirs in O(N); any other class is a bool matrix.
-
-Sources: Nissim's lecture (POINT_d and THRESH_d); KMMS section 2.
-
-
-Learners of a finite class: the consistent one, and the private one by the exponential mechanism.
+thresholds (Nissim's lecture: POINT_d and THRESH_d) count theirs in O(N); any other class is a bool
+matrix.
 
 * :class:`FiniteClassLearner` takes a concept of the fewest mistakes, so a consistent one if there
   is any: Occam's learner, and agnostic empirical risk minimization.  Not private.
@@ -53,11 +49,11 @@ class ConceptClass(Protocol):
 
     @property
     def size(self) -> int:
-        """Number of concepts."""
+        """Number of concepts, |C|."""
 
     @property
     def domain(self) -> int:
-        """Number of points."""
+        """Number of points, N."""
 
     def mistakes(
         self, positives: NDArray[np.int64], negatives: NDArray[np.int64]
@@ -97,12 +93,12 @@ class FiniteClass:
 
     @property
     def size(self) -> int:
-        """Number of concepts."""
+        """Number of concepts, |C|."""
         return len(self.concepts)
 
     @property
     def domain(self) -> int:
-        """Number of points."""
+        """Number of points, N."""
         return int(self.concepts.shape[1])
 
     def mistakes(
@@ -134,7 +130,7 @@ class PointClass:
 
     @property
     def size(self) -> int:
-        """Number of concepts."""
+        """Number of concepts, |C|."""
         return self.domain
 
     def mistakes(
@@ -169,7 +165,7 @@ class ThresholdClass:
 
     @property
     def domain(self) -> int:
-        """Number of points."""
+        """Number of points, N."""
         return self.d + 1
 
     def mistakes(
@@ -278,7 +274,7 @@ class FiniteClassLearner(_FiniteClass):
     Parameters
     ----------
     concepts : ConceptClass
-        A :class:`learners.finite.finite_class.FiniteClass`, PointClass or ThresholdClass.
+        A :class:`FiniteClass`, :class:`PointClass` or :class:`ThresholdClass`.
 
     Attributes
     ----------
@@ -324,7 +320,7 @@ class PrivateFiniteClassLearner(_FiniteClass):
     Parameters
     ----------
     concepts : ConceptClass
-        A :class:`learners.finite.finite_class.FiniteClass`, PointClass or ThresholdClass.  Public.
+        A :class:`FiniteClass`, :class:`PointClass` or :class:`ThresholdClass`.  Public.
     epsilon : float
     mechanism : {"exponential", "laplace"}
         "laplace" is the baseline with noise on every concept's mistakes, all of which it releases.

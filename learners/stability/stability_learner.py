@@ -442,6 +442,6 @@ class StabilityLearner(Estimator):
         count = len(release.pieces)
         for step, piece in enumerate(release.pieces, start=1):
             progress = SelectionProgress(len(self.answers_), count, float("nan"))
-            books = cover.take(Selected(piece, progress), score, started)
-            yield StepRecord(step, count, StepRelease(piece, None), books)
+            diagnostics = cover.take(Selected(piece, progress), score, started)
+            yield StepRecord(step, count, StepRelease(piece, None), diagnostics)
             started = time.perf_counter()

@@ -145,7 +145,7 @@ class Plan:
     training_error: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
+        """The setting and the figures as values of JSON, by name."""
         s = self.setting
         return {
             "learner": s.learner,

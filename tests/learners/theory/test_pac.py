@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,6 +44,7 @@ from learners.theory.sample_sizes import (
 from learners.theory.vc import consistent_size
 from learners.threshold_learner import ThresholdLearner, threshold_halfplane
 
+ROOT = Path(__file__).parents[3]
 ALPHA, BETA, RUNS = 0.1, 0.2, 100
 
 
@@ -363,3 +367,22 @@ def test_what_is_not_private_need_not_generalize() -> None:
     gap = np.mean(true) - np.mean(seen)
     assert gap > generalization_gap(75, 0.05, 0.05)
     assert np.mean(true) > math.exp(0.05) * np.mean(seen) + 0.05
+
+
+# -- libraries -----------------------------------------------------------------------------
+
+
+def test_scipy_is_loaded_only_when_it_computes() -> None:
+    code = """
+import sys, learners, geodp_app.cli
+assert geodp_app.cli.main(["--version"]) == 0
+assert not any(name.split(".")[0] == "scipy" for name in sys.modules)
+import learners.theory.pac, learners.theory.theorems
+for name in learners.__all__:
+    getattr(learners, name)
+# numba looks up scipy's version, which loads none of its parts
+assert not {"scipy.special", "scipy.ndimage"} & set(sys.modules)
+learners.theory.pac.clopper_pearson(1, 2, 0.9)
+assert "scipy.special" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
