@@ -97,7 +97,7 @@ class LiteralCover:
     def take(
         self, candidate: int, started: float, score: float | None = None
     ) -> tuple[Literal | None, LiteralDiagnostics]:
-        """Remove what the candidate decides, and say what it did."""
+        """Remove the examples that the candidate of 0..2d decides; its literal and diagnostics."""
         literal = candidate_literal(self._role, candidate, self._columns.d)
         removed = self.alive & decided_by(self._role, literal, self._columns)
         gained, lost = removed & self._gains, removed & ~self._gains

@@ -37,7 +37,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from learners.accounting import Neighbours
 from learners.estimator import check_count, check_labels
-from learners.finite.empirical_risk import ErmRelease, Mechanism, choose_least
+from learners.finite.empirical_risk import Choice, ErmRelease, Mechanism, choose_least
 from learners.plain_estimator import PlainClassifier
 from learners.randomness import open_source
 from learners.sklearn_support import keyword_parameters
@@ -259,11 +259,13 @@ class _FiniteClass(PlainClassifier):
         count = int(positives.sum() + negatives.sum())
         return self.concepts.mistakes(positives, negatives), count
 
-    def _learned(self, release: ErmRelease, mistakes: NDArray[np.int64], examples: int) -> Self:
-        self.diagnostics_ = FiniteClassDiagnostics(
-            examples, int(mistakes[release.index]), int(mistakes.min())
-        )
-        self.release_: ErmRelease = release
+    def _learned(
+        self, choice: Choice, mistakes: NDArray[np.int64], examples: int, *more: tuple[str, Any]
+    ) -> Self:
+        made = int(mistakes[choice.index])
+        self.diagnostics_ = FiniteClassDiagnostics(examples, made, int(mistakes.min()))
+        sizes = (("concepts", self.concepts.size), ("domain", self.concepts.domain))
+        self.release_: ErmRelease = choice.release(self, (*sizes, *more))
         return self
 
 
@@ -307,10 +309,7 @@ class FiniteClassLearner(_FiniteClass):
             If an example is out of range.
         """
         mistakes, examples = self._mistakes(X, y)
-        parameters = (("concepts", self.concepts.size), ("domain", self.concepts.domain))
-        index = int(np.argmin(mistakes))
-        release = ErmRelease(type(self).__name__, index, None, parameters, None)
-        return self._learned(release, mistakes, examples)
+        return self._learned(Choice(int(np.argmin(mistakes))), mistakes, examples)
 
 
 @keyword_parameters()
@@ -356,11 +355,4 @@ class PrivateFiniteClassLearner(_FiniteClass):
         mistakes, examples = self._mistakes(X, y)
         source = open_source(self.seed)
         choice = choose_least(mistakes, 1, self.epsilon, source, self.neighbours, self.mechanism)
-        parameters = (
-            ("concepts", self.concepts.size),
-            ("domain", self.concepts.domain),
-            ("mechanism", self.mechanism),
-        )
-        name = type(self).__name__
-        release = ErmRelease(name, choice.index, choice.noisy_sums, parameters, choice.spent)
-        return self._learned(release, mistakes, examples)
+        return self._learned(choice, mistakes, examples, ("mechanism", self.mechanism))

@@ -220,7 +220,7 @@ class StableQueryClassifier(ChunkClassifier[StableQueries]):
     constants : {"tight", "printed"}
         Of the noise, see :mod:`learners.stability.sparse_vector`.
     neighbours : {"add-remove", "replace-one", "replace-label"}
-        A statement: all relations cost the same here.
+        What the privacy statement names; all cost the same here.
     seed : int, optional
         Makes chunks and noise reproducible and therefore not private; the release says so.
     workers : int

@@ -24,6 +24,7 @@ r = T by corollary 4.1.  BTT have VC dimension for ln N, and order of magnitude 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, Self, get_args
 
@@ -141,7 +142,7 @@ class LabelPrivateLearner(PlainEstimator):
             )
         queries = self._classifier(neighbours).fit(points, labels)
         answers = tuple(record.release for record in queries.steps(asked))
-        kept, targets = self._labelled(answers, classes, source)
+        kept, targets = known_labels(answers, self.unanswered, classes, source)
         model = train_final(final, asked[kept], targets, classes[0])
         parameters = (*queries.release_.parameters, ("unanswered", self.unanswered))
         self.release_: LabelPrivateRelease = LabelPrivateRelease(
@@ -172,20 +173,22 @@ class LabelPrivateLearner(PlainEstimator):
         seed = None if self.seed is None else self.seed + 1
         return StableQueryClassifier(**shared | {"neighbours": neighbours, "seed": seed})
 
-    def _labelled(
-        self, answers: tuple[QueryRelease, ...], classes: NDArray[np.int64], source: RandomSource
-    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Which points to learn from, shape (a,), and their labels."""
-        kept = np.ones(len(answers), dtype=np.bool_)
-        targets = []
-        for row, answer in enumerate(answers):
-            if answer.value is not None:
-                targets.append(answer.value)
-            elif self.unanswered == "coin":
-                targets.append(int(classes[below(source, len(classes))]))
-            else:
-                kept[row] = False
-        return kept, np.array(targets, dtype=np.int64)
+
+def known_labels(
+    answers: Iterable[QueryRelease],
+    unanswered: Unanswered,
+    classes: NDArray[np.int64],
+    source: RandomSource,
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Which of m answers to learn from, bool (m,), and the labels of these: a coin's for a ⊥."""
+    kept, labels = [], []
+    for answer in answers:
+        kept.append(answer.value is not None or unanswered == "coin")
+        if answer.value is not None:
+            labels.append(answer.value)
+        elif unanswered == "coin":
+            labels.append(int(classes[below(source, len(classes))]))
+    return np.array(kept, dtype=np.bool_), np.array(labels, dtype=np.int64)
 
 
 def train_final(final: Any, X: NDArray[Any], y: NDArray[np.int64], default: Any) -> Any:

@@ -145,8 +145,8 @@ def stability_spent(
 ) -> PrivacySpent:
     """The privacy statement of a run of so many halts that cost epsilon0 each.
 
-    `neighbours` is a statement only: a run costs the same for any relation, since one record
-    lies in one chunk (docs/privacy.md, lemma S1).
+    `neighbours` is what the statement names: a run costs the same for any relation, since one
+    record lies in one chunk (docs/privacy.md, lemma S1).
     """
     if neighbours != "replace-label":
         inner_budget(epsilon, delta, neighbours)

@@ -6,7 +6,8 @@
 3. The greedy union of k triangles that is not private (:mod:`learners.greedy`) learns from these
    points and labels alone, so its polygons cost nothing more.
 
-(epsilon, delta)-DP (docs/privacy.md, lemma S6).  K, m, T are public and look at nothing.
+(epsilon, delta)-DP (docs/privacy.md, lemma S6).  K, m and T are public and chosen
+without a look at the sample.
 
 The public points, functions of public numbers, answers and coins alone:
 
@@ -64,7 +65,7 @@ from learners.stability.classifiers import (
     open_mapper,
     plan_for,
 )
-from learners.stability.label_private import Unanswered, split_sample
+from learners.stability.label_private import Unanswered, known_labels, split_sample
 from learners.stability.sample_and_aggregate import (
     PLACES,
     VoteProgress,
@@ -413,16 +414,10 @@ class StabilityLearner(Estimator):
 
     def _labelled(self, source: RandomSource) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Public points, shape (a, 2), and their labels, shape (a,)."""
-        where, what = [], []
-        for point, answer in self.answers_:
-            label = answer.value
-            if label is None:
-                if self.unanswered == "omit":
-                    continue
-                label = below(source, 2)
-            where.append(point)
-            what.append(label)
-        return np.array(where, dtype=np.int64).reshape(-1, 2), np.array(what, dtype=np.int64)
+        where = np.array([point for point, _ in self.answers_], dtype=np.int64).reshape(-1, 2)
+        answers = (answer for _, answer in self.answers_)
+        kept, labels = known_labels(answers, self.unanswered, np.array([0, 1]), source)
+        return where[kept], labels
 
     def _cover(
         self,
