@@ -43,13 +43,8 @@ class SpaceCover(CoverEstimator):
         d: examples have integer coordinates in 0..d; at most 64.
     levels : int
         Levels of each normal of a halfspace (:class:`geometry.halfspace3.HalfspaceLattice3`).
-    n_steps : int, optional
-        Steps m of the run, one piece each; by default 1 for k = 1, else 3k.
-    beta : float
-        Probability, in (0, 1), with which some noisy count may exceed the true one.
-    neighbours : {"add-remove", "replace-one"}
-    seed : int, optional
-        Makes the run reproducible and therefore not private; the release says so.
+    n_steps, beta, neighbours, seed :
+        As in :class:`learners.conic.union.ConicSetCover`.
 
     Attributes
     ----------
