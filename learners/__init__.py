@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from learners.noisy_histogram import NoisyHistogramLearner as NoisyHistogramLearner
     from learners.polygon_union import PolygonUnionLearner as PolygonUnionLearner
     from learners.quadtree import QuadtreeLearner as QuadtreeLearner
-    from learners.space.halfspaces3_cover import ConvexPolytopeLearner as ConvexPolytopeLearner
-    from learners.space.halfspaces3_cover import SimplexUnionLearner as SimplexUnionLearner
+    from learners.space.cover import ConvexPolytopeLearner as ConvexPolytopeLearner
+    from learners.space.cover import SimplexUnionLearner as SimplexUnionLearner
     from learners.stability.stability_learner import StabilityLearner as StabilityLearner
     from learners.threshold_learner import ThresholdLearner as ThresholdLearner
 

@@ -545,7 +545,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="polytope",
         title="Convex polytope in three dimensions",
         sentence="Cuts a body out by halfspaces, picked one after the other.",
-        path="learners.space.halfspaces3_cover.ConvexPolytopeLearner",
+        path="learners.space.cover.ConvexPolytopeLearner",
         promise="(epsilon, delta)-DP by a cover of halfspaces of a small public class; time "
         "exponential in the dimension",
         systems=(10,),
@@ -568,7 +568,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="simplices",
         title="Union of simplices in three dimensions",
         sentence="Covers a body by simplices, picked one after the other.",
-        path="learners.space.halfspaces3_cover.SimplexUnionLearner",
+        path="learners.space.cover.SimplexUnionLearner",
         promise="(epsilon, delta)-DP by a cover of simplices of a small public class; time "
         "exponential in the dimension",
         systems=(10,),

@@ -1,6 +1,6 @@
 """Private learners in three dimensions: convex polytopes and unions of simplices.
 
-The set cover of :mod:`learners.set_cover` with the pieces of :mod:`learners.space.halfspaces3`:
+The set cover of :mod:`learners.set_cover` with the pieces of :mod:`learners.space.selection`:
 KMMS's remark on higher dimension, at sizes that can be enumerated.  A polytope is an intersection
 of halfspaces, a union is one of tetrahedra.  Privacy is that of the cover (docs/privacy.md, lemmas
 1 to 4 and L2); selections are exact, so nothing of the charge for arithmetic is used.
@@ -22,7 +22,7 @@ from learners.releases import SpaceRelease
 from learners.scores import Role
 from learners.selection import Sampler, Watch
 from learners.sklearn_support import keyword_parameters
-from learners.space.halfspaces3 import HalfspaceSelection3, SimplexSelection3
+from learners.space.selection import HalfspaceSelection3, SimplexSelection3
 
 Piece3 = tuple[Halfspace3, ...]
 
