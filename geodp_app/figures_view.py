@@ -7,7 +7,7 @@ from typing import Literal
 
 from geodp_app.formatting import MISSING, amount, count, duration, percentage
 from learners.accounting import AccountName, Relation
-from learners.stability.vote_view import VoteView
+from learners.stability.sample_and_aggregate import VoteView
 
 #: Why a run's statement holds, or why there is none.
 Guarantee = Literal["private", "seeded", "greedy"]

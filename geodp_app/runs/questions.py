@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from learners.stability.query_classifier import QueryDiagnostics
+from learners.stability.classifiers import QueryDiagnostics
 from learners.stability.stable_queries import QueryRelease
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from geodp_app.dual.sheets import Window
 from geodp_app.palette import Palette
 from geodp_app.views.dual_items import PictureItem
 from geodp_app.views.paths import cosmetic, tinted
-from learners.stability.vote_view import PLACES, VoteView
+from learners.stability.sample_and_aggregate import PLACES, VoteView
 
 #: Strongest tint of the margin.
 _TINT = 0.35

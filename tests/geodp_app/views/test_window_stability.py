@@ -21,7 +21,7 @@ from geodp_app.runs.stored_run import StoredRun
 from geodp_app.views.main_window import MainWindow
 from geodp_app.views.votes_layer import margin_image
 from learners.releases import CoverRelease
-from learners.stability.vote_view import PLACES, VoteView
+from learners.stability.sample_and_aggregate import PLACES, VoteView
 
 TARGET = Drawing(64, (Shape(((8, 8), (60, 10), (20, 60))),))
 
