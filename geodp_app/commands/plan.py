@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _plan_cover(options: argparse.Namespace) -> None:
-    """What is proved of covers that are told k, and what such runs reached."""
+    """Print what is proved of covers that are told k, and what such runs reached."""
     from geodp_app.runs.practice import practice_document
     from geometry.halfplane import HalfplaneLattice
     from learners.theory.planner import Setting, error_guaranteed, examples_needed
@@ -111,33 +111,34 @@ def _plan_cover(options: argparse.Namespace) -> None:
             neighbours=options.neighbours,
         )
         if (options.learner, options.k) == ("cover", 1):
-            _plan_alone(options, setting)
-            return
-        if options.n is None:
-            plan = examples_needed(setting, options.alpha)
+            proved, told = _plan_alone(options, setting)
         else:
-            plan = error_guaranteed(setting, options.n)
+            plan = (
+                examples_needed(setting, options.alpha)
+                if options.n is None
+                else error_guaranteed(setting, options.n)
+            )
+            proved, told = plan.to_dict(), describe(plan, options.alpha)
     except ValueError as error:
         raise InputError(str(error)) from None
-    if options.json:
-        try:
-            found = practice_document(_settings(options), examples=options.n, error=options.alpha)
-        except NotMeasuredError:
-            found = []
-        print(json.dumps({**plan.to_dict(), "in_practice": found}))
-        return
     try:
-        told = _practice(options)
+        found = practice_document(_settings(options), examples=options.n, error=options.alpha)
+        reached = _practice(options)
     except NotMeasuredError as error:
-        told = f"No estimate is made of what such runs reach in practice: {error}."
-    print(f"{describe(plan, options.alpha)}\n\n{told}")
+        found = []
+        reached = f"No estimate is made of what such runs reach in practice: {error}."
+    print(json.dumps({**proved, "in_practice": found}) if options.json else f"{told}\n\n{reached}")
 
 
-def _plan_alone(options: argparse.Namespace, setting: Setting) -> None:
-    """One triangle, drawn by its mistakes; ValueError if the budget is too small to run at all."""
-    from geodp_app.runs.practice import practice_document
+def _plan_alone(options: argparse.Namespace, setting: Setting) -> tuple[dict[str, Any], str]:
+    """What is proved of one triangle that is drawn by its mistakes: JSON-ready, and in words.
+
+    Raises
+    ------
+    ValueError
+        If the budget is too small to run at all.
+    """
     from learners.theory.planner import drawn_alone
-    from learners.theory.rule_of_thumb import NotMeasuredError
     from learners.theory.theorems import alpha_for, examples_for, find_theorem
 
     theorem, drawn = find_theorem("private-finite"), drawn_alone(setting)
@@ -146,20 +147,9 @@ def _plan_alone(options: argparse.Namespace, setting: Setting) -> None:
         n = examples_for(theorem, alpha, options.beta, drawn)
     else:
         alpha = alpha_for(theorem, n, options.beta, drawn)
-    if options.json:
-        try:
-            found = practice_document(_settings(options), examples=options.n, error=options.alpha)
-        except NotMeasuredError:
-            found = []
-        asked = {name: getattr(options, name) for name in (*_ASKED, "delta", "measure", "beta")}
-        asked |= {"alpha": alpha, "examples": n, "steps": 1, "eta": drawn["epsilon"]}
-        print(json.dumps({**asked, "theorem": theorem.name, "in_practice": found}))
-        return
-    try:
-        told = _practice(options)
-    except NotMeasuredError as error:
-        told = f"No estimate is made of what such runs reach in practice: {error}."
-    print(
+    proved = {name: getattr(options, name) for name in (*_ASKED, "delta", "measure", "beta")}
+    proved |= {"alpha": alpha, "examples": n, "steps": 1, "eta": drawn["epsilon"]}
+    told = (
         f"{_verdict(n, alpha, options.alpha, options.beta)}\n\n"
         "one triangle, by its number of mistakes, with all of the budget: "
         f"eta = {drawn['epsilon']:.4f} a mistake\n\n"
@@ -167,9 +157,9 @@ def _plan_alone(options: argparse.Namespace, setting: Setting) -> None:
         f"--delta {options.delta} --grid {options.grid} --neighbours {options.neighbours} "
         f"--measure {options.measure}\n"
         "It holds for every triangle and distribution of the examples; runs usually need far\n"
-        "fewer examples.\n\n"
-        f"{told}"
+        "fewer examples."
     )
+    return {**proved, "theorem": theorem.name}, told
 
 
 def _settle(options: argparse.Namespace) -> Learner:

@@ -39,7 +39,7 @@ from learners.records import (
     TileStep,
 )
 from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release, SharpenedRelease
-from learners.stability.query_classifier import QueryDiagnostics
+from learners.stability.classifiers import QueryDiagnostics
 from learners.stability.stable_queries import QueryRelease
 
 Lattice = HalfplaneLattice | ConicLattice

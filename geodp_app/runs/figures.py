@@ -13,7 +13,7 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.formatting import MISSING, SPACE, amount, count, duration, percentage
 from learners.accounting import AccountName, Relation
-from learners.stability.vote_view import VoteView
+from learners.stability.sample_and_aggregate import VoteView
 
 #: Why a run's statement holds, or why there is none.
 Guarantee = Literal["private", "seeded", "greedy"]

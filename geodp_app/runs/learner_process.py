@@ -61,7 +61,7 @@ from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile
 from learners.records import StepRecord, StepRelease
 from learners.selection import Cancelled, SelectionProgress, SheetDensities
-from learners.stability.vote_view import VoteProgress, VoteView
+from learners.stability.sample_and_aggregate import VoteProgress, VoteView
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -34,7 +34,7 @@ from learners.releases import MosaicRelease, Release
 from learners.scores import Role, Score, mistakes_score, set_cover_score
 from learners.selection import PIECE_SIZE
 from learners.set_cover import rate_before_sharpening, score_k
-from learners.stability.vote_view import VoteView
+from learners.stability.sample_and_aggregate import VoteView
 
 #: Seed of test samples: beyond the seeds that a person may choose for the examples.
 _TEST_SEED = 1 << 80

@@ -14,9 +14,9 @@ from geodp_app.document.work import RunSettings
 from geodp_app.formatting import MISSING, count, percentage
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import after_arithmetic, inner_budget, selection_account
-from learners.boolean.conjunction_budget import advanced_rate
 from learners.set_cover import NOISE_SHARE, Budget, plan_budget, theorem_steps
-from learners.theory import printed_constants as printed
+from learners.stability.composition import advanced_rate
+from learners.theory import planner
 from learners.theory.planner import LearnerName, Setting, error_guaranteed, examples_needed
 
 #: Learners whose steps and examples a theorem is about, and the theorem.
@@ -187,14 +187,14 @@ def _order(q: Question) -> int | None:
 
 def _printed(q: Question) -> int:
     run = q.run
-    epsilon = printed.selection_epsilon(run.epsilon, run.delta)
-    beta = printed.selection_failure(_told_k(run), q.alpha, q.beta)
+    epsilon = planner.printed_selection_epsilon(run.epsilon, run.delta)
+    beta = planner.printed_selection_failure(_told_k(run), q.alpha, q.beta)
     if run.curved:
-        loss = printed.finite_loss(math.log(_members(q)), epsilon, beta)
+        loss = planner.printed_finite_loss(math.log(_members(q)), epsilon, beta)
     else:
         edges = 3 if run.learner == "cover" else 1
-        loss = printed.halfplanes_loss(edges, q.grid, epsilon, beta)
-    return printed.sample_examples(_told_k(run), q.alpha, q.beta, run.epsilon, loss)
+        loss = planner.printed_halfplanes_loss(edges, q.grid, epsilon, beta)
+    return planner.printed_sample_examples(_told_k(run), q.alpha, q.beta, run.epsilon, loss)
 
 
 def _planner(

@@ -129,13 +129,13 @@ _SEVERAL_TRIANGLES = (
 _BY_PAPER = "No estimate is made: only runs with the chord measure were measured."
 #: Of covers that are not told k (docs/decisions/0016-k-not-told.md).
 BY_ITSELF = (
-    "Measured at ε = 1, on shapes of one to five triangles: mean errors of 5.8 % with 1,000 "
-    "examples, 0.94 % with 10,000, 0.15 % with 100,000; on outlines of many corners 2–5 % with "
+    "Measured at ε = 1, on shapes of one to five triangles: mean errors of 5.7 % with 1,000 "
+    "examples, 0.97 % with 10,000, 0.13 % with 100,000; on outlines of many corners 2–5 % with "
     "10,000. For these settings no estimate is made."
 )
 _SHARPENED = (
     "Measured at ε = 1, told the right k, on shapes of two to five triangles: mean errors of 6.5 % "
-    "with 1,000 examples, 1.2 % with 10,000, 0.19 % with 100,000. For these settings no estimate "
+    "with 1,000 examples, 1.2 % with 10,000, 0.18 % with 100,000. For these settings no estimate "
     "is made."
 )
 _MANY_SHARPENED = (

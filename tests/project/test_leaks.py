@@ -34,7 +34,7 @@ from learners.codec import release_from_dict, release_to_dict
 from learners.finite.experts import PrivateExperts
 from learners.finite.finite_class import ThresholdClass
 from learners.records import StepRecord
-from learners.stability.gradient_descent import GradientDescentClassifier
+from learners.stability.base_learners import GradientDescentClassifier
 
 N, POSITIVES, SEED, D = 10007, 4003, 918273646, 40
 FRAME = Frame(D, None)

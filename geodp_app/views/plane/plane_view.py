@@ -27,7 +27,7 @@ from geometry.edge_zones import EdgeZone
 from geometry.halfplane import Halfplane
 from geometry.region import Region
 from geometry.tiling import Tile
-from learners.stability.vote_view import VoteView
+from learners.stability.sample_and_aggregate import VoteView
 
 #: Pixels within which something is hit.
 _PICK = 9

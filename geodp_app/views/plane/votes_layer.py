@@ -20,7 +20,7 @@ from geodp_app.dual.sheets import Window
 from geodp_app.files.stored_run import Question
 from geodp_app.palette import Palette
 from geodp_app.views.widgets.plotting import PictureItem, cosmetic, tinted
-from learners.stability.vote_view import PLACES, VoteView
+from learners.stability.sample_and_aggregate import PLACES, VoteView
 
 #: Strongest tint of the margin.
 _TINT = 0.35

@@ -13,7 +13,7 @@ from geometry.halfplane import HalfplaneLattice
 from geometry.lift import ConicLattice
 from learners import ConvexPolygonLearner, PolygonUnionLearner
 from learners.set_cover import Finish
-from learners.theory import printed_constants as printed
+from learners.theory import planner
 from learners.theory.planner import Setting, error_guaranteed, examples_needed
 from learners.theory.theorems import examples_for, find_theorem
 
@@ -92,7 +92,7 @@ def test_printed_examples_are_the_least_of_claim_3_1(
     def enough(n: int) -> bool:
         return max(alpha * n / 2, 4 * delta) + 4 * k * loss * log <= alpha * n
 
-    n = printed.sample_examples(k, alpha, 0.05, epsilon, loss)
+    n = planner.printed_sample_examples(k, alpha, 0.05, epsilon, loss)
     assert enough(n)
     assert not enough(n - 1)
 
@@ -100,12 +100,12 @@ def test_printed_examples_are_the_least_of_claim_3_1(
 def test_printed_losses_make_the_proofs_bounds_hold() -> None:
     d, beta, epsilon = 1024, 0.002, 0.03
     for edges in (1, 3):
-        loss = printed.halfplanes_loss(edges, d, epsilon, beta)
+        loss = planner.printed_halfplanes_loss(edges, d, epsilon, beta)
         # the end of the proof of lemma 4.6, a factor for each halfplane
         assert edges * math.log(128 * d**8) - epsilon * loss <= math.log(beta)
-    loss = printed.finite_loss(math.log(5_000), epsilon, beta)
+    loss = planner.printed_finite_loss(math.log(5_000), epsilon, beta)
     assert 5_000 * math.exp(-epsilon * loss / 2) == pytest.approx(beta)
-    assert printed.selection_epsilon(1.0, 1e-6) == pytest.approx(0.0337, abs=1e-4)
+    assert planner.printed_selection_epsilon(1.0, 1e-6) == pytest.approx(0.0337, abs=1e-4)
 
 
 def test_nothing_is_told_of_a_budget_that_cannot_run() -> None:

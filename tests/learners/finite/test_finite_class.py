@@ -12,24 +12,30 @@ from numpy.typing import NDArray
 
 from learners.accounting import Charge
 from learners.codec import release_to_dict
-from learners.finite import private_erm
+from learners.finite import empirical_risk
+from learners.finite.empirical_risk import EmpiricalRiskMinimizer, PrivateERM, choose_least
 from learners.finite.finite_class import (
     ConceptClass,
     FiniteClass,
+    FiniteClassLearner,
     PointClass,
+    PrivateFiniteClassLearner,
     ThresholdClass,
     check_domain_points,
-    concept_matrix,
     count_labels,
 )
-from learners.finite.finite_class_learner import FiniteClassLearner, PrivateFiniteClassLearner
-from learners.finite.private_erm import EmpiricalRiskMinimizer, PrivateERM, choose_least
+from learners.finite.vc import vc_dimension
 from learners.randomness import RandomSource, SeededRandom
-from learners.theory.vc import vc_dimension
 
 TINY = FiniteClass(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1]]))
 CLASSES: list[ConceptClass] = [TINY, PointClass(7), ThresholdClass(6)]
 KINDS = [(x, label) for x in range(3) for label in (0, 1)]
+
+
+def concept_matrix(concepts: ConceptClass) -> NDArray[np.bool_]:
+    """All labels, bool of shape (size, domain)."""
+    points = np.arange(concepts.domain)
+    return np.array([concepts.predict(i, points) for i in range(concepts.size)], dtype=np.bool_)
 
 
 def brute_mistakes(concepts: ConceptClass, sample: list[tuple[int, int]]) -> list[int]:
@@ -134,7 +140,7 @@ def test_laplace_adds_noise_of_the_classs_size_to_every_sum(
         asked.append((scale, count))
         return np.zeros(count, dtype=np.int64)
 
-    monkeypatch.setattr(private_erm, "discrete_laplace_array", silent)
+    monkeypatch.setattr(empirical_risk, "discrete_laplace_array", silent)
     for neighbours, factor in (("add-remove", 1), ("replace-one", 2)):
         for bound in (1, 5):
             sums = np.array([7, 3, 9, 3])
@@ -237,8 +243,8 @@ def test_erm_rounds_real_losses_one_by_one_and_in_batches(monkeypatch: pytest.Mo
         choices.append((sums.tolist(), rest[0]))
         return choose_least(sums, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(private_erm, "choose_least", note)
-    monkeypatch.setattr(private_erm, "_BATCH", 60)
+    monkeypatch.setattr(empirical_risk, "choose_least", note)
+    monkeypatch.setattr(empirical_risk, "_BATCH", 60)
     model = PrivateERM(losses=losses, levels=50, seed=1).fit(X, y)
     whole = np.rint(np.abs(X - y)[:, None] * np.array([1.0, 0.3, 0.999]) * 50).sum(axis=0)
     assert choices == [(whole.tolist(), 50)]

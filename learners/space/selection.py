@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import functools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -51,12 +52,30 @@ _SECONDS, _BYTES = 1.8e-7, 40
 
 
 @dataclass(frozen=True, slots=True)
-class HalfspaceSelection3:
-    """Sampler of single halfspaces (see :class:`learners.selection.Sampler`).
+class _Selection3(ABC):
+    """Draws an intersection of halfspaces (see :class:`learners.selection.Sampler`)."""
 
-    Parameters
-    ----------
-    lattice : HalfspaceLattice3
+    lattice: HalfspaceLattice3
+
+    @abstractmethod
+    def _sets(self) -> tuple[tuple[Normal, ...], ...]:
+        """Normals whose halfspaces are intersected, a level of each."""
+
+    def select(
+        self,
+        counts: GridCounts,
+        score: Score,
+        rate: float,
+        source: RandomSource,
+        watch: Watch | None = None,
+    ) -> Selected:
+        """Draw one piece; counts of points in space."""
+        return _draw(self.lattice, self._sets(), counts, score, rate, source, watch)
+
+
+@dataclass(frozen=True, slots=True)
+class HalfspaceSelection3(_Selection3):
+    """Sampler of single halfspaces of a lattice.
 
     Raises
     ------
@@ -64,32 +83,16 @@ class HalfspaceSelection3:
         If the class is too large to be enumerated.
     """
 
-    lattice: HalfspaceLattice3
-
     def __post_init__(self) -> None:
         refuse_large("halfspaces", self.lattice.members)
 
-    def select(
-        self,
-        counts: GridCounts,
-        score: Score,
-        rate: float,
-        source: RandomSource,
-        watch: Watch | None = None,
-    ) -> Selected:
-        """Draw one halfspace; counts of points in space."""
-        sets = tuple((normal,) for normal in self.lattice.normals)
-        return _draw(self.lattice, sets, counts, score, rate, source, watch)
+    def _sets(self) -> tuple[tuple[Normal, ...], ...]:
+        return tuple((normal,) for normal in self.lattice.normals)
 
 
 @dataclass(frozen=True, slots=True)
-class SimplexSelection3:
-    """Sampler of simplices (see :class:`learners.selection.Sampler`).
-
-    Parameters
-    ----------
-    lattice : HalfspaceLattice3
-        With reach 1.
+class SimplexSelection3(_Selection3):
+    """Sampler of simplices of a lattice with reach 1.
 
     Raises
     ------
@@ -97,24 +100,13 @@ class SimplexSelection3:
         If the reach is larger, or the class is too large to be enumerated.
     """
 
-    lattice: HalfspaceLattice3
-
     def __post_init__(self) -> None:
         if self.lattice.reach != 1:
             raise ValueError(f"simplices have normals of reach 1, not {self.lattice.reach}")
         refuse_large("simplices", simplex_count(self.lattice))
 
-    def select(
-        self,
-        counts: GridCounts,
-        score: Score,
-        rate: float,
-        source: RandomSource,
-        watch: Watch | None = None,
-    ) -> Selected:
-        """Draw four halfspaces; counts of points in space."""
-        fours = _fours(self.lattice)
-        return _draw(self.lattice, fours, counts, score, rate, source, watch)
+    def _sets(self) -> tuple[tuple[Normal, ...], ...]:
+        return _fours(self.lattice)
 
 
 def simplex_count(lattice: HalfspaceLattice3) -> int:

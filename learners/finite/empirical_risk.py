@@ -16,7 +16,7 @@ Both are epsilon-DP with delta = 0, exactly: docs/privacy.md, lemmas F1 and F2.
 Losses in [0, 1] that are no whole numbers are rounded to multiples of 1/levels, a public step,
 example by example; that moves an average by at most 1/(2 levels).
 
-How many examples are enough: :mod:`learners.theory.sample_sizes`.
+How many examples are enough: :mod:`learners.finite.sample_sizes`.
 """
 
 from __future__ import annotations
@@ -47,19 +47,25 @@ _BATCH = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a private choice publishes.
+    """What a choice publishes.
 
     Attributes
     ----------
     index : int
     noisy_sums : tuple of int or None
         All noisy sums of losses; None with the exponential mechanism.
-    spent : PrivacySpent
+    spent : PrivacySpent or None
+        None for a choice that is not private.
     """
 
     index: int
-    noisy_sums: tuple[int, ...] | None
-    spent: PrivacySpent
+    noisy_sums: tuple[int, ...] | None = None
+    spent: PrivacySpent | None = None
+
+    def release(self, learner: object, parameters: tuple[tuple[str, Any], ...]) -> ErmRelease:
+        """The same as the release of a learner with these public parameters."""
+        name = type(learner).__name__
+        return ErmRelease(name, self.index, self.noisy_sums, parameters, self.spent)
 
 
 def choose_least(
@@ -166,20 +172,12 @@ class _LeastLoss(PlainEstimator):
         return self._sum(rows, targets, bound), bound, len(rows)
 
     def _learned(
-        self,
-        choice: tuple[int, tuple[int, ...] | None],
-        sums: NDArray[np.int64],
-        bound: int,
-        n: int,
-        privacy: PrivacySpent | None,
-        *more: tuple[str, Any],
+        self, choice: Choice, sums: NDArray[np.int64], bound: int, n: int, *more: tuple[str, Any]
     ) -> Self:
-        index, noisy = choice
-        scale = max(1, n) * (1 if self.levels is None else bound)
-        self.diagnostics_ = ErmDiagnostics(n, float(sums[index] / scale), float(sums.min() / scale))
+        losses = sums / (max(1, n) * (1 if self.levels is None else bound))
+        self.diagnostics_ = ErmDiagnostics(n, float(losses[choice.index]), float(losses.min()))
         parameters = (("hypotheses", len(sums)), ("bound", bound), ("levels", self.levels), *more)
-        name = type(self).__name__
-        self.release_: ErmRelease = ErmRelease(name, index, noisy, parameters, privacy)
+        self.release_: ErmRelease = choice.release(self, parameters)
         return self
 
     def _sum(self, X: NDArray[Any], y: NDArray[Any], bound: int) -> NDArray[np.int64]:
@@ -228,7 +226,7 @@ class EmpiricalRiskMinimizer(_LeastLoss):
 
     Its loss on new examples is within 2 alpha of the best one's wherever all averages are within
     alpha of their expectations (uniform convergence); :func:`agnostic_examples
-    <learners.theory.sample_sizes.agnostic_examples>` needs fewer examples for the same.
+    <learners.finite.sample_sizes.agnostic_examples>` needs fewer examples for the same.
 
     Parameters
     ----------
@@ -245,7 +243,7 @@ class EmpiricalRiskMinimizer(_LeastLoss):
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Choose a hypothesis; parameters and errors as in :class:`PrivateERM`."""
         sums, bound, n = self._sums(X, y)
-        return self._learned((int(np.argmin(sums)), None), sums, bound, n, None)
+        return self._learned(Choice(int(np.argmin(sums))), sums, bound, n)
 
 
 @keyword_parameters(after={"losses": ["epsilon"]})
@@ -308,6 +306,4 @@ class PrivateERM(_LeastLoss):
         sums, bound, n = self._sums(X, y)
         source = open_source(self.seed)
         choice = choose_least(sums, bound, self.epsilon, source, self.neighbours, self.mechanism)
-        found = choice.index, choice.noisy_sums
-        mechanism = ("mechanism", self.mechanism)
-        return self._learned(found, sums, bound, n, choice.spent, mechanism)
+        return self._learned(choice, sums, bound, n, ("mechanism", self.mechanism))

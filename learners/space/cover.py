@@ -1,6 +1,6 @@
 """Private learners in three dimensions: convex polytopes and unions of simplices.
 
-The set cover of :mod:`learners.set_cover` with the pieces of :mod:`learners.space.halfspaces3`:
+The set cover of :mod:`learners.set_cover` with the pieces of :mod:`learners.space.selection`:
 KMMS's remark on higher dimension, at sizes that can be enumerated.  A polytope is an intersection
 of halfspaces, a union is one of tetrahedra.  Privacy is that of the cover (docs/privacy.md, lemmas
 1 to 4 and L2); selections are exact, so nothing of the charge for arithmetic is used.
@@ -22,7 +22,7 @@ from learners.releases import SpaceRelease
 from learners.scores import Role
 from learners.selection import Sampler, Watch
 from learners.sklearn_support import keyword_parameters
-from learners.space.halfspaces3 import HalfspaceSelection3, SimplexSelection3
+from learners.space.selection import HalfspaceSelection3, SimplexSelection3
 
 Piece3 = tuple[Halfspace3, ...]
 
@@ -43,13 +43,8 @@ class SpaceCover(CoverEstimator):
         d: examples have integer coordinates in 0..d; at most 64.
     levels : int
         Levels of each normal of a halfspace (:class:`geometry.halfspace3.HalfspaceLattice3`).
-    n_steps : int, optional
-        Steps m of the run, one piece each; by default 1 for k = 1, else 3k.
-    beta : float
-        Probability, in (0, 1), with which some noisy count may exceed the true one.
-    neighbours : {"add-remove", "replace-one"}
-    seed : int, optional
-        Makes the run reproducible and therefore not private; the release says so.
+    n_steps, beta, neighbours, seed :
+        As in :class:`learners.conic.union.ConicSetCover`.
 
     Attributes
     ----------

@@ -1,7 +1,12 @@
-"""Stochastic gradient descent on the logistic loss: the worked case of stability (section 5.4).
+"""Base learners for chunks: the majority of every cell, and stochastic gradient descent.
 
-Points (x, y) of the grid are lifted to z = (1, u, v, u^2 - 1/3, u v, v^2 - 1/3) / R, u and v in
-[-1, 1], with R so large that |z| <= 1: discs, ellipses and strips are halfspaces of z.  Steps
+Neither is private by itself.  :class:`MajorityCells` is quick: O(n + cells^2) to train, O(1) a
+prediction; cells without examples take the majority of all.
+
+:class:`GradientDescentClassifier` minimizes the logistic loss: the worked case of stability (BTT
+section 5.4).  Points (x, y) of the grid are lifted to z = (1, u, v, u^2 - 1/3, u v, v^2 - 1/3) / R,
+u and v in [-1, 1], with R so large that |z| <= 1: discs, ellipses and strips are halfspaces of z.
+Steps
 
     w <- w - eta_t * gradient of ln(1 + exp(-s w.z)) at the example i_t,   s = +-1 the label,
 
@@ -14,7 +19,7 @@ which their samples differ: then by at most 2 L eta_t (Hardt, Recht, Singer 2016
 
 (the second moment of the same sum, *derived*).  The prediction 1 / (1 + exp(-w.z)) moves by at
 most |w - w'| / 4: so gamma^2 <= a sixteenth of the second line, and lemma 5.8 applies
-(:mod:`learners.stability.on_average_stability`).
+(:mod:`learners.stability.quality`).
 
 The coins i_t come from `coins`, a public number, and need not be secret: the guarantee of a run
 holds for every value of its base's coins.
@@ -23,7 +28,7 @@ holds for every value of its base's coins.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +38,40 @@ from learners.noise_arrays import below_array
 from learners.plain_estimator import PlainClassifier
 from learners.randomness import SeededRandom
 from learners.sklearn_support import keyword_parameters
+
+
+class MajorityCells:
+    """Labels every cell of the square by the majority of its examples.
+
+    Parameters
+    ----------
+    grid : int
+        d: points have integer coordinates in 0..d.
+    cells : int
+        Along a side.
+    """
+
+    def __init__(self, *, grid: int = 1024, cells: int = 8) -> None:
+        self.grid = grid
+        self.cells = cells
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Count labels; errors as in :func:`learners.estimator.check_examples`."""
+        points, labels = check_examples(X, y, self.grid)
+        cell = self._cell(points)
+        lead = np.bincount(cell, 2.0 * labels - 1.0, minlength=self.cells**2)
+        whole = bool(2 * np.count_nonzero(labels) > len(labels))
+        self.inside_: NDArray[np.bool_] = np.where(lead == 0, whole, lead > 0)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Labels 0/1, int64 of shape (n,), of grid points, shape (n, 2)."""
+        return self.inside_[self._cell(check_points(X, self.grid))].astype(np.int64)
+
+    def _cell(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        at: Any = points * self.cells // (self.grid + 1)
+        return np.asarray(at[:, 1] * self.cells + at[:, 0])
+
 
 #: Lipschitz constant of the loss, for |z| <= 1.
 LIPSCHITZ = 1.0
@@ -53,16 +92,7 @@ def lift(points: NDArray[np.int64], d: int) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class DescentRelease:
-    """What a run learns: not private.
-
-    Attributes
-    ----------
-    learner : str
-    parameters : tuple of (str, value)
-    weights : tuple of float
-        Of the lifted coordinates.
-    privacy : None
-    """
+    """What a run learns, the weights of the lifted coordinates: not private."""
 
     learner: str
     parameters: tuple[tuple[str, float], ...]
@@ -95,7 +125,7 @@ class GradientDescentClassifier(PlainClassifier):
     coins: int = 0
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Take the steps.
+        """Take the steps of the descent.
 
         Raises
         ------
@@ -121,7 +151,7 @@ class GradientDescentClassifier(PlainClassifier):
 
     @property
     def weights_(self) -> NDArray[np.float64]:
-        """Of the lifted coordinates, float64 of shape (6,)."""
+        """Weights of the lifted coordinates, float64 of shape (6,)."""
         self._require_fitted()
         return np.array(self.release_.weights)
 
@@ -137,7 +167,7 @@ class GradientDescentClassifier(PlainClassifier):
 
 
 def uniform_stability(n: int, steps: int, rate: float) -> float:
-    """(2 L^2 / n) * sum of step sizes: of the loss, on average over the coins."""
+    """Uniform stability of the loss on average over the coins: (2 L^2 / n) * sum of step sizes."""
     return 2 * LIPSCHITZ**2 / check_count("n", n) * check_count("steps", steps) * rate
 
 

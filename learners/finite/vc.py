@@ -10,25 +10,23 @@ dimension is the most points that it shatters (Vapnik, Chervonenkis 1971).
 * The Sauer-Shelah bound, and from it the growth of unions and intersections of k concepts, which
   combine k dichotomies: at most Sauer(n, v)^k (KMMS section 2; Blumer, Ehrenfeucht, Haussler,
   Warmuth 1989, lemma 3.2.3).  A class that does not reach 2^n dichotomies on n points has VC
-  dimension below n; :func:`vc_from_growth` finds the least such n.  This is exact arithmetic,
-  where the textbook writes O(v k log k).
-* Halfspaces: Cover's count (1965), and the dichotomies of given points of the plane.
+  dimension below n: :func:`combined_vc_bound`, by exact arithmetic, where the textbook writes
+  O(v k log k).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from itertools import combinations
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from learners.estimator import check_count, check_open_unit
+from learners.finite.sample_sizes import least_count
+
 #: Words that are looked at before a class is called too large: half a minute at most.
 MOST_WORK = 1_000_000_000
-
-#: Largest coordinate of points whose dichotomies are counted.
-_FURTHEST = 1 << 29
 
 
 def as_class(concepts: ArrayLike) -> NDArray[np.bool_]:
@@ -196,111 +194,18 @@ def sauer_bound(n: int, vc: int) -> int:
     return total
 
 
-def combined_growth(n: int, vc: int, k: int) -> int:
-    """Most dichotomies of n points by unions, or by intersections, of k concepts: Sauer^k."""
-    if k < 1:
-        raise ValueError(f"k must be at least 1, got {k}")
-    return int(sauer_bound(n, vc) ** k)
-
-
-def vc_from_growth(growth: Callable[[int], int]) -> int:
-    """Bound on the VC dimension: the largest N such that growth(n) >= 2^n for all n <= N.
-
-    With growth(N + 1) < 2^(N + 1) no N + 1 points are shattered, and so no more either.
-    The growth must be below 2^n in the end.
-    """
-    n = 1
-    while growth(n) >= 1 << n:
-        n += 1
-    return n - 1
-
-
 def combined_vc_bound(vc: int, k: int) -> int:
     """VC dimension of unions or intersections of k concepts of a class of VC dimension vc.
 
-    Exact arithmetic: the largest N with Sauer(N, vc)^k >= 2^N.  Textbook: O(vc k log k), see
-    :func:`textbook_vc_bound`.
+    Exact arithmetic: the largest N with Sauer(n, vc)^k >= 2^n for all n <= N, since no N + 1 points
+    are then shattered, and so no more either.  Textbook: 2 vc k log2(3 k) (Blumer et al. 1989,
+    lemma 3.2.3), usually written O(vc k log k).
     """
-    return vc_from_growth(lambda n: combined_growth(n, vc, k))
-
-
-def textbook_vc_bound(vc: int, k: int) -> float:
-    """2 vc k log2(3 k): Blumer et al. 1989, lemma 3.2.3; usually written O(vc k log k)."""
-    return 2 * vc * k * math.log2(3 * k)
-
-
-# -- halfspaces ----------------------------------------------------------------------------
-
-
-def halfspace_growth(n: int, dimension: int = 2) -> int:
-    """Most dichotomies of n points by halfspaces: 2 sum of C(n - 1, i), i <= dimension.
-
-    Attained in general position (Cover 1965); in the plane n^2 - n + 2.  A class of halfspaces
-    has VC dimension dimension + 1.
-    """
-    if n < 1:
-        return 1
-    return 2 * sauer_bound(n - 1, dimension)
-
-
-def combined_halfspaces_vc_bound(count: int, dimension: int = 2) -> int:
-    """VC dimension of classes made of `count` halfspaces by a fixed rule, such as and, or.
-
-    k triangles are 3k halfplanes, a convex polygon of k edges is k of them.  The largest N with
-    halfspace_growth(N)^count >= 2^N: Cover's count is less than Sauer's bound.
-    """
-    if count < 1:
-        raise ValueError(f"there must be at least one halfspace, got {count}")
-    return vc_from_growth(lambda n: int(halfspace_growth(n, dimension) ** count))
-
-
-def halfplane_dichotomies(points: ArrayLike) -> frozenset[int]:
-    """The sets of points that closed halfplanes cut out, whatever their position; exact.
-
-    Every cut can be turned until its border holds two of the points, unless it takes all or
-    none; then those on the border are taken from one end up to some place, or not at all.
-
-    Parameters
-    ----------
-    points : array of int, shape (n, 2)
-        Distinct; |coordinates| at most 2^29.
-
-    Returns
-    -------
-    frozenset of int
-        Bit i stands for point i; O(n^2) sets, O(n^3) operations.
-
-    Raises
-    ------
-    ValueError
-        If points coincide, or are no pairs of such whole numbers.
-    """
-    xy = np.asarray(points)
-    if xy.size == 0:
-        return frozenset({0})
-    if xy.ndim != 2 or xy.shape[1] != 2 or xy.dtype.kind not in "iu":
-        raise ValueError(f"points must be whole numbers of shape (n, 2), got {xy.dtype} {xy.shape}")
-    # products of differences, and differences of these, then fit into 64 bits
-    if int(xy.max()) > _FURTHEST or int(xy.min()) < -_FURTHEST:
-        raise ValueError(f"coordinates must lie within {_FURTHEST} of 0")
-    xy = xy.astype(np.int64)
-    n = len(xy)
-    if len(np.unique(xy, axis=0)) < n:
-        raise ValueError("two of the points coincide")
-    full = (1 << n) - 1
-    found = {0, full}
-    for i, j in combinations(range(n), 2):
-        along = xy[j] - xy[i]
-        side = along[0] * (xy[:, 1] - xy[i, 1]) - along[1] * (xy[:, 0] - xy[i, 0])
-        left = sum(1 << int(p) for p in np.flatnonzero(side > 0))
-        border = np.flatnonzero(side == 0)
-        ordered = border[np.argsort(xy[border] @ along)]
-        taken, whole = 0, sum(1 << int(p) for p in border)
-        for p in (None, *ordered.tolist()):
-            taken |= 0 if p is None else 1 << p
-            for cut in (left | taken, left | whole ^ taken):
-                found |= {cut, full ^ cut}
-    return frozenset(found)
+    check_count("k", k)
+    n = 1
+    while sauer_bound(n, vc) ** k >= 1 << n:
+        n += 1
+    return n - 1
 
 
 # -- examples that suffice, and that are needed --------------------------------------------
@@ -317,25 +222,15 @@ def consistent_size(vc: int, alpha: float, beta: float) -> int:
     ValueError
         If alpha or beta is not in (0, 1), or vc < 0.
     """
-    _check_open_unit(alpha, beta)
+    check_open_unit(alpha=alpha, beta=beta)
 
     def enough(n: int) -> bool:
         log2_growth = _log2(sauer_bound(2 * n, vc))
         return 1 + log2_growth - alpha * n / 2 <= math.log2(beta)
 
-    low = math.ceil(8 / alpha) - 1
-    high = low + 1
     # beyond 2 vc / (alpha ln 2) the left side decreases, so the first n that is found by halving
     # is the least; any n at which it holds is valid
-    while not enough(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if enough(middle):
-            high = middle
-        else:
-            low = middle
-    return high
+    return least_count(enough, above=math.ceil(8 / alpha) - 1)
 
 
 def lower_bound_size(vc: int, alpha: float, beta: float) -> int:
@@ -361,8 +256,3 @@ def _log2(number: int) -> float:
     """log2 of a whole number of any size, rounded up a little."""
     shift = max(0, number.bit_length() - 64)
     return shift + math.log2((number >> shift) + (1 if shift else 0)) + 1e-9
-
-
-def _check_open_unit(alpha: float, beta: float) -> None:
-    if not (0 < alpha < 1 and 0 < beta < 1):
-        raise ValueError(f"alpha and beta must lie strictly between 0 and 1, got {alpha}, {beta}")

@@ -28,8 +28,25 @@ laplace      all noises are within W = ceil(s ln(2 |C|/beta)) with probability 1
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from learners.accounting import noise_scale
+from learners.estimator import check_open_unit
+
+#: Beyond this many examples a promise is void, and none are searched for.
+MAX_EXAMPLES = 10**15
+
+
+def least_count(enough: Callable[[int], bool], above: int = 0) -> int:
+    """The least n > above with enough(n), of a condition that stays true from some n on."""
+    low, high = above, above + 1
+    while not enough(high):
+        low, high = high, 2 * high
+    # whatever rounding does, the condition was seen to hold at what is returned
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 def consistent_examples(hypotheses: int, alpha: float, beta: float) -> int:
@@ -109,6 +126,5 @@ def _check(hypotheses: int, alpha: float, beta: float) -> float:
     """ln(hypotheses / beta)."""
     if hypotheses < 1:
         raise ValueError(f"there must be at least one hypothesis, got {hypotheses}")
-    if not (0 < alpha < 1 and 0 < beta < 1):
-        raise ValueError(f"alpha and beta must lie strictly between 0 and 1, got {alpha}, {beta}")
+    check_open_unit(alpha=alpha, beta=beta)
     return math.log(hypotheses) - math.log(beta)
