@@ -30,8 +30,9 @@ types: setup-test
 contracts: setup-test
 	$(BIN)/lint-imports
 
+# side by side, each file in one process
 tests: setup-test
-	@.ci/tests
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -n auto --maxprocesses=4 --dist=loadfile
 
 test-slow: setup-test
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -m slow --hypothesis-profile=explore

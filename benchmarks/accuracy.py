@@ -56,10 +56,10 @@ from common import (
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.comparison import KINDS, make_contender
-from geodp_app.examples_csv import Examples, Frame
-from geodp_app.learned_file import learned_text
-from geodp_app.sampling import Distribution, draw_examples, place_target
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.sampling import Distribution, draw_examples, place_target
+from geodp_app.files.learned_file import learned_text
+from geodp_app.runs.comparison import KINDS, make_contender
 from geometry.geojson import read_geojson
 
 Part = Literal["drawn", "octagons", "outlines"]

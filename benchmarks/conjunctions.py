@@ -11,7 +11,7 @@ with probabilities spread evenly over (0, 1); the other half is 1 only in one of
 that its negation loses nothing and gains little.
 The figure is the least n, on a grid of ratio 1.1, at which the median error of the seeds on fresh
 examples is at most 5 %.  Runs have 3k steps, epsilon = 1, delta = 1e-6.  Accounts: see
-learners/boolean/conjunction_budget.py.
+learners/boolean/conjunction.py.
 
 *time*: whole runs, in seconds and in multiples of U (common.unit_seconds, measured before and
 after each run, so that what else the machine does counts for both).  The examples are checked, and
@@ -36,11 +36,11 @@ from numpy.typing import NDArray
 
 from learners.boolean.conjunction import ConjunctionLearner
 from learners.boolean.conjunction_bounds import cover_examples
-from learners.boolean.conjunction_estimator import BooleanLearner
-from learners.boolean.conjunction_greedy import (
+from learners.boolean.consistent_conjunction import (
     ConsistentConjunctionLearner,
     GreedyConjunctionLearner,
 )
+from learners.boolean.formulas import BooleanLearner
 
 VARIABLES, ERROR, RATIO = 500, 0.05, 1.1
 LITERALS = (2, 4, 8, 16, 32)

@@ -27,15 +27,15 @@ from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from geodp_app.document.document import Document
+from geodp_app.document.examples import Frame
 from geodp_app.document.work import Work
 from geodp_app.drawing.editor import Editor
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.examples_csv import Frame
 from geodp_app.palette import load_palette
-from geodp_app.plane.examples_picture import ExampleKinds
-from geodp_app.views.dual_view import DualView
-from geodp_app.views.main_window import MainWindow
-from geodp_app.views.plane_view import PlaneView
+from geodp_app.views.dual.dual_view import DualView
+from geodp_app.views.plane.examples_layer import ExampleKinds
+from geodp_app.views.plane.plane_view import PlaneView
+from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import HalfplaneLattice
 
 SIZE, GRID = 900, 1024

@@ -37,13 +37,14 @@ from typing import Any
 
 import numpy as np
 
-from geodp_app.document.autosave import recoverable
-from geodp_app.document.exporting import export_examples, export_target
-from geodp_app.document.session import load_session, save_session
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
-from geodp_app.examples_csv import Examples, Frame, read_examples
+from geodp_app.files.autosave import recoverable
+from geodp_app.files.examples_csv import read_examples
+from geodp_app.files.exporting import export_examples, export_target
+from geodp_app.files.session import load_session, save_session
 from geometry import files
 from geometry.geojson import read_geojson
 
@@ -378,7 +379,7 @@ import sys
 from pathlib import Path
 sys.path[:0] = {path!r}
 from faults import WRITERS, work
-from geodp_app.document.autosave import Autosave
+from geodp_app.files.autosave import Autosave
 from geodp_app.document.document import Document
 
 folder = Path({folder!r})
@@ -427,7 +428,7 @@ def killed(folder: Path, kills: int, seed: int = 1) -> Outcome:
 
 
 def _discard(recovery: Any) -> None:
-    from geodp_app.document.autosave import discard
+    from geodp_app.files.autosave import discard
 
     discard(recovery)
 

@@ -25,19 +25,20 @@ import shapely
 from fuzz_mutations import Random, mutate_bytes, mutate_text
 
 from geodp_app.document.document import Document
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.history import History
-from geodp_app.document.importing import import_target
-from geodp_app.document.session import load_session, save_session
 from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.editor import TOOLS, Editor, Modifiers
+from geodp_app.drawing.edits import vertex_rows
 from geodp_app.drawing.faults import faults
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.drawing.vertex_table import vertex_rows
 from geodp_app.errors import InputError
-from geodp_app.examples_csv import Examples, Frame, format_examples, read_examples
-from geodp_app.learned_file import learned_text, read_learned
+from geodp_app.files.examples_csv import format_examples, read_examples
+from geodp_app.files.importing import import_target
+from geodp_app.files.learned_file import learned_text, read_learned
+from geodp_app.files.session import load_session, save_session
+from geodp_app.files.stored_run import StoredRun
 from geodp_app.runs.learner_process import make_learner
-from geodp_app.runs.stored_run import StoredRun
 from geometry.geojson import GeoJSONError, read_geojson
 from geometry.grid import Bounds
 

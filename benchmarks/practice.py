@@ -52,9 +52,9 @@ from shapely.geometry.base import BaseGeometry
 
 import assets
 import learners.theory
-from geodp_app.comparison import make_contender
-from geodp_app.examples_csv import Frame
-from geodp_app.sampling import Distribution, draw_examples, place_target
+from geodp_app.document.examples import Frame
+from geodp_app.document.sampling import Distribution, draw_examples, place_target
+from geodp_app.runs.comparison import make_contender
 from geometry.files import atomic_write
 from geometry.geojson import read_geojson
 from learners.theory.practice_table import RANGES
@@ -94,7 +94,7 @@ class Kind:
     Attributes
     ----------
     learner : str
-        One of :data:`geodp_app.comparison.KINDS`.
+        One of :data:`geodp_app.runs.comparison.KINDS`.
     targets : tuple of (str, int or None)
         Names, and the k that the learner is told.
     seeds : tuple of (int, int)

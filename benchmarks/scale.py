@@ -33,8 +33,8 @@ from common import GRID, describe_run, load_target, markdown, unit_seconds
 from numpy.typing import NDArray
 from questions import peak_memory
 
-from geodp_app.examples_csv import Frame
-from geodp_app.running import run_learner
+from geodp_app.commands.running import run_learner
+from geodp_app.document.examples import Frame
 from geodp_app.tables.counts import ENGINE_MEMORY, TableCounts, read_counts
 from geodp_app.tables.source import table_source
 from geometry.grid import Bounds

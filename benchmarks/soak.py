@@ -31,13 +31,13 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QStandardP
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMessageBox
 
-from geodp_app.document.exporting import export_examples, export_target
 from geodp_app.document.work import Work
 from geodp_app.drawing.editor import TOOLS
 from geodp_app.drawing.shapes import Drawing
+from geodp_app.files.exporting import export_examples, export_target
 from geodp_app.palette import load_palette
-from geodp_app.views.app import make_application
-from geodp_app.views.main_window import MainWindow
+from geodp_app.views.window.app import make_application
+from geodp_app.views.window.main_window import MainWindow
 
 GRID = 64
 #: Seconds that a step of a learner may take on a busy machine.
@@ -317,7 +317,7 @@ class Soak:
 
     def anew(self) -> None:
         """An empty document."""
-        self.window.start_anew()
+        self.window.files.start_anew()
         self.window.document.set_grid(GRID)
 
     def keep(self) -> None:

@@ -30,12 +30,12 @@ from common import DELTA, EPSILON, GRID, describe_run, draw_sample, markdown, un
 
 from learners import NoisyHistogramLearner, PolygonUnionLearner
 from learners.estimator import Estimator
-from learners.stability.majority_cells import MajorityCells
+from learners.stability.base_learners import MajorityCells
+from learners.stability.classifiers import StableQueryClassifier
 from learners.stability.noisy_votes import plan_noisy_votes
-from learners.stability.query_classifier import StableQueryClassifier
-from learners.stability.query_settings import chunks_needed
 from learners.stability.sparse_vector import plan_sparse_vector
 from learners.stability.stability_learner import StabilityLearner
+from learners.stability.stable_queries import chunks_needed
 
 QUERIES = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)
 HALTS = (1, 10, 100)

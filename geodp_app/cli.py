@@ -11,7 +11,6 @@ import sys
 from collections.abc import Sequence
 
 from assets import UnknownExampleError
-from geodp_app.arguments import Parser, RawHelp, join_negative_values
 from geodp_app.commands import (
     audit,
     compare,
@@ -24,6 +23,7 @@ from geodp_app.commands import (
     sample,
     shot,
 )
+from geodp_app.commands.arguments import Parser, RawHelp, join_negative_values
 from geodp_app.errors import InputError, PictureError
 from geodp_app.version import __version__
 from geodp_app.views.offscreen import has_display

@@ -1,12 +1,20 @@
-"""What a run tells the person at a terminal: a progress bar, private facts; nothing in a pipe."""
+"""What a run tells the person at a terminal: a progress bar, private facts; nothing in a pipe.
+
+Also that loops are being compiled: about half a minute, once on a machine.  Numba compiles a loop
+at its first call and keeps it; a loop that is in its cache is no news.  What is said of it depends
+on the machine alone, not on the examples, so it may go into a pipe.
+"""
 
 from __future__ import annotations
 
 import shutil
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
-from typing import TextIO
+from typing import Any, TextIO
 
 
 def tell_curator(line: str, *, quiet: bool) -> None:
@@ -85,3 +93,46 @@ class ProgressBar:
     ) -> None:
         """Clear the bar, whatever happened."""
         self.clear()
+
+
+COMPILING = "geodp: compiling the learner's loops, once on this machine: about half a minute"
+
+
+@contextmanager
+def telling_of_compiling(bar: ProgressBar) -> Iterator[None]:
+    """Say so when the first loop turns out not to be cached, and on a terminal how many are done.
+
+    Parameters
+    ----------
+    bar : ProgressBar
+        Where it is said; a quiet one says nothing.
+    """
+    # it brings the compiler along, which every verb that comes here needs
+    from numba.core import event
+
+    class Teller(event.Listener):
+        """Hears of every compilation, from any thread, also of one amid another."""
+
+        def __init__(self) -> None:
+            self._lock = threading.Lock()
+            self._begun = self._done = 0
+
+        def on_start(self, event: Any) -> None:
+            """A loop is not in the cache."""
+            with self._lock:
+                self._begun += 1
+                if self._begun == 1:
+                    bar.line(COMPILING)
+                self._show()
+
+        def on_end(self, event: Any) -> None:
+            """It has been compiled."""
+            with self._lock:
+                self._done += 1
+                self._show()
+
+        def _show(self) -> None:
+            bar.update(0.0, f"compiling, {self._done} loops done")
+
+    with event.install_listener("numba:compile", Teller()):
+        yield

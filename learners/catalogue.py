@@ -201,7 +201,7 @@ TOOLS: tuple[Entry, ...] = (
     ),
     Entry(
         "Distance to instability",
-        "learners.stability.distance_test.DistanceTest",
+        "learners.stability.stable_queries.DistanceTest",
         (23,),
         "(epsilon, delta)-DP release of a function where it is stable",
     ),
@@ -219,7 +219,7 @@ TOOLS: tuple[Entry, ...] = (
     ),
     Entry(
         "Private classification queries",
-        "learners.stability.query_classifier.StableQueryClassifier",
+        "learners.stability.classifiers.StableQueryClassifier",
         (25, 26),
         "(epsilon, delta)-DP for all queries together; answered as the chunks agree, with T and K "
         "planned for the realizable and the agnostic case",
@@ -232,7 +232,7 @@ TOOLS: tuple[Entry, ...] = (
     ),
     Entry(
         "Soft labels",
-        "learners.stability.soft_classifier.StableSoftClassifier",
+        "learners.stability.classifiers.StableSoftClassifier",
         (28,),
         "(epsilon, delta)-DP; predictions in [0, 1] up to a width, by plain or shifted histograms",
     ),
@@ -250,13 +250,13 @@ TOOLS: tuple[Entry, ...] = (
     ),
     Entry(
         "On-average stability",
-        "learners.stability.on_average_stability.estimate_stability",
+        "learners.stability.quality.estimate_stability",
         (30,),
         "an estimate with its confidence bound",
     ),
     Entry(
         "Stochastic gradient descent",
-        "learners.stability.gradient_descent.GradientDescentClassifier",
+        "learners.stability.base_learners.GradientDescentClassifier",
         (30,),
         "not private by itself; uniform stability 2 L^2 / n times the sum of its steps",
     ),
@@ -269,19 +269,19 @@ TOOLS: tuple[Entry, ...] = (
     # theory
     Entry(
         "VC dimension of a finite class",
-        "learners.theory.vc.vc_dimension",
+        "learners.finite.vc.vc_dimension",
         (15,),
         "exact, by search; dichotomies and shattering beside it",
     ),
     Entry(
         "Sauer's bound",
-        "learners.theory.vc.sauer_bound",
+        "learners.finite.vc.sauer_bound",
         (15,),
         "exact whole numbers",
     ),
     Entry(
         "VC bounds of intersections and unions",
-        "learners.theory.vc.combined_vc_bound",
+        "learners.finite.vc.combined_vc_bound",
         (12,),
         "the largest N whose growth bound reaches 2^N",
     ),

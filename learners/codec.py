@@ -39,10 +39,10 @@ from learners.releases import (
 from learners.scores import Role
 
 if TYPE_CHECKING:
-    from learners.boolean.conjunction_records import FormulaRelease
+    from learners.boolean.formulas import FormulaRelease
     from learners.boolean.parity import ParityRelease
+    from learners.finite.empirical_risk import ErmRelease
     from learners.finite.experts import ExpertsRelease
-    from learners.finite.private_erm import ErmRelease
 
     AnyRelease: TypeAlias = Release | FormulaRelease | ParityRelease | ErmRelease | ExpertsRelease
 
@@ -385,7 +385,7 @@ def _write_formula(release: FormulaRelease) -> dict[str, Any]:
 
 
 def _read_formula(data: dict[str, Any], common: dict[str, Any]) -> FormulaRelease:
-    from learners.boolean.conjunction_records import FormulaRelease
+    from learners.boolean.formulas import FormulaRelease
     from learners.boolean.literals import Literal as BooleanLiteral
 
     d = _whole(data["variables"], "variables")
@@ -426,7 +426,7 @@ def _write_choice(release: ErmRelease) -> dict[str, Any]:
 
 
 def _read_choice(data: dict[str, Any], common: dict[str, Any]) -> ErmRelease:
-    from learners.finite.private_erm import ErmRelease
+    from learners.finite.empirical_risk import ErmRelease
 
     index, sums = _whole(data["index"], "index"), data["noisy_sums"]
     if sums is not None:

@@ -301,6 +301,19 @@ def check_count(name: str, value: int) -> int:
     return int(value)
 
 
+def check_open_unit(**values: float) -> None:
+    """Refuse values that do not lie strictly between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        With the name of the first such value.
+    """
+    for name, value in values.items():
+        if not 0 < value < 1:
+            raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
+
+
 def check_points(X: ArrayLike, d: int, dimensions: int = 2) -> NDArray[np.int64]:
     """Grid points as int64 of shape (n, dimensions).
 

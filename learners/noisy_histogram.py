@@ -156,15 +156,10 @@ def noisy_cells(
 
 def smooth_cells(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Gaussian filter over cells, shape (m, m); borders are mirrored, the kernel sums to 1."""
-    radius = int(TRUNCATE * SIGMA + 0.5)
-    weights = np.exp(-0.5 * (np.arange(-radius, radius + 1) / SIGMA) ** 2)
-    weights /= weights.sum()
-    for axis in (0, 1):
-        padding = [(radius, radius) if a == axis else (0, 0) for a in (0, 1)]
-        wide = np.pad(values, padding, mode="symmetric")
-        windows = np.lib.stride_tricks.sliding_window_view(wide, len(weights), axis=axis)
-        values = windows @ weights
-    return values
+    # loaded here: most runs smooth nothing (docs/decisions/0021-scipy-and-other-libraries.md)
+    from scipy.ndimage import gaussian_filter
+
+    return np.asarray(gaussian_filter(values, SIGMA, mode="reflect", truncate=TRUNCATE))
 
 
 def merge_cells(

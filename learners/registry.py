@@ -59,9 +59,8 @@ STEPS = Parameter(
 )  # fmt: skip
 FINISH = Parameter(
     "finish", "choice", "At the end",
-    "Draw every edge of the triangles again, among the examples nearest to it, with seven tenths "
-    "of epsilon; or stop at the triangles, as the paper does. One triangle (k = 1) is drawn once, "
-    "by its mistakes, with all of epsilon.",
+    "Draw every edge again, among the examples nearest to it, with seven tenths of epsilon (one "
+    "triangle: draw it by its mistakes, once); or stop at the triangles, as the paper does.",
     "sharpen", choices=(("sharpen", "Sharpen the edges"), ("none", "Stop at the triangles")),
 )  # fmt: skip
 STEPS_SHARPENED = replace(
@@ -223,7 +222,7 @@ def _greedy_boolean(form: Role) -> Learner:
         id=f"greedy-{form}",
         title=f"Greedy {form}",
         sentence=f"Learns a {form} by the best literal of every step, without privacy.",
-        path=f"learners.boolean.conjunction_greedy.Greedy{form.capitalize()}Learner",
+        path=f"learners.boolean.consistent_conjunction.Greedy{form.capitalize()}Learner",
         promise="not private; consistent, at most k ln n literals if k suffice",
         systems=(1,),
         private=False,
@@ -239,7 +238,7 @@ def _consistent_boolean(form: Role) -> Learner:
         id=f"consistent-{form}",
         title=f"Consistent {form}",
         sentence=f"Takes the {which} {form} that agrees with all examples, without privacy.",
-        path=f"learners.boolean.conjunction_greedy.Consistent{form.capitalize()}Learner",
+        path=f"learners.boolean.consistent_conjunction.Consistent{form.capitalize()}Learner",
         promise=f"not private; the {which} consistent {form}, (alpha, beta)-PAC",
         systems=(1, 20),
         private=False,
@@ -253,7 +252,7 @@ def _private_consistent_boolean(form: Role) -> Learner:
         id=f"private-consistent-{form}",
         title=f"Private consistent {form}",
         sentence=f"Draws a {form} from all there are, the likelier the fewer its mistakes.",
-        path=f"learners.boolean.conjunction_consistency.PrivateConsistent{form.capitalize()}Learner",
+        path=f"learners.boolean.consistent_conjunction.PrivateConsistent{form.capitalize()}Learner",
         promise=f"epsilon-DP, (alpha, beta)-PAC; over all 3^d + 1 {form}s, small d",
         systems=(20,),
         parameters=_PURE,
@@ -545,7 +544,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="polytope",
         title="Convex polytope in three dimensions",
         sentence="Cuts a body out by halfspaces, picked one after the other.",
-        path="learners.space.halfspaces3_cover.ConvexPolytopeLearner",
+        path="learners.space.cover.ConvexPolytopeLearner",
         promise="(epsilon, delta)-DP by a cover of halfspaces of a small public class; time "
         "exponential in the dimension",
         systems=(10,),
@@ -568,7 +567,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="simplices",
         title="Union of simplices in three dimensions",
         sentence="Covers a body by simplices, picked one after the other.",
-        path="learners.space.halfspaces3_cover.SimplexUnionLearner",
+        path="learners.space.cover.SimplexUnionLearner",
         promise="(epsilon, delta)-DP by a cover of simplices of a small public class; time "
         "exponential in the dimension",
         systems=(10,),
@@ -648,7 +647,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="finite-class",
         title="Learner of a finite class",
         sentence="Takes the concept of a list with the fewest mistakes.",
-        path="learners.finite.finite_class_learner.FiniteClassLearner",
+        path="learners.finite.finite_class.FiniteClassLearner",
         promise="not private; fewest mistakes, (alpha, beta)-PAC proper and agnostic",
         systems=(14, 15),
         private=False,
@@ -658,7 +657,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="private-finite-class",
         title="Private learner of a finite class",
         sentence="Draws a concept of a list, the likelier the fewer its mistakes.",
-        path="learners.finite.finite_class_learner.PrivateFiniteClassLearner",
+        path="learners.finite.finite_class.PrivateFiniteClassLearner",
         promise="epsilon-DP, (alpha, beta)-PAC proper and agnostic",
         systems=(16,),
         parameters=(MECHANISM, *_PURE),
@@ -687,7 +686,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="empirical-risk",
         title="Empirical risk minimization",
         sentence="Takes the hypothesis of a list with the least loss.",
-        path="learners.finite.private_erm.EmpiricalRiskMinimizer",
+        path="learners.finite.empirical_risk.EmpiricalRiskMinimizer",
         promise="not private; the least loss on the sample, with uniform convergence",
         systems=(19,),
         private=False,
@@ -698,7 +697,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="private-empirical-risk",
         title="Private empirical risk minimization",
         sentence="Draws a hypothesis of a list, the likelier the smaller its loss.",
-        path="learners.finite.private_erm.PrivateERM",
+        path="learners.finite.empirical_risk.PrivateERM",
         promise="epsilon-DP for bounded losses; by the exponential mechanism or by noise on all "
         "losses",
         systems=(19,),

@@ -7,7 +7,7 @@ proportional to exp(-epsilon * its mistakes), exactly (:mod:`learners.exponentia
 epsilon-DP, delta = 0 (docs/privacy.md, lemma F1).  O(m + d) for m entries.
 
 If some halfplane of the class errs nowhere, n >= ln(|C|/beta) / -ln(1 - alpha (1 - exp(-epsilon)))
-examples give error at most alpha with probability 1 - beta (:mod:`learners.theory.sample_sizes`).
+examples give error at most alpha with probability 1 - beta (:mod:`learners.finite.sample_sizes`).
 No halfplane of the class labels the whole square 0.
 
 The border is drawn half a step from t, away from all grid points (on it where the lattice is as

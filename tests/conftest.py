@@ -22,38 +22,6 @@ settings.load_profile("steady")
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 
-class Turns:
-    """Of processes side by side each runs the files that it is the first to come to."""
-
-    def __init__(self, taken: Path) -> None:
-        self._taken = taken
-        self._mine: dict[Path, bool] = {}
-
-    def _take(self, file: Path) -> bool:
-        try:
-            (self._taken / str(file).replace(os.sep, "|")).touch(exist_ok=False)
-        except FileExistsError:
-            return False
-        return True
-
-    def pytest_runtest_protocol(
-        self, item: pytest.Item, nextitem: pytest.Item | None
-    ) -> bool | None:
-        """Say of a test of another's file that it is done."""
-        if item.path not in self._mine:
-            self._mine[item.path] = self._take(item.path)
-        if self._mine[item.path]:
-            return None
-        # what a test before it has left for it, of its folder say, is not for the next one
-        item.session._setupstate.teardown_exact(nextitem)
-        return True
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    if taken := os.environ.get("TESTS_TAKEN"):
-        config.pluginmanager.register(Turns(Path(taken)))
-
-
 @pytest.fixture(scope="session", autouse=True)
 def _application(qapp: object) -> None:
     """Qt's application is one with widgets, whichever test is the first to need one."""

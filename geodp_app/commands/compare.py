@@ -9,23 +9,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from geodp_app import arguments
-from geodp_app.budget_warning import warn_of_budget
-from geodp_app.comparison import (
+from geodp_app.commands import arguments
+from geodp_app.commands.arguments import learner_lines
+from geodp_app.document.examples import Examples
+from geodp_app.errors import InputError
+from geodp_app.files.examples_csv import read_examples
+from geodp_app.formatting import count, duration, percentage
+from geodp_app.runs.comparison import (
     KINDS,
     Contender,
     Progress,
     Row,
+    check_folder,
     compare,
+    file_name,
     hold_out,
     make_contender,
     total_spent,
+    write_shapes,
 )
-from geodp_app.comparison_folder import check_folder, file_name, write_shapes
-from geodp_app.errors import InputError
-from geodp_app.examples_csv import Examples, read_examples
-from geodp_app.formatting import count, duration, percentage
-from geodp_app.learner_options import learner_lines
 from learners.registry import unknown_learner
 
 _DEFAULT, _DEFAULT_WITH_K = ("tiles", "histogram", "quadtree"), ("cover", "greedy-cover")
@@ -118,12 +120,13 @@ def run(options: argparse.Namespace) -> None:
     spenders = [contender.kind for contender in contenders if contender.kind.private]
     if spenders:
         used = any(kind.needs_delta for kind in spenders)
+        from geodp_app.runs.practice import warn_of_budget
+
         warn_of_budget(options.epsilon, options.delta, used=used, quiet=options.quiet)
 
     from geodp_app.commands.learn import warn_of_one_class
-    from geodp_app.compiling import telling_of_compiling
-    from geodp_app.learned_file import place_note
-    from geodp_app.progress import ProgressBar
+    from geodp_app.files.learned_file import place_note
+    from geodp_app.progress import ProgressBar, telling_of_compiling
 
     positives = int(examples.labels.sum())
     counts = (len(examples.labels) - positives, positives)

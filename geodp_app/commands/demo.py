@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assets import example_path, examples
-from geodp_app import arguments
+from geodp_app.commands import arguments
+from geodp_app.document.sampling import draw_examples, open_generator, place_target
 from geodp_app.document.targets import EXAMPLE_GRID
 from geodp_app.errors import PictureError
-from geodp_app.sampling import draw_examples, open_generator, place_target
 from geometry.geojson import read_geojson
 
 if TYPE_CHECKING:
-    from geodp_app.pictures import Picture
+    from geodp_app.runs.figures import Picture
 
 _DESCRIPTION = """Learn a bundled example and leave learned.geojson and learned.png.
 
@@ -54,10 +54,10 @@ def run(options: argparse.Namespace) -> None:
     arguments.check_outputs([(shape_file, "GeoJSON"), (picture_file, "PNG")], [])
 
     from geodp_app.commands.evaluate import compare
-    from geodp_app.learned_file import write_learned
-    from geodp_app.pictures import Picture, release_figures
-    from geodp_app.reports import privacy_statement
-    from geodp_app.running import run_learner
+    from geodp_app.commands.running import run_learner
+    from geodp_app.files.learned_file import write_learned
+    from geodp_app.files.reports import privacy_statement, release_figures
+    from geodp_app.runs.figures import Picture
     from learners.registry import BY_ID
 
     def tell(line: str) -> None:
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _draw(path: Path, picture: Picture) -> str:
     """Write the picture; what to say about it."""
-    from geodp_app.pictures import write_picture
+    from geodp_app.commands.running import write_picture
 
     try:
         write_picture(path, picture)

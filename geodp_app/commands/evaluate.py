@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app import arguments
+from geodp_app.commands import arguments
 from geodp_app.errors import InputError
-from geodp_app.examples_csv import read_examples
+from geodp_app.files.examples_csv import read_examples
 
 if TYPE_CHECKING:
     from learners.releases import Release
@@ -42,7 +42,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read both files, compare, print."""
-    from geodp_app.learned_file import read_learned
+    from geodp_app.files.learned_file import read_learned
 
     learned = read_learned(options.learned)
     examples = read_examples(

@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geodp_app import arguments, learner_options
+from geodp_app.commands import arguments
+from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError, PictureError
-from geodp_app.examples_csv import Examples, read_examples
+from geodp_app.files.examples_csv import read_examples
 from geodp_app.progress import tell_curator
 from geodp_app.tables.counts import TableCounts, read_counts
 from geodp_app.tables.source import TableSource, columns_of, table_source
@@ -29,7 +30,7 @@ POINTS is a CSV with a header: x,y,label in grid units 0..d, or lon,lat,label in
 `geodp sample` brings its own.  The learned GeoJSON carries its exact hypothesis and what was
 spent, and nothing else from the examples.
 
-{learner_options.learner_lines("learn")}
+{arguments.learner_lines("learn")}
 
 A cover picks K pieces, or a few times as many, one after the other, each with a share of epsilon.
 Discs and ellipses need a grid of at most 2048 steps a side.
@@ -70,7 +71,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         help="with --table: whose a row is; one row of each person is counted (default: every "
         "row counts as a person)",
     )
-    learner_options.add_learner(parser, "learn")
+    arguments.add_learner(parser, "learn")
     parser.add_argument(
         "--grid", type=arguments.grid_size, metavar="D", help="grid size d (default: the file's)"
     )
@@ -118,9 +119,9 @@ def run(options: argparse.Namespace) -> None:
     _warn_of_budget(learner, parameters, quiet=options.quiet)
 
     # the learners compile their loops: not worth waiting for on a mistyped option
-    from geodp_app.learned_file import place_note, write_learned
-    from geodp_app.reports import parts_text, privacy_statement, records_text, report
-    from geodp_app.running import run_learner
+    from geodp_app.commands.running import run_learner
+    from geodp_app.files.learned_file import place_note, write_learned
+    from geodp_app.files.reports import parts_text, privacy_statement, records_text, report
 
     release, records = run_learner(learner, sample, parameters, quiet=options.quiet)
     _warn_of_budget(learner, parameters, quiet=options.quiet, release=release)
@@ -149,7 +150,7 @@ def _warn_of_budget(
     learner: Learner, parameters: dict[str, Any], *, quiet: bool, release: Release | None = None
 ) -> None:
     """Of epsilon and delta; with a release, of what it tells about the number of examples."""
-    from geodp_app.budget_warning import warn_of_budget
+    from geodp_app.runs.practice import warn_of_budget
 
     budget = parameters["epsilon"], parameters["delta"]
     warn_of_budget(*budget, used=learner.needs_delta, quiet=quiet, release=release)
@@ -215,7 +216,7 @@ def _settle(options: argparse.Namespace) -> tuple[Learner, dict[str, Any]]:
     InputError
         If options do not go together.
     """
-    learner, parameters = learner_options.settle_learner(options, "learn")
+    learner, parameters = arguments.settle_learner(options, "learn")
     if options.alpha is None:
         return learner, parameters
     if options.n_steps is not None:
@@ -236,7 +237,9 @@ def _settle(options: argparse.Namespace) -> tuple[Learner, dict[str, Any]]:
 def _draw(options: argparse.Namespace, examples: Examples, release: Release) -> str:
     """Write the picture; what to say about it."""
     from geodp_app.commands.evaluate import compare
-    from geodp_app.pictures import Picture, release_figures, write_picture
+    from geodp_app.commands.running import write_picture
+    from geodp_app.files.reports import release_figures
+    from geodp_app.runs.figures import Picture
 
     error = "–"  # of no examples
     if len(examples.labels):

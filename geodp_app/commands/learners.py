@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from geodp_app import arguments
+from geodp_app.commands import arguments
 
 _DESCRIPTION = """List every learner and tool: what it promises and where it can be used.
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from geodp_app import arguments
+from geodp_app.commands import arguments
 from geodp_app.errors import InputError
 
 _DESCRIPTION = """Open the window.
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> None:
     from geodp_app.views.offscreen import check_window
 
     check_window()
-    from geodp_app.views.app import run_window
+    from geodp_app.views.window.app import run_window
 
     code = run_window(path)
     if code:

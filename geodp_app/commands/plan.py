@@ -7,7 +7,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from geodp_app import arguments, learner_options
+from geodp_app.commands import arguments
+from geodp_app.document.examples import DEFAULT_GRID
 from geodp_app.errors import InputError
 from learners.declaration import Learner
 from learners.registry import BY_ID
@@ -37,7 +38,7 @@ With --theorem NAME any other theorem of the sources is asked; --theorems lists 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     """Add the verb and its options."""
     parser = arguments.add_verb(verbs, "plan", "how many examples suffice", _DESCRIPTION)
-    learner_options.add_learner(parser, "plan", _PARAMETERS)
+    arguments.add_learner(parser, "plan", _PARAMETERS)
     parser.add_argument(
         "--alpha",
         type=arguments.open_unit,
@@ -47,7 +48,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     parser.add_argument(
         "--grid",
         type=arguments.grid_size,
-        default=arguments.DEFAULT_GRID,
+        default=DEFAULT_GRID,
         metavar="D",
         help="grid size d (default %(default)s)",
     )
@@ -93,8 +94,8 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _plan_cover(options: argparse.Namespace) -> None:
-    """What is proved of covers that are told k, and what such runs reached."""
-    from geodp_app.practice import practice_document
+    """Print what is proved of covers that are told k, and what such runs reached."""
+    from geodp_app.runs.practice import practice_document
     from geometry.halfplane import HalfplaneLattice
     from learners.theory.planner import Setting, error_guaranteed, examples_needed
     from learners.theory.rule_of_thumb import NotMeasuredError
@@ -110,33 +111,34 @@ def _plan_cover(options: argparse.Namespace) -> None:
             neighbours=options.neighbours,
         )
         if (options.learner, options.k) == ("cover", 1):
-            _plan_alone(options, setting)
-            return
-        if options.n is None:
-            plan = examples_needed(setting, options.alpha)
+            proved, told = _plan_alone(options, setting)
         else:
-            plan = error_guaranteed(setting, options.n)
+            plan = (
+                examples_needed(setting, options.alpha)
+                if options.n is None
+                else error_guaranteed(setting, options.n)
+            )
+            proved, told = plan.to_dict(), describe(plan, options.alpha)
     except ValueError as error:
         raise InputError(str(error)) from None
-    if options.json:
-        try:
-            found = practice_document(_settings(options), examples=options.n, error=options.alpha)
-        except NotMeasuredError:
-            found = []
-        print(json.dumps({**plan.to_dict(), "in_practice": found}))
-        return
     try:
-        told = _practice(options)
+        found = practice_document(_settings(options), examples=options.n, error=options.alpha)
+        reached = _practice(options)
     except NotMeasuredError as error:
-        told = f"No estimate is made of what such runs reach in practice: {error}."
-    print(f"{describe(plan, options.alpha)}\n\n{told}")
+        found = []
+        reached = f"No estimate is made of what such runs reach in practice: {error}."
+    print(json.dumps({**proved, "in_practice": found}) if options.json else f"{told}\n\n{reached}")
 
 
-def _plan_alone(options: argparse.Namespace, setting: Setting) -> None:
-    """One triangle, drawn by its mistakes; ValueError if the budget is too small to run at all."""
-    from geodp_app.practice import practice_document
+def _plan_alone(options: argparse.Namespace, setting: Setting) -> tuple[dict[str, Any], str]:
+    """What is proved of one triangle that is drawn by its mistakes: JSON-ready, and in words.
+
+    Raises
+    ------
+    ValueError
+        If the budget is too small to run at all.
+    """
     from learners.theory.planner import drawn_alone
-    from learners.theory.rule_of_thumb import NotMeasuredError
     from learners.theory.theorems import alpha_for, examples_for, find_theorem
 
     theorem, drawn = find_theorem("private-finite"), drawn_alone(setting)
@@ -145,20 +147,9 @@ def _plan_alone(options: argparse.Namespace, setting: Setting) -> None:
         n = examples_for(theorem, alpha, options.beta, drawn)
     else:
         alpha = alpha_for(theorem, n, options.beta, drawn)
-    if options.json:
-        try:
-            found = practice_document(_settings(options), examples=options.n, error=options.alpha)
-        except NotMeasuredError:
-            found = []
-        asked = {name: getattr(options, name) for name in (*_ASKED, "delta", "measure", "beta")}
-        asked |= {"alpha": alpha, "examples": n, "steps": 1, "eta": drawn["epsilon"]}
-        print(json.dumps({**asked, "theorem": theorem.name, "in_practice": found}))
-        return
-    try:
-        told = _practice(options)
-    except NotMeasuredError as error:
-        told = f"No estimate is made of what such runs reach in practice: {error}."
-    print(
+    proved = {name: getattr(options, name) for name in (*_ASKED, "delta", "measure", "beta")}
+    proved |= {"alpha": alpha, "examples": n, "steps": 1, "eta": drawn["epsilon"]}
+    told = (
         f"{_verdict(n, alpha, options.alpha, options.beta)}\n\n"
         "one triangle, by its number of mistakes, with all of the budget: "
         f"eta = {drawn['epsilon']:.4f} a mistake\n\n"
@@ -166,15 +157,15 @@ def _plan_alone(options: argparse.Namespace, setting: Setting) -> None:
         f"--delta {options.delta} --grid {options.grid} --neighbours {options.neighbours} "
         f"--measure {options.measure}\n"
         "It holds for every triangle and distribution of the examples; runs usually need far\n"
-        "fewer examples.\n\n"
-        f"{told}"
+        "fewer examples."
     )
+    return {**proved, "theorem": theorem.name}, told
 
 
 def _settle(options: argparse.Namespace) -> Learner:
     """The learner; options that are not given become its defaults."""
     if options.theorem is None:
-        learner, given = learner_options.settle_learner(options, "plan", _PARAMETERS)
+        learner, given = arguments.settle_learner(options, "plan", _PARAMETERS)
     else:
         learner = BY_ID[options.learner]
         given = {}
@@ -193,7 +184,7 @@ def _settle(options: argparse.Namespace) -> Learner:
 
 def _warn_of_budget(options: argparse.Namespace, learner: Learner) -> None:
     """Of epsilon and delta; n is public here."""
-    from geodp_app.budget_warning import warn_of_budget
+    from geodp_app.runs.practice import warn_of_budget
 
     used = options.theorem is not None or learner.needs_delta
     warn_of_budget(options.epsilon, options.delta, used=used, n=options.n)
@@ -296,7 +287,7 @@ def _answer(
 
 def _run_by_tiles(options: argparse.Namespace) -> None:
     """Print what runs by tiles reached."""
-    from geodp_app.practice import practice_document
+    from geodp_app.runs.practice import practice_document
 
     try:
         if options.json:
@@ -320,7 +311,7 @@ def _run_by_tiles(options: argparse.Namespace) -> None:
 
 def _run_by_itself(options: argparse.Namespace) -> None:
     """Print what covers that find k by themselves reached: nothing is proved of their error."""
-    from geodp_app.verdict import BY_ITSELF
+    from geodp_app.runs.verdict import BY_ITSELF
 
     if options.json:
         asked = {name: getattr(options, name) for name in _ASKED} | {"proved": False}
@@ -343,7 +334,7 @@ def _settings(options: argparse.Namespace) -> Settings:
 
 def _practice(options: argparse.Namespace) -> str:
     """What to expect of runs, in a sentence."""
-    from geodp_app.practice import error_sentence, examples_sentence
+    from geodp_app.runs.practice import error_sentence, examples_sentence
 
     if options.n is None:
         return examples_sentence(_settings(options), options.alpha)

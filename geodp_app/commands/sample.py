@@ -6,10 +6,11 @@ import argparse
 import sys
 from pathlib import Path
 
-from geodp_app import arguments
+from geodp_app.commands import arguments
+from geodp_app.document.examples import DEFAULT_GRID
+from geodp_app.document.sampling import DISTRIBUTIONS, draw_examples, open_generator, place_target
 from geodp_app.errors import InputError
-from geodp_app.examples_csv import format_examples
-from geodp_app.sampling import DISTRIBUTIONS, draw_examples, open_generator, place_target
+from geodp_app.files.examples_csv import format_examples
 from geometry.files import atomic_write
 from geometry.geojson import read_geojson
 
@@ -29,7 +30,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     parser.add_argument(
         "--grid",
         type=arguments.grid_size,
-        default=arguments.DEFAULT_GRID,
+        default=DEFAULT_GRID,
         metavar="D",
         help="grid size d: coordinates are 0..d (default %(default)s)",
     )

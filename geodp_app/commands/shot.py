@@ -6,11 +6,13 @@ import argparse
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from assets import examples
-from geodp_app import animation, arguments, learner_options
+from geodp_app.commands import arguments
 from geodp_app.document.work import RunSettings
 from geodp_app.errors import InputError
+from geodp_app.files import animation
 from learners.registry import BY_ID
 
 _DESCRIPTION = """Open the window off-screen, run, and save a picture of it.
@@ -20,10 +22,10 @@ pip install 'geodp[animation]').  Simulated examples may be shown to anyone; wit
 and animation are private."""
 
 #: Parameters of the learner that can be chosen.
-PARAMETERS = ("k", "epsilon")
+_PARAMETERS = ("k", "epsilon")
 
 #: Seconds that an animation shows a step, unless told otherwise, and least and most.
-PACE, _FASTEST, _SLOWEST = 0.5, 0.1, 10.0
+_PACE, _FASTEST, _SLOWEST = 0.5, 0.1, 10.0
 
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
@@ -40,7 +42,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         help=f"one of {', '.join(examples())}",
     )
     what.add_argument("--file", type=Path, metavar="FILE", help="a session, target or examples")
-    learner_options.add_learner(parser, "window", PARAMETERS, unset="the window's")
+    arguments.add_learner(parser, "window", _PARAMETERS, unset="the window's")
     parser.add_argument("--n", type=arguments.sample_size, help="how many examples to draw")
     parser.add_argument(
         "--steps", type=_steps, metavar="M", help="steps to run (default: all; 0: none)"
@@ -52,7 +54,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         "--pace",
         type=_pace,
         metavar="SECONDS",
-        help=f"how long an animation shows a step (default: {PACE:g})",
+        help=f"how long an animation shows a step (default: {_PACE:g})",
     )
     parser.add_argument("--theme", choices=("light", "dark"), default="light")
     parser.add_argument(
@@ -77,15 +79,18 @@ def run(options: argparse.Namespace) -> None:
     )
     options.animated = animation.kind_of(options.output)
     _check_animation(options)
+
+    def given(learner: str) -> dict[str, Any]:
+        return arguments.given_parameters(options, BY_ID[learner], "window", _PARAMETERS)
+
     if options.learner or options.file is None:  # else the file says which learner it is
-        learner = BY_ID[options.learner or RunSettings().learner]
-        learner_options.given_parameters(options, learner, "window", PARAMETERS)
+        given(options.learner or RunSettings().learner)
     from geodp_app.views.offscreen import check_window
 
     check_window(offscreen=True)
-    from geodp_app.views.shot import shoot
+    from geodp_app.views.window.shot import shoot
 
-    told = shoot(options)
+    told = shoot(options, given)
     if not options.quiet:
         print(told, file=sys.stderr)
 
@@ -102,6 +107,8 @@ def _check_animation(options: argparse.Namespace) -> None:
         raise InputError(
             "--view release is for pictures: before the end of a run it has nothing to show"
         )
+    if options.pace is None:
+        options.pace = _PACE
     animation.load_pillow()
 
 

@@ -1,1 +1,1 @@
-"""What a person works on: its frozen states, its history, its files.  Free of Qt."""
+"""What a person works on: its frozen states, its history, its examples.  Free of Qt."""

@@ -9,13 +9,13 @@ from typing import Any, get_args
 import numpy as np
 
 from geodp_app.document.charges import RunCharge
-from geodp_app.document.strict_files import short
+from geodp_app.document.examples import Examples
+from geodp_app.document.sampling import DISTRIBUTIONS
 from geodp_app.document.work import LEARNERS, RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
-from geodp_app.examples_csv import Examples
-from geodp_app.sampling import DISTRIBUTIONS
 from geometry.crossing_count import crossings_up_to
+from geometry.geojson_rings import short
 from geometry.halfplane import MAX_D, Measure
 from learners.accounting import Relation, check_budget
 from learners.set_cover import Finish

@@ -17,15 +17,14 @@ from numpy.typing import NDArray
 
 from geodp_app.document.charges import RunCharge
 from geodp_app.document.checks import check_change, check_grid
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.history import History
-from geodp_app.document.relabelling import Relabelling
-from geodp_app.document.simulating import simulate
+from geodp_app.document.sampling import Dab
+from geodp_app.document.simulating import Relabelling, simulate
 from geodp_app.document.suggested_k import suggested_k
 from geodp_app.document.targets import GridChange, example_work
 from geodp_app.document.work import LEARNERS, RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.examples_csv import Examples, Frame
-from geodp_app.sampling import Dab
 from geometry.grid import Bounds
 from learners.set_cover import Pieces
 
@@ -193,10 +192,6 @@ class Document:
             self._stroke += 1
         painted = replace(sampling, distribution="painted", dabs=(*sampling.dabs, dab))
         self.change("paint", merge=("stroke", self._stroke), sampling=painted)
-
-    def clear_dabs(self) -> None:
-        """Take all paint away."""
-        self.change("clear the paint", sampling=replace(self.work.sampling, dabs=()))
 
     def clear(self) -> None:
         """Empty the drawing."""

@@ -1,11 +1,66 @@
-"""Simulated examples of what is drawn, with reasons a person can mend where there can be none."""
+"""Simulated examples of what is drawn: drawn anew, or labelled anew when the drawing changes.
+
+A label is inside(drawing) XOR flipped; what label noise flipped stays flipped, and is found again
+from the old labels and the old drawing.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp_app.document.examples import Examples
+from geodp_app.document.sampling import draw_examples, open_generator
 from geodp_app.document.work import Work
+from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
-from geodp_app.examples_csv import Examples
-from geodp_app.sampling import draw_examples, open_generator
+from geometry.polygons import contains_points
+
+
+class Relabelling:
+    """Labels examples by one drawing after another.
+
+    It remembers which labels are flipped and what it made last: while a vertex is dragged each
+    new place takes one test of every point, and the place where it is dropped takes none.
+    """
+
+    def __init__(self) -> None:
+        self._known: tuple[Examples, ...] = ()
+        self._flipped: NDArray[np.bool_] | None = None
+        self._made: tuple[Drawing, Examples] | None = None
+
+    def __call__(self, examples: Examples, old: Drawing, new: Drawing) -> Examples:
+        """The examples with the labels of another drawing.
+
+        Parameters
+        ----------
+        examples : Examples
+            Simulated, and labelled by `old`.
+        old, new : Drawing
+            On the examples' grid.
+
+        Returns
+        -------
+        Examples
+            With the same array of points.  The same object as before when the same is asked twice
+            in a row.
+        """
+        if not any(examples is known for known in self._known):
+            self._flipped = _inside(old, examples) ^ (examples.labels != 0)
+            self._known, self._made = (examples,), None
+        assert self._flipped is not None  # it is there where something is known
+        if self._made is None or self._made[0] != new:
+            labels = (_inside(new, examples) ^ self._flipped).astype(np.int64)
+            self._made = new, replace(examples, labels=labels)
+        # the first is what is in the document, the other what may be there next
+        self._known = examples, self._made[1]
+        return self._made[1]
+
+
+def _inside(drawing: Drawing, examples: Examples) -> NDArray[np.bool_]:
+    return contains_points(drawing.region(), examples.points)
 
 
 def simulate(work: Work) -> Examples:

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from assets import example_path
+from geodp_app.document.examples import Frame
+from geodp_app.document.sampling import Dab, place_target
 from geodp_app.document.suggested_k import suggested_k
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
-from geodp_app.examples_csv import Frame
-from geodp_app.sampling import Dab, place_target
 from geometry.geojson import TargetFile, read_geojson
 from geometry.grid import Bounds
 from geometry.polygons import orient_valid

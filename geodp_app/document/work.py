@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from geodp_app.document.charges import RunCharge
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.sampling import Distribution
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.examples_csv import Examples, Frame
-from geodp_app.sampling import Distribution
 from geometry.grid import Bounds
 from geometry.halfplane import Measure
 from learners.accounting import Neighbours, Relation

@@ -11,11 +11,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import get_args
 
-from geodp_app.drawing.ask_tool import AskTool
 from geodp_app.drawing.draft import Draft, Handle, ToolName
 from geodp_app.drawing.drag_tools import FreehandTool, RectangleTool
-from geodp_app.drawing.paint_tool import PaintTool
-from geodp_app.drawing.report_tool import ReportTool
+from geodp_app.drawing.point_tools import AskTool, PaintTool, ReportTool
 from geodp_app.drawing.ring_tools import HoleTool, PolygonTool
 from geodp_app.drawing.select_tool import SelectTool
 from geodp_app.drawing.shapes import Drawing, Point, Ring

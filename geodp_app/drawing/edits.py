@@ -186,3 +186,23 @@ def _check_point(drawing: Drawing, point: Point) -> None:
 def _kept(step: int, values: Sequence[int], grid: int) -> int:
     """The step, shortened so that no value leaves 0..grid."""
     return max(-min(values), min(grid - max(values), step))
+
+
+__all__ = ["vertex_rows", "with_vertex"]
+
+
+def vertex_rows(drawing: Drawing) -> list[tuple[int, int, int, int, int]]:
+    """All vertices in order.
+
+    Returns
+    -------
+    list of (shape, ring, index, x, y)
+        Indices from 0; ring 0 is the outline.  ``with_vertex(drawing, shape, ring, index, point)``
+        changes one.
+    """
+    return [
+        (number, r, i, x, y)
+        for number, shape in enumerate(drawing.shapes)
+        for r, ring in enumerate(shape.rings)
+        for i, (x, y) in enumerate(ring)
+    ]

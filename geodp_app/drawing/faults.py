@@ -18,8 +18,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.drawing.crossings import CROSS, TOUCH, Ints, Meetings, all_meetings
-from geodp_app.drawing.ring_relations import Between, How, between_rings
+from geodp_app.drawing.crossings import (
+    CROSS,
+    TOUCH,
+    Between,
+    How,
+    Ints,
+    Meetings,
+    all_meetings,
+    between_rings,
+)
 from geodp_app.drawing.shapes import Drawing, Point, Ring, Shape
 
 FaultKind = Literal[

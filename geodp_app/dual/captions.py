@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from geodp_app.dual.shading import Scale, ShadeMode
 from geodp_app.dual.sheets import dual_position, equation_words, number, sheet_words
+from geodp_app.runs.why import zone_name
 from geometry.edge_zones import EdgeZone
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.records import TileStep
@@ -81,13 +82,6 @@ class TileShown:
     def _numbered(self) -> str:
         zone = isinstance(self.step.tile, EdgeZone)
         return "this zone" if zone else f"tile {self.number:,}"
-
-
-def zone_name(zone: EdgeZone) -> str:
-    """Whose edge a zone belongs to, and which of its parts it is if there are several."""
-    part, parts = zone.part
-    which = f"part {part + 1} of " if parts > 1 else ""
-    return f"{which}edge {zone.edge_number % zone.zones.edges + 1} of triangle {zone.piece + 1}"
 
 
 def reading_words(lattice: HalfplaneLattice) -> str:

@@ -1,1 +1,1 @@
-"""A run as the window sees it: requests, replies, and the log of steps.  Free of Qt."""
+"""A run: its protocol and process, its log of steps, and what is said of it.  Free of Qt."""

@@ -23,9 +23,9 @@ from dataclasses import asdict, replace
 from multiprocessing import connection, parent_process
 from typing import TYPE_CHECKING, Any
 
+from geodp_app.document.mosaics import all_tiles, zone_follows
 from geodp_app.document.work import RunSettings
 from geodp_app.runs import messages
-from geodp_app.runs.mosaics import all_tiles, zone_follows
 from geodp_app.runs.protocol import (
     Answer,
     Ask,
@@ -61,7 +61,7 @@ from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile
 from learners.records import StepRecord, StepRelease
 from learners.selection import Cancelled, SelectionProgress, SheetDensities
-from learners.stability.vote_view import VoteProgress, VoteView
+from learners.stability.sample_and_aggregate import VoteProgress, VoteView
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -190,8 +190,7 @@ class LearnerServer:
 
     def _answer(self, request: Ask) -> Answer:
         from geodp_app.runs.report import change
-        from geodp_app.runs.shading import shade
-        from geodp_app.runs.share import as_good
+        from geodp_app.runs.shading import as_good, shade
 
         run, tag, look = request.run, request.tag, self._give_way
         look()

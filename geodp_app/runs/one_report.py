@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geodp_app.examples_csv import Examples
+from geodp_app.document.examples import Examples
 from geodp_app.formatting import amount
 from geodp_app.runs.protocol import Change, WhyNone
 from learners.accounting import PrivacySpent

@@ -28,8 +28,8 @@ from learners.records import Piece, StepDiagnostics, StepRecord
 from learners.releases import Release
 from learners.scores import Score
 from learners.selection import SheetDensities
-from learners.stability.query_classifier import QueryRecord
-from learners.stability.vote_view import VoteView
+from learners.stability.classifiers import QueryRecord
+from learners.stability.sample_and_aggregate import VoteView
 
 
 @dataclass(frozen=True, slots=True)

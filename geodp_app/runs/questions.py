@@ -1,54 +1,19 @@
-"""Public points that a person asks about after a run by votes, and what may still be asked.
+"""Questions about a run: what may still be asked after one by votes, or why nothing can be; and
+what is asked about a step of any, from the run's log.
 
-The point and its answer are released; how the chunks voted is not.  Sessions keep the former.
+Private.  The question of a shading is made by the log itself (:meth:`RunLog.question`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
 
-from learners.stability.query_classifier import QueryDiagnostics
-from learners.stability.stable_queries import QueryRelease
+import numpy as np
 
-if TYPE_CHECKING:
-    from geodp_app.runs.run_log import RunLog
-
-Point = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A point and its answer.
-
-    Attributes
-    ----------
-    point : (int, int)
-        Grid units.
-    release : QueryRelease
-    diagnostics : QueryDiagnostics or None
-        Private; None where it was not kept.
-    """
-
-    point: Point
-    release: QueryRelease
-    diagnostics: QueryDiagnostics | None = None
-
-    @property
-    def answer(self) -> str:
-        """What is released of it, in two words."""
-        value = self.release.value
-        return "not answered" if value is None else f"answered {value}"
-
-    @property
-    def votes(self) -> str:
-        """How the chunks voted (private); empty where it was not kept."""
-        known = self.diagnostics
-        if known is None:
-            return ""
-        zeros, ones = known.votes
-        return f"{ones} for 1, {zeros} for 0; distance to instability {known.distance}"
+from geodp_app.runs.protocol import ReportQuestion, ShareQuestion, WhyNone
+from geodp_app.runs.run_log import RunLog
+from learners.records import TileStep, halfplanes_of, inside_piece
+from learners.scores import mistakes_score, set_cover_score
 
 
 def halts_left(log: RunLog) -> int | None:
@@ -83,37 +48,75 @@ def refusal(log: RunLog | None, ready: bool) -> str:
     return ""
 
 
-def question_line(question: Question) -> dict[str, Any]:
-    """What a session keeps of a question, as JSON values."""
-    return {"kind": "question", "point": list(question.point), **asdict(question.release)}
+def report_question(
+    log: RunLog, step: int, edge: int, point: tuple[int, int], label: bool, present: bool
+) -> ReportQuestion:
+    """What an example changes in the law of one halfplane of a step.
 
-
-def read_question(data: dict[str, Any], grid: int, before: Sequence[Question]) -> Question:
-    """Read what :func:`question_line` wrote.
+    Parameters
+    ----------
+    log : RunLog
+    step : int
+        From 1.
+    edge : int
+        Which halfplane of the piece moves.
+    point : (int, int)
+        Where the example lies, in grid units.
+    label : bool
+    present : bool
+        Whether it is one of the run's examples; else it is put there.
 
     Raises
     ------
-    ValueError, KeyError, TypeError
-        If it is not, or does not follow the questions before it.
+    ValueError
+        If the step has not been made, its piece has no such halfplane, or it was not drawn by
+        weights of the examples.
     """
-    fields = {name: value for name, value in data.items() if name not in ("kind", "point")}
-    release = QueryRelease(**fields)
-    x, y = data["point"]
-    question = Question((x, y), release)
-    counts = (x, y, release.query, release.halts_left, release.queries_left)
-    if any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in counts):
-        raise ValueError("a question's numbers are whole and not negative")
-    if max(x, y) > grid:
-        raise ValueError(f"the point ({x}, {y}) is off the grid 0..{grid}")
-    if (release.value, release.status) not in (
-        (0, "answered"), (1, "answered"), (None, "unstable"),
-    ) or isinstance(release.value, bool):  # fmt: skip
-        raise ValueError("a question is answered 0 or 1, or not at all")
-    if before:
-        last = before[-1].release
-        halts = last.halts_left - (release.status == "unstable")
-        follows = (last.query + 1, halts, last.queries_left - 1)
-        told = (release.query, release.halts_left, release.queries_left)
-        if told != follows or last.halts_left == 0:
-            raise ValueError("a question does not follow the one before it")
-    return question
+    shaded = log.question(step, edge)
+    if not shaded.rate:
+        raise ValueError("this step is not drawn with probabilities that an example changes")
+    released = [record.release for record in log.records[:step]]
+    release = released[-1]
+    more = -1 if present else 1
+    positives = int(np.count_nonzero(shaded.labels))
+    negatives = len(shaded.labels) - positives
+    place = np.array([point])
+    why_none: WhyNone | None = None
+    if isinstance(release, TileStep):
+        if not release.tile.holds(place)[0]:
+            why_none = "elsewhere"
+        x, y = release.tile.to_own_frame(place)[0].tolist()
+        point, label = (x, y), label == release.inside
+        other = mistakes_score(positives + more * label)
+    else:
+        assert log.role is not None  # a cover has one
+        for earlier in released[:-1]:
+            if inside_piece(earlier.piece, place)[0] == (log.role == "disjunction"):
+                why_none = "decided"
+        positives, negatives = positives + more * label, negatives + more * (not label)
+        if release.threshold is None:
+            other = mistakes_score(positives)
+        else:
+            other = set_cover_score(
+                log.role, shaded.score.k, release.threshold, positives, negatives
+            )
+    piece = halfplanes_of(release.piece)
+    return ReportQuestion(shaded, piece[edge], point, label, present, other, why_none)
+
+
+def share_question(log: RunLog, step: int) -> ShareQuestion | None:
+    """The question for a step of a run; None where its law is another one, as that of tiles.
+
+    Raises
+    ------
+    ValueError
+        If the step, from 1, has not been made.
+    """
+    if not 1 <= step <= len(log.records):
+        raise ValueError(f"step {step} is outside 1..{len(log.records)}")
+    release = log.records[step - 1].release
+    piece = halfplanes_of(release.piece)
+    if isinstance(release, TileStep) or not piece:
+        return None
+    shaded = replace(log.question(step), others=())
+    return ShareQuestion(shaded, piece) if shaded.rate else None

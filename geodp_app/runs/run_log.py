@@ -6,100 +6,38 @@ Private, all of it but the release.  Frame: grid units.  Free of Qt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
+from geodp_app.document.examples import Examples
+from geodp_app.document.mosaics import all_tiles, own_lattice
 from geodp_app.document.simulating import simulate
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.errors import InputError
-from geodp_app.examples_csv import Examples
-from geodp_app.runs.conic_question import ConicQuestion
+from geodp_app.files.stored_run import Question, StoredRun
 from geodp_app.runs.decisions import Decisions
-from geodp_app.runs.mosaics import all_tiles, own_lattice
+from geodp_app.runs.figures import ErrorPoint, FiguresView
 from geodp_app.runs.protocol import AsGood, BoxView, ShadeQuestion
-from geodp_app.runs.questions import Question
-from geodp_app.runs.stored_run import StoredRun
+from geodp_app.runs.what_if import ConicQuestion
 from geometry.edge_zones import EdgeZone, joined_shape
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic, conic_union
 from geometry.polygons import intersection_shape, union_shape
 from geometry.region import Region
 from geometry.tiling import Tile, mosaic_shape
-from learners.accounting import AccountName, PrivacySpent, spent_after
+from learners.accounting import PrivacySpent, spent_after
 from learners.records import Piece, StepRecord, TileStep, halfplanes_of
 from learners.releases import MosaicRelease, Release
 from learners.scores import Role, Score, mistakes_score, set_cover_score
 from learners.selection import PIECE_SIZE
 from learners.set_cover import rate_before_sharpening, score_k
-from learners.stability.vote_view import VoteView
+from learners.stability.sample_and_aggregate import VoteView
 
 #: Seed of test samples: beyond the seeds that a person may choose for the examples.
 _TEST_SEED = 1 << 80
-
-
-@dataclass(frozen=True, slots=True)
-class StepFigures:
-    """What there is to say about one step.  Private.
-
-    Attributes
-    ----------
-    step, steps : int
-        Number of the step, from 1, and of how many.
-    empirical_error, false_positive_rate, false_negative_rate : float
-        Of the hypothesis after the step, over all examples (predicted 1 though 0; predicted 0
-        though 1).
-    test_error, test_false_positive_rate, test_false_negative_rate : float or None
-        The same over the test sample; None without one.
-    positives_alive, negatives_alive : int
-        Examples alive before the step; of a tile, those in it.
-    positives_taken, negatives_taken : int
-        Examples that the step decided; of a tile, those that it labels 1.
-    positives_decided, negatives_decided : int
-        The same of this step and those before it.
-    score : float
-        Of the piece, in examples.
-    threshold : int or None
-        The noisy count; None when the learner draws none.
-    gap : int or None
-        Greedy learners: no piece scores more than `score + gap`.
-    seconds : float
-        Time of the step.
-    trials, boxes : int
-        Work of the sampler.
-    eta : float or None
-        Nats per example in each selection; None when the learner is not private.
-    epsilon_so_far : float or None
-        Spent by the first `step` steps, see :func:`learners.accounting.spent_after`.
-    account : str or None
-        The account that charges `epsilon_so_far`.
-    """
-
-    step: int
-    steps: int
-    empirical_error: float
-    false_positive_rate: float
-    false_negative_rate: float
-    test_error: float | None
-    test_false_positive_rate: float | None
-    test_false_negative_rate: float | None
-    positives_alive: int
-    negatives_alive: int
-    positives_taken: int
-    negatives_taken: int
-    positives_decided: int
-    negatives_decided: int
-    score: float
-    threshold: int | None
-    gap: int | None
-    seconds: float
-    trials: int
-    boxes: int
-    eta: float | None
-    epsilon_so_far: float | None
-    account: AccountName | None
 
 
 class RunLog:
@@ -146,12 +84,12 @@ class RunLog:
         #: What the learner will spend; None until it says so, and when it is not private.
         self.plan: PrivacySpent | None = None
         self._cursor = 0
-        self._taken = [(0, 0)]
+        self._taken = [0]  # positives, after so many steps
         self._regions: dict[int, BaseGeometry] = {}
         self._tile_shapes: list[BaseGeometry] = []  # made as tiles come, while others are learned
         self._tiling: tuple[Tile | EdgeZone, ...] = ()
         self._unsharpened: list[BaseGeometry] = []  # of each zone, what the triangles cover of it
-        self._figures: dict[int, StepFigures] = {}
+        self._figures: dict[int, FiguresView] = {}
         self._gains: list[int] = []
         #: By step, how much of its law pieces as good as the chosen one hold, once that is known.
         self.as_good: dict[int, AsGood] = {}
@@ -203,8 +141,7 @@ class RunLog:
         known = record.diagnostics
         # what zones decide has been decided before
         first_zone = self._sharpens(record.step) and not self._sharpens(record.step - 1)
-        positives, negatives = (0, 0) if first_zone else self._taken[-1]
-        self._taken.append((positives + known.positives_taken, negatives + known.negatives_taken))
+        self._taken.append((0 if first_zone else self._taken[-1]) + known.positives_taken)
         if follows:
             self._cursor = len(self._records)
 
@@ -384,45 +321,53 @@ class RunLog:
 
     # of any step
 
-    def figures(self, step: int) -> StepFigures:
-        """Figures of a step.
+    def figures(self, step: int) -> FiguresView:
+        """Figures of a step, or of the run before its first (0).
 
         Raises
         ------
         ValueError
-            If the step, from 1, has not been made.
+            If the step has not been made.
         """
-        if step not in self._figures:
-            self._figures[step] = self._figure(self._record(step))
-        return self._figures[step]
+        settings, greedy = self.settings, not self.settings.declared.private
+        view = FiguresView(
+            step=0,
+            steps=self.planned,
+            guarantee="greedy" if greedy else "private" if settings.private else "seeded",
+            epsilon=None if greedy else settings.epsilon,
+            delta=None if self.privacy is None else self.privacy.delta,
+            neighbours=None if greedy else settings.neighbours,
+        )
+        if step and step not in self._figures:
+            self._figures[step] = self._figure(view, self._record(step))
+        return self._figures[step] if step else view
 
-    def _figure(self, record: StepRecord) -> StepFigures:
-        step = record.step
-        known = record.diagnostics
-        privacy = self.privacy
+    def errors(self, step: int) -> ErrorPoint:
+        """Errors after a step, from 1."""
+        known, test_error = self._record(step).diagnostics, self.figures(step).test_error
+        rates = known.empirical_error, known.false_positive_rate, known.false_negative_rate
+        return ErrorPoint(step, *rates, test_error)
+
+    def _figure(self, view: FiguresView, record: StepRecord) -> FiguresView:
+        step, known, privacy = record.step, record.diagnostics, self.privacy
         spent = None if privacy is None else spent_after(privacy, self._charged(step))
-        test = None if self._test is None else self._test.error_rates(step)
-        return StepFigures(
+        return replace(
+            view,
             step=step,
             steps=record.steps,
+            test_error=None if self._test is None else sum(self._test.error_rates(step)),
             empirical_error=known.empirical_error,
             false_positive_rate=known.false_positive_rate,
             false_negative_rate=known.false_negative_rate,
-            test_error=None if test is None else sum(test),
-            test_false_positive_rate=None if test is None else test[0],
-            test_false_negative_rate=None if test is None else test[1],
-            positives_alive=known.positives_alive,
-            negatives_alive=known.negatives_alive,
             positives_taken=known.positives_taken,
             negatives_taken=known.negatives_taken,
-            positives_decided=self._taken[step][0],
-            negatives_decided=self._taken[step][1],
+            positives_covered=None if self.role == "conjunction" else self._taken[step],
+            positives=self.positives,
             score=known.score,
-            threshold=getattr(record.release, "threshold", None),
-            gap=getattr(known, "gap", None),
             seconds=known.seconds,
             trials=known.trials,
             boxes=known.boxes,
+            threshold=getattr(record.release, "threshold", None),
             eta=self._eta(step),
             epsilon_so_far=None if spent is None else spent[0],
             account=None if spent is None else spent[1],

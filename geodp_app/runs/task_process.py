@@ -1,23 +1,34 @@
-"""A process for one task: it reads a job, answers as it goes along, and tells how it ended.
+"""Processes for one task: each reads a job, answers as it goes along, and tells how it ended.
 
-What is done, and what the answers are, its entry says (:mod:`geodp_app.runs.again_process`,
-:mod:`geodp_app.runs.compare_process`).  To cancel, end the process: an answer is there whole or not
-at all.
+One runs the same learner again and again on the same examples: a private learner's shape is one
+draw of many, and that is what the runs show.  Every one of them spends its own epsilon, so this is
+for simulated examples.  The other compares learners.  To cancel, end the process: an answer is
+there whole or not at all.  :mod:`geodp_app.runs.learner_process` says why learners have processes
+of their own.
 """
 
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from shapely.geometry.base import BaseGeometry
+
+from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
 from geodp_app.runs import messages
-from geodp_app.runs.learner_process import settle
+from geodp_app.runs.comparison import Contender, Progress, compare, hold_out
+from geodp_app.runs.learner_process import REPORT_EVERY, make_learner, settle
+from geodp_app.runs.protocol import Job
+from learners.accounting import PrivacySpent
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
+
+    from learners.estimator import Estimator
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +85,139 @@ def _in_words(error: Exception, failed: str) -> str:
     if isinstance(error, InputError | ValueError):
         return f"{failed}: {text}."
     return f"{failed}, an internal error: {type(error).__name__}: {text}"
+
+
+@dataclass(frozen=True, slots=True)
+class AgainJob:
+    """Runs to be made.  Private: it holds the examples.
+
+    Attributes
+    ----------
+    job : Job
+        A seed of its settings is the first run's; the others take the next ones.
+    times : int
+    """
+
+    job: Job
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class AgainBegun:
+    """A run has begun.
+
+    Attributes
+    ----------
+    number : int
+        From 1.
+    plan : PrivacySpent or None
+        What it will spend; None for a learner that is not private.
+    """
+
+    number: int
+    plan: PrivacySpent | None
+
+
+@dataclass(frozen=True, slots=True)
+class AgainShape:
+    """What a run learned: `number` from 1, and its shape in grid units."""
+
+    number: int
+    shape: BaseGeometry
+
+
+def again(pipe: Connection[Any, Any]) -> None:
+    """Run again and again: the process's entry."""
+    run_task(pipe, run_again, "The runs have stopped")
+
+
+def run_again(pipe: Connection[Any, Any], asked: AgainJob) -> None:
+    """Make the runs, one after the other."""
+    for number in range(1, asked.times + 1):
+        learner = make_again(asked.job, number)
+        messages.send(pipe, AgainBegun(number, learner.plan()))
+        learner.fit(asked.job.points, asked.job.labels)
+        messages.send(pipe, AgainShape(number, learner.release_.shape()))
+
+
+def make_again(job: Job, number: int) -> Estimator:
+    """The learner of the run of that number, not yet fitted."""
+    settings = job.settings
+    if settings.seed is not None:
+        settings = replace(settings, seed=settings.seed + number - 1)
+    return make_learner(settings, job.grid)
+
+
+#: Without test examples, each example is held out with this probability.
+HELD_OUT = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class CompareJob:
+    """A comparison to be made.  Private: it holds the examples.
+
+    Attributes
+    ----------
+    examples : Examples
+    test : Examples or None
+        None to hold out some of the examples.
+    contenders : tuple of Contender
+    seed : int or None
+        Of what is held out.
+    """
+
+    examples: Examples
+    test: Examples | None
+    contenders: tuple[Contender, ...]
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How far it is.
+
+    Attributes
+    ----------
+    progress : Progress
+    preparing : bool
+        The learners are being tried on a made-up sample, which compiles their loops.
+    """
+
+    progress: Progress
+    preparing: bool
+
+
+def compare_once(pipe: Connection[Any, Any]) -> None:
+    """Compare once: the process's entry."""
+    run_task(pipe, _compare, "The comparison failed")
+
+
+def _compare(pipe: Connection[Any, Any], job: CompareJob) -> None:
+    examples, test = job.examples, job.test
+    if test is None:
+        examples, test = hold_out(examples, HELD_OUT, job.seed)
+        if not (len(examples.labels) and len(test.labels)):
+            raise InputError(f"{len(job.examples.labels)} examples are too few to hold some out")
+    teller = _Teller(pipe)
+    rows = compare(examples, test, job.contenders, teller.tell)
+    teller.preparing = False
+    for row in rows:
+        messages.send(pipe, row)
+
+
+class _Teller:
+    """Tells the owner where the comparison is, not too often."""
+
+    def __init__(self, pipe: Connection[Any, Any]) -> None:
+        self._pipe = pipe
+        self._last: Progress | None = None
+        self._when = 0.0
+        self.preparing = True
+
+    def tell(self, progress: Progress) -> None:
+        """The watch of a comparison."""
+        now = time.monotonic()
+        news = self._last is None or self._last.name != progress.name
+        if progress != self._last and (news or now - self._when >= REPORT_EVERY):
+            self._last, self._when = progress, now
+            messages.send(self._pipe, Told(progress, self.preparing))

@@ -1,7 +1,7 @@
 """The columns of a table that hold examples, and what can be wrong with a row.
 
 Columns are x, y, label on the grid or lon, lat, label in degrees, as in a CSV file of examples
-(:mod:`geodp_app.csv_table`), under these names or others.
+(:mod:`geodp_app.files.csv_table`), under these names or others.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.csv_table import DEGREE_COLUMNS, GRID_COLUMNS
+from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
-from geodp_app.examples_csv import Frame
+from geodp_app.files.csv_table import DEGREE_COLUMNS, GRID_COLUMNS
 from geodp_app.tables.source import TableSource
 
 

@@ -21,8 +21,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
-from geodp_app.examples_csv import Frame, settle_frame
+from geodp_app.files.examples_csv import settle_frame
 from geodp_app.progress import ProgressBar
 from geodp_app.tables.columns import TableColumns, find_columns, refuse_faults
 from geodp_app.tables.query import abilities, count_expression, load_ibis
@@ -80,7 +81,7 @@ def read_counts(
     person : str, optional
         Column that tells whose a row is: one row of each person is counted.
     grid, bounds : optional
-        The public frame, as in :func:`geodp_app.examples_csv.read_examples`.
+        The public frame, as in :func:`geodp_app.files.examples_csv.read_examples`.
     quiet : bool
         Show no progress.
 

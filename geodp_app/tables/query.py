@@ -16,8 +16,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
-from geodp_app.examples_csv import Frame
 from geodp_app.tables.columns import Fault, TableColumns
 
 #: Unicode's white space, and characters without width, for a text that shows nothing.

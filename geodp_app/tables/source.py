@@ -2,7 +2,7 @@
 
 ``parquet:GLOB`` and ``csv:GLOB`` are files, ``duckdb:FILE::TABLE`` is a table of a DuckDB file, and
 ``URL::TABLE`` is a table of any engine that Ibis connects to.  A CSV file may begin with comment
-lines, one of which may state its frame (:mod:`geodp_app.examples_csv`).
+lines, one of which may state its frame (:mod:`geodp_app.files.examples_csv`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from geodp_app.csv_table import MARK, read_mark
 from geodp_app.errors import InputError
+from geodp_app.files.csv_table import MARK, read_mark
 
 _FORMS = "parquet:FILES, csv:FILES, duckdb:FILE::TABLE or URL::TABLE"
 

@@ -10,38 +10,178 @@ what it decides (:mod:`learners.boolean.literals`) is removed.  The draw is exac
 (:mod:`learners.exponential_mechanism`): its candidates are the 2d literals and the constant, its
 scores the integers k q, its rate eta/k.
 
-Time O(ones of the examples + m d), whatever n; memory that of the examples, sparse ones twice.
+For every candidate the number of alive examples that it would decide is kept, for those to gain
+and those to lose, and examples that a step decides are taken off row by row: time O(ones of the
+examples + m d), whatever n, dense or sparse; memory that of the examples, sparse ones twice.
 
 Departs from the source: the constant is one more candidate, so that a step with nothing left to
 gain has a choice without loss; epsilon is divided between counts and selections, where KMMS
 spend it twice; the rate comes from the optimal account.  What is guaranteed of the error:
 :func:`learners.boolean.conjunction_bounds.cover_examples`.  Privacy: docs/privacy.md,
 lemma C1.
+
+Other accounts are there to be compared, with the same noise, the *naive* one above all: KMMS
+motivate their section 3 by it (example 3.3).  It knows nothing of set cover: every selection is a
+general exponential mechanism, weighted by exp(eta' q / 2) and eta'-DP, and m of them are composed
+by basic composition, m eta' = epsilon_s, or by advanced composition
+(:mod:`learners.stability.composition`), whichever grants more.  With m proportional to k the loss
+of a step grows like k or sqrt(k), that of the run like k^2 or k^1.5; the set-cover account's eta
+does not depend on m, so the loss of the run grows like k.  The laws of the draws are exact, so
+nothing need be charged for arithmetic; :func:`learners.set_cover.plan_budget` takes 2^-37 of
+epsilon a step off nevertheless, which is left over.
 """
 
 from __future__ import annotations
 
 import time
+import typing
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.accounting import Neighbours
-from learners.boolean.conjunction_budget import AccountChoice, cover_budget
-from learners.boolean.conjunction_estimator import BooleanCover
-from learners.boolean.conjunction_records import LiteralRelease, LiteralStep
-from learners.boolean.literal_columns import Columns
-from learners.boolean.literal_cover import LiteralCover
-from learners.estimator import check_count
+from learners.accounting import (
+    AccountName,
+    Charge,
+    Neighbours,
+    after_arithmetic,
+    inner_budget,
+    selection_account,
+)
+from learners.boolean.formulas import BooleanCover, LiteralDiagnostics, LiteralRelease, LiteralStep
+from learners.boolean.literals import Columns, Literal, candidate_literal, decided_by
+from learners.estimator import check_count, check_open_unit
 from learners.exponential_mechanism import exponential_index
 from learners.noise import discrete_laplace
 from learners.randomness import RandomSource, open_source
 from learners.scores import Role
-from learners.set_cover import Budget, default_steps, theorem_steps
+from learners.set_cover import Budget, default_steps, plan_budget, theorem_steps
 from learners.sklearn_support import keyword_parameters
+from learners.stability.composition import advanced_rate
+
+
+class LiteralCover:
+    """Alive examples of a run, and how many of them each literal would decide.
+
+    A conjunction gains negatives and loses positives, a disjunction the other way round.
+
+    Attributes
+    ----------
+    alive : ndarray of bool, shape (n,)
+        Examples that no literal has decided.
+    gain, loss : int
+        How many of them there are to gain, and to lose.
+    """
+
+    def __init__(self, columns: Columns, labels: NDArray[np.bool_], role: Role) -> None:
+        self._columns = columns
+        self._labels = labels
+        self._role = role
+        self._gains = labels if role == "disjunction" else ~labels
+        self.alive = np.ones(columns.n, dtype=np.bool_)
+        self.gain, self.loss = _count(self._gains), _count(~self._gains)
+        self._gain_ones = columns.ones(np.flatnonzero(self._gains))
+        self._loss_ones = columns.ones(np.flatnonzero(~self._gains))
+
+    def gained(self) -> NDArray[np.int64]:
+        """Alive examples to gain that each candidate decides, shape (2 d + 1,)."""
+        return _by_candidate(self._gain_ones, self.gain)
+
+    def lost(self) -> NDArray[np.int64]:
+        """Alive examples to lose that each candidate decides, shape (2 d + 1,)."""
+        return _by_candidate(self._loss_ones, self.loss)
+
+    def take(
+        self, candidate: int, started: float, score: float | None = None
+    ) -> tuple[Literal | None, LiteralDiagnostics]:
+        """Remove the examples that the candidate of 0..2d decides; its literal and diagnostics."""
+        literal = candidate_literal(self._role, candidate, self._columns.d)
+        removed = self.alive & decided_by(self._role, literal, self._columns)
+        gained, lost = removed & self._gains, removed & ~self._gains
+        gain, loss = self.gain, self.loss
+        self._gain_ones -= self._columns.ones(np.flatnonzero(gained))
+        self._loss_ones -= self._columns.ones(np.flatnonzero(lost))
+        self.alive &= ~removed
+        self.gain, self.loss = gain - _count(gained), loss - _count(lost)
+        before, taken = (gain, loss), (gain - self.gain, loss - self.loss)
+        if self._role == "conjunction":
+            before, taken = before[::-1], taken[::-1]
+        wrong_alive, wrong_decided = self.gain, len(self.alive) - _count(self._gains) - self.loss
+        positive, negative = wrong_alive, wrong_decided
+        if self._role == "disjunction":
+            positive, negative = wrong_decided, wrong_alive
+        n = max(1, len(self._labels))
+        return literal, LiteralDiagnostics(
+            positives_alive=before[0],
+            negatives_alive=before[1],
+            positives_taken=taken[0],
+            negatives_taken=taken[1],
+            score=score,
+            empirical_error=(positive + negative) / n,
+            false_positive_rate=positive / n,
+            false_negative_rate=negative / n,
+            seconds=time.perf_counter() - started,
+        )
+
+
+def _by_candidate(ones: NDArray[np.int64], total: int) -> NDArray[np.int64]:
+    """Decided examples by candidate: the ones, the zeros, and none for the constant."""
+    return np.concatenate([ones, total - ones, np.zeros(1, dtype=np.int64)])
+
+
+def _count(mask: NDArray[np.bool_]) -> int:
+    return int(np.count_nonzero(mask))
+
+
+#: What the noisy counts may cost alone, in parts of epsilon: a selection among literals loses fewer
+#: examples than one among triangles, so the counts' noise weighs more
+#: (docs/decisions/0010-the-optimal-account.md).
+NOISE_SHARE = 0.4
+
+AccountChoice = typing.Literal["optimal", "naive", "basic", "zcdp", "set-cover"]
+
+
+def cover_budget(
+    epsilon: float,
+    delta: float,
+    steps: int,
+    beta: float,
+    neighbours: Neighbours,
+    private: bool,
+    account: AccountChoice = "optimal",
+) -> Budget:
+    """Noise of the counts and rate of the selections by this account, (epsilon, delta)-DP.
+
+    Raises
+    ------
+    ValueError
+        If a parameter states no guarantee, or there is no such account.
+    """
+    if account not in get_args(AccountChoice):
+        raise ValueError(f"unknown account {account!r}: use one of {get_args(AccountChoice)}")
+    budget = plan_budget(epsilon, delta, steps, beta, neighbours, private, NOISE_SHARE)
+    if account == "optimal":
+        return budget
+    inner = inner_budget(epsilon, delta, neighbours)
+    counts, _ = budget.spent.charges
+    left = after_arithmetic(inner[0] - counts.alone, inner[1], steps)
+    granted = selection_account(*left, steps)
+    rates: dict[AccountName, float] = dict(granted.alternatives)
+    name: AccountName
+    if account == "naive":
+        rates["advanced"] = advanced_rate(*left, steps)
+        name = max(("basic", "advanced"), key=lambda one: rates[one])
+        rate = rates[name] / 2
+    else:
+        name, rate = account, rates[account]
+    # the part that the account gives up for the rounding of its own lines
+    eta = rate * (granted.eta / rates[granted.name])
+    charges = (counts, Charge("selections", eta, steps))
+    spent = replace(budget.spent, account=name, charges=charges)
+    return replace(budget, eta=eta, spent=spent)
 
 
 def private_literal_steps(
@@ -53,19 +193,7 @@ def private_literal_steps(
     budget: Budget,
     source: RandomSource,
 ) -> Iterator[LiteralStep]:
-    """Run the engine, one record a step.
-
-    Parameters
-    ----------
-    columns : Columns
-        Examples.
-    labels : ndarray of bool, shape (n,)
-    role : {"disjunction", "conjunction"}
-    k : int
-        Literals of a good formula.
-    budget : Budget
-    source : RandomSource
-    """
+    """The set cover for examples and labels (n,), one record a step; k literals are enough."""
     cover = LiteralCover(columns, labels, role)
     rate = Fraction(budget.eta) / k
     assert budget.scale is not None  # formulas always have counts
@@ -98,7 +226,7 @@ class PrivateLiteralCover(BooleanCover):
     neighbours : {"add-remove", "replace-one"}
     account : {"optimal", "naive", "basic", "zcdp", "set-cover"}
         The account of the selections.  All are valid; others than the best are for comparison,
-        see :mod:`learners.boolean.conjunction_budget`.
+        see the module.
     seed : int, optional
         Makes the run reproducible and therefore not private; the release says so.
 
@@ -126,8 +254,7 @@ class PrivateLiteralCover(BooleanCover):
         """
         k = check_count("k", self.k)
         n_steps = self._step_count(k)
-        if not 0 < self.beta < 1:
-            raise ValueError(f"beta must lie strictly between 0 and 1, got {self.beta}")
+        check_open_unit(beta=self.beta)
         source = open_source(self.seed)
         budget = cover_budget(
             self.epsilon,
@@ -138,7 +265,7 @@ class PrivateLiteralCover(BooleanCover):
             source.private,
             self.account,
         )
-        columns, labels = self._begin(X, y)
+        columns, labels = self._examples(X, y)
         stream = private_literal_steps(
             columns, labels, role=self.role, k=k, budget=budget, source=source
         )
@@ -150,8 +277,7 @@ class PrivateLiteralCover(BooleanCover):
             return check_count("the number of steps", self.n_steps)
         if self.alpha is None:
             return default_steps(k)
-        if not 0 < self.alpha < 1:
-            raise ValueError(f"alpha must lie strictly between 0 and 1, got {self.alpha}")
+        check_open_unit(alpha=self.alpha)
         return theorem_steps(k, self.alpha)
 
 

@@ -43,18 +43,15 @@ of at most m literals; (2) with the third b.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from learners.accounting import AccountName, Neighbours, inner_budget
-from learners.boolean.conjunction_budget import AccountChoice, cover_budget
-from learners.estimator import check_count
+from learners.boolean.conjunction import AccountChoice, cover_budget
+from learners.estimator import check_count, check_open_unit
 from learners.exponential_mechanism import private_rate, utility_loss
+from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
 from learners.scores import softened_shortfall
-
-#: Beyond this many examples a search ends.
-MAX_EXAMPLES = 10**15
 
 
 def log_conjunctions(d: int) -> float:
@@ -76,14 +73,7 @@ def log_formulas(d: int, most: int) -> float:
 
 
 def consistent_examples(d: int, alpha: float, beta: float) -> int:
-    """Examples that elimination needs, by (1).
-
-    Parameters
-    ----------
-    d : int
-        Number of variables.
-    alpha, beta : float
-        In (0, 1).
+    """Examples that elimination over d variables needs, by (1).
 
     Raises
     ------
@@ -102,7 +92,7 @@ def greedy_examples(d: int, k: int, alpha: float, beta: float) -> int:
         most = max(1, math.ceil(k * math.log(n)))
         return alpha * n >= log_formulas(d, most) + math.log(1 / beta)
 
-    return _least(enough)
+    return least_count(enough)
 
 
 def consistency_rate(epsilon: float, neighbours: Neighbours) -> Fraction:
@@ -144,14 +134,10 @@ class CoverPlan:
     ----------
     examples : int or None
         n; None if no n up to 10^15 suffices.
-    steps : int
-        n_steps of the learner.
-    beta : float
-        beta of the learner.
+    steps, beta :
+        n_steps and beta of the learner.
     eta : float
-        Nats per example in each selection.
-    account : str
-        The account that grants eta.
+        Nats per example in each selection; granted by the `account`.
     noise : int
         Delta, in examples.
     selection_loss : float
@@ -268,28 +254,12 @@ def _cover_plan(
         e, t = left + fixed / n, log_part / n
         return e + t + math.sqrt(t * t + 2 * t * e) <= alpha
 
-    examples = _least(enough) if enough(MAX_EXAMPLES) else None
+    examples = least_count(enough) if enough(MAX_EXAMPLES) else None
     name = budget.spent.account
     return CoverPlan(examples, steps, third, budget.eta, name, budget.margin, loss)
 
 
-def _least(enough: Callable[[int], bool]) -> int:
-    """The least n for which it holds, of a condition that stays true from some n on."""
-    low, high = 0, 1
-    while not enough(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if enough(middle):
-            high = middle
-        else:
-            low = middle
-    return high
-
-
 def _check(alpha: float, beta: float, **counts: int) -> None:
-    for name, value in (("alpha", alpha), ("beta", beta)):
-        if not 0 < value < 1:
-            raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
+    check_open_unit(alpha=alpha, beta=beta)
     for name, count in counts.items():
         check_count(name, count)

@@ -41,7 +41,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from learners.accounting import Charge, Neighbours, PrivacySpent, pure_spent
 from learners.boolean.gf2 import PackedBits, solve, word_count
-from learners.estimator import check_labels
+from learners.estimator import check_count, check_labels, check_open_unit
 from learners.exponential_mechanism import exponential_index
 from learners.noise_arrays import below_array
 from learners.plain_estimator import PlainClassifier, pure_budget
@@ -96,9 +96,8 @@ class ParityPlan:
         ValueError
             If alpha or beta is not in (0, 1), or d < 1.
         """
-        if d < 1 or not (0 < alpha < 1 and 0 < beta < 1):
-            raise ValueError("d must be at least 1, alpha and beta strictly between 0 and 1")
-        needed = d * math.log(2) + math.log(2 * self.blocks / beta)
+        check_open_unit(alpha=alpha, beta=beta)
+        needed = check_count("d", d) * math.log(2) + math.log(2 * self.blocks / beta)
         return math.ceil(needed / -math.log1p(-self.used / COIN * alpha))
 
 
@@ -131,8 +130,8 @@ def plan_parity(
         If a parameter is out of range.
     """
     inner = pure_budget(epsilon, neighbours)
-    if beta is not None and not 0 < beta < 1:
-        raise ValueError(f"beta must lie strictly between 0 and 1, got {beta}")
+    if beta is not None:
+        check_open_unit(beta=beta)
     if not 0 <= test_share < 1:
         raise ValueError(f"test_share must lie in [0, 1), got {test_share}")
     if constants == "source":
@@ -362,29 +361,21 @@ class PrivateParityLearner(_Parity):
 def private_parity(
     rows: PackedBits, labels: NDArray[np.bool_], plan: ParityPlan, source: RandomSource
 ) -> tuple[NDArray[np.uint64] | None, tuple[BlockDiagnostics, ...]]:
-    """Run the blocks: a packed parity or None for ⊥, and the curator's books.
-
-    Parameters
-    ----------
-    rows : PackedBits, n of them
-    labels : ndarray of bool, shape (n,)
-    plan : ParityPlan
-    source : RandomSource
-    """
+    """Run the blocks on rows and labels (n,): a packed parity or None for ⊥, and diagnostics."""
     coins = below_array(source, COIN, len(rows))
     block = coins // plan.used
-    candidates, books = [], []
+    candidates, diagnostics = [], []
     for number in range(plan.blocks):
         if bernoulli(source, plan.fail, COIN):
-            books.append(BlockDiagnostics(0, 0, True, True))
+            diagnostics.append(BlockDiagnostics(0, 0, True, True))
             continue
         mine = np.flatnonzero(block == number)
         echelon = solve(rows.take(mine), labels[mine])
-        books.append(BlockDiagnostics(len(mine), echelon.rank, echelon.consistent, False))
+        diagnostics.append(BlockDiagnostics(len(mine), echelon.rank, echelon.consistent, False))
         if echelon.consistent:
             candidates.append(echelon.solution(words(source, word_count(rows.d))))
     if not candidates:
-        return None, tuple(books)
+        return None, tuple(diagnostics)
     chosen = 0
     if plan.tested:
         test = np.flatnonzero(coins >= COIN - plan.tested)
@@ -392,7 +383,7 @@ def private_parity(
         right = [int(np.count_nonzero(tested.products(c) == truth)) for c in candidates]
         # an example more adds 0 or 1 mistake to each: one way, so the rate is epsilon
         chosen = exponential_index(source, np.array(right) - len(test), plan.rate)
-    return candidates[chosen], tuple(books)
+    return candidates[chosen], tuple(diagnostics)
 
 
 def check_bits(X: ArrayLike | PackedBits) -> PackedBits:

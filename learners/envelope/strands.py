@@ -285,7 +285,13 @@ def settle(
     winner = min(accepted, key=lambda i: strands[i].clock)
     progress = _progress(strands, lattice, log_measure)
     # what is handed out must not keep the partition in memory
-    final = None if watch is None else _remember(heaviest_boxes(strands, lattice, _FINAL_BOXES))
+    final = (
+        None
+        if watch is None
+        else _remember(
+            heaviest_boxes([strand.partition for strand in strands], lattice, _FINAL_BOXES)
+        )
+    )
     drawn = _drawn_piece(strands[winner], lattice)
     return Selected(
         drawn, replace(progress, heaviest=final, density=None), _details(strands)
@@ -338,6 +344,7 @@ def _details(strands: list[Strand]) -> dict[str, Any]:
 def _progress(
     strands: list[Strand], lattice: HalfplaneLattice, log_measure: float
 ) -> SelectionProgress:
+    partitions = [strand.partition for strand in strands]
     total = sum(strand.mass for strand in strands)
     log_mass = math.log(total) if total > 0 else -math.inf
     log_mass += strands[0].target.rate * strands[0].target.reference
@@ -345,8 +352,8 @@ def _progress(
         trials=_tally(strands, TRIALS),
         boxes=_tally(strands, BOXES),
         log_mass=log_mass - log_measure,
-        heaviest=functools.partial(heaviest_boxes, strands, lattice),
-        density=functools.partial(edge_density, strands, lattice),
+        heaviest=functools.partial(heaviest_boxes, partitions, lattice),
+        density=functools.partial(edge_density, partitions, lattice),
     )
 
 

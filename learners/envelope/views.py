@@ -1,12 +1,12 @@
 """What a curator may see of the envelope while it is refined: its boxes, and where they lie.
 
-Both read the strands' tables, so between two slices of work only.  O(boxes) each, and the
-pictures O(_MOST * resolution): some milliseconds.
+Both read the tables of a draw's partitions, so between two slices of work only.  O(boxes) each, and
+the pictures O(_MOST * resolution): some milliseconds.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,35 +14,32 @@ from numpy.typing import NDArray
 from geometry.halfplane import HalfplaneLattice
 from learners.envelope.boxes import NO_SHEET, SHEETS
 from learners.envelope.paper_box import around, paper_box
-from learners.envelope.partition import BOXES, Boxes
+from learners.envelope.partition import BOXES, Boxes, Partition
 from learners.selection import HeavyBox, SheetDensities
-
-if TYPE_CHECKING:
-    from learners.envelope.strands import Strand
 
 #: Boxes that stand for all in the pictures.
 _MOST = 2000
 
 
 def heaviest_boxes(
-    strands: list[Strand], lattice: HalfplaneLattice, count: int
+    partitions: Sequence[Partition], lattice: HalfplaneLattice, count: int
 ) -> tuple[HeavyBox, ...]:
-    """The heaviest boxes of all strands, heaviest first."""
+    """The heaviest boxes of all partitions, heaviest first."""
     found: list[tuple[float, list[int]]] = []
-    for strand in strands:
-        capacity = len(strand.partition.boxes)
-        used = int(strand.partition.tally[BOXES])
-        masses = strand.partition.tree[capacity : capacity + used]
+    for partition in partitions:
+        capacity = len(partition.boxes)
+        used = int(partition.tally[BOXES])
+        masses = partition.tree[capacity : capacity + used]
         most = min(count, used)
         if most:
             # among equals the first, whatever the count: a stable sort of all that may be meant
             least = np.partition(masses, used - most)[used - most]
             candidates = np.flatnonzero(masses >= least)
             chosen = candidates[np.argsort(-masses[candidates], kind="stable")[:most]]
-            boxes = strand.partition.boxes[chosen].tolist()
+            boxes = partition.boxes[chosen].tolist()
             found += zip(masses[chosen].tolist(), boxes, strict=True)
     found.sort(key=lambda one: -one[0])
-    total = sum(strand.mass for strand in strands)
+    total = sum(float(partition.tree[1]) for partition in partitions)
     return tuple(_heavy_box(lattice, box, mass / total) for mass, box in found[:count] if mass > 0)
 
 
@@ -78,7 +75,7 @@ def _in_class(
 
 
 def edge_density(
-    strands: list[Strand], lattice: HalfplaneLattice, resolution: int
+    partitions: Sequence[Partition], lattice: HalfplaneLattice, resolution: int
 ) -> SheetDensities:
     """The expected number of the piece's halfplanes in each pixel, by the envelope as it is.
 
@@ -87,7 +84,7 @@ def edge_density(
 
     Parameters
     ----------
-    strands : list of Strand
+    partitions : sequence of Partition
         Between two slices of work.
     lattice : HalfplaneLattice
     resolution : int
@@ -99,7 +96,7 @@ def edge_density(
         Each sheet of the measure: [i, j] in column i of u and row j of v.  Over all sheets the
         pixels add up to the expected number of edges; all are 0 where nothing has mass.
     """
-    boxes, weights = _representatives(strands)
+    boxes, weights = _representatives(partitions)
     ends = lattice.low + (lattice.high + 1 - lattice.low) * np.arange(resolution + 1) / resolution
     # one row a rectangle: the box's weight, u0, u1, v0, v1
     sheets = np.concatenate([(boxes[:, SHEETS] >> (3 * e)) & 7 for e in range(3)])
@@ -118,12 +115,12 @@ def edge_density(
     return tuple(found)
 
 
-def _representatives(strands: list[Strand]) -> tuple[Boxes, NDArray[np.float64]]:
+def _representatives(partitions: Sequence[Partition]) -> tuple[Boxes, NDArray[np.float64]]:
     """Boxes, shape (m, 16), and their weights, which sum to 1 unless nothing has mass."""
     masses = []
-    for strand in strands:
-        capacity, used = len(strand.partition.boxes), int(strand.partition.tally[BOXES])
-        masses.append(strand.partition.tree[capacity : capacity + used])
+    for partition in partitions:
+        capacity, used = len(partition.boxes), int(partition.tally[BOXES])
+        masses.append(partition.tree[capacity : capacity + used])
     starts = np.cumsum([0, *map(len, masses)])
     sums = np.cumsum(np.concatenate(masses))
     total = float(sums[-1])
@@ -136,9 +133,9 @@ def _representatives(strands: list[Strand]) -> tuple[Boxes, NDArray[np.float64]]
         chosen = np.minimum(np.searchsorted(sums, places, side="right"), len(sums) - 1)
         weights = np.full(_MOST, 1 / _MOST)
     parts = []
-    for i, strand in enumerate(strands):
+    for i, partition in enumerate(partitions):
         own = chosen[(starts[i] <= chosen) & (chosen < starts[i + 1])] - starts[i]
-        parts.append(strand.partition.boxes[own])
+        parts.append(partition.boxes[own])
     return np.concatenate(parts), weights
 
 

@@ -1,7 +1,8 @@
 """Finite classes over finite domains, and the best of finitely many hypotheses.
 
-finite_class           a class as a table, and its mistakes on a sample
-finite_class_learner   consistent, and private by the exponential mechanism
-private_erm            the hypothesis of least loss from a list, and its private choice
-experts                prediction with expert advice, and privately
+finite_class     a class as a table, its mistakes on a sample; consistent and private learners
+empirical_risk   the hypothesis of least loss from a list, and its private choice
+sample_sizes     independent examples that suffice, with exact constants
+vc               dichotomies, shattering, VC dimension and growth functions
+experts          prediction with expert advice, and privately
 """

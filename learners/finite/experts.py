@@ -279,9 +279,9 @@ class PrivateExperts:
         self._source = open_source(seed)
         self.plan = plan_experts(experts, rounds, epsilon, delta, neighbours, self._source.private)
         self._rounds = rounds
-        self._books = MultiplicativeWeights(experts=experts, rate=self.plan.rate, bound=bound)
+        self._weights = MultiplicativeWeights(experts=experts, rate=self.plan.rate, bound=bound)
         # per unit of the whole losses, exactly
-        self._rate = Fraction(self.plan.rate) / self._books.bound
+        self._rate = Fraction(self.plan.rate) / self._weights.bound
         self._chosen: list[int] = []
         self._loss, self._seen = 0, 0
 
@@ -297,7 +297,7 @@ class PrivateExperts:
             raise ValueError(f"all {self._rounds} rounds are over: the account grants no more")
         if len(self._chosen) > self._seen:
             raise ValueError("observe the losses of this round before the next choice")
-        self._chosen.append(exponential_index(self._source, -self._books.cumulative, self._rate))
+        self._chosen.append(exponential_index(self._source, -self._weights.cumulative, self._rate))
         return self._chosen[-1]
 
     def observe(self, losses: ArrayLike) -> None:
@@ -310,8 +310,8 @@ class PrivateExperts:
         """
         if len(self._chosen) == self._seen:
             raise ValueError("choose an expert before the losses of a round are observed")
-        values = check_losses(losses, self._books.experts, self._books.bound)
-        self._books.update(values)
+        values = check_losses(losses, self._weights.experts, self._weights.bound)
+        self._weights.update(values)
         self._loss += int(values[self._chosen[-1]])
         self._seen += 1
         if self._seen == self._rounds:
@@ -328,11 +328,11 @@ class PrivateExperts:
         return self.release_
 
     def _finish(self) -> None:
-        self.diagnostics_ = ExpertsDiagnostics(self._loss, int(self._books.cumulative.min()))
+        self.diagnostics_ = ExpertsDiagnostics(self._loss, int(self._weights.cumulative.min()))
         parameters = (
-            ("experts", self._books.experts),
+            ("experts", self._weights.experts),
             ("rounds", self._rounds),
-            ("bound", self._books.bound),
+            ("bound", self._weights.bound),
         )
         name = type(self).__name__
         self.release_ = ExpertsRelease(name, tuple(self._chosen), parameters, self.plan.spent)

@@ -1,23 +1,47 @@
-"""Finite concept classes over a finite domain 0..N-1, and their mistakes on a sample.
+"""Finite concept classes over a finite domain 0..N-1, and their learners.
 
-All that the learners of a finite class need is the number of mistakes of every concept, and that
+All that a learner of a finite class needs is the number of mistakes of every concept, and that
 depends on the sample only through the positive and negative examples at each point.  Points and
-thresholds count theirs in O(N); any other class is a bool matrix.
+thresholds (Nissim's lecture: POINT_d and THRESH_d) count theirs in O(N); any other class is a bool
+matrix.
 
-Sources: Nissim's lecture (POINT_d and THRESH_d); KMMS section 2.
+* :class:`FiniteClassLearner` takes a concept of the fewest mistakes, so a consistent one if there
+  is any: Occam's learner, and agnostic empirical risk minimization.  Not private.
+* :class:`PrivateFiniteClassLearner` draws concept h with probability proportional to
+  exp(-epsilon * mistakes of h): the generic private learner of Kasiviswanathan et al. 2008,
+  section 3 (Nissim's lecture).  epsilon-DP with delta = 0, proper, for any class; or, as a
+  baseline, by noise on every concept's mistakes (:mod:`learners.finite.empirical_risk`).  Proofs:
+  docs/privacy.md, lemmas F1 and F2.
+
+Both are linear in the size of the class, which for thresholds and points may be millions.
+
+What they promise for independent examples, with exact constants
+(:mod:`learners.finite.sample_sizes`): error at most alpha with probability 1 - beta
+
+* consistent, where some concept errs nowhere: n >= ln(|C|/beta) / -ln(1 - alpha);
+* private, likewise: n >= ln(|C|/beta) / -ln(1 - alpha (1 - exp(-epsilon)));
+* above the best concept's error, any distribution: n >= ln(|C|/beta) / -ln(cosh t - alpha sinh t),
+  t the smaller of epsilon and artanh alpha; without privacy t = artanh alpha.
+
+The source's bounds are O(ln(|C|/beta)) times 1/(epsilon alpha), or 1/(epsilon alpha) + 1/alpha^2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from learners.accounting import Neighbours
 from learners.estimator import check_count, check_labels
-from learners.theory.vc import as_class
+from learners.finite.empirical_risk import Choice, ErmRelease, Mechanism, choose_least
+from learners.finite.vc import as_class
+from learners.plain_estimator import PlainClassifier
+from learners.randomness import open_source
+from learners.sklearn_support import keyword_parameters
 
 
 class ConceptClass(Protocol):
@@ -25,11 +49,11 @@ class ConceptClass(Protocol):
 
     @property
     def size(self) -> int:
-        """Number of concepts."""
+        """Number of concepts, |C|."""
 
     @property
     def domain(self) -> int:
-        """Number of points."""
+        """Number of points, N."""
 
     def mistakes(
         self, positives: NDArray[np.int64], negatives: NDArray[np.int64]
@@ -69,12 +93,12 @@ class FiniteClass:
 
     @property
     def size(self) -> int:
-        """Number of concepts."""
+        """Number of concepts, |C|."""
         return len(self.concepts)
 
     @property
     def domain(self) -> int:
-        """Number of points."""
+        """Number of points, N."""
         return int(self.concepts.shape[1])
 
     def mistakes(
@@ -106,7 +130,7 @@ class PointClass:
 
     @property
     def size(self) -> int:
-        """Number of concepts."""
+        """Number of concepts, |C|."""
         return self.domain
 
     def mistakes(
@@ -141,7 +165,7 @@ class ThresholdClass:
 
     @property
     def domain(self) -> int:
-        """Number of points."""
+        """Number of points, N."""
         return self.d + 1
 
     def mistakes(
@@ -154,12 +178,6 @@ class ThresholdClass:
     def predict(self, index: int, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Labels of points by one concept."""
         return np.asarray(points >= index)
-
-
-def concept_matrix(concepts: ConceptClass) -> NDArray[np.bool_]:
-    """All labels, bool of shape (size, domain): for small classes and :mod:`learners.theory.vc`."""
-    points = np.arange(concepts.domain)
-    return np.array([concepts.predict(i, points) for i in range(concepts.size)], dtype=np.bool_)
 
 
 def check_domain_points(X: ArrayLike, domain: int) -> NDArray[np.int64]:
@@ -200,3 +218,141 @@ def count_labels(
     positives = np.bincount(points[labels], minlength=domain)
     negatives = np.bincount(points[~labels], minlength=domain)
     return positives, negatives
+
+
+@dataclass(frozen=True, slots=True)
+class FiniteClassDiagnostics:
+    """What only the curator may see.
+
+    Attributes
+    ----------
+    examples : int
+    mistakes, fewest_mistakes : int
+        On the sample, by the chosen concept, and by the best one.
+    """
+
+    examples: int
+    mistakes: int
+    fewest_mistakes: int
+
+
+@keyword_parameters()
+class _FiniteClass(PlainClassifier):
+    concepts: ConceptClass
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Labels 0/1, int64 of shape (n,), of points 0..domain-1, shape (n,) or (n, 1).
+
+        Raises
+        ------
+        ValueError
+            If a point is not of the domain.
+        """
+        self._require_fitted()
+        points = check_domain_points(X, self.concepts.domain)
+        return self.concepts.predict(self.release_.index, points).astype(np.int64)
+
+    def _mistakes(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], int]:
+        """Of every concept; and the number of examples."""
+        self._begin()
+        positives, negatives = count_labels(X, y, self.concepts.domain)
+        count = int(positives.sum() + negatives.sum())
+        return self.concepts.mistakes(positives, negatives), count
+
+    def _learned(
+        self, choice: Choice, mistakes: NDArray[np.int64], examples: int, *more: tuple[str, Any]
+    ) -> Self:
+        made = int(mistakes[choice.index])
+        self.diagnostics_ = FiniteClassDiagnostics(examples, made, int(mistakes.min()))
+        sizes = (("concepts", self.concepts.size), ("domain", self.concepts.domain))
+        self.release_: ErmRelease = choice.release(self, (*sizes, *more))
+        return self
+
+
+@keyword_parameters()
+class FiniteClassLearner(_FiniteClass):
+    """The first concept of the fewest mistakes; not private.
+
+    Parameters
+    ----------
+    concepts : ConceptClass
+        A :class:`FiniteClass`, :class:`PointClass` or :class:`ThresholdClass`.
+
+    Attributes
+    ----------
+    release_ : ErmRelease
+        Its privacy is None.
+    diagnostics_ : FiniteClassDiagnostics
+        Its `fewest_mistakes` is 0 if the concept is consistent.
+
+    Examples
+    --------
+    >>> from learners.finite.finite_class import ThresholdClass
+    >>> model = FiniteClassLearner(concepts=ThresholdClass(9))
+    >>> model.fit([1, 3, 6, 8], [0, 0, 1, 1]).release_.index
+    4
+    """
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from examples.
+
+        Parameters
+        ----------
+        X : array of int, shape (n,) or (n, 1)
+            Points 0..domain-1.
+        y : array, shape (n,)
+            Labels 0 or 1.
+
+        Raises
+        ------
+        ValueError
+            If an example is out of range.
+        """
+        mistakes, examples = self._mistakes(X, y)
+        return self._learned(Choice(int(np.argmin(mistakes))), mistakes, examples)
+
+
+@keyword_parameters()
+class PrivateFiniteClassLearner(_FiniteClass):
+    """epsilon-private learner of any finite class, delta = 0.
+
+    Parameters
+    ----------
+    concepts : ConceptClass
+        A :class:`FiniteClass`, :class:`PointClass` or :class:`ThresholdClass`.  Public.
+    epsilon : float
+    mechanism : {"exponential", "laplace"}
+        "laplace" is the baseline with noise on every concept's mistakes, all of which it releases.
+    neighbours : {"add-remove", "replace-one"}
+    seed : int, optional
+        Makes the run reproducible and therefore not private; the release says so.
+
+    Attributes
+    ----------
+    release_ : ErmRelease
+        What may be published.
+    diagnostics_ : FiniteClassDiagnostics
+
+    Examples
+    --------
+    >>> from learners.finite.finite_class import ThresholdClass
+    >>> X = list(range(1000))
+    >>> model = PrivateFiniteClassLearner(concepts=ThresholdClass(999), seed=3)
+    >>> model.fit(X, [x >= 400 for x in X]).score(X, [x >= 400 for x in X]) > 0.98
+    True
+    """
+
+    epsilon: float = 1.0
+    mechanism: Mechanism = "exponential"
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn privately; parameters and errors as in :class:`FiniteClassLearner`.
+
+        The sample may be empty: whether it is is private too.
+        """
+        mistakes, examples = self._mistakes(X, y)
+        source = open_source(self.seed)
+        choice = choose_least(mistakes, 1, self.epsilon, source, self.neighbours, self.mechanism)
+        return self._learned(choice, mistakes, examples, ("mechanism", self.mechanism))

@@ -1,5 +1,5 @@
 """Three dimensions: convex polytopes and unions of simplices.
 
-halfspaces3_cover   the learners
-halfspaces3         exact draws of halfspaces and simplices, by enumeration of the class
+cover       the learners
+selection   exact draws of halfspaces and simplices, by enumeration of the class
 """

@@ -5,9 +5,10 @@ optimal   delta(epsilon) = sum over l = 0..T of
           No pair of epsilon0-DP laws is easier to tell apart than answers of randomized response,
           and T of these attain it (Kairouz, Oh, Viswanath 2015; docs/privacy.md, lemma S3).
 basic     epsilon = T epsilon0, delta = 0; contained in the optimal one.
-zcdp      T epsilon0^2 / 2, converted (Bun, Steinke 2016).
 advanced  epsilon = sqrt(2 T ln(1/delta)) epsilon0 + T epsilon0 (e^epsilon0 - 1) (Dwork,
-          Rothblum, Vadhan 2010): what BTT use.
+          Rothblum, Vadhan 2010): what BTT and KMMS use; here for comparison.
+
+What is granted is the lower end of a bisection, so it never exceeds what the account proves.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from learners.accounting import zcdp_epsilon
+from learners.accounting import check_budget
 from learners.randomized_response import right_answers
 
 #: Relative room for the rounding of the sums here: 10^5 terms round to 10^-10 at most.
@@ -47,13 +48,7 @@ def optimal_delta(epsilon0: float, count: int, epsilon: float) -> float:
 def largest_epsilon0(epsilon: float, delta: float, count: int) -> float:
     """An epsilon0 just below the largest with which `count` mechanisms are (epsilon, delta)-DP.
 
-    Parameters
-    ----------
-    epsilon : float
-        Positive.
-    delta : float
-        In [0, 1).
-    count : int
+    `epsilon` is positive, `delta` lies in [0, 1).
     """
     low = epsilon / count
     if count > 1 and delta > 0:
@@ -73,6 +68,22 @@ def advanced_epsilon(epsilon0: float, count: int, delta: float) -> float:
     return spread + count * epsilon0 * math.expm1(epsilon0)
 
 
-def zcdp_composed_epsilon(epsilon0: float, count: int, delta: float) -> float:
-    """Epsilon of `count` epsilon0-DP mechanisms at delta by zero-concentrated privacy."""
-    return zcdp_epsilon(count * epsilon0**2 / 2, delta)
+def advanced_rate(epsilon: float, delta: float, count: int) -> float:
+    """The largest epsilon0, within a relative 1e-12, that advanced composition grants `count`.
+
+    Raises
+    ------
+    ValueError
+        If epsilon or delta states no guarantee, or count < 1.
+    """
+    check_budget(epsilon, delta)
+    if count < 1:
+        raise ValueError(f"steps must be at least 1, got {count}")
+    low, high = 0.0, epsilon / math.sqrt(2 * count * math.log(1 / delta))
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        if advanced_epsilon(middle, count, delta) <= epsilon:
+            low = middle
+        else:
+            high = middle
+    return low

@@ -1,6 +1,6 @@
 """The label-private learner: from private answers at public points to one hypothesis (algorithm 5).
 
-m unlabelled points are labelled by a :class:`learners.stability.query_classifier.
+m unlabelled points are labelled by a :class:`learners.stability.classifiers.
 StableQueryClassifier`; what has no answer gets a fair coin (or is left out); any learner is trained
 on the points and these labels.  Its hypothesis is a function of what was published, so it costs
 nothing more and answers any number of queries.  Two modes:
@@ -24,7 +24,7 @@ r = T by corollary 4.1.  BTT have VC dimension for ln N, and order of magnitude 
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, Self, get_args
 
@@ -36,13 +36,14 @@ from learners.estimator import check_count
 from learners.plain_estimator import PlainEstimator
 from learners.randomness import RandomSource, below, open_source
 from learners.sklearn_support import keyword_parameters
-from learners.stability.query_classifier import StableQueryClassifier
+from learners.stability.classifiers import StableQueryClassifier
 from learners.stability.sample_and_aggregate import (
     ConstantModel,
     check_base,
     check_classes,
     fresh_copy,
     same_examples,
+    trained,
 )
 from learners.stability.sparse_vector import Constants
 from learners.stability.stable_queries import QueryRelease
@@ -52,17 +53,7 @@ Unanswered = Literal["coin", "omit"]
 
 @dataclass(frozen=True, slots=True)
 class LabelPrivateRelease:
-    """What may be published.
-
-    Attributes
-    ----------
-    learner : str
-    parameters : tuple of (str, value)
-    answers : tuple of QueryRelease
-    model : object with predict
-        Trained on public points and answers.
-    privacy : PrivacySpent
-    """
+    """What may be published: the answers, and the model trained on public points and answers."""
 
     learner: str
     parameters: tuple[tuple[str, Any], ...]
@@ -82,7 +73,8 @@ class LabelPrivateLearner(PlainEstimator):
     final : object with fit and predict, or factory of such, optional
         Trained on the labelled points; by default as `base`.
     epsilon, delta, queries, halts, chunks, classes, constants, neighbours, seed, workers :
-        As in :class:`learners.stability.query_classifier.StableQueryClassifier`.  Without public
+        As in :class:`StableQueryClassifier
+        <learners.stability.classifiers.StableQueryClassifier>`.  Without public
         points `neighbours` must be "replace-label"; by default it is, and "replace-one" with them.
     unanswered : {"coin", "omit"}
 
@@ -93,7 +85,7 @@ class LabelPrivateLearner(PlainEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from learners.stability.majority_cells import MajorityCells
+    >>> from learners.stability.base_learners import MajorityCells
     >>> X = np.array([[x, y] for x in range(17) for y in range(17)] * 100)
     >>> model = LabelPrivateLearner(base=MajorityCells(grid=16, cells=2), queries=40, seed=1)
     >>> model.fit(X, X[:, 0] > 8, public=X[:289:8]).predict([[2, 3], [15, 3]]).tolist()
@@ -150,8 +142,8 @@ class LabelPrivateLearner(PlainEstimator):
             )
         queries = self._classifier(neighbours).fit(points, labels)
         answers = tuple(record.release for record in queries.steps(asked))
-        kept, told = self._told(answers, classes, source)
-        model = train_final(final, asked[kept], told, classes[0])
+        kept, targets = known_labels(answers, self.unanswered, classes, source)
+        model = train_final(final, asked[kept], targets, classes[0])
         parameters = (*queries.release_.parameters, ("unanswered", self.unanswered))
         self.release_: LabelPrivateRelease = LabelPrivateRelease(
             type(self).__name__, parameters, answers, model, queries.release_.privacy
@@ -175,35 +167,28 @@ class LabelPrivateLearner(PlainEstimator):
         return neighbours
 
     def _classifier(self, neighbours: Relation) -> StableQueryClassifier:
-        return StableQueryClassifier(
-            base=self.base,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            queries=self.queries,
-            halts=self.halts,
-            chunks=self.chunks,
-            classes=self.classes,
-            constants=self.constants,
-            neighbours=neighbours,
-            # coins of its own: the same stream must not be read twice
-            seed=None if self.seed is None else self.seed + 1,
-            workers=self.workers,
-        )
+        shared = self.get_params(deep=False)
+        del shared["final"], shared["unanswered"]
+        # coins of its own: the same stream must not be read twice
+        seed = None if self.seed is None else self.seed + 1
+        return StableQueryClassifier(**shared | {"neighbours": neighbours, "seed": seed})
 
-    def _told(
-        self, answers: tuple[QueryRelease, ...], classes: NDArray[np.int64], source: RandomSource
-    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Which points to learn from, shape (a,), and their labels."""
-        kept = np.ones(len(answers), dtype=np.bool_)
-        told = []
-        for row, answer in enumerate(answers):
-            if answer.value is not None:
-                told.append(answer.value)
-            elif self.unanswered == "coin":
-                told.append(int(classes[below(source, len(classes))]))
-            else:
-                kept[row] = False
-        return kept, np.array(told, dtype=np.int64)
+
+def known_labels(
+    answers: Iterable[QueryRelease],
+    unanswered: Unanswered,
+    classes: NDArray[np.int64],
+    source: RandomSource,
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Which of m answers to learn from, bool (m,), and the labels of these: a coin's for a ⊥."""
+    kept, labels = [], []
+    for answer in answers:
+        kept.append(answer.value is not None or unanswered == "coin")
+        if answer.value is not None:
+            labels.append(answer.value)
+        elif unanswered == "coin":
+            labels.append(int(classes[below(source, len(classes))]))
+    return np.array(kept, dtype=np.bool_), np.array(labels, dtype=np.int64)
 
 
 def train_final(final: Any, X: NDArray[Any], y: NDArray[np.int64], default: Any) -> Any:
@@ -211,9 +196,7 @@ def train_final(final: Any, X: NDArray[Any], y: NDArray[np.int64], default: Any)
     seen = np.unique(y)
     if len(seen) < 2:
         return ConstantModel(seen[0] if len(seen) else default)
-    model = fresh_copy(final)
-    fitted = model.fit(X, y)
-    return model if fitted is None else fitted
+    return trained(fresh_copy(final), X, y)
 
 
 def split_sample(
@@ -243,23 +226,3 @@ def random_rows(n: int, count: int, source: RandomSource) -> list[int]:
         rows.append(moved.get(other, other))
         moved[other] = moved.get(first, first)
     return rows
-
-
-def retraining_error(wrong: int, queries: int, concepts: int, beta: float) -> float:
-    """Theorem 4.6: 2 r/m + sqrt(ln(2 N/beta) / (2 m)), at most 1.
-
-    Parameters
-    ----------
-    wrong : int
-        r: points whose label may not be the concept's.
-    queries : int
-        m.
-    concepts : int
-        N; for a class of VC dimension v its growth function at 2m serves as an order of magnitude.
-    beta : float
-    """
-    m = check_count("queries", queries)
-    if wrong < 0 or not 0 < beta < 1:
-        raise ValueError(f"wrong must be at least 0 and beta in (0, 1), got {wrong}, {beta}")
-    spread = math.sqrt(math.log(2 * check_count("concepts", concepts) / beta) / (2 * m))
-    return min(1.0, 2 * wrong / m + spread)

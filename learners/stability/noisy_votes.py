@@ -33,7 +33,7 @@ from learners.accounting import (
 from learners.estimator import check_count
 from learners.exponential_mechanism import exponential_index
 from learners.randomness import RandomSource
-from learners.stability.composition import advanced_epsilon
+from learners.stability.composition import advanced_rate
 
 VotesAccount = Literal["zcdp", "advanced"]
 
@@ -43,16 +43,7 @@ _GIVEN_UP = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class NoisyVotesBudget:
-    """What one run may spend.
-
-    Attributes
-    ----------
-    queries : int
-        m.
-    rate : float
-        r, nats per vote.
-    spent : PrivacySpent
-    """
+    """What one run may spend: m queries at a rate of r nats per vote."""
 
     queries: int
     rate: float
@@ -89,14 +80,10 @@ def plan_noisy_votes(
     m = check_count("queries", queries)
     if account not in get_args(VotesAccount):
         raise ValueError(f"account must be 'zcdp' or 'advanced', got {account!r}")
-    options = dict(selection_account(epsilon, delta, m).alternatives)
     # the set-cover account is not valid: an example keeps mattering
-    spread = options["basic"]
-    if account == "zcdp":
-        spread = max(spread, options["zcdp"])
-    else:
-        spread = max(spread, _advanced_rate(epsilon, delta, m))
-    spread *= 1 - _GIVEN_UP
+    options = dict(selection_account(epsilon, delta, m).alternatives)
+    other = options["zcdp"] if account == "zcdp" else advanced_rate(epsilon, delta, m)
+    spread = max(options["basic"], other) * (1 - _GIVEN_UP)
     spent = PrivacySpent(
         epsilon=epsilon,
         delta=delta,
@@ -108,25 +95,8 @@ def plan_noisy_votes(
     return NoisyVotesBudget(m, spread / 2, spent)
 
 
-def _advanced_rate(epsilon: float, delta: float, m: int) -> float:
-    low, high = 0.0, epsilon
-    for _ in range(60):
-        middle = (low + high) / 2
-        if advanced_epsilon(middle, m, delta) <= epsilon:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
 class NoisyVotes:
-    """A run of the baseline.
-
-    Parameters
-    ----------
-    budget : NoisyVotesBudget
-    source : RandomSource
-    """
+    """A run of the baseline."""
 
     def __init__(self, budget: NoisyVotesBudget, source: RandomSource) -> None:
         self._budget = budget
@@ -134,11 +104,7 @@ class NoisyVotes:
         self.queries_left = budget.queries
 
     def ask(self, votes: NDArray[np.int64]) -> int:
-        """The index of a class, drawn.
-
-        Parameters
-        ----------
-        votes : ndarray of int64, shape (classes,)
+        """The index of a class, drawn by its votes, int64 of shape (classes,).
 
         Raises
         ------

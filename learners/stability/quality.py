@@ -13,10 +13,28 @@ consistent          models trained with the same coins (the same order of SGD's 
 randomization       start) on different chunks; their predictions spread by the sample alone.
 
 BTT use these notions in the analysis of section 5; the measures here are our reading of them.
+
+On-average stability, and what it says about soft labels (definition 5.7, lemma 5.8)
+------------------------------------------------------------------------------------
+A learner A with predictions in [0, 1] is gamma-stable on average at x if
+
+    E |A(S)(x) - A(S^i)(x)|^2 <= gamma^2      on average over i = 1..n,
+
+S of n independent examples, S^i the same with the i-th replaced by a new one, and the same coins.
+
+Lemma (*derived*, by Efron and Stein's inequality): Var A(S)(x) <= n gamma^2 / 2.  So a chunk's
+prediction is further than nu/4 from the mean with probability at most q = 8 n gamma^2 / nu^2
+(Chebyshev), and with K independent chunks more than q K + sqrt(K ln(1/beta) / 2) of them are with
+probability at most beta (Hoeffding).  All others lie in an interval of length nu/2, hence in one
+plain or one shifted bin of width nu: a stable histogram, whose bin is right to within nu.
+
+Uniform stability, sup |A(S)(x) - A(S^i)(x)| <= gamma for all samples, implies it; the average is
+often much smaller.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,18 +42,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.stability.sample_and_aggregate import train_chunks
-from learners.stability.soft_labels import bin_counts, soft_predictions
-from learners.stability.votes import distances
+from learners.estimator import check_count, check_open_unit
+from learners.stability.sample_and_aggregate import distances, fresh_copy, train_chunks, trained
+from learners.stability.soft_labels import BINS, bin_counts, soft_predictions
 
 
 def agreement(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Share of votes for the winner of each query, float of shape (m,).
-
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (m, classes)
-    """
+    """Share of votes (m, classes) for the winner of each query, float of shape (m,)."""
     return np.asarray(counts.max(axis=1) / counts.sum(axis=1))
 
 
@@ -58,25 +71,16 @@ def stable_histograms(
     least : int
         Distance to instability that counts as stable, in votes.
     """
-    found = np.zeros((predictions.shape[1], 2), dtype=np.bool_)
-    for query, column in enumerate(predictions.T):
-        for j, bins in enumerate(("plain", "shifted")):
-            counts, _ = bin_counts(column, width, "shifted" if bins == "shifted" else "plain")
-            found[query, j] = distances(counts[None])[0] >= least
-    return found
+    found = [
+        [distances(bin_counts(column, width, bins)[0][None])[0] >= least for bins in BINS]
+        for column in predictions.T
+    ]
+    return np.array(found, dtype=np.bool_).reshape(-1, 2)
 
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """Shares of models within alpha of the truth.
-
-    Attributes
-    ----------
-    weak : float
-        Mean over queries.
-    strong : float
-        At the worst query.
-    """
+    """Shares of models within alpha of the truth: mean over queries, and at the worst query."""
 
     weak: float
     strong: float
@@ -102,10 +106,7 @@ def quality(predictions: NDArray[np.float64], truth: ArrayLike, alpha: float) ->
 class RandomizationCheck:
     """Spread of predictions over chunks, standard deviations averaged over queries.
 
-    Attributes
-    ----------
-    shared, own : float
-        With the same coins for all models, and with coins of their own.
+    With the same coins for all models, `shared`, and with coins of their own, `own`.
     """
 
     shared: float
@@ -141,3 +142,89 @@ def check_randomization(
         models = train_chunks(base, X, y, chunk, chunks, np.array([0, 1])).models
         spreads.append(float(soft_predictions(models, points).std(axis=0).mean()))
     return RandomizationCheck(*spreads)
+
+
+@dataclass(frozen=True, slots=True)
+class StabilityEstimate:
+    """What was measured; at the worst query unless said otherwise.
+
+    Attributes
+    ----------
+    n, runs : int
+    squared : float
+        Estimate of gamma^2.
+    mean_squared : float
+        The same, averaged over queries.
+    upper : float
+        Of gamma^2 at every query, at the confidence (Hoeffding, over runs and queries).
+    variance : float
+        Of the predictions over independent samples.
+    """
+
+    n: int
+    runs: int
+    squared: float
+    mean_squared: float
+    upper: float
+    variance: float
+
+
+def estimate_stability(
+    base: Any,
+    draw: Callable[[int], tuple[NDArray[Any], NDArray[Any]]],
+    points: NDArray[Any],
+    *,
+    n: int,
+    runs: int,
+    confidence: float = 0.95,
+) -> StabilityEstimate:
+    """Train on pairs of samples that differ in one example, cycling through its positions.
+
+    Parameters
+    ----------
+    base : object with fit and predict (or predict_proba), or factory of such
+        With coins that do not depend on the sample.
+    draw : callable
+        draw(count) returns so many fresh examples (X, y).
+    points : ndarray, shape (m, ...)
+        Queries.
+    n, runs : int
+        Examples of a sample; pairs.
+    confidence : float
+        In (0, 1).
+    """
+    check_count("n", n)
+    if check_count("runs", runs) < 2 or not 0 < confidence < 1:
+        raise ValueError(f"two runs are needed, and a confidence in (0, 1): {runs}, {confidence}")
+    squares, firsts = [], []
+    for run in range(runs):
+        X, y = draw(n + 1)
+        place = run % n
+        other = np.arange(n)
+        other[place] = n
+        models = tuple(trained(fresh_copy(base), X[r], y[r]) for r in (np.arange(n), other))
+        pair = soft_predictions(models, points)
+        firsts.append(pair[0])
+        squares.append((pair[0] - pair[1]) ** 2)
+    means = np.mean(squares, axis=0)
+    spread = math.sqrt(math.log(len(points) / (1 - confidence)) / (2 * runs))
+    return StabilityEstimate(
+        n,
+        runs,
+        float(means.max()),
+        float(means.mean()),
+        min(1.0, float(means.max()) + spread),
+        float(np.var(firsts, axis=0, ddof=1).max()),
+    )
+
+
+def outlier_share(n: int, squared: float, width: float) -> float:
+    """q = 8 n gamma^2 / nu^2, at most 1: share of chunks expected off the mean by over nu/4."""
+    return min(1.0, 8 * n * squared / width**2)
+
+
+def most_outliers(chunks: int, share: float, beta: float) -> int:
+    """Outliers among K chunks that are exceeded with probability at most beta."""
+    check_count("chunks", chunks)
+    check_open_unit(beta=beta)
+    return min(chunks, math.floor(share * chunks + math.sqrt(chunks * math.log(1 / beta) / 2)))

@@ -7,14 +7,33 @@ the source, which cuts the sample into equal parts: their size would publish n, 
 would shift all the others.
 
 Any object with `fit(X, y)` and `predict(X)` can be trained, by a copy for each chunk.  The lemma
-asks that a model depends on its own chunk only, and that is all: the copies must not share state.
-Whatever happens in a chunk ends in a vote:
+asks that a model depends on its own chunk only: the copies must not share state.  Whatever happens
+in a chunk ends in a vote:
 
 * an empty chunk votes for the first class, a chunk with one label for that;
 * where training or predicting raises an error, or predicts no class, the vote is the first class.
   An error that stopped the run would publish something about one chunk.
 
 One vote a chunk and query: O(K) trainings, O(m K) predictions, O(m classes) memory.
+
+The winner is the class with most votes, the first of equals.  Its distance to instability (BTT
+section 3.2) is the number of votes that may change with the winner staying the same for sure,
+whatever one further vote does:
+
+    distance = min over rivals b of  ceil((votes(winner) - votes(b) + [winner < b]) / 2)  -  1.
+
+Proof.  One changed vote moves the difference of two classes by at most 2.  So b wins only after r
+changes with 2 r > gap, or 2 r >= gap where b precedes the winner: at least ceil((gap + [winner <
+b]) / 2) of them; moving so many votes from the winner to b is enough (the winner has at least
+these).  The least such r is the number of changes to another winner; all data at r - 2 or fewer
+changes have neighbours with the same winner only.
+
+* One changed vote moves the distance by at most 1: the number of changes to another winner does.
+* If the distance is at least 1, every single change leaves the winner.
+
+Departs from the source: BTT take votes(first) - votes(second) with sensitivity 1, but a vote that
+moves from the first to the second changes that by 2.  The simple repair max(0, ceil(gap/2) - 1)
+is never more than the distance here, and at most one less.
 """
 
 from __future__ import annotations
@@ -23,25 +42,14 @@ import copy
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.noise_arrays import below_array
 from learners.randomness import RandomSource
-from learners.selection import Cancelled
-
-
-class Classifier(Protocol):
-    """What is trained on a chunk."""
-
-    def fit(self, X: Any, y: Any) -> Any:
-        """Learn from examples."""
-
-    def predict(self, X: Any) -> Any:
-        """Labels of points."""
-
+from learners.selection import Cancelled, SelectionProgress
 
 #: Calls a function on each item, in order or side by side, and gives the results in order:
 #: `map`, or the `map` of an executor of concurrent.futures.
@@ -50,12 +58,7 @@ Mapper = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class ConstantModel:
-    """Predicts one label.
-
-    Attributes
-    ----------
-    label : object
-    """
+    """Predicts one label, whatever it is asked."""
 
     label: Any
 
@@ -85,14 +88,7 @@ class ChunkModels:
     failed: int
 
     def votes(self, X: Any, mapper: Mapper = map) -> NDArray[np.int64]:
-        """Votes for each class at each point, int64 of shape (m, classes); rows sum to K.
-
-        Parameters
-        ----------
-        X : array, shape (m, ...)
-        mapper : callable
-            As `map`.
-        """
+        """Votes for each class at points X (m, ...), int64 (m, classes); rows sum to K."""
         counts = np.zeros((len(X), len(self.classes)), dtype=np.int64)
         rows = np.arange(len(X))
         for voted in mapper(_Vote(X, self.classes), self.models):
@@ -136,8 +132,7 @@ class _Train:
             return ConstantModel(labels[0] if len(labels) else self.default), False
         model = fresh_copy(self.base)
         try:
-            fitted = model.fit(X, y)
-            return (model if fitted is None else fitted), False
+            return trained(model, X, y), False
         except Cancelled:
             raise
         except Exception as error:
@@ -146,7 +141,7 @@ class _Train:
 
 
 def warn_failure(what: str, error: Exception) -> None:
-    """Tell the curator; the release must not depend on it."""
+    """Warn the curator; the release must not depend on it."""
     warnings.warn(
         f"{what} on a chunk failed, it votes for the first class: {error!r}", stacklevel=2
     )
@@ -157,6 +152,12 @@ def fresh_copy(base: Any) -> Any:
     if isinstance(base, type) or not hasattr(base, "fit"):
         return base()
     return copy.deepcopy(base)
+
+
+def trained(model: Any, X: NDArray[Any], y: NDArray[Any]) -> Any:
+    """The trained model: what its `fit` returns, or itself where that returns None."""
+    fitted = model.fit(X, y)
+    return model if fitted is None else fitted
 
 
 def check_base(base: Any) -> None:
@@ -260,3 +261,75 @@ def train_chunks(
             progress(len(models))
     sizes = np.bincount(chunk, minlength=chunks)
     return ChunkModels(tuple(models), classes, sizes, failures)
+
+
+def winners(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The class with most votes (m, classes), the first of equals, int64 of shape (m,)."""
+    return np.asarray(np.argmax(counts, axis=1), dtype=np.int64)
+
+
+def distances(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Distance of each winner to instability, int64 (m,), at least 0, by votes (m, classes).
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two classes.
+    """
+    m, classes = counts.shape
+    if classes < 2:
+        raise ValueError(f"votes need at least two classes, got {classes}")
+    rows = np.arange(m)
+    first = winners(counts)
+    gaps = counts[rows, first][:, None] - counts
+    # the winner keeps what is equal from the classes after it
+    gaps += first[:, None] < np.arange(classes)
+    changes = (gaps + 1) // 2
+    changes[rows, first] = np.iinfo(np.int64).max
+    return np.asarray(changes.min(axis=1) - 1)
+
+
+#: Places along a side of the square at which the vote is counted.
+PLACES = 65
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VoteView:
+    """What a curator may watch of a run by votes: how the chunks vote, and what has been asked.
+
+    The answers are published in the end; the margins are private.
+
+    Attributes
+    ----------
+    chunks : int
+        K.
+    margins : ndarray of float64, shape (PLACES, PLACES)
+        (votes for 1 - votes for 0) / K, in -1..1; [i, j] at abscissa i d / (PLACES - 1) and
+        ordinate j d / (PLACES - 1).
+    asked : ndarray of int64, shape (m, 2)
+        Public points asked so far, grid units.
+    answers : ndarray of int8, shape (m,)
+        1 or 0, or -1 for ⊥.
+    halts_left, queries_left : int
+        Of the budget.
+    """
+
+    chunks: int
+    margins: NDArray[np.float64]
+    asked: NDArray[np.int64]
+    answers: NDArray[np.int8]
+    halts_left: int
+    queries_left: int
+
+
+@dataclass(frozen=True, slots=True)
+class VoteProgress(SelectionProgress):
+    """Progress of a run by votes: `trials` of `boxes` chunks are trained, then points are asked."""
+
+    votes: VoteView | None = None
+
+
+def places(d: int) -> NDArray[np.int64]:
+    """The grid points (PLACES^2, 2) at which margins are counted, nearest to a regular raster."""
+    axis = np.rint(np.linspace(0, d, PLACES)).astype(np.int64)
+    return np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)

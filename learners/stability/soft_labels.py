@@ -11,7 +11,7 @@ function of one model's prediction, and one record still changes one vote.  (eps
 docs/privacy.md, lemma S7.
 
 A query is answered within nu if all but few predictions lie within nu/4 of one number; when they
-do: :mod:`learners.stability.on_average_stability`.
+do: :mod:`learners.stability.quality`.
 
 Prediction: the model's `predict_proba(X)[:, 1]` where it has one, else `predict(X)`; clipped to
 [0, 1], 0 where it is no number or training failed.
@@ -33,7 +33,9 @@ from learners.selection import Cancelled
 from learners.stability.sample_and_aggregate import (
     ConstantModel,
     Mapper,
+    distances,
     warn_failure,
+    winners,
 )
 from learners.stability.sparse_vector import (
     Constants,
@@ -41,11 +43,11 @@ from learners.stability.sparse_vector import (
     SparseVectorBudget,
     plan_sparse_vector,
 )
-from learners.stability.votes import distances, winners
 
 Bins = Literal["plain", "shifted"]
 
-_BINS: tuple[Bins, Bins] = ("plain", "shifted")
+#: In the order in which they are tested.
+BINS: tuple[Bins, Bins] = ("plain", "shifted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +82,8 @@ class SoftRelease:
 class SoftDiagnostics:
     """What only the curator may see of one query.
 
-    Attributes
-    ----------
-    distance_plain, distance_shifted : int
-        To instability, in votes.
-    mean, deviation : float
-        Of the chunks' predictions.
+    Distances to instability in votes, by plain and by shifted bins; mean and standard deviation of
+    the chunks' predictions.
     """
 
     distance_plain: int
@@ -131,14 +129,7 @@ def check_width(width: float) -> None:
 
 
 class SoftQueries:
-    """A run of algorithm 8.
-
-    Parameters
-    ----------
-    budget : SparseVectorBudget
-        For 2m tests, of which 2T may fail: see :func:`plan_soft_queries`.
-    source : RandomSource
-    """
+    """A run of algorithm 8: 2m tests, of which 2T may fail (:func:`plan_soft_queries`)."""
 
     def __init__(self, budget: SparseVectorBudget, source: RandomSource) -> None:
         self._tests = SparseVector(budget, source)
@@ -161,7 +152,7 @@ class SoftQueries:
         Parameters
         ----------
         predictions : ndarray of float64, shape (K,)
-            One of each chunk's model, in [0, 1].
+            Of the chunks' models, in [0, 1].
         width : float
             nu, public.
 
@@ -178,7 +169,7 @@ class SoftQueries:
         value: float | None = None
         used: Bins | None = None
         failed = 0
-        for bins in _BINS:
+        for bins in BINS:
             counts, middles = bin_counts(predictions, width, bins)
             first, distance = int(winners(counts[None])[0]), int(distances(counts[None])[0])
             far.append(distance)

@@ -6,7 +6,16 @@
 3. The greedy union of k triangles that is not private (:mod:`learners.greedy`) learns from these
    points and labels alone, so its polygons cost nothing more.
 
-(epsilon, delta)-DP (docs/privacy.md, lemma S6).  K, m, T are public and look at nothing.
+(epsilon, delta)-DP (docs/privacy.md, lemma S6).  K, m and T are public and chosen
+without a look at the sample.
+
+The public points, functions of public numbers, answers and coins alone:
+
+random    independent uniform grid points, as BTT take them.
+refined   a coarse lattice of points; then, where the four corners of a cell are not all
+          answered alike, the five points that halve the cell; and so on.  Queries may be chosen in
+          view of earlier answers, so this costs nothing, and most queries fall near the border of
+          the concept.  The order within a level is random.
 
 With `kept` > 0 step 2 leaves so many of the T halts, and half of the m queries, for `ask`: after
 the run a person has further public points labelled, one by one.  Step 2 and all these questions
@@ -17,18 +26,19 @@ and the public points are of the grid.  With `neighbours = "replace-label"` only
 asks about the points of m random examples, which have no part in step 1.
 
 Departs from the source.  BTT take random points and give ⊥ a fair coin for a label.  Here points
-are refined where answers differ, and unlabelled ones are left out; both ways can be chosen.
-K must be some hundreds whatever n is, so a chunk has n/K examples: on a triangle, some dozens of
-points are labelled at n = 1e5, and the error is some percent.  The other private learners of
-polygons do far better at every n; this one needs no more of its base than fit and predict.
+are refined, and unlabelled ones are left out; both ways can be chosen.  K must be some hundreds
+whatever n is, so a chunk has n/K examples: on a triangle, some dozens of points are labelled at
+n = 1e5, and the error is some percent.  The other private learners of polygons do far better at
+every n; this one needs no more of its base than fit and predict.
 
 Time: K trainings of the base; with the default base about a tenth of a second each.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -39,6 +49,7 @@ from geometry.halfplane import HalfplaneLattice
 from learners.accounting import PrivacySpent, Relation
 from learners.estimator import Estimator, check_count, check_points
 from learners.greedy import GreedyUnionLearner
+from learners.noise_arrays import below_array
 from learners.randomness import RandomSource, below, open_source
 from learners.records import StepRecord, StepRelease
 from learners.releases import CoverRelease
@@ -46,21 +57,109 @@ from learners.scores import Role, mistakes_score
 from learners.selection import Selected, SelectionProgress, Watch
 from learners.set_cover import Cover
 from learners.sklearn_support import keyword_parameters
-from learners.stability.chunk_classifier import PrivateModels, open_mapper, plan_for
-from learners.stability.label_private import split_sample
-from learners.stability.public_points import PointChoice, label_given, label_points
-from learners.stability.query_classifier import QueryRecord, answer_votes
-from learners.stability.query_settings import default_chunks
+from learners.stability.classifiers import (
+    PrivateModels,
+    QueryRecord,
+    answer_votes,
+    asked_points,
+    open_mapper,
+    plan_for,
+)
+from learners.stability.label_private import Unanswered, known_labels, split_sample
 from learners.stability.sample_and_aggregate import (
+    PLACES,
+    VoteProgress,
+    VoteView,
     assign_chunks,
     check_base,
+    places,
     train_chunks,
 )
 from learners.stability.sparse_vector import Constants, SparseVectorBudget, plan_sparse_vector
-from learners.stability.stable_queries import QueryRelease, StableQueries, kept_queries
-from learners.stability.vote_view import PLACES, VoteProgress, VoteView, places
+from learners.stability.stable_queries import (
+    QueryRelease,
+    StableQueries,
+    default_chunks,
+    kept_queries,
+)
 
-Unanswered = Literal["omit", "coin"]
+PointChoice = Literal["refined", "random"]
+
+#: Cells along a side of the first lattice.
+FIRST_CELLS = 4
+
+Point = tuple[int, int]
+Cell = tuple[int, int, int, int]
+
+#: Labels points (m, 2), one after the other.
+Ask = Callable[[NDArray[np.int64]], Iterable[QueryRelease]]
+
+
+def label_points(
+    ask: Ask, choice: PointChoice, d: int, most: int, source: RandomSource
+) -> list[tuple[Point, QueryRelease]]:
+    """Choose points of 0..d and have them labelled, until `most` are or the run is halted.
+
+    Raises
+    ------
+    ValueError
+        If the choice is unknown.
+    """
+    if choice not in get_args(PointChoice):
+        raise ValueError(f"points must be 'refined' or 'random', got {choice!r}")
+    if choice == "random":
+        points = below_array(source, d + 1, 2 * most).reshape(most, 2)
+        return label_given(ask, points)
+    return _refine(ask, d, most, source)
+
+
+def label_given(ask: Ask, points: NDArray[np.int64]) -> list[tuple[Point, QueryRelease]]:
+    """Have points (m, 2) labelled, one after the other."""
+    return [((x, y), answer) for (x, y), answer in zip(points.tolist(), ask(points), strict=True)]
+
+
+def shuffled(items: list[Point], source: RandomSource) -> list[Point]:
+    """The items in a uniformly random order."""
+    mixed = list(items)
+    for last in range(len(mixed) - 1, 0, -1):
+        other = below(source, last + 1)
+        mixed[last], mixed[other] = mixed[other], mixed[last]
+    return mixed
+
+
+def _refine(ask: Ask, d: int, most: int, source: RandomSource) -> list[tuple[Point, QueryRelease]]:
+    answers: dict[Point, QueryRelease] = {}
+    cuts = sorted({d * i // FIRST_CELLS for i in range(FIRST_CELLS + 1)})
+    spans = list(itertools.pairwise(cuts))
+    cells = [(x0, y0, x1, y1) for x0, x1 in spans for y0, y1 in spans]
+    while cells:
+        new = dict.fromkeys(p for cell in cells for p in _corners(cell) if p not in answers)
+        asked = shuffled(list(new), source)[: most - len(answers)]
+        if asked:
+            answers.update(zip(asked, ask(np.array(asked, dtype=np.int64)), strict=True))
+        if len(answers) == most or any(a.halts_left == 0 for a in answers.values()):
+            break
+        cells = [part for cell in cells if _differ(cell, answers) for part in _halves(cell)]
+    return list(answers.items())
+
+
+def _corners(cell: Cell) -> tuple[Point, ...]:
+    x0, y0, x1, y1 = cell
+    return (x0, y0), (x0, y1), (x1, y0), (x1, y1)
+
+
+def _differ(cell: Cell, answers: dict[Point, QueryRelease]) -> bool:
+    return len({answers[corner].value for corner in _corners(cell)}) > 1
+
+
+def _halves(cell: Cell) -> list[Cell]:
+    """Up to four cells; none if the cell has no grid point but its corners."""
+    x0, y0, x1, y1 = cell
+    if max(x1 - x0, y1 - y0) <= 1:
+        return []
+    across, up = sorted({x0, (x0 + x1) // 2, x1}), sorted({y0, (y0 + y1) // 2, y1})
+    return [(a, b, c, e) for a, c in itertools.pairwise(across) for b, e in itertools.pairwise(up)]
+
 
 #: Public points to be labelled at most, and of these ⊥.
 DEFAULT_QUERIES, DEFAULT_HALTS = 1000, 1
@@ -97,7 +196,7 @@ class StabilityLearner(Estimator):
     kept : int
         Of these halts, fewer than T, for :meth:`ask` after the run; with them half of the queries.
     points : {"refined", "random"}, optional
-        See :mod:`learners.stability.public_points`; by default refined.  None are chosen where
+        See the module; by default refined.  None are chosen where
         only labels are protected: they are the sample's own.
     unanswered : {"omit", "coin"}
         Points without an answer are left out, or labelled by a fair coin.
@@ -116,8 +215,8 @@ class StabilityLearner(Estimator):
     release_ : CoverRelease
         What may be published.
     answers_ : tuple of ((x, y), QueryRelease)
-        The labelled public points; may be published too.  How the chunks voted is told to `watch`
-        alone, see :class:`learners.stability.vote_view.VoteView`.
+        The labelled public points; may be published too.  How the chunks voted is shown to `watch`
+        alone, see :class:`learners.stability.sample_and_aggregate.VoteView`.
     private_models_ : PrivateModels
         With `kept` > 0, for the curator: what answers the questions to come.  The fitted learner
         can then not be pickled or copied.
@@ -125,7 +224,7 @@ class StabilityLearner(Estimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from learners.stability.majority_cells import MajorityCells
+    >>> from learners.stability.base_learners import MajorityCells
     >>> X = np.array([[x, y] for x in range(17) for y in range(17)] * 200)
     >>> y = (X[:, 0] + X[:, 1] <= 14).astype(int)
     >>> base = MajorityCells(grid=16, cells=6)
@@ -195,8 +294,8 @@ class StabilityLearner(Estimator):
 
         voters, given = (points, labels), None
         if choice == "sample":
-            rest, told, given = split_sample(points, labels, own, source)
-            voters = rest, told
+            rest, labels_of_rest, given = split_sample(points, labels, own, source)
+            voters = rest, labels_of_rest
 
         def records() -> Iterator[StepRecord]:
             queries = StableQueries(budget, source, self.kept)
@@ -310,23 +409,15 @@ class StabilityLearner(Estimator):
         private = self.__dict__.get("private_models_")
         if private is None:
             raise ValueError("nothing was kept for questions: set kept to 1 or more")
-        left = private.queries.queries_left
-        if len(points) > left:
-            raise ValueError(f"{len(points)} points are too many: {left} queries are left")
+        asked_points(points, private.queries.queries_left)
         return tuple(answer_votes(private.queries, private.models.votes(points), private.models))
 
     def _labelled(self, source: RandomSource) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Public points, shape (a, 2), and their labels, shape (a,)."""
-        where, what = [], []
-        for point, answer in self.answers_:
-            label = answer.value
-            if label is None:
-                if self.unanswered == "omit":
-                    continue
-                label = below(source, 2)
-            where.append(point)
-            what.append(label)
-        return np.array(where, dtype=np.int64).reshape(-1, 2), np.array(what, dtype=np.int64)
+        where = np.array([point for point, _ in self.answers_], dtype=np.int64).reshape(-1, 2)
+        answers = (answer for _, answer in self.answers_)
+        kept, labels = known_labels(answers, self.unanswered, np.array([0, 1]), source)
+        return where[kept], labels
 
     def _cover(
         self,
@@ -346,6 +437,6 @@ class StabilityLearner(Estimator):
         count = len(release.pieces)
         for step, piece in enumerate(release.pieces, start=1):
             progress = SelectionProgress(len(self.answers_), count, float("nan"))
-            books = cover.take(Selected(piece, progress), score, started)
-            yield StepRecord(step, count, StepRelease(piece, None), books)
+            diagnostics = cover.take(Selected(piece, progress), score, started)
+            yield StepRecord(step, count, StepRelease(piece, None), diagnostics)
             started = time.perf_counter()

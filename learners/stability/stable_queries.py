@@ -1,20 +1,103 @@
-"""Online queries by stability: exact answers for as long as few are unstable (algorithm 3).
+"""Queries by stability: exact answers where one record could not change them (algorithms 2 and 3).
 
-The sparse vector technique on the queries' distances to instability.  A query that passes is
-answered by its true value; one that does not is answered ⊥, and after T of these the run is halted.
-(epsilon, delta)-DP for queries chosen in view of the answers: docs/privacy.md, lemma S5.
+One query (:class:`DistanceTest`).  f(D) is released if its distance to instability plus
+DiscreteLaplace(1/epsilon) exceeds w, the least whole number with P(noise > w) <= delta; BTT's
+ln(1/delta)/epsilon is at most one more.  A function that is further than w + ln(1/beta)/epsilon
+from instability is answered with probability 1 - beta.
 
-Some halts and queries can be kept for later: who asks first is then halted early, by a count of
-answers that are published, and all queries together are still one run with one budget.
+Queries online (:class:`StableQueries`).  The sparse vector technique on the queries' distances to
+instability.  A query that passes is answered by its true value; one that does not is answered ⊥,
+and after T of these the run is halted.  Some halts and queries can be kept for later: who asks
+first is then halted early, by a count of answers that are published, and all queries together are
+still one run with one budget.  Both are (epsilon, delta)-DP: docs/privacy.md, lemma S5.
+
+Halts T and chunks K of classification queries (corollary 4.1)
+--------------------------------------------------------------
+A model trained on a chunk errs on a random query with probability at most e = alpha (realizable:
+some concept of the class errs nowhere) or e = gamma + alpha (agnostic: the best errs with
+probability gamma).  Among m independent queries the share of chunks that err sums to at most
+
+    e m + sqrt(m ln(1/beta) / 2)        with probability 1 - beta (Hoeffding),
+
+so at most T = 3 (that) queries have more than K/3 wrong votes.  At all others the right class leads
+by at least K/3 votes, its distance to instability is at least K/6 - 1, and with
+
+    K = 6 (w + u + 2)                     w the margin, u what noise adds with probability beta,
+
+all of them are answered, rightly, with probability 1 - beta.  Error and ⊥ together: at most T/m.
+
+Departs from the source: BTT print ln(m/beta) for ln(1/beta) in T, and
+K = 136 ln(4mT/min(delta, beta/2)) sqrt(T ln(2/delta)) / epsilon chunks for a gap of sensitivity 1;
+both can be asked for (`constants = "printed"`), K doubled, as one record moves the gap by 2.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
+from learners.accounting import Neighbours, PrivacySpent, check_budget, noise_scale
+from learners.estimator import check_count
+from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
-from learners.stability.sparse_vector import SparseVector, SparseVectorBudget
+from learners.stability.sparse_vector import (
+    Constants,
+    SparseVector,
+    SparseVectorBudget,
+    least_margin,
+    plan_sparse_vector,
+    stability_spent,
+    tail,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DistanceTest:
+    """One test: the scale of its integer Laplace noise, its margin w, and what it spends."""
+
+    scale: Fraction
+    margin: int
+    spent: PrivacySpent
+
+    @classmethod
+    def plan(
+        cls,
+        epsilon: float,
+        delta: float,
+        neighbours: Neighbours = "add-remove",
+        private: bool = True,
+    ) -> DistanceTest:
+        """The test that is (epsilon, delta)-DP.
+
+        Raises
+        ------
+        ValueError
+            If a parameter states no guarantee.
+        """
+        check_budget(epsilon, delta)
+        scale = noise_scale(epsilon, 1)
+        margin = least_margin(lambda w: tail(scale, w), delta * (1 - 1e-9))
+        spent = stability_spent(epsilon, delta, neighbours, private, epsilon0=epsilon, halts=1)
+        return cls(scale, margin, spent)
+
+    def answer(self, value: int, distance: int, source: RandomSource) -> int | None:
+        """The value, or None (⊥).
+
+        Parameters
+        ----------
+        value : int
+            f(D).
+        distance : int
+            Neighbouring steps that leave f(D) the same whatever one further step does; a bound
+            from below will do if one step moves it by at most 1.
+        """
+        if distance < 0:
+            raise ValueError(f"a distance is at least 0, got {distance}")
+        passed = distance + discrete_laplace(source, self.scale) > self.margin
+        return value if passed else None
+
 
 QueryStatus = Literal["answered", "unstable", "halted"]
 
@@ -61,12 +144,7 @@ def kept_queries(budget: SparseVectorBudget, kept: int) -> int:
 class StableQueries:
     """A run of algorithm 3.
 
-    Parameters
-    ----------
-    budget : SparseVectorBudget
-    source : RandomSource
-    kept : int
-        Halts that are kept until :meth:`take_up`, and with them :func:`kept_queries`.
+    `kept` halts are kept until :meth:`take_up`, and with them :func:`kept_queries`.
     """
 
     def __init__(self, budget: SparseVectorBudget, source: RandomSource, kept: int = 0) -> None:
@@ -90,14 +168,7 @@ class StableQueries:
         return max(0, self._most - self._kept_queries - self._asked)
 
     def ask(self, value: int, distance: int) -> QueryRelease:
-        """Answer one query, or not.
-
-        Parameters
-        ----------
-        value : int
-            f(D).
-        distance : int
-            To instability, see :meth:`learners.stability.distance_test.DistanceTest.answer`.
+        """Answer one query, or not; `value` and `distance` as in :meth:`DistanceTest.answer`.
 
         Raises
         ------
@@ -117,3 +188,125 @@ class StableQueries:
 
     def _release(self, value: int | None, status: QueryStatus) -> QueryRelease:
         return QueryRelease(self._asked, value, status, self.halts_left, self.queries_left)
+
+
+#: Share of the chunks that must agree, by default, for an answer with probability 1 - beta.
+DEFAULT_AGREEMENT = 0.85
+
+#: Probability with which noise may turn away a query on which so many agree.
+DEFAULT_BETA = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySettings:
+    """Public parameters m, T, K of a run, and the probability beta that its promise fails."""
+
+    queries: int
+    halts: int
+    chunks: int
+    beta: float
+
+    @property
+    def error(self) -> float:
+        """Most of the queries that are answered wrong or not at all, as a fraction."""
+        return min(1.0, self.halts / self.queries)
+
+
+def halts_needed(
+    queries: int, alpha: float, beta: float, *, gamma: float = 0.0, constants: Constants = "tight"
+) -> int:
+    """T = ceil(3 ((gamma + alpha) m + sqrt(m ln(1/beta) / 2))), with ln(m/beta) as printed.
+
+    Parameters
+    ----------
+    queries : int
+        m.
+    alpha : float
+        Error of a chunk's model beyond the best concept's, in [0, 1].
+    beta : float
+        In (0, 1).
+    gamma : float
+        Error of the best concept, in [0, 1]; 0 in the realizable case.
+    constants : {"tight", "printed"}
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    m = check_count("queries", queries)
+    if not (0 <= alpha <= 1 and 0 <= gamma <= 1 and 0 < beta < 1):
+        raise ValueError(
+            f"alpha and gamma must lie in [0, 1] and beta in (0, 1), got {alpha}, {gamma}, {beta}"
+        )
+    log = math.log((m if constants == "printed" else 1) / beta)
+    return max(1, math.ceil(3 * ((gamma + alpha) * m + math.sqrt(m * log / 2))))
+
+
+def chunks_needed(budget: SparseVectorBudget, beta: float, agreement: float = 2 / 3) -> int:
+    """Chunks that answer every query on which this share agrees, with probability 1 - beta.
+
+    Parameters
+    ----------
+    budget : SparseVectorBudget
+    beta : float
+        For all queries together, in (0, 1).
+    agreement : float
+        Share of the chunks that vote for the winner, in (1/2, 1]; taken to four digits.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    if not 0.5002 < agreement <= 1:
+        raise ValueError(f"agreement must lie in (1/2, 1], got {agreement}")
+    # distance >= gap/2 - 1 must exceed w + u
+    share = Fraction(agreement).limit_denominator(10_000)
+    return math.ceil((budget.margin + budget.slip(beta) + 2) * 2 / (2 * share - 1))
+
+
+def default_chunks(budget: SparseVectorBudget, chunks: int | None) -> int:
+    """K: as given, or as many as answer queries on which 85 % of the chunks agree.
+
+    Raises
+    ------
+    ValueError
+        If the number that is given is none.
+    """
+    if chunks is None:
+        return chunks_needed(budget, DEFAULT_BETA, DEFAULT_AGREEMENT)
+    return check_count("chunks", chunks)
+
+
+def printed_chunks(epsilon: float, delta: float, queries: int, halts: int, beta: float) -> int:
+    """Twice BTT's 136 ln(4mT/min(delta, beta/2)) sqrt(T ln(2/delta)) / epsilon."""
+    check_budget(epsilon, delta)
+    log = math.log(4 * queries * halts / min(delta, beta / 2))
+    return math.ceil(2 * 136 * log * math.sqrt(halts * math.log(2 / delta)) / epsilon)
+
+
+def plan_queries(
+    epsilon: float,
+    delta: float,
+    *,
+    queries: int,
+    alpha: float,
+    beta: float = 0.1,
+    gamma: float = 0.0,
+    constants: Constants = "tight",
+) -> QuerySettings:
+    """T and K with the promise of corollary 4.1: half of beta for the queries, half for the noise.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    halts = halts_needed(queries, alpha, beta / 2, gamma=gamma, constants=constants)
+    if constants == "printed":
+        chunks = printed_chunks(epsilon, delta, queries, halts, beta)
+    else:
+        budget = plan_sparse_vector(epsilon, delta, queries=queries, halts=halts)
+        chunks = chunks_needed(budget, beta / 2)
+    return QuerySettings(queries, halts, chunks, beta)

@@ -29,7 +29,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.estimator import check_count, check_labels
+from learners.estimator import check_count, check_labels, check_open_unit
 from learners.noise_arrays import below_array
 from learners.randomness import RandomSource
 
@@ -180,67 +180,14 @@ def clopper_pearson(failures: int, runs: int, confidence: float) -> tuple[float,
             "failures must lie in 0..runs, runs be at least 1 and the confidence in (0, 1); got "
             f"{failures}, {runs}, {confidence}"
         )
+    # loaded here: most that is imported from this package needs no scipy (decision 21)
+    from scipy.special import betaincinv
+
+    # P(at least so many | p) is a beta law's distribution at p, and so is P(at most so many | p)
     level = 1 - confidence
-    lower = upper = 0.0
-    if failures:
-        # P(at least so many | p) grows with p
-        lower = _crossing(lambda p: _tail(failures, runs, p) - level)[0]
-    if failures == runs:
-        return lower, 1.0
-    # P(at most so many | p) falls with p
-    upper = _crossing(lambda p: level - (1 - _tail(failures + 1, runs, p)))[1]
-    return lower, upper
-
-
-def _crossing(f: Callable[[float], float]) -> tuple[float, float]:
-    """Ends of an interval in which an increasing function of a probability changes sign."""
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        if f(middle) < 0:
-            low = middle
-        else:
-            high = middle
-    return low, high
-
-
-def _tail(at_least: int, runs: int, p: float) -> float:
-    """P(Binomial(runs, p) >= at_least)."""
-    if p <= 0 or p >= 1 or at_least <= 0:
-        return float(p >= 1 or at_least <= 0)
-    if at_least > runs * p:
-        return min(1.0, _falling_sum(at_least, runs, p))
-    # P(X <= k) for p is P(X >= runs - k) for 1 - p
-    return max(0.0, 1.0 - _falling_sum(runs - at_least + 1, runs, 1 - p))
-
-
-def _falling_sum(first: int, runs: int, p: float) -> float:
-    """P(X = first) + P(X = first + 1) + ..., which fall; terms below 2^-60 of the sum left out."""
-    if first > runs:
-        return 0.0
-    log_term = (
-        math.lgamma(runs + 1) - math.lgamma(first + 1) - math.lgamma(runs - first + 1)
-        + first * math.log(p) + (runs - first) * math.log1p(-p)
-    )  # fmt: skip
-    term = total = 1.0
-    for k in range(first, runs):
-        term *= (runs - k) / (k + 1) * (p / (1 - p))
-        total += term
-        if term < total * 2.0**-60:
-            break
-    return math.exp(log_term) * total
-
-
-def mean_generalization(epsilon: float, empirical: float) -> float:
-    """Bound on the mean error on new examples, given the mean error on the sample.
-
-    Parameters
-    ----------
-    epsilon : float
-        Of the learner, when one example is replaced.
-    empirical : float
-    """
-    return min(1.0, math.exp(epsilon) * empirical)
+    lower = betaincinv(failures, runs - failures + 1, level) if failures else 0.0
+    upper = betaincinv(failures + 1, runs - failures, confidence) if failures < runs else 1.0
+    return float(lower), float(upper)
 
 
 def generalization_gap(n: int, epsilon: float, beta: float) -> float:
@@ -261,8 +208,9 @@ def generalization_gap(n: int, epsilon: float, beta: float) -> float:
         If a parameter is out of range.
     """
     check_count("n", n)
-    if not (epsilon > 0 and 0 < beta < 1):
-        raise ValueError(f"epsilon must be positive and beta in (0, 1), got {epsilon}, {beta}")
+    check_open_unit(beta=beta)
+    if not epsilon > 0:
+        raise ValueError(f"epsilon must be positive, got {epsilon}")
     v = n * epsilon**2 / 4
     k = v + math.sqrt(v * v + 2 * v * math.log(2 / beta))
     return math.sqrt((k + math.log(4 / beta)) / (2 * n))

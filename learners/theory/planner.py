@@ -1,4 +1,4 @@
-"""How many examples suffice, and what a given number guarantees.
+"""How many examples suffice for polygons, and what a given number guarantees.
 
 Source: KMMS claim 3.1 (set cover with noisy counts), the exponential mechanism's tail over a
 finite class, and a relative uniform-convergence bound, with every constant kept.  The guarantee
@@ -26,6 +26,21 @@ All of it is a worst case.  A run with the learner's own defaults usually does f
 
 One triangle that is drawn by its mistakes (docs/decisions/0020-one-triangle.md) is a draw by the
 exponential mechanism alone: :func:`drawn_alone` has what its theorem is asked with.
+
+To be compared, by teachers: what KMMS's proof asks for with the constants that it prints.  Their
+theorems state orders of growth; these constants stand in the claims behind them:
+
+claim 3.1    m = 2k ln(2/alpha) steps; counts within Delta = (m/epsilon) ln(m/beta); if every
+             selection loses at most lambda, the result errs on at most max{alpha n/2, 4 Delta} +
+             4 k lambda ln(2/alpha) of n examples
+theorem 3.2  a selection may fail with probability beta / (4 k ln(2/alpha))
+claim 3.4    selections with epsilon^ = epsilon / (2 ln(e/delta)) each, for epsilon < 1
+lemma 4.6    a halfplane of the grid 0..d: lambda = (8/epsilon^) ln(2d/beta').  By the same proof,
+             three at once lose at most three times that
+prop. 2.5    a piece of a finite class H: lambda = (2/epsilon^) ln(|H|/beta')
+
+So n examples are enough for a share alpha of mistakes *on the sample*; for new points KMMS print no
+constant.  The counts spend epsilon beside the selections' epsilon, which is left as printed.
 """
 
 from __future__ import annotations
@@ -36,14 +51,14 @@ from typing import Any, Literal
 
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import AccountName, Neighbours, check_budget
+from learners.estimator import check_open_unit
+from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
 from learners.set_cover import plan_budget, theorem_steps
 
 LearnerName = Literal["cover", "convex-cover"]
 
 #: Halfplanes in one piece.
 _EDGES: dict[LearnerName, int] = {"cover": 3, "convex-cover": 1}
-#: Beyond this many examples a plan is called void rather than searched for.
-MAX_EXAMPLES = 10**15
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +93,7 @@ class Setting:
     def __post_init__(self) -> None:
         if self.k < 1:
             raise ValueError(f"k must be at least 1, got {self.k}")
-        if not 0 < self.beta < 1:
-            raise ValueError(f"beta must lie strictly between 0 and 1, got {self.beta}")
+        check_open_unit(beta=self.beta)
         if self.learner not in _EDGES:
             raise ValueError(f"unknown learner {self.learner!r}: use 'cover' or 'convex-cover'")
         check_budget(self.epsilon, self.delta)
@@ -131,7 +145,7 @@ class Plan:
     training_error: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
+        """The setting and the figures as values of JSON, by name."""
         s = self.setting
         return {
             "learner": s.learner,
@@ -162,21 +176,11 @@ def examples_needed(setting: Setting, alpha: float) -> Plan:
     ValueError
         If alpha is not in (0, 1), or the budget is too small to run at all.
     """
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha must lie strictly between 0 and 1, got {alpha}")
+    check_open_unit(alpha=alpha)
     run = _Run.of(setting, alpha)
     if run.error(MAX_EXAMPLES) > alpha:
         return run.plan(None, None)
-    low, high = 0, 1
-    while run.error(high) > alpha:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if run.error(middle) > alpha:
-            low = middle
-        else:
-            high = middle
-    return run.plan(alpha, high)
+    return run.plan(alpha, least_count(lambda n: run.error(n) <= alpha))
 
 
 def error_guaranteed(setting: Setting, examples: int) -> Plan:
@@ -272,3 +276,46 @@ class _Run:
             selection_loss=self.loss,
             training_error=None if examples is None else self.training_error(examples),
         )
+
+
+# -- KMMS's own constants ----------------------------------------------------------------------
+
+
+def printed_selection_epsilon(epsilon: float, delta: float) -> float:
+    """epsilon^ of each selection, claim 3.4."""
+    return epsilon / (2 * (1 - math.log(delta)))
+
+
+def printed_selection_failure(k: int, alpha: float, beta: float) -> float:
+    """beta' of each selection, theorem 3.2."""
+    return beta / (4 * k * math.log(2 / alpha))
+
+
+def printed_halfplanes_loss(edges: int, d: int, epsilon: float, beta: float) -> float:
+    """lambda of a piece of so many halfplanes, in examples; lemma 4.6."""
+    return 8 * edges / epsilon * math.log(2 * d / beta)
+
+
+def printed_finite_loss(log_size: float, epsilon: float, beta: float) -> float:
+    """lambda of a piece of a finite class of size exp(log_size), in examples; proposition 2.5."""
+    return 2 / epsilon * (log_size - math.log(beta))
+
+
+def printed_sample_examples(k: int, alpha: float, beta: float, epsilon: float, loss: float) -> int:
+    """The least n that claim 3.1 makes err on at most alpha n of its own examples.
+
+    Parameters
+    ----------
+    k : int
+        Pieces of a good hypothesis.
+    alpha, beta : float
+        In (0, 1).
+    epsilon : float
+        Of the noisy counts.
+    loss : float
+        lambda, in examples.
+    """
+    steps = 2 * k * math.log(2 / alpha)
+    margin = steps / epsilon * math.log(steps / beta)
+    lost = 4 * k * loss * math.log(2 / alpha)
+    return math.ceil(max(2 * lost, 4 * margin + lost) / alpha)

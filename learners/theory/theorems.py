@@ -6,8 +6,8 @@ bisection.  Where a proof in this package keeps every constant, the theorem is `
 sources give an order of growth only, the number is its value with constant 1, and says O(.).
 
 The derivations stand where the functions are: :mod:`learners.theory.planner` (polygons),
-:mod:`learners.boolean.conjunction_bounds`, :mod:`learners.theory.sample_sizes` (finite classes),
-:mod:`learners.theory.vc`, :mod:`learners.boolean.parity`, :mod:`learners.finite.experts`,
+:mod:`learners.boolean.conjunction_bounds`, :mod:`learners.finite.sample_sizes` (finite classes),
+:mod:`learners.finite.vc`, :mod:`learners.boolean.parity`, :mod:`learners.finite.experts`,
 :mod:`learners.theory.pac`.
 """
 
@@ -21,13 +21,12 @@ from typing import Any
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import inner_budget
 from learners.boolean import conjunction_bounds, parity
-from learners.boolean.conjunction_budget import AccountChoice
-from learners.finite import experts
-from learners.theory import planner, sample_sizes, vc
+from learners.boolean.conjunction import AccountChoice
+from learners.estimator import check_open_unit
+from learners.finite import experts, sample_sizes, vc
+from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
+from learners.theory import planner
 from learners.theory.pac import generalization_gap
-
-#: Beyond this many examples a theorem is void.
-MAX_EXAMPLES = 10**15
 
 #: What a theorem may ask for besides alpha and beta, and what it is.
 PARAMETERS: dict[str, str] = {
@@ -108,18 +107,18 @@ def _set_cover(*, softened: bool) -> Callable[..., int | None]:
     return examples
 
 
-def _private_finite(agnostic: bool) -> Callable[..., int]:
-    def examples(*, size: int, alpha: float, beta: float, epsilon: float, neighbours: Any) -> int:
-        rate = inner_budget(epsilon, 0.0, neighbours)[0]
-        return sample_sizes.private_examples(size, alpha, beta, rate, agnostic=agnostic)
-
-    return examples
+def _by_size(needed: Callable[[int, float, float], int]) -> Callable[..., int]:
+    return lambda *, size, alpha, beta: needed(size, alpha, beta)
 
 
-def _laplace(agnostic: bool) -> Callable[..., int]:
+def _by_dimension(needed: Callable[[int, float, float], int]) -> Callable[..., int]:
+    return lambda *, vc, alpha, beta: needed(vc, alpha, beta)
+
+
+def _private_finite(needed: Callable[..., int], *, agnostic: bool) -> Callable[..., int]:
     def examples(*, size: int, alpha: float, beta: float, epsilon: float, neighbours: Any) -> int:
         inner = inner_budget(epsilon, 0.0, neighbours)[0]
-        return sample_sizes.laplace_examples(size, alpha, beta, inner, agnostic=agnostic)
+        return needed(size, alpha, beta, inner, agnostic=agnostic)
 
     return examples
 
@@ -127,8 +126,6 @@ def _laplace(agnostic: bool) -> Callable[..., int]:
 def _parity(*, d: int, alpha: float, beta: float) -> int:
     # some parity of 2^d; the log alone fits into a float
     needed = d * math.log(2) + math.log(1 / beta)
-    if d < 1 or not (0 < alpha < 1 and 0 < beta < 1):
-        raise ValueError("d must be at least 1, alpha and beta strictly between 0 and 1")
     return math.ceil(needed / -math.log1p(-alpha))
 
 
@@ -140,7 +137,7 @@ def _private_parity(
 
 def _hedge(*, experts: int, alpha: float, beta: float) -> int:
     del beta  # the losses may be an adversary's; the bound is on the expected regret
-    return _least(lambda n: _regret(experts, n) <= alpha * n)
+    return least_count(lambda n: _regret(experts, n) <= alpha * n)
 
 
 def _regret(count: int, rounds: int) -> float:
@@ -157,7 +154,7 @@ def _private_experts(
         plan = experts.plan_experts(count, n, epsilon, delta, neighbours)
         return plan.regret <= alpha * n
 
-    return _least(enough) if enough(10**9) else None
+    return least_count(enough) if enough(10**9) else None
 
 
 def _generalization(*, alpha: float, beta: float, epsilon: float, neighbours: Any) -> int | None:
@@ -166,18 +163,7 @@ def _generalization(*, alpha: float, beta: float, epsilon: float, neighbours: An
     def enough(n: int) -> bool:
         return generalization_gap(n, per_replacement, beta) <= alpha
 
-    return _least(enough) if enough(MAX_EXAMPLES) else None
-
-
-def _least(enough: Callable[[int], bool]) -> int:
-    """The least n for which it holds, of a condition that stays true from some n on."""
-    low, high = 0, 1
-    while not enough(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return least_count(enough) if enough(MAX_EXAMPLES) else None
 
 
 _KMMS = "Kaplan, Mansour, Matias, Stemmer 2019"
@@ -264,63 +250,63 @@ THEOREMS: tuple[Theorem, ...] = (
         "any of |C| hypotheses that errs on no example",
         _NISSIM,
         ("size",),
-        lambda *, size, alpha, beta: sample_sizes.consistent_examples(size, alpha, beta),
+        _by_size(sample_sizes.consistent_examples),
     ),
     Theorem(
         "erm",
         "the best of |C| hypotheses on the examples, above the best there is",
         _NIKOLOV,
         ("size",),
-        lambda *, size, alpha, beta: sample_sizes.agnostic_examples(size, alpha, beta),
+        _by_size(sample_sizes.agnostic_examples),
     ),
     Theorem(
         "uniform-convergence",
         "all of |C| hypotheses: error on the examples and on new ones differ by at most alpha",
         _NIKOLOV,
         ("size",),
-        lambda *, size, alpha, beta: sample_sizes.uniform_convergence_examples(size, alpha, beta),
+        _by_size(sample_sizes.uniform_convergence_examples),
     ),
     Theorem(
         "private-finite",
         "the exponential mechanism over |C| hypotheses, one of which never errs",
         f"{_NISSIM}; Kasiviswanathan et al. 2008",
         ("size", *_PURE),
-        _private_finite(agnostic=False),
+        _private_finite(sample_sizes.private_examples, agnostic=False),
     ),
     Theorem(
         "private-finite-agnostic",
         "the exponential mechanism over |C| hypotheses, above the best there is",
         f"{_NISSIM}; {_NIKOLOV}",
         ("size", *_PURE),
-        _private_finite(agnostic=True),
+        _private_finite(sample_sizes.private_examples, agnostic=True),
     ),
     Theorem(
         "laplace-losses",
         "noise on all |C| losses, one of which is never above 0",
         _NIKOLOV,
         ("size", *_PURE),
-        _laplace(agnostic=False),
+        _private_finite(sample_sizes.laplace_examples, agnostic=False),
     ),
     Theorem(
         "laplace-losses-agnostic",
         "noise on all |C| losses, above the best there is",
         _NIKOLOV,
         ("size", *_PURE),
-        _laplace(agnostic=True),
+        _private_finite(sample_sizes.laplace_examples, agnostic=True),
     ),
     Theorem(
         "vc",
         "any consistent concept of a class of this VC dimension",
         f"{_NISSIM}; Blumer, Ehrenfeucht, Haussler, Warmuth 1989, theorem 2.1",
         ("vc",),
-        lambda *, vc, alpha, beta: _vc_size(vc, alpha, beta),
+        _by_dimension(vc.consistent_size),
     ),
     Theorem(
         "vc-lower",
         "every learner needs as many, for some target and distribution",
         f"{_NISSIM}; Ehrenfeucht, Haussler, Kearns, Valiant 1989, theorem 1",
         ("vc",),
-        lambda *, vc, alpha, beta: _vc_lower(vc, alpha, beta),
+        _by_dimension(vc.lower_bound_size),
         necessary=True,
     ),
     Theorem(
@@ -364,14 +350,6 @@ THEOREMS: tuple[Theorem, ...] = (
 )
 
 
-def _vc_size(dimension: int, alpha: float, beta: float) -> int:
-    return vc.consistent_size(dimension, alpha, beta)
-
-
-def _vc_lower(dimension: int, alpha: float, beta: float) -> int:
-    return vc.lower_bound_size(dimension, alpha, beta)
-
-
 def find_theorem(name: str) -> Theorem:
     """The theorem of this name.
 
@@ -409,9 +387,7 @@ def examples_for(
     if missing:
         wanted = ", ".join(f"{name} ({PARAMETERS[name]})" for name in missing)
         raise ValueError(f"theorem {theorem.name!r} needs {wanted}")
-    for name, value in (("alpha", alpha), ("beta", beta)):
-        if not 0 < value < 1:
-            raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
+    check_open_unit(alpha=alpha, beta=beta)
     needed = {name: parameters[name] for name in theorem.needs}
     return theorem.examples(alpha=alpha, beta=beta, **needed)
 

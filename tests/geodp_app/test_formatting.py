@@ -8,9 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodp_app.error_scale import ErrorScale, step_ticks
-from geodp_app.figures_view import ErrorPoint, FiguresView, Selecting, budget_text, step_text
 from geodp_app.formatting import amount, count, duration, percentage
+from geodp_app.runs.figures import (
+    ErrorPoint,
+    ErrorScale,
+    FiguresView,
+    Selecting,
+    budget_text,
+    step_text,
+    step_ticks,
+)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
 import assets
-from geodp_app.sampling import draw_points
+from geodp_app.document.sampling import draw_points
 from geometry.geojson import read_geojson
 from geometry.polygons import contains_points
 from learners import ConvexPolygonLearner, PolygonUnionLearner

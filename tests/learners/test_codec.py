@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import shapely
 
-from geodp_app.document.session import load_session
-from geodp_app.learned_file import read_learned
+from geodp_app.files.learned_file import read_learned
+from geodp_app.files.session import load_session
 from learners.codec import VERSION, release_from_dict, release_to_dict
 
 #: Written by geodp 0.1.0, from examples on a small grid and with a seed.

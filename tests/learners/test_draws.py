@@ -27,8 +27,8 @@ import numpy as np
 import pytest
 
 import learners.randomness as door
-from geodp_app.examples_csv import Frame
-from geodp_app.learned_file import learned_text
+from geodp_app.document.examples import Frame
+from geodp_app.files.learned_file import learned_text
 from learners.audit_subjects import SUBJECTS
 from learners.codec import release_from_dict, release_to_dict
 from learners.finite.experts import PrivateExperts
@@ -42,7 +42,7 @@ _GENERATORS = {"random", "secrets", "uuid", "numpy.random"}
 _ALLOWED = {
     "learners/randomness.py": {"os.urandom"},  # the door itself
     "geometry/files.py": {"secrets"},  # names of temporary files
-    "geodp_app/sampling.py": {"numpy.random"},  # simulated examples
+    "geodp_app/document/sampling.py": {"numpy.random"},  # simulated examples
 }
 
 
@@ -91,7 +91,7 @@ def test_the_search_for_generators_finds_them(tmp_path: Path) -> None:
 
 
 def test_no_learner_can_reach_simulated_examples() -> None:
-    """`geodp_app.sampling` is imported by the app alone, which the learners do not know."""
+    """`geodp_app.document.sampling` is of the app, which the learners do not know."""
     for path in modules():
         if path.relative_to(ROOT).parts[0] != "geodp_app":
             assert "geodp_app" not in path.read_text(encoding="utf-8").split('"""', 2)[-1]

@@ -33,7 +33,7 @@ from learners.quadtree import QuadtreeLearner
 from learners.randomness import SeededRandom
 from learners.scores import Score, mistakes_score
 from learners.selection import PieceKind
-from learners.space.halfspaces3_cover import ConvexPolytopeLearner
+from learners.space.cover import ConvexPolytopeLearner
 from learners.threshold_learner import ThresholdLearner
 
 Make = Callable[[int], CountedEstimator]

@@ -18,17 +18,17 @@ from enumerated_runs import Sample as Labelled
 from scripted_cover import LATTICE, Script, random_pieces, sample
 
 from geodp_app.cli import main
-from geodp_app.document.session import load_session, save_session
-from geodp_app.document.strict_files import DamagedFileError
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.examples_csv import Examples, Frame
-from geodp_app.learned_file import read_learned
+from geodp_app.files.learned_file import read_learned
+from geodp_app.files.session import load_session, save_session
+from geodp_app.files.stored_run import StoredRun
+from geodp_app.files.strict import DamagedFileError
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.stored_run import StoredRun
-from geodp_app.verdict import verdict
-from geodp_app.why import why
+from geodp_app.runs.verdict import verdict
+from geodp_app.runs.why import why
 from learners import ConvexPolygonLearner, PolygonUnionLearner, set_cover
 from learners.accounting import PrivacySpent, spent_after
 from learners.codec import release_from_dict, release_to_dict

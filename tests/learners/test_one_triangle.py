@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from counted import counted
 from envelope_laws import assert_same_law, random_examples
-from watched import watched_selections
+from watched_selections import watched_selections
 
 from geometry.halfplane import HalfplaneLattice
 from learners import PolygonUnionLearner

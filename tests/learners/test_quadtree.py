@@ -17,7 +17,7 @@ from counted import counted
 from numpy.typing import NDArray
 
 import assets
-from geodp_app.sampling import draw_points
+from geodp_app.document.sampling import draw_points
 from geometry.geojson import read_geojson
 from geometry.polygons import contains_points
 from geometry.tiling import Tile, TileIndex

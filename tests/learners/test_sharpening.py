@@ -18,7 +18,7 @@ from concept_laws import grid_points, law, mask_of
 from counted import counted
 from numpy.typing import NDArray
 from scipy import stats
-from watched import watched_selections
+from watched_selections import watched_selections
 
 from geodp_app.runs.decisions import Decisions
 from geometry.edge_zones import EdgeZone, EdgeZones

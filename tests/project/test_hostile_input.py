@@ -25,15 +25,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapely.geometry import Polygon, box
 
-from geodp_app import csv_table
 from geodp_app.document.checks import MOST_CROSSINGS
 from geodp_app.document.document import Document
-from geodp_app.document.importing import import_target
-from geodp_app.document.session import load_session, save_session
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
-from geodp_app.examples_csv import read_examples
+from geodp_app.files import csv_table
+from geodp_app.files.examples_csv import read_examples
+from geodp_app.files.importing import import_target
+from geodp_app.files.session import load_session, save_session
 from geometry.crossing_count import crossings_up_to
 from geometry.even_odd import even_odd_region
 from geometry.geojson import MAX_CROSSINGS, GeoJSONError, read_geojson

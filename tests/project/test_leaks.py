@@ -24,17 +24,17 @@ import pytest
 
 from geodp_app.cli import main
 from geodp_app.commands.compare import learner_names
-from geodp_app.document.exporting import export_release
-from geodp_app.examples_csv import Examples, Frame, format_examples
-from geodp_app.learned_file import learned_text
-from geodp_app.pictures import release_figures
-from geodp_app.reports import parts_text, privacy_statement, report
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.files.examples_csv import format_examples
+from geodp_app.files.exporting import export_release
+from geodp_app.files.learned_file import learned_text
+from geodp_app.files.reports import parts_text, privacy_statement, release_figures, report
 from learners.catalogue import CATALOGUE
 from learners.codec import release_from_dict, release_to_dict
 from learners.finite.experts import PrivateExperts
 from learners.finite.finite_class import ThresholdClass
 from learners.records import StepRecord
-from learners.stability.gradient_descent import GradientDescentClassifier
+from learners.stability.base_learners import GradientDescentClassifier
 
 N, POSITIVES, SEED, D = 10007, 4003, 918273646, 40
 FRAME = Frame(D, None)

@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings
-from geodp_app.examples_csv import Examples, Frame
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.run_log import RunLog
 from learners.releases import Release

@@ -6,8 +6,7 @@ import math
 from dataclasses import replace
 
 from geodp_app.document.work import RunSettings
-from geodp_app.runs.questions import Question
-from geodp_app.runs.stored_run import StoredRun
+from geodp_app.files.stored_run import Question, StoredRun
 from geometry.edge_zones import EdgeZones
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Sheet
 from geometry.tiling import tile_square

@@ -21,10 +21,10 @@ from geodp_app.palette import load_palette
 from geodp_app.runs.process_link import ProcessLink
 from geodp_app.runs.protocol import Cancel, Prepared
 from geodp_app.runs.run_log import RunLog
-from geodp_app.views.dual_sheet import SheetView
-from geodp_app.views.main_window import MainWindow
-from geodp_app.views.theme import apply_theme
-from geodp_app.views.window_runs import SPEEDS
+from geodp_app.views.dual.dual_sheet import SheetView
+from geodp_app.views.run.window_runs import SPEEDS
+from geodp_app.views.widgets.theme import apply_theme
+from geodp_app.views.window.main_window import MainWindow
 from geodp_app.workers import run_controller
 
 #: Grid of the drawings: a pixel is less than a grid step, so a click hits its point.

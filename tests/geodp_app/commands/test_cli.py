@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from conftest import square_geojson
 
-from geodp_app.arguments import join_negative_values
 from geodp_app.cli import main
-from geodp_app.examples_csv import read_examples
-from geodp_app.learned_file import read_learned, write_learned
+from geodp_app.commands.arguments import join_negative_values
+from geodp_app.files.examples_csv import read_examples
+from geodp_app.files.learned_file import read_learned, write_learned
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.releases import CoverRelease, Release
 
@@ -204,7 +204,7 @@ def halves(tmp_path, write) -> tuple[Path, Path]:
     points = rng.integers(0, 1025, (200, 2))
     points[-1] = (800, 3)
     points[:3, 0] = 512  # on the line: inside
-    from geodp_app.examples_csv import Frame
+    from geodp_app.document.examples import Frame
 
     learned = tmp_path / "l.geojson"
     write_learned(learned, left_half(), Frame(1024))
@@ -257,7 +257,7 @@ def test_evaluate_polygons_in_degrees_needs_bounds(write, capsys):
 
 
 def test_evaluate_brings_another_frame_into_its_own(tmp_path, write, capsys):
-    from geodp_app.examples_csv import Frame
+    from geodp_app.document.examples import Frame
     from geometry.grid import Bounds
 
     learned = tmp_path / "l.geojson"
@@ -278,7 +278,7 @@ def test_evaluate_brings_another_frame_into_its_own(tmp_path, write, capsys):
 
 
 def test_the_same_box_on_a_finer_grid_matches_to_its_corners(tmp_path, write, capsys):
-    from geodp_app.examples_csv import Frame
+    from geodp_app.document.examples import Frame
     from geometry.grid import Bounds
 
     box = Bounds(13.1, 42.3, 20.7, 47.9)

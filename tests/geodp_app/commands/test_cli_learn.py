@@ -16,13 +16,12 @@ import shapely
 from conftest import square_geojson
 from terminal import interrupted
 
-from geodp_app import running
 from geodp_app.cli import main
-from geodp_app.compiling import COMPILING, telling_of_compiling
-from geodp_app.examples_csv import read_examples
-from geodp_app.learned_file import read_learned
-from geodp_app.progress import ProgressBar
-from geodp_app.reports import parts_text, report
+from geodp_app.commands import running
+from geodp_app.files.examples_csv import read_examples
+from geodp_app.files.learned_file import read_learned
+from geodp_app.files.reports import parts_text, report
+from geodp_app.progress import COMPILING, ProgressBar, telling_of_compiling
 from geometry.geojson import read_geojson
 from geometry.grid import GridMap
 from geometry.halfplane import HalfplaneLattice

@@ -12,10 +12,14 @@ import pytest
 import shapely
 from conftest import square_geojson
 
-from geodp_app import comparison
 from geodp_app.cli import main
 from geodp_app.commands import compare as command
-from geodp_app.comparison import (
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.errors import InputError
+from geodp_app.files.examples_csv import format_examples, read_examples
+from geodp_app.files.learned_file import read_learned
+from geodp_app.runs import comparison
+from geodp_app.runs.comparison import (
     KINDS,
     Contender,
     Progress,
@@ -25,9 +29,6 @@ from geodp_app.comparison import (
     make_contender,
     total_spent,
 )
-from geodp_app.errors import InputError
-from geodp_app.examples_csv import Examples, Frame, format_examples, read_examples
-from geodp_app.learned_file import read_learned
 from learners.selection import Cancelled
 
 D = 64

@@ -14,10 +14,10 @@ from PIL import Image, ImageChops
 from PySide6.QtGui import QImage
 
 from geodp_app.cli import main
-from geodp_app.compiling import COMPILING
-from geodp_app.document.session import save_session
 from geodp_app.document.targets import example_work
 from geodp_app.document.work import RunSettings, SampleSettings, Work
+from geodp_app.files.session import save_session
+from geodp_app.progress import COMPILING
 from geodp_app.views import offscreen
 
 

@@ -16,7 +16,7 @@ from conftest import square_geojson
 from terminal import interrupted
 
 from geodp_app.cli import main
-from geodp_app.learned_file import read_learned
+from geodp_app.files.learned_file import read_learned
 
 ROOT = Path(__file__).parents[3]
 SEED = 5

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 import assets
 from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.simulating import simulate
 from geodp_app.document.targets import GridChange, example_work, fit_drawing
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.editor import Editor
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
-from geodp_app.examples_csv import Examples, Frame
 from geometry.grid import Bounds, GridMap
 from geometry.polygons import contains_points
 
@@ -97,7 +97,6 @@ def test_everything_in_the_work_is_undone_and_redone():
         lambda: d.set_run(learner="convex-cover"),
         lambda: d.set_name("field"),
         lambda: d.add_dab((5, 6, 7)),
-        lambda: d.clear_dabs(),
         lambda: d.set_grid(50),
         lambda: d.set_sampling(distribution="uniform"),
         lambda: d.sample(),
@@ -519,11 +518,13 @@ def test_simulate_does_not_touch_the_work():
 
 
 def test_the_document_layer_needs_neither_qt_nor_compiled_loops():
-    modules = ["document", "importing", "exporting", "autosave", "recent", "session"]
+    files = [
+        f"files.{name}" for name in ("importing", "exporting", "autosave", "recent", "session")
+    ]
     code = "; ".join(
         [
             "import sys",
-            *(f"import geodp_app.document.{name}" for name in modules),
+            *(f"import geodp_app.{name}" for name in ("document.document", *files)),
             "print([m for m in ('numba', 'PySide6', 'pyqtgraph', 'scipy') if m in sys.modules])",
         ]
     )

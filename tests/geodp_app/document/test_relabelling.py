@@ -10,11 +10,11 @@ from shapely.geometry import Point
 
 from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
-from geodp_app.document.session import load_session, save_session
+from geodp_app.document.examples import Examples
 from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
-from geodp_app.examples_csv import Examples
+from geodp_app.files.session import load_session, save_session
 
 SQUARE = Shape(((10, 10), (60, 10), (60, 60), (10, 60)), (((30, 30), (40, 30), (40, 40)),))
 MOVED = Shape(((10, 10), (60, 10), (90, 80), (10, 60)), SQUARE.holes)

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from shapely.geometry import MultiPolygon, Polygon
 
 from geodp_app.document.document import Document
-from geodp_app.document.session import load_session, save_session
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.suggested_k import MOST, suggested_k, triangles_needed
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.examples_csv import Examples, Frame
+from geodp_app.files.session import load_session, save_session
 from learners.registry import BY_ID
 
 TRIANGLE = Shape(((10, 10), (90, 20), (30, 90)))

@@ -12,6 +12,7 @@ from geodp_app.drawing.edits import (
     added,
     cut,
     translated,
+    vertex_rows,
     with_inserted,
     with_ring,
     with_vertex,
@@ -20,7 +21,6 @@ from geodp_app.drawing.edits import (
 )
 from geodp_app.drawing.faults import draft_faults, faults
 from geodp_app.drawing.shapes import Drawing, Ring, Shape
-from geodp_app.drawing.vertex_table import vertex_rows
 
 SQUARE: Ring = ((2, 2), (12, 2), (12, 12), (2, 12))
 HOLE: Ring = ((4, 4), (6, 4), (6, 6), (4, 6))

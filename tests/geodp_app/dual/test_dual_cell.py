@@ -10,8 +10,7 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.dual.cell import cell_around
-from geodp_app.dual.lines import distinct_lines
+from geodp_app.dual.lines import cell_around, distinct_lines
 from geodp_app.dual.sheets import Window, dual_position, extent, region
 from geometry.arrangement import Arrangement, arrange
 from geometry.duality import dual_line

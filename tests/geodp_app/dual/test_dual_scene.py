@@ -10,8 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geodp_app.dual.captions import hover_words, reading_words, shading_words
-from geodp_app.dual.density import Raster, count_lines, raster_over
-from geodp_app.dual.line_picture import MOST_DRAWN, SOME_DRAWN, draw_lines, ordinal
+from geodp_app.dual.line_picture import (
+    MOST_DRAWN,
+    SOME_DRAWN,
+    Raster,
+    count_lines,
+    draw_lines,
+    ordinal,
+    raster_over,
+)
 from geodp_app.dual.lines import (
     ExampleLines,
     cut,

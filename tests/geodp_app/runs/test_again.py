@@ -10,14 +10,14 @@ import pytest
 from pytestqt.qtbot import QtBot
 from window_driver import action, open_window, wait
 
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.examples_csv import Examples, Frame
 from geodp_app.runs import messages, task_process
-from geodp_app.runs.again_process import AgainJob, make_again, run_again
 from geodp_app.runs.protocol import Job
-from geodp_app.views import again as again_module
-from geodp_app.views.main_window import MainWindow
+from geodp_app.runs.task_process import AgainJob, make_again, run_again
+from geodp_app.views.run import again as again_module
+from geodp_app.views.window.main_window import MainWindow
 
 TARGET = Drawing(256, (Shape(((40, 40), (200, 40), (200, 150), (40, 150))),))
 

@@ -12,12 +12,12 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 from window_driver import action, click, finish_run, key, open_window, wait
 
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.drawing.shapes import Drawing, Shape
-from geodp_app.examples_csv import Examples, Frame
 from geodp_app.runs.one_report import OneReport, change_words, find_report
 from geodp_app.runs.protocol import Change, WhyNone
 from geodp_app.runs.run_log import RunLog
-from geodp_app.views.main_window import MainWindow
+from geodp_app.views.window.main_window import MainWindow
 from learners.records import inside_piece
 
 TARGET = Drawing(256, (Shape(((40, 40), (200, 40), (200, 150), (40, 150))),))

@@ -12,8 +12,8 @@ from finished_runs import GRID, finished
 from signatures import signature
 
 from geodp_app.runs.protocol import Change, ReportQuestion, ShadeQuestion
+from geodp_app.runs.questions import report_question
 from geodp_app.runs.report import change
-from geodp_app.runs.step_questions import report_question
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.records import TileStep, halfplanes_of, inside_piece
 from learners.scores import Score, mistakes_score, set_cover_score

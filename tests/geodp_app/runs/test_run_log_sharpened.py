@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 import shapely
 
-from geodp_app.document.session import load_session, save_session
+from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.drawing.shapes import Drawing
-from geodp_app.examples_csv import Examples, Frame
+from geodp_app.files.session import load_session, save_session
 from geodp_app.runs.decisions import Decisions
 from geodp_app.runs.learner_process import make_learner
+from geodp_app.runs.questions import report_question, share_question
 from geodp_app.runs.report import change
 from geodp_app.runs.run_log import RunLog
-from geodp_app.runs.step_questions import report_question, share_question
-from geodp_app.why import Why, why
+from geodp_app.runs.why import Why, why
 from geometry.edge_zones import EdgeZone, EdgeZones
 from learners.accounting import spent_after
 from learners.records import StepRecord, TileStep, predict_pieces
@@ -131,8 +131,7 @@ def test_figures_are_those_of_the_learners_books(n: int) -> None:
         figures = log.figures(step)
         assert (log.wrong == (predicted != own)).all()
         assert figures.empirical_error == pytest.approx(np.mean(log.wrong))
-        assert figures.test_false_positive_rate == np.mean((guessed == 1) & ~clean)
-        assert figures.test_false_negative_rate == np.mean((guessed == 0) & clean)
+        assert figures.test_error == pytest.approx(np.mean((guessed != 0) != clean))
     assert (log.wrong == (release.predict(sample.points) != own)).all()
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from geodp_app.errors import InputError
-from geodp_app.examples_csv import read_examples
+from geodp_app.files.examples_csv import read_examples
 from geodp_app.tables.counts import TableCounts, read_counts
 from geodp_app.tables.source import table_source
 from geometry.grid import Bounds, GridMap

@@ -18,24 +18,26 @@ from sklearn.model_selection import GridSearchCV
 
 from learners.accounting import Charge
 from learners.boolean import conjunction
-from learners.boolean.conjunction import ConjunctionLearner, DisjunctionLearner
-from learners.boolean.conjunction_budget import cover_budget
-from learners.boolean.conjunction_consistency import (
+from learners.boolean.conjunction import ConjunctionLearner, DisjunctionLearner, cover_budget
+from learners.boolean.consistent_conjunction import (
     MOST_VARIABLES,
+    ConsistentConjunctionLearner,
+    ConsistentDisjunctionLearner,
+    GreedyConjunctionLearner,
+    GreedyDisjunctionLearner,
     PrivateConsistentConjunctionLearner,
     PrivateConsistentDisjunctionLearner,
     literals_of,
     mistakes_of_all,
 )
-from learners.boolean.conjunction_greedy import (
-    ConsistentConjunctionLearner,
-    ConsistentDisjunctionLearner,
-    GreedyConjunctionLearner,
-    GreedyDisjunctionLearner,
+from learners.boolean.formulas import FormulaRelease, LiteralRelease, LiteralStep
+from learners.boolean.literals import (
+    Literal,
+    candidate_literal,
+    evaluate,
+    formula_text,
+    read_columns,
 )
-from learners.boolean.conjunction_records import FormulaRelease, LiteralRelease, LiteralStep
-from learners.boolean.literal_columns import read_columns
-from learners.boolean.literals import Literal, candidate_literal, evaluate, formula_text
 from learners.codec import release_from_dict, release_to_dict
 from learners.scores import Role
 from learners.sklearn_support import NotFittedError

@@ -15,6 +15,7 @@ from scipy.stats import binomtest
 from learners.boolean.conjunction import (
     ConjunctionLearner,
     DisjunctionLearner,
+    cover_budget,
 )
 from learners.boolean.conjunction_bounds import (
     consistency_examples,
@@ -25,19 +26,15 @@ from learners.boolean.conjunction_bounds import (
     log_conjunctions,
     log_formulas,
 )
-from learners.boolean.conjunction_budget import cover_budget
-from learners.boolean.conjunction_consistency import (
-    PrivateConsistentConjunctionLearner,
-    PrivateConsistentDisjunctionLearner,
-)
-from learners.boolean.conjunction_greedy import (
+from learners.boolean.consistent_conjunction import (
     ConsistentConjunctionLearner,
     ConsistentDisjunctionLearner,
     GreedyConjunctionLearner,
     GreedyDisjunctionLearner,
+    PrivateConsistentConjunctionLearner,
+    PrivateConsistentDisjunctionLearner,
 )
-from learners.boolean.literal_columns import read_columns
-from learners.boolean.literals import Literal, evaluate
+from learners.boolean.literals import Literal, evaluate, read_columns
 from learners.scores import Role
 
 ROLES: tuple[Role, ...] = ("conjunction", "disjunction")

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from learners.accounting import selection_account
-from learners.boolean.conjunction_budget import NOISE_SHARE, advanced_rate, cover_budget
+from learners.boolean.conjunction import NOISE_SHARE, cover_budget
 from learners.set_cover import plan_budget
+from learners.stability.composition import advanced_rate
 
 
 @pytest.mark.parametrize("steps", [1, 12, 300])

@@ -13,21 +13,21 @@ import pytest
 from numpy.typing import NDArray
 
 from learners.accounting import selection_account
-from learners.boolean import conjunction, conjunction_consistency
+from learners.boolean import conjunction, consistent_conjunction
 from learners.boolean.conjunction import (
+    LiteralCover,
     private_literal_steps,
 )
-from learners.boolean.conjunction_budget import advanced_rate
-from learners.boolean.conjunction_consistency import (
+from learners.boolean.consistent_conjunction import (
     PrivateConsistentConjunctionLearner,
     PrivateConsistentDisjunctionLearner,
 )
-from learners.boolean.literal_columns import read_columns
-from learners.boolean.literal_cover import LiteralCover
+from learners.boolean.literals import read_columns
 from learners.cover_account import run_delta, run_rate
 from learners.randomness import SeededRandom
 from learners.scores import Role
 from learners.set_cover import Budget
+from learners.stability.composition import advanced_rate
 
 ROLES: tuple[Role, ...] = ("conjunction", "disjunction")
 
@@ -230,7 +230,7 @@ def test_the_law_over_all_formulas_for_all_neighbours(
         laws[sample] = weights / weights.sum()
         return 0
 
-    monkeypatch.setattr(conjunction_consistency, "exponential_index", draw)
+    monkeypatch.setattr(consistent_conjunction, "exponential_index", draw)
     pairs = neighbours(2, 2)
     for sample in {sample for pair in pairs for sample in pair}:
         learner(epsilon=epsilon, neighbours=relation).fit(*arrays(sample, 2))

@@ -56,7 +56,7 @@ def test_triangles_follow_the_enumerated_law(measure: str, role: str) -> None:
     selection = EnvelopeSelection(HalfplaneLattice(8, measure), "triangle", table_bytes=1 << 20)
     rate = 1.0 if measure == "chord" else 1.8
     # a rate that is a quarter higher or lower is caught with probability above 0.9999
-    assert_same_law(selection, points, labels, score_of(role, 1, labels, 4), rate, 1500, seed=5)
+    assert_same_law(selection, points, labels, score_of(role, 1, labels, 4), rate, 2500, seed=5)
 
 
 @pytest.mark.parametrize(("d", "rate"), [(64, 3.0), (1024, 5.0)])

@@ -16,8 +16,8 @@ from finished_runs import finished
 from scipy import stats
 
 from geodp_app.runs.protocol import AsGood, ShadeQuestion, ShareQuestion
-from geodp_app.runs.share import as_good
-from geodp_app.runs.step_questions import share_question
+from geodp_app.runs.questions import share_question
+from geodp_app.runs.shading import as_good
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.arrangement_selection import ArrangementSelection
 from learners.envelope.annealing import Annealing

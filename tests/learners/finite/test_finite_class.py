@@ -8,25 +8,26 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from concept_matrix import concept_matrix
 from numpy.typing import NDArray
 from silent_noise import silent_noise
 
 from learners.accounting import Charge
 from learners.codec import release_to_dict
-from learners.finite import private_erm
+from learners.finite import empirical_risk
+from learners.finite.empirical_risk import EmpiricalRiskMinimizer, PrivateERM, choose_least
 from learners.finite.finite_class import (
     ConceptClass,
     FiniteClass,
+    FiniteClassLearner,
     PointClass,
+    PrivateFiniteClassLearner,
     ThresholdClass,
     check_domain_points,
-    concept_matrix,
     count_labels,
 )
-from learners.finite.finite_class_learner import FiniteClassLearner, PrivateFiniteClassLearner
-from learners.finite.private_erm import EmpiricalRiskMinimizer, PrivateERM, choose_least
+from learners.finite.vc import vc_dimension
 from learners.randomness import SeededRandom
-from learners.theory.vc import vc_dimension
 
 TINY = FiniteClass(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1]]))
 CLASSES: list[ConceptClass] = [TINY, PointClass(7), ThresholdClass(6)]
@@ -129,7 +130,7 @@ def test_draws_follow_the_law_with_the_stated_rate(neighbours: str) -> None:
 def test_laplace_adds_noise_of_the_classs_size_to_every_sum(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked = silent_noise(monkeypatch, private_erm)
+    asked = silent_noise(monkeypatch, empirical_risk)
     for neighbours, factor in (("add-remove", 1), ("replace-one", 2)):
         for bound in (1, 5):
             sums = np.array([7, 3, 9, 3])
@@ -232,8 +233,8 @@ def test_erm_rounds_real_losses_one_by_one_and_in_batches(monkeypatch: pytest.Mo
         choices.append((sums.tolist(), rest[0]))
         return choose_least(sums, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(private_erm, "choose_least", note)
-    monkeypatch.setattr(private_erm, "_BATCH", 60)
+    monkeypatch.setattr(empirical_risk, "choose_least", note)
+    monkeypatch.setattr(empirical_risk, "_BATCH", 60)
     model = PrivateERM(losses=losses, levels=50, seed=1).fit(X, y)
     whole = np.rint(np.abs(X - y)[:, None] * np.array([1.0, 0.3, 0.999]) * 50).sum(axis=0)
     assert choices == [(whole.tolist(), 50)]

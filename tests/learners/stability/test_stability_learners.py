@@ -17,12 +17,17 @@ from learners.randomness import SeededRandom
 from learners.records import StepRelease
 from learners.releases import CoverRelease
 from learners.selection import Cancelled, SelectionProgress
+from learners.stability.base_learners import MajorityCells
 from learners.stability.label_private import random_rows
-from learners.stability.majority_cells import MajorityCells
-from learners.stability.public_points import FIRST_CELLS, label_points, shuffled
-from learners.stability.stability_learner import StabilityLearner, final_learner
+from learners.stability.sample_and_aggregate import VoteProgress
+from learners.stability.stability_learner import (
+    FIRST_CELLS,
+    StabilityLearner,
+    final_learner,
+    label_points,
+    shuffled,
+)
 from learners.stability.stable_queries import QueryRelease
-from learners.stability.vote_view import VoteProgress
 
 D = 64
 

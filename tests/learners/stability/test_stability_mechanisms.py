@@ -11,26 +11,26 @@ import numpy as np
 import pytest
 from stability_laws import exact_delta, laplace, pass_law, query_law
 
-from learners.accounting import spent_after
+from learners.accounting import spent_after, zcdp_epsilon
 from learners.codec import privacy_from_dict, privacy_to_dict
 from learners.randomness import SeededRandom
 from learners.stability.composition import (
     advanced_epsilon,
     largest_epsilon0,
     optimal_delta,
-    zcdp_composed_epsilon,
 )
-from learners.stability.distance_test import DistanceTest
-from learners.stability.margins import difference_tail, least_margin, tail
 from learners.stability.noisy_votes import NoisyVotes, plan_noisy_votes
+from learners.stability.sample_and_aggregate import distances, winners
 from learners.stability.sparse_vector import (
     SparseVector,
     SparseVectorBudget,
+    difference_tail,
+    least_margin,
     plan_sparse_vector,
     stability_spent,
+    tail,
 )
-from learners.stability.stable_queries import QueryRelease, StableQueries
-from learners.stability.votes import distances, simple_distances, winners
+from learners.stability.stable_queries import DistanceTest, QueryRelease, StableQueries
 from learners.theory.pac import clopper_pearson
 
 # -- votes ---------------------------------------------------------------------------------------
@@ -65,7 +65,9 @@ def test_the_distance_is_the_number_of_changes_to_another_winner(chunks: int, cl
     every = vote_counts(chunks, classes)
     found = distances(np.array(every)).tolist()
     assert found == [brute_distance(counts) for counts in every]
-    simple = simple_distances(np.array(every))
+    # max(0, ceil((first - second) / 2) - 1), a bound by two counts alone
+    top = np.sort(np.array(every), axis=1)[:, -2:]
+    simple = np.maximum(0, (top[:, 1] - top[:, 0] + 1) // 2 - 1)
     assert ((np.array(found) - simple >= 0) & (np.array(found) - simple <= 1)).all()
     if classes > 2 or chunks % 2 == 0:
         assert (np.array(found) > simple).any()
@@ -115,7 +117,7 @@ def test_the_granted_epsilon0_fits_and_more_does_not(count: int) -> None:
         assert optimal_delta(epsilon0 * 1.001, count, 1.0) > 1e-6
     # never less than the other accounts grant
     assert count * epsilon0 >= 1 - 1e-8
-    assert zcdp_composed_epsilon(epsilon0, count, 1e-6) >= 1
+    assert zcdp_epsilon(count * epsilon0**2 / 2, 1e-6) >= 1
     assert advanced_epsilon(epsilon0, count, 1e-6) >= 1
     assert largest_epsilon0(1.0, 0.0, count) == pytest.approx(1 / count)
 
@@ -391,7 +393,7 @@ def test_noisy_votes_have_bounded_range_and_all_queries_pay() -> None:
 
 
 def test_stability_wins_where_few_of_many_queries_are_unstable() -> None:
-    from learners.stability.query_settings import chunks_needed
+    from learners.stability.stable_queries import chunks_needed
 
     ratios = []
     for m in (10, 100, 1000, 10_000):

@@ -11,25 +11,23 @@ import pytest
 from majority import Majority, sample
 from numpy.typing import NDArray
 
-from learners.finite.finite_class import ThresholdClass
-from learners.finite.finite_class_learner import FiniteClassLearner
+from learners.finite.finite_class import FiniteClassLearner, ThresholdClass
 from learners.randomness import SeededRandom
+from learners.stability.base_learners import MajorityCells
+from learners.stability.classifiers import StableQueryClassifier
 from learners.stability.label_private import (
     LabelPrivateLearner,
     random_rows,
-    retraining_error,
 )
-from learners.stability.majority_cells import MajorityCells
-from learners.stability.query_classifier import StableQueryClassifier
-from learners.stability.query_settings import (
+from learners.stability.sample_and_aggregate import distances, winners
+from learners.stability.sparse_vector import Constants, plan_sparse_vector
+from learners.stability.stable_queries import (
+    StableQueries,
     chunks_needed,
     halts_needed,
     plan_queries,
     printed_chunks,
 )
-from learners.stability.sparse_vector import Constants, plan_sparse_vector
-from learners.stability.stable_queries import StableQueries
-from learners.stability.votes import distances, winners
 from learners.theory.pac import clopper_pearson
 
 # -- settings ------------------------------------------------------------------------------------
@@ -185,7 +183,8 @@ def test_theorem_4_6_holds_at_its_numbers() -> None:
     size, m, beta = 60, 150, 0.2
     concepts = ThresholdClass(size)
     settings = plan_queries(20.0, 1e-6, queries=m, alpha=0.02, beta=beta / 2)
-    bound = retraining_error(settings.halts, m, concepts.size, beta / 2)
+    spread = math.sqrt(math.log(4 * concepts.size / beta) / (2 * m))
+    bound = 2 * settings.halts / m + spread
     assert bound < 1
     rng = np.random.default_rng(5)
     errors = []

@@ -19,16 +19,17 @@ from stability_laws import Law, exact_delta, query_law
 
 from learners.randomness import SeededRandom, SystemRandom
 from learners.selection import Cancelled
-from learners.stability.majority_cells import MajorityCells
-from learners.stability.query_classifier import StableQueryClassifier
+from learners.stability.base_learners import MajorityCells
+from learners.stability.classifiers import StableQueryClassifier
 from learners.stability.sample_and_aggregate import (
     ChunkModels,
     assign_chunks,
+    distances,
     split_chunks,
     train_chunks,
+    winners,
 )
 from learners.stability.sparse_vector import plan_sparse_vector
-from learners.stability.votes import distances, winners
 from learners.theory.pac import clopper_pearson
 
 CLASSES = np.array([0, 1])

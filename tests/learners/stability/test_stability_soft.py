@@ -14,27 +14,25 @@ from stability_laws import exact_delta, pass_law
 
 from learners.noise_arrays import below_array
 from learners.randomness import SeededRandom
-from learners.stability.gradient_descent import (
+from learners.stability.base_learners import (
     LARGEST_STEP,
     GradientDescentClassifier,
     lift,
     prediction_stability,
     uniform_stability,
 )
-from learners.stability.on_average_stability import (
-    estimate_stability,
-    most_outliers,
-    outlier_share,
-)
+from learners.stability.classifiers import StableSoftClassifier
 from learners.stability.quality import (
     agreement,
     check_randomization,
+    estimate_stability,
+    most_outliers,
+    outlier_share,
     quality,
     stable_histograms,
     stable_queries,
 )
-from learners.stability.sample_and_aggregate import ConstantModel, assign_chunks
-from learners.stability.soft_classifier import StableSoftClassifier
+from learners.stability.sample_and_aggregate import ConstantModel, assign_chunks, distances
 from learners.stability.soft_labels import (
     Bins,
     SoftQueries,
@@ -43,7 +41,6 @@ from learners.stability.soft_labels import (
     soft_predictions,
 )
 from learners.stability.sparse_vector import SparseVectorBudget
-from learners.stability.votes import distances
 from learners.theory.pac import clopper_pearson
 
 BINS: tuple[Bins, Bins] = ("plain", "shifted")
@@ -248,7 +245,7 @@ def test_the_estimator_finds_a_stability_that_is_known() -> None:
     assert found.mean_squared == pytest.approx(found.squared)
     assert found.upper >= exact
     assert found.variance == pytest.approx(p * (1 - p) / n, rel=0.1)
-    assert found.variance_bound == pytest.approx(found.variance, rel=0.15)
+    assert n * found.squared / 2 == pytest.approx(found.variance, rel=0.15)
 
 
 def test_lemma_5_8_bounds_outliers() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assets import example_path
-from geodp_app.sampling import draw_examples, open_generator, place_target
+from geodp_app.document.sampling import draw_examples, open_generator, place_target
 from geometry.geojson import read_geojson
 from learners import ConvexPolygonLearner, PolygonUnionLearner
 from learners.theory.practice_table import EPSILONS, RANGES

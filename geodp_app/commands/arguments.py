@@ -1,0 +1,386 @@
+"""Options of the command line: types, checks that must come before long work, and learners with
+their parameters.
+
+Every option of a learner is that of a declared parameter (:mod:`learners.registry`), with one
+default for each learner that has it.  An option that means nothing to the chosen learner is
+refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import tempfile
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from geodp_app.errors import InputError
+from geodp_app.files.writing import Holds, check_ending
+from geometry.grid import Bounds, BoundsError
+from geometry.halfplane import MAX_D
+from learners.declaration import Learner, Parameter, Place
+from learners.registry import BY_ID, offered, unknown_learner
+
+DEFAULT_BETA = 0.1
+
+#: Help text that keeps its line breaks.
+RawHelp = argparse.RawDescriptionHelpFormatter
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing the usage and exiting."""
+        raise InputError(f"{message} (see {self.prog} --help)")
+
+
+def number(text: str) -> float:
+    """A finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
+    return value
+
+
+Value = TypeVar("Value", int, float)
+
+
+def _where(
+    read: Callable[[str], Value], holds: Callable[[Value], bool], words: str
+) -> Callable[[str], Value]:
+    """The type of arguments of which something holds; `words` say what must, of the text {}."""
+
+    def check(text: str) -> Value:
+        value = read(text)
+        if not holds(value):
+            raise argparse.ArgumentTypeError(words.format(text))
+        return value
+
+    return check
+
+
+def integer(text: str) -> int:
+    """An integer."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer") from None
+
+
+#: Numbers: above 0, strictly between 0 and 1, from 0 to 1.
+positive = _where(number, lambda value: value > 0, "must be above 0, not {}")
+open_unit = _where(number, lambda value: 0 < value < 1, "must lie strictly between 0 and 1, not {}")
+closed_unit = _where(number, lambda value: 0 <= value <= 1, "must lie between 0 and 1, not {}")
+#: Integers: from 1 up, no more examples than fit in memory, from 0 up, and a grid size d for which
+#: the arithmetic is exact.
+count = _where(integer, lambda value: value >= 1, "must be at least 1, not {}")
+sample_size = _where(count, lambda value: value <= 10**7, "must be at most 10000000, not {}")
+seed = _where(integer, lambda value: value >= 0, "must not be negative, not {}")
+grid_size = _where(
+    integer,
+    lambda value: 1 <= value <= MAX_D,
+    f"grid size {{}} is outside 1..{MAX_D}, where counting is exact",
+)
+
+
+def bounds(text: str) -> Bounds:
+    """W,S,E,N in degrees."""
+    parts = text.split(",")
+    if len(parts) != 4:
+        raise argparse.ArgumentTypeError(f"needs four numbers W,S,E,N in degrees, not {text!r}")
+    try:
+        return Bounds(*(number(part) for part in parts))
+    except BoundsError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def add_verb(
+    verbs: argparse._SubParsersAction[Parser], name: str, summary: str, description: str
+) -> Parser:
+    """A parser for one verb."""
+    return verbs.add_parser(
+        name, help=summary, description=description, formatter_class=RawHelp, allow_abbrev=False
+    )
+
+
+def add_bounds(parser: Parser) -> None:
+    """Where the grid lies on the globe."""
+    parser.add_argument(
+        "--bounds",
+        type=bounds,
+        metavar="W,S,E,N",
+        help="public bounds in degrees (never taken from the data)",
+    )
+
+
+def add_output(parser: Parser, text: str) -> None:
+    """The main output file."""
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=text)
+
+
+def add_quiet(parser: Parser) -> None:
+    """Silence."""
+    parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
+
+
+def add_privacy(parser: Parser) -> None:
+    """The privacy budget and what it means."""
+    parser.add_argument("--epsilon", type=positive, default=1.0, help="default %(default)s")
+    parser.add_argument("--delta", type=open_unit, default=1e-6, help="default %(default)s")
+    parser.add_argument(
+        "--neighbours",
+        choices=("add-remove", "replace-one"),
+        default="add-remove",
+        help="data sets that must look alike (default %(default)s)",
+    )
+
+
+def join_negative_values(argv: Sequence[str]) -> list[str]:
+    """Let `--bounds -10,40,5,50` be typed: argparse takes -10,... for an option."""
+    joined: list[str] = []
+    for argument in argv:
+        if joined and joined[-1] == "--bounds" and argument.startswith("-"):
+            joined[-1] = f"--bounds={argument}"
+        else:
+            joined.append(argument)
+    return joined
+
+
+def check_outputs(outputs: Sequence[tuple[Path | None, Holds]], inputs: Sequence[Path]) -> None:
+    """Find out before long work whether every output can be written, and is what its name says.
+
+    Parameters
+    ----------
+    outputs : sequence of (path or None, str)
+        Files to write, and what they will hold; None for one that is not wanted.
+    inputs : sequence of path
+
+    Raises
+    ------
+    InputError
+        If an output is a folder, its name has the ending of another format, its folder is missing
+        or cannot be written to, or it is the same file as an input or another output.
+    """
+    taken = {os.path.realpath(path): "an input" for path in inputs}
+    for output, holds in outputs:
+        if output is None:
+            continue
+        _check_output(output)
+        if output.exists() and not output.is_file():
+            continue  # /dev/stdout and its like may be named twice, and have any name
+        real = os.path.realpath(output)
+        if real in taken:
+            raise InputError(f"{output}: is {taken[real]} too; choose another name")
+        taken[real] = "another output"
+        check_ending(output, holds)
+
+
+def _check_output(output: Path) -> None:
+    if output.is_dir():
+        raise InputError(f"{output}: is a folder; name a file in it")
+    if output.exists() and not output.is_file():
+        return
+    folder = Path(os.path.realpath(output)).parent
+    if not folder.is_dir():
+        raise InputError(f"{output}: there is no folder {folder}")
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(f"{output}: cannot write to {folder}: {error.strerror}") from None
+
+
+#: What `--k` asks for, of learners that have none.
+_WITH_K = {"tiles": "cover", "convex": "convex-cover"}
+
+
+def add_learner(
+    parser: Parser,
+    place: Place,
+    names: Iterable[str] | None = None,
+    *,
+    unset: str = "",
+) -> None:
+    """`--learner`, and an option for each parameter of the learners that a place offers.
+
+    Parameters
+    ----------
+    parser : Parser
+    place : str
+    names : iterable of str, optional
+        Parameters to be offered; by default all that are not for Python alone.
+    unset : str, optional
+        What holds where nothing is given, if that is not what is declared.
+    """
+    found = offered(place)
+    default = None if unset else "tiles"
+    parser.add_argument(
+        "--learner",
+        type=_name_in(place),
+        default=default,
+        metavar="NAME",
+        help=f"{', '.join(learner.id for learner in found)} (default: {unset or default})",
+    )
+    for name, declared in _parameters(found, names).items():
+        first = next(iter(declared.values()))
+        choices = tuple(dict.fromkeys(
+            value for parameter in declared.values() for value, _ in parameter.choices
+        ))  # fmt: skip
+        parser.add_argument(
+            f"--{first.typed}",
+            dest=name,
+            type=str if choices else _value_of(first, auto=any(p.auto for p in declared.values())),
+            choices=choices or None,
+            metavar=None if choices else first.typed.upper(),
+            help=_help(declared, unset),
+        )
+
+
+def learner_lines(place: Place) -> str:
+    """What the learners of a place do, a line each, for a description."""
+    lines = []
+    for learner in offered(place):
+        head = f"  {learner.id:16} "
+        lines += textwrap.wrap(
+            learner.sentence, 96, initial_indent=head, subsequent_indent=" " * len(head)
+        )
+    return "\n".join(lines)
+
+
+def settle_learner(
+    options: argparse.Namespace, place: Place, names: Iterable[str] | None = None
+) -> tuple[Learner, dict[str, Any]]:
+    """The learner, and its parameters: those given, else its defaults.
+
+    `place` and `names` are those of :func:`add_learner`.
+
+    Raises
+    ------
+    InputError
+        If an option is given that means nothing to the learner, or a value that it does not take.
+    """
+    learner, shown = BY_ID[options.learner], _parameters(offered(place), names)
+    given = given_parameters(options, learner, place, names)
+    return learner, {
+        p.name: given.get(p.name, p.default) for p in learner.parameters if p.name in shown
+    }
+
+
+def given_parameters(
+    options: argparse.Namespace, learner: Learner, place: Place, names: Iterable[str] | None = None
+) -> dict[str, Any]:
+    """The parameters that are given, all of them the learner's.
+
+    `place` and `names` are those of :func:`add_learner`.
+
+    Raises
+    ------
+    InputError
+        If an option is given that means nothing to the learner, or a value that it does not take.
+    """
+    given: dict[str, Any] = {}
+    shown = _parameters(offered(place), names)
+    own = {p.name: p for p in learner.parameters if p.name in shown}
+    for name, declared in shown.items():
+        value = getattr(options, name, None)
+        if value is None:
+            continue
+        typed = next(iter(declared.values())).typed
+        if name not in own:
+            raise InputError(_means_nothing(learner, name, typed, declared))
+        if not own[name].accepts(value):
+            takers = [other for other, parameter in declared.items() if parameter.accepts(value)]
+            raise InputError(
+                f"--{typed} {value} means nothing to {learner.id}: it is for "
+                f"--learner {_or(takers)}"
+            )
+        given[name] = value
+    return given
+
+
+def _means_nothing(learner: Learner, name: str, typed: str, declared: dict[str, Parameter]) -> str:
+    if name == "k" and learner.id in _WITH_K:
+        other = _WITH_K[learner.id]
+        return f"--k means nothing to {learner.id}: with k pieces it is --learner {other} --k K"
+    return (
+        f"--{typed} means nothing to {learner.id}: leave it out, or take --learner {_or(declared)}"
+    )
+
+
+def _parameters(
+    found: tuple[Learner, ...], names: Iterable[str] | None
+) -> dict[str, dict[str, Parameter]]:
+    """Parameters by their name, and by the id of the learner."""
+    shown = None if names is None else set(names)
+    named: dict[str, dict[str, Parameter]] = {}
+    for learner in found:
+        for parameter in learner.parameters:
+            if not parameter.of_python and (shown is None or parameter.name in shown):
+                named.setdefault(parameter.name, {})[learner.id] = parameter
+    return named
+
+
+def _help(declared: dict[str, Parameter], unset: str) -> str:
+    """What an option does, for whom, and what it is if it is not given."""
+    first = next(iter(declared.values()))
+    texts = list(dict.fromkeys(parameter.help for parameter in declared.values()))
+    text = texts[0] if len(texts) == 1 else "How many pieces a good shape has."
+    defaults = {_told(parameter) for parameter in declared.values()}
+    told = unset or (
+        _told(first)
+        if len(defaults) == 1
+        else ", ".join(f"{_told(parameter)} for {name}" for name, parameter in declared.items())
+    )
+    everyone = len(declared) > 8
+    who = "" if everyone else f" For {', '.join(declared)}."
+    return f"{text}{who} (default: {told})".replace("%", "%%")
+
+
+def _or(names: Iterable[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _told(parameter: Parameter) -> str:
+    return parameter.unset if parameter.default is None else str(parameter.default)
+
+
+def _name_in(place: Place) -> Callable[[str], str]:
+    def name(text: str) -> str:
+        known = [learner.id for learner in offered(place)]
+        if text not in known:
+            raise argparse.ArgumentTypeError(unknown_learner(text, known))
+        return text
+
+    return name
+
+
+def _value_of(parameter: Parameter, *, auto: bool) -> Callable[[str], float | str]:
+    """Reads a number of the parameter's range, or "auto" where some learner takes that."""
+
+    def value(text: str) -> float | str:
+        if auto and text == "auto":
+            return text
+        whole = parameter.kind == "whole number"
+        found: float = integer(text) if whole else number(text)
+        if not parameter.accepts(found):
+            raise argparse.ArgumentTypeError(f"must {_range(parameter)}, not {text}")
+        return found
+
+    return value
+
+
+def _range(parameter: Parameter) -> str:
+    low, high = f"{parameter.low:g}", f"{parameter.high:.15g}"
+    if parameter.high == math.inf:
+        return f"be above {low}" if parameter.open else f"be at least {low}"
+    if parameter.open:
+        return f"lie strictly between {low} and {high}"
+    return f"lie between {low} and {high}"

@@ -1,0 +1,91 @@
+"""Running a learner at the keyboard: its stream of step records, a progress bar, its release, and
+a picture of it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from geodp_app.document.examples import Examples
+from geodp_app.errors import InputError
+from geodp_app.progress import ProgressBar, telling_of_compiling
+from geodp_app.runs.figures import Picture
+from geodp_app.tables.counts import TableCounts
+from geometry.files import atomic_write
+from learners.declaration import Learner
+from learners.records import StepRecord
+from learners.releases import Release
+from learners.selection import SelectionProgress
+
+
+def run_learner(
+    learner: Learner, sample: Examples | TableCounts, parameters: dict[str, Any], *, quiet: bool
+) -> tuple[Release, list[StepRecord]]:
+    """Run a learner to its end; what it warns of at the start is told in one line each.
+
+    Parameters
+    ----------
+    learner : Learner
+    sample : Examples or TableCounts
+    parameters : dict
+        Of the learner, without ``grid``.
+    quiet : bool
+        Show no progress bar and no warnings.
+
+    Raises
+    ------
+    InputError
+        If the learner refuses a parameter.
+    """
+    bar = ProgressBar(quiet=quiet)
+    records: list[StepRecord] = []
+
+    def show(progress: SelectionProgress | None = None) -> None:
+        total = records[-1].steps if records else None
+        text = f"step {len(records) + 1}" + (f" of {total}" if total else "")
+        if progress is not None:
+            text += f", {progress.trials:,} trials"
+        bar.update(len(records) / total if total else 0.0, text)
+
+    model = learner.build(grid=sample.frame.d, **parameters)
+    bar.update(0.0, "planning")  # takes seconds for thousands of steps
+    try:
+        with warnings.catch_warnings(action="always", record=True) as warned:
+            if isinstance(sample, TableCounts):
+                stream: Iterator[StepRecord] = model.steps_counts(sample.counts, watch=show)
+            else:
+                stream = model.steps(sample.points, sample.labels, watch=show)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    if not quiet:
+        sys.stderr.writelines(f"geodp: warning: {one.message}\n" for one in warned)
+    with bar, telling_of_compiling(bar):
+        show()
+        for record in stream:
+            records.append(record)
+            if record.step < record.steps:
+                show()
+    return model.release_, records
+
+
+def write_picture(path: str | os.PathLike[str], picture: Picture, *, private: bool = False) -> None:
+    """Draw a picture as PNG, whole or not at all; a private one for its owner alone, mode 0600.
+
+    Raises
+    ------
+    PictureError
+        If Qt cannot start; the message says what to install.
+    OSError
+        If the file cannot be written.
+    """
+    from geodp_app.views.offscreen import start_qt
+
+    application = start_qt()
+    from geodp_app.views.plane.picture import render_png
+
+    atomic_write(path, render_png(picture), private=private)
+    del application  # it had to live until here

@@ -1,0 +1,46 @@
+"""Labelled examples, and the public frame that they lie in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geometry.grid import Bounds
+
+DEFAULT_GRID = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The public frame of examples: a grid {0..d}^2 and where it lies, if anywhere.
+
+    Attributes
+    ----------
+    d : int
+        Grid size.
+    bounds : Bounds or None
+        Public bounds in degrees; None for a grid that is nowhere on the globe.
+    """
+
+    d: int
+    bounds: Bounds | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Labelled grid points: private data.
+
+    Attributes
+    ----------
+    points : ndarray of int64, shape (n, 2)
+        Grid coordinates (x, y) in 0..d.
+    labels : ndarray of int64, shape (n,)
+        0 or 1.
+    frame : Frame
+    """
+
+    points: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    frame: Frame

@@ -1,0 +1,207 @@
+"""Simulated examples of a known target: points on the grid, labels from the target.
+
+This is a simulation for demonstrations and benchmarks, not a release: it uses a plain seeded
+generator, and its output is to be treated as private data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from shapely.geometry import Polygon
+from shapely.geometry.base import BaseGeometry
+
+from geodp_app.document.examples import Examples, Frame
+from geometry.geojson import TargetFile
+from geometry.grid import Bounds
+from geometry.polygons import contains_points
+
+Distribution = Literal["uniform", "clustered", "gaussian", "painted"]
+DISTRIBUTIONS: tuple[Distribution, ...] = get_args(Distribution)
+
+#: A disc (x, y, r) of a painted sample, in grid units.
+Dab = tuple[int, int, int]
+
+#: Share of the examples in the cluster, its spread as a share of d, and where it sits on the
+#: first outline, as a share of its length.
+CLUSTER_SHARE, CLUSTER_SPREAD, CLUSTER_PLACE = 0.8, 0.083, 0.37
+
+#: Times that painted points off the grid are drawn again, before they are clipped.  A quarter of
+#: any disc around a grid point lies on a grid that is larger than it.
+_REDRAWS = 60
+
+
+def open_generator(seed: int | None = None) -> np.random.Generator:
+    """The generator of simulated samples; without a seed it differs each time."""
+    return np.random.default_rng(seed)
+
+
+def draw_points(
+    target: BaseGeometry,
+    n: int,
+    d: int,
+    distribution: Distribution,
+    rng: np.random.Generator,
+    dabs: Sequence[Dab] = (),
+) -> NDArray[np.int64]:
+    """Independent grid points from a public distribution.
+
+    Parameters
+    ----------
+    target : shapely geometry
+        In grid units; it places the cluster and the Gaussian, and nothing else.
+    n : int
+        Number of points.
+    d : int
+        Grid size.
+    distribution : {"uniform", "clustered", "gaussian", "painted"}
+        ``uniform``: over {0..d}^2.  ``clustered``: with probability 0.8 Gaussian (sigma =
+        0.083 d) around the point at 37 % of the first outline's length, else uniform.
+        ``gaussian``: around the target's centroid, wide enough that a disc of the target's
+        area gets half of the points.  Gaussian points are rounded, then clipped to the grid.
+        ``painted``: uniform in the disc of a dab, one dab as likely as another; rounded.
+    rng : numpy.random.Generator
+    dabs : sequence of (x, y, r)
+        Discs of a painted sample, in grid units; off the grid nothing is drawn.
+
+    Returns
+    -------
+    ndarray of int64, shape (n, 2)
+
+    Raises
+    ------
+    ValueError
+        If the target is empty and the distribution needs it, there are no dabs to paint with,
+        or the distribution is unknown.
+    """
+    if distribution == "painted":
+        return _painted_points(dabs, n, d, rng)
+    uniform = rng.integers(0, d + 1, size=(n, 2), dtype=np.int64)
+    if distribution == "uniform":
+        return uniform
+    if target.is_empty:
+        raise ValueError(f"an empty target cannot place a {distribution} sample")
+    if distribution == "clustered":
+        centre, spread = _outline_point(target), CLUSTER_SPREAD * d
+        chosen = rng.random(n) < CLUSTER_SHARE
+    elif distribution == "gaussian":
+        centroid = target.centroid
+        centre = (centroid.x, centroid.y)
+        # a disc of radius r holds half of a Gaussian with sigma = r / sqrt(2 ln 2)
+        spread = math.sqrt(target.area / math.pi / (2 * math.log(2)))
+        chosen = np.ones(n, dtype=np.bool_)
+    else:
+        raise ValueError(f"unknown distribution {distribution!r}: use one of {DISTRIBUTIONS}")
+    cloud = np.rint(rng.normal(centre, spread, size=(n, 2))).clip(0, d).astype(np.int64)
+    return np.where(chosen[:, None], cloud, uniform)
+
+
+def draw_examples(
+    target: BaseGeometry,
+    n: int,
+    frame: Frame,
+    *,
+    distribution: Distribution = "uniform",
+    noise: float = 0.0,
+    dabs: Sequence[Dab] = (),
+    rng: np.random.Generator,
+) -> Examples:
+    """Points labelled by the target; its boundary belongs to it.
+
+    Parameters
+    ----------
+    target : shapely geometry
+        In grid units of the frame.
+    n : int
+    frame : Frame
+    distribution : {"uniform", "clustered", "gaussian", "painted"}
+    noise : float
+        Probability, in 0..1, that a label is flipped.
+    dabs : sequence of (x, y, r)
+        Discs of a painted sample, in grid units.
+    rng : numpy.random.Generator
+    """
+    points = draw_points(target, n, frame.d, distribution, rng, dabs)
+    labels = contains_points(target, points)
+    if noise > 0:
+        labels ^= rng.random(n) < noise
+    return Examples(points, labels.astype(np.int64), frame)
+
+
+def place_target(
+    target: TargetFile, d: int, bounds: Bounds | None = None
+) -> tuple[BaseGeometry, Frame]:
+    """A target file's shape in grid units, and the frame that puts it there.
+
+    Parameters
+    ----------
+    target : TargetFile
+    d : int
+        Grid size; a shape in units of another grid is scaled.
+    bounds : Bounds, optional
+        Public bounds in degrees; by default the file's own, else, for a shape in degrees, its
+        box padded by a tenth of each side.
+
+    Returns
+    -------
+    shape : shapely geometry
+    frame : Frame
+    """
+    if bounds is None and target.member.get("georeferenced") is False:
+        return target.on_grid(d), Frame(d)  # its bounds only hold the drawing
+    box = bounds or target.bounds
+    if box is None and target.frame == "lonlat":
+        box = padded_box(target.geometry)
+    return target.on_grid(d, box), Frame(d, box)
+
+
+def padded_box(shape: BaseGeometry) -> Bounds:
+    """The box of a shape in degrees, padded by a tenth of each side, rounded to 1e-6 degrees.
+
+    However thin the shape, the box is not.
+    """
+    west, south, east, north = shape.bounds
+    dx, dy = max((east - west) / 10, 1e-6), max((north - south) / 10, 1e-6)
+    return Bounds(
+        round(max(west - dx, -180.0), 6),
+        round(max(south - dy, -90.0), 6),
+        round(min(east + dx, 180.0), 6),
+        round(min(north + dy, 90.0), 6),
+    )
+
+
+def _painted_points(
+    dabs: Sequence[Dab], n: int, d: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Points uniform in discs, one disc as likely as another."""
+    if not dabs:
+        raise ValueError("a painted sample needs at least one dab")
+    discs = np.asarray(dabs, dtype=np.float64)[rng.integers(len(dabs), size=n)]
+    points: NDArray[np.int64] = np.empty((n, 2), dtype=np.int64)
+    waiting = np.arange(n)
+    for _ in range(_REDRAWS):
+        points[waiting] = _disc_points(discs[waiting], rng)
+        waiting = waiting[((points[waiting] < 0) | (points[waiting] > d)).any(axis=1)]
+        if not len(waiting):
+            break
+    return points.clip(0, d)
+
+
+def _disc_points(discs: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """One rounded uniform point in each disc (x, y, r), shape (n, 3)."""
+    distance = discs[:, 2] * np.sqrt(rng.random(len(discs)))
+    angle = rng.random(len(discs)) * (2 * math.pi)
+    offset = distance[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    points: NDArray[np.int64] = np.rint(discs[:, :2] + offset).astype(np.int64)
+    return points
+
+
+def _outline_point(target: BaseGeometry) -> tuple[float, float]:
+    """The point at 37 % of the first outline's length, in grid units."""
+    polygon = target if isinstance(target, Polygon) else target.geoms[0]
+    point = polygon.exterior.interpolate(CLUSTER_PLACE, normalized=True)
+    return point.x, point.y

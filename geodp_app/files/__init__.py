@@ -1,0 +1,1 @@
+"""Files: examples, sessions, runs, learned shapes; written whole, read strictly.  Free of Qt."""

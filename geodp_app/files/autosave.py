@@ -1,0 +1,217 @@
+"""Recovery files: what was not saved when the program or the machine went down.
+
+Each window has a folder of its own with two files: ``recovery.geodp``, a session, and ``owner``,
+which names the process and stays locked as long as it lives.  The system drops the lock when the
+process ends, however it ends, so a file whose owner is not locked is free to be recovered; a
+reused process number misleads nobody.  Where files cannot be locked, nothing is offered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from geodp_app.document.document import Document
+from geodp_app.document.work import Work
+from geodp_app.files.session import Session, load_session, save_session
+from geodp_app.files.stored_run import StoredRun
+from geodp_app.files.writing import named_failures
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+_PREFIX, _FILE, _OWNER, _TEMPORARY = "window-", "recovery.geodp", "owner", ".geodp-*.tmp"
+#: Far behind any content: on Windows a locked byte cannot be read by others.
+_LOCKED_BYTE = 2**20
+
+
+class Autosave:
+    """The recovery file of one window; made at the first save.  Any thread may call its methods.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the recovery files of all windows are; made if it is missing.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._own: Path | None = None
+        self._owner: IO[bytes] | None = None
+        self._busy = threading.Lock()
+
+    @property
+    def path(self) -> Path | None:
+        """The recovery file; None before the first save."""
+        return None if self._own is None else self._own / _FILE
+
+    def save(self, document: Document, run: StoredRun | None = None) -> Path:
+        """Write the recovery file, whole or not at all; returns its path.
+
+        Raises
+        ------
+        InputError
+            If it cannot be written; the last one stays as it was.
+        """
+        path = self.keep(document.work, document.path, run)
+        assert path is not None  # nobody has called it off
+        return path
+
+    def keep(
+        self,
+        work: Work,
+        original: Path | None,
+        run: StoredRun | None = None,
+        called_off: Callable[[], bool] = lambda: False,
+    ) -> Path | None:
+        """Write a state of the work and the file that it was opened from or saved to.
+
+        Nothing is written, and None returned, if it was called off before its turn came: what is
+        discarded afterwards stays discarded.
+
+        Raises
+        ------
+        InputError
+            If it cannot be written; the last one stays as it was.
+        """
+        with self._busy:
+            if called_off():
+                return None
+            own = self._claim()
+            with named_failures(own / _OWNER):
+                self._tell_owner(original)
+            save_session(own / _FILE, work, run)
+            return own / _FILE
+
+    def discard(self) -> None:
+        """Remove the recovery file: all is saved, or may be lost.  The window may go on."""
+        with self._busy:
+            if self._owner is not None:
+                self._owner.close()
+            if self._own is not None:
+                _remove(self._own)
+            self._own = self._owner = None
+
+    def close(self) -> None:
+        """The window closes as it should: nothing is left to recover."""
+        self.discard()
+
+    def _claim(self) -> Path:
+        """This window's folder, its owner file locked."""
+        if self._own is not None:
+            return self._own
+        with named_failures(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=self._folder))  # for this user alone
+            self._owner = (own / _OWNER).open("xb", buffering=0)
+        _try_lock(self._owner)
+        self._own = own
+        return own
+
+    def _tell_owner(self, path: Path | None) -> None:
+        """Say whose it is, in place: a new file would not be locked."""
+        assert self._owner is not None
+        original = None if path is None else os.path.abspath(path)
+        self._owner.seek(0)
+        self._owner.truncate()
+        self._owner.write(json.dumps({"pid": os.getpid(), "original": original}).encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """A recovery file that nobody works on.
+
+    Attributes
+    ----------
+    path : Path
+    saved : float
+        When it was written, in seconds since 1970.
+    original : Path or None
+        The session file that it would have become.
+    """
+
+    path: Path
+    saved: float
+    original: Path | None
+
+    @property
+    def text(self) -> str:
+        """What and when, in one line."""
+        name = "Unsaved work" if self.original is None else self.original.name
+        return f"{name}, kept on {time.strftime('%Y-%m-%d at %H:%M', time.localtime(self.saved))}"
+
+    def load(self) -> Session:
+        """Read it.
+
+        Raises
+        ------
+        InputError
+            If it is damaged or gone.
+        """
+        return load_session(self.path)
+
+
+def recoverable(folder: Path) -> list[Recovery]:
+    """Recovery files whose owner is dead, the newest first; [] if the folder cannot be read."""
+    found = []
+    for path in folder.glob(f"{_PREFIX}*/{_FILE}"):
+        with contextlib.suppress(OSError):  # it has just gone
+            if not _owned(path.parent / _OWNER):
+                original = _read_original(path.parent / _OWNER)
+                found.append(Recovery(path, path.stat().st_mtime, original))
+    return sorted(found, key=lambda recovery: recovery.saved, reverse=True)
+
+
+def discard(recovery: Recovery) -> None:
+    """Remove a recovery file that was recovered or is not wanted."""
+    _remove(recovery.path.parent)
+
+
+def _owned(owner: Path) -> bool:
+    """Whether a living process holds the file, or might."""
+    try:
+        with owner.open("r+b") as file:
+            return not _try_lock(file)  # closing it drops the lock again
+    except FileNotFoundError:
+        return False
+
+
+def _read_original(owner: Path) -> Path | None:
+    try:
+        original = json.loads(owner.read_bytes())["original"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return Path(original) if isinstance(original, str) else None
+
+
+def _try_lock(file: IO[bytes]) -> bool:
+    """Lock a file until it is closed or the process ends; False if it is locked or cannot be."""
+    try:
+        if sys.platform == "win32":
+            file.seek(_LOCKED_BYTE)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _remove(folder: Path) -> None:
+    """Remove a window's folder: the files known here and nothing else."""
+    for path in (folder / _FILE, *folder.glob(_TEMPORARY), folder / _OWNER):
+        with contextlib.suppress(OSError):
+            path.unlink()
+    with contextlib.suppress(OSError):
+        folder.rmdir()

@@ -1,0 +1,69 @@
+"""Writing files from a document.  Only a release may be published; see :mod:`learners.records`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.work import Work
+from geodp_app.errors import InputError
+from geodp_app.files.examples_csv import format_examples
+from geodp_app.files.learned_file import write_learned
+from geodp_app.files.reports import records_text
+from geodp_app.files.writing import check_ending, named_failures, write_whole
+from geodp_app.version import __version__
+from geometry.geojson import feature_collection, write_geojson
+from geometry.grid import GridMap
+from learners.records import StepRecord
+from learners.releases import Release
+
+
+def export_release(path: str | os.PathLike[str], release: Release, frame: Frame) -> None:
+    """The learned shape as GeoJSON with its exact hypothesis: what may be published.
+
+    Raises
+    ------
+    InputError
+        If the name has another format's ending, or the file cannot be written; so do the other
+        exports.
+    """
+    check_ending(path, "GeoJSON")
+    with named_failures(path):
+        write_learned(path, release, frame)
+
+
+def export_target(path: str | os.PathLike[str], work: Work) -> None:
+    """The drawing as GeoJSON: private, mode 0600.  Reading it back gives the same region.
+
+    Raises
+    ------
+    InputError
+        If nothing is drawn, or as :func:`export_release`.
+    """
+    check_ending(path, "GeoJSON")
+    region = work.drawing.region()
+    if region.is_empty:
+        raise InputError("nothing is drawn: draw a shape first")
+    place = None if work.bounds is None else GridMap(work.drawing.grid, work.bounds)
+    collection = feature_collection(
+        region,
+        place,
+        member={"version": __version__},
+        d=work.drawing.grid,
+        properties={"name": work.name},
+    )
+    with named_failures(path):
+        write_geojson(path, collection, private=True)
+
+
+def export_examples(path: str | os.PathLike[str], examples: Examples) -> None:
+    """The examples as CSV with their frame: private, mode 0600."""
+    check_ending(path, "CSV")
+    write_whole(path, format_examples(examples), private=True)
+
+
+def export_steps(path: str | os.PathLike[str], records: Iterable[StepRecord]) -> None:
+    """The steps of a run as JSON lines, with the curator's diagnostics: private, mode 0600."""
+    check_ending(path, "JSON lines")
+    write_whole(path, records_text(records), private=True)

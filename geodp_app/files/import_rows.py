@@ -1,0 +1,416 @@
+"""Rows of a file as examples: guessing what its columns mean, reading the chosen ones, then telling
+the rows that do not fit.
+
+A guess from the columns' names is a first offer: the person sees it and may choose otherwise.
+Reading takes a pass over the text; what the numbers and labels mean can then be changed at will,
+without another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.files.csv_table import number_fault
+from geodp_app.files.import_file import Block, ImportFile
+from geometry.grid import GridMap
+
+Kind = Literal["grid", "degrees"]
+
+#: Names of coordinates, without signs and capitals; earlier ones are preferred.
+_AXES: tuple[tuple[str, str, Kind], ...] = (
+    ("x", "y", "grid"),
+    ("lon", "lat", "degrees"),
+    ("lng", "lat", "degrees"),
+    ("long", "lat", "degrees"),
+    ("longitude", "latitude", "degrees"),
+    ("pointx", "pointy", "degrees"),
+    ("easting", "northing", "grid"),
+    ("east", "north", "grid"),
+    ("col", "row", "grid"),
+    ("column", "row", "grid"),
+)
+_LABELS = ("label", "labels", "class", "inside", "target", "positive", "y")
+#: What says inside, and what outside, in the form of :func:`normal`.
+_OPPOSITES = (
+    ("1", "0"),
+    ("true", "false"),
+    ("yes", "no"),
+    ("t", "f"),
+    ("y", "n"),
+    ("inside", "outside"),
+    ("in", "out"),
+    ("positive", "negative"),
+    ("1", "-1"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Places of the columns that are read, from 0; None where none is chosen.
+
+    Attributes
+    ----------
+    first, second : int or None
+        x and y, or longitude and latitude.
+    label : int or None
+    """
+
+    first: int | None = None
+    second: int | None = None
+    label: int | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether three different columns are chosen."""
+        places = (self.first, self.second, self.label)
+        return None not in places and len(set(places)) == 3
+
+
+def guess_columns(names: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> tuple[Columns, Kind]:
+    """The columns that names speak for, and the kind of coordinates.
+
+    Parameters
+    ----------
+    names : sequence of str
+    rows : sequence of sequence of str
+        The first rows.  Where no name says label, it is the only column that is left, or the only
+        one that holds words such as yes and no.
+    """
+    plain = [_plain(name) for name in names]
+    for first, second, kind in _AXES:
+        if first in plain and second in plain:
+            places = plain.index(first), plain.index(second)
+            return Columns(*places, _guess_label(plain, places, rows)), kind
+    return Columns(label=_guess_label(plain, (), rows)), "degrees"
+
+
+def _guess_label(
+    plain: Sequence[str], taken: Sequence[int], rows: Sequence[Sequence[str]]
+) -> int | None:
+    left = [i for i in range(len(plain)) if i not in taken]
+    for name in _LABELS:
+        found = [i for i in left if plain[i] == name]
+        if found:
+            return found[0]
+    if taken and len(left) == 1:
+        return left[0]
+    speaking = [i for i in left if _all_labels([row[i] for row in rows if len(row) == len(plain)])]
+    return speaking[0] if len(speaking) == 1 else None
+
+
+def _all_labels(cells: Sequence[str]) -> bool:
+    found = {normal(cell) for cell in cells}
+    return any(found <= set(pair) for pair in _OPPOSITES) and bool(found)
+
+
+def normal(text: str) -> str:
+    """A label without what makes no difference: outer spaces, capitals, 1.0 for 1."""
+    plain = text.strip().casefold()
+    try:
+        value = float(plain)
+    except ValueError:
+        return plain
+    return str(int(value)) if value in (-1, 0, 1) else plain
+
+
+def guess_labels(found: Sequence[str]) -> tuple[str | None, str | None]:
+    """Which label says inside and which outside; None where the words do not tell.
+
+    Parameters
+    ----------
+    found : sequence of str
+        The different labels of a file, in the form of :func:`normal`.
+    """
+    if not found:
+        return _OPPOSITES[0]
+    for pair in _OPPOSITES:
+        if set(found) <= set(pair):
+            return pair
+    whole = [pair for pair in _OPPOSITES if set(pair) <= set(found)]
+    return whole[0] if len(whole) == 1 else (None, None)
+
+
+def _plain(name: str) -> str:
+    return "".join(c for c in name.casefold() if c.isalnum())
+
+
+#: Rows that do not fit and are told one by one.
+MOST_TOLD = 100
+#: Different labels that are told apart; a column of more is no column of labels.
+MOST_LABELS = 1_000
+#: Codes of labels that are not among them.
+_EMPTY, _FURTHER = -1, -2
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRows:
+    """What stands in three columns: private data.
+
+    Attributes
+    ----------
+    names : (str, str, str)
+        Of the columns: both coordinates and the label.
+    numbers : ndarray of float, shape (n, 2)
+        Coordinates; NaN where there is none.
+    codes : ndarray of int32, shape (n,)
+        Which of `labels`; negative for an empty or a further one.
+    labels : tuple of str
+        Different labels in the form of :func:`~geodp_app.files.import_rows.normal`, in the
+        order of the file.
+    shown : tuple of str
+        The same as they stand at first.
+    lines : ndarray of int64, shape (n,) or (0,)
+        Where rows end in the file.
+    faults : dict of int to (str, str)
+        Column and reason of the first rows that cannot be read.
+    """
+
+    names: tuple[str, str, str]
+    numbers: NDArray[np.float64]
+    codes: NDArray[np.int32]
+    labels: tuple[str, ...]
+    shown: tuple[str, ...]
+    lines: NDArray[np.int64]
+    faults: dict[int, tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What numbers and labels stand for: all of it public, and chosen.
+
+    Attributes
+    ----------
+    kind : {"grid", "degrees"}
+    frame : Frame
+        Coordinates in degrees need its bounds.
+    inside, outside : str or None
+        Labels that mean 1 and 0; None if there is no such label.
+    """
+
+    kind: Kind
+    frame: Frame
+    inside: str | None
+    outside: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A row that is no example.
+
+    Attributes
+    ----------
+    row : int
+        From 1.
+    line : int or None
+        In the file.
+    column, reason : str
+    """
+
+    row: int
+    line: int | None
+    column: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRows:
+    """The examples among the rows, and the others.
+
+    Attributes
+    ----------
+    examples : Examples
+        Rows that fit, in order.
+    left_out : int
+        How many do not.
+    misfits : tuple of Misfit
+        The first of these.
+    """
+
+    examples: Examples
+    left_out: int
+    misfits: tuple[Misfit, ...]
+
+
+def read_rows(
+    file: ImportFile,
+    columns: Columns,
+    stop: Callable[[], bool] = lambda: False,
+    tell: Callable[[float], None] = lambda share: None,
+) -> ReadRows | None:
+    """Read the chosen columns of all rows.
+
+    Parameters
+    ----------
+    file : ImportFile
+    columns : Columns
+        Complete.
+    stop : callable
+        Whether to give up, asked every few milliseconds; the result is then None.
+    tell : callable
+        Takes the share that has been read, 0..1.
+
+    Raises
+    ------
+    InputError
+        If a line cannot be taken apart.
+    """
+    assert columns.first is not None
+    assert columns.second is not None
+    assert columns.label is not None
+    places = (columns.first, columns.second, columns.label)
+    reader = _Reader(file, places)
+    for block in file.blocks(places):
+        if stop():
+            return None
+        reader.add(block)
+        tell(block.share)
+    return reader.result()
+
+
+class _Reader:
+    """Blocks of rows become arrays."""
+
+    def __init__(self, file: ImportFile, places: tuple[int, int, int]) -> None:
+        self._width = len(file.columns)
+        first, second, label = (file.columns[place] for place in places)
+        self._names = (first, second, label)
+        self._numbers: list[NDArray[np.float64]] = []
+        self._codes: list[NDArray[np.int32]] = []
+        self._lines: list[NDArray[np.int64]] = []
+        self._known: dict[str, int] = {}  # by text as it stands
+        self._labels: dict[str, int] = {}
+        self._shown: list[str] = []
+        self._faults: dict[int, tuple[str, str]] = {}
+        self._before = 0
+
+    def add(self, block: Block) -> None:
+        """The next rows."""
+        *axes, labels = block.cells
+        for i, length in block.wrong.items():
+            self._tell(i, "", f"has {length} fields, the header has {self._width}")
+        numbers = np.empty((len(labels), 2))
+        for axis, texts in enumerate(axes):
+            numbers[:, axis] = self._column(texts, axis)
+        codes = [self._code(text) for text in labels]
+        for i, code in enumerate(codes):
+            if code == _EMPTY:
+                self._tell(i, self._names[2], "is empty")
+        self._numbers.append(numbers)
+        self._codes.append(np.array(codes, dtype=np.int32))
+        self._lines.append(np.array(block.lines, dtype=np.int64))
+        self._before += len(labels)
+
+    def result(self) -> ReadRows:
+        """All rows."""
+        return ReadRows(
+            self._names,
+            np.concatenate([np.empty((0, 2)), *self._numbers]),
+            np.concatenate([np.empty(0, dtype=np.int32), *self._codes]),
+            tuple(self._labels),
+            tuple(self._shown),
+            np.concatenate([np.empty(0, dtype=np.int64), *self._lines]),
+            self._faults,
+        )
+
+    def _column(self, texts: list[str], axis: int) -> NDArray[np.float64]:
+        """Numbers, the quick way if all are plainly numbers."""
+        whole = "".join(texts)
+        if whole.isascii() and "_" not in whole:  # float() takes more than numbers of a file
+            try:
+                values = np.array(texts, dtype=np.float64)
+            except ValueError:
+                pass
+            else:
+                if np.isfinite(values).all():
+                    return values
+        return np.array([self._number(i, text, axis) for i, text in enumerate(texts)])
+
+    def _number(self, i: int, text: str, axis: int) -> float:
+        fault = number_fault(text)
+        if not fault:
+            return float(text)
+        self._tell(i, self._names[axis], fault)
+        return float("nan")
+
+    def _code(self, text: str) -> int:
+        known = self._known.get(text)
+        if known is not None:
+            return known
+        label = normal(text)
+        if not label:
+            return _EMPTY
+        if label not in self._labels:
+            if len(self._labels) >= MOST_LABELS:
+                return _FURTHER
+            self._labels[label] = len(self._labels)
+            self._shown.append(text.strip())
+        code = self._labels[label]
+        if len(self._known) < 10 * MOST_LABELS:
+            self._known[text] = code
+        return code
+
+    def _tell(self, i: int, column: str, reason: str) -> None:
+        row = self._before + i
+        if len(self._faults) < MOST_TOLD:
+            self._faults.setdefault(row, (column, reason))
+
+
+def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:
+    """Tell the rows that are examples from those that do not fit.
+
+    Whether a row fits is decided by that row and by public choices alone, never by other rows: one
+    row more is at most one example more.  So a guarantee for neighbouring examples is one for
+    neighbouring files, for as long as the choices were not made by what the rows hold.  (A row that
+    is replaced may also come to fit, or cease to: a run for neighbours that replace one example
+    pays for two changes, and covers that one.)
+    """
+    frame, numbers = meaning.frame, rows.numbers
+    readable = np.isfinite(numbers).all(axis=1) & (rows.codes != _EMPTY)
+    whole = np.ones(len(numbers), dtype=bool)
+    low, high = np.zeros(2), np.full(2, float(frame.d))
+    if meaning.kind == "grid":
+        whole = (numbers == np.rint(numbers)).all(axis=1)
+    else:
+        assert frame.bounds is not None
+        box = frame.bounds.as_tuple()
+        low, high = np.array(box[:2]), np.array(box[2:])
+    within = ((numbers >= low) & (numbers <= high)).all(axis=1)  # NaN is not
+    code = {label: i for i, label in enumerate(rows.labels)}
+    one = rows.codes == code.get(meaning.inside or "", len(code))
+    zero = rows.codes == code.get(meaning.outside or "", len(code))
+    fits = readable & whole & within & (one | zero)
+    kept = numbers[fits]
+    if meaning.kind == "grid":
+        points = kept.astype(np.int64)
+    else:
+        assert frame.bounds is not None
+        points = GridMap(frame.d, frame.bounds).to_grid(kept)
+    misfits = np.flatnonzero(~fits)
+    told = tuple(_misfit(rows, int(i), meaning, low, high) for i in misfits[:MOST_TOLD])
+    return CheckedRows(Examples(points, one[fits].astype(np.int64), frame), len(misfits), told)
+
+
+def _misfit(
+    rows: ReadRows, i: int, meaning: Meaning, low: NDArray[np.float64], high: NDArray[np.float64]
+) -> Misfit:
+    """Column and reason, the first from the left."""
+    line = int(rows.lines[i]) if len(rows.lines) else None
+    if i in rows.faults:
+        return Misfit(i + 1, line, *rows.faults[i])
+    for axis in (0, 1):
+        value, name = float(rows.numbers[i, axis]), rows.names[axis]
+        if meaning.kind == "grid" and value != round(value):
+            return Misfit(i + 1, line, name, f"{value:.10g} is not a whole number")
+        if not low[axis] <= value <= high[axis]:
+            where = "off the grid" if meaning.kind == "grid" else "outside the bounds"
+            reason = f"{value:.10g} is {where} {low[axis]:.10g}..{high[axis]:.10g}"
+            return Misfit(i + 1, line, name, reason)
+    code = rows.codes[i]
+    what = repr(rows.shown[code][:40]) if code >= 0 else "this label"
+    return Misfit(i + 1, line, rows.names[2], f"{what} means neither inside nor outside")

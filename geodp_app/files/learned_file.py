@@ -1,0 +1,159 @@
+"""The learned shape as a file: GeoJSON that carries its exact hypothesis.
+
+The foreign member ``geodp`` holds the frame, the program's version and the release
+(:mod:`learners.codec`): what may be published and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.errors import InputError
+from geodp_app.files.strict import one_line
+from geodp_app.version import __version__
+from geometry.files import atomic_write
+from geometry.geojson import TargetFile, feature_collection, read_geojson
+from geometry.geojson_write import geojson_text
+from geometry.grid import BoundsError, GridMap
+from geometry.polygons import contains_points
+from learners.codec import release_from_dict, release_to_dict
+from learners.releases import Release
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedFile:
+    """A shape to be evaluated.
+
+    Attributes
+    ----------
+    path : path
+    target : TargetFile
+        Its polygons, and its member ``geodp``.
+    release : Release or None
+        The exact hypothesis; None for a file that geodp did not write.
+    """
+
+    path: Path
+    target: TargetFile
+    release: Release | None
+
+    @property
+    def frame(self) -> Frame | None:
+        """The file's own frame, if it names a grid."""
+        target = self.target
+        d = self.release.d if self.release else target.grid
+        placed = target.member.get("georeferenced") is not False
+        return None if d is None else Frame(d, target.bounds if placed else None)
+
+    def predict(self, examples: Examples) -> NDArray[np.int64]:
+        """Labels 0/1, shape (n,), by exact side tests or, without a release, by polygons.
+
+        Raises
+        ------
+        InputError
+            If the examples cannot be brought into the file's frame.
+        """
+        if self.release is not None:
+            return self.release.predict(self._in_own_frame(examples))
+        target, frame = self.target, examples.frame
+        if target.frame == "lonlat" and (frame.bounds or target.bounds) is None:
+            raise InputError(
+                f"{self.path}: is in degrees and the examples are not; give --bounds W,S,E,N"
+            )
+        shape = target.on_grid(frame.d, frame.bounds)
+        return contains_points(shape, examples.points).astype(np.int64)
+
+    def _in_own_frame(self, examples: Examples) -> NDArray[np.int64]:
+        own, theirs = self.frame, examples.frame
+        assert own is not None  # a release names its grid
+        if own == theirs or (own.d == theirs.d and None in (own.bounds, theirs.bounds)):
+            return examples.points
+        if own.bounds is None or theirs.bounds is None:
+            raise InputError(
+                f"{self.path}: was learned on a grid of size {own.d}, the examples have "
+                f"{theirs.d}, and bounds that could match them are not known"
+            )
+        degrees = GridMap(theirs.d, theirs.bounds).to_lonlat(examples.points.astype(np.float64))
+        west, south, east, north = theirs.bounds.as_tuple()
+        # d * (span / d) may round past the box
+        degrees = degrees.clip((west, south), (east, north))
+        try:
+            return GridMap(own.d, own.bounds).to_grid(degrees)
+        except BoundsError as error:
+            raise InputError(f"{self.path}: does not cover the examples: {error}") from None
+
+
+def learned_text(release: Release, frame: Frame, *, raw_grid: bool = False) -> str:
+    """A release as the text of its GeoJSON file.
+
+    Parameters
+    ----------
+    release : Release
+    frame : Frame
+        Where the grid lies; without bounds the shape goes to 0..1 degrees.
+    raw_grid : bool
+        Keep grid units: readers that follow RFC 7946 take them for degrees.
+    """
+    place = None if frame.bounds is None else GridMap(frame.d, frame.bounds)
+    member = {"version": __version__, "release": release_to_dict(release)}
+    collection = feature_collection(
+        release.shape(),
+        place,
+        member=member,
+        raw_grid=raw_grid,
+        d=frame.d,
+        properties={"name": "learned", "label": 1},
+    )
+    return geojson_text(collection)
+
+
+def write_learned(
+    path: str | os.PathLike[str], release: Release, frame: Frame, *, raw_grid: bool = False
+) -> None:
+    """Write a release as GeoJSON, whole or not at all; parameters as in :func:`learned_text`."""
+    atomic_write(path, learned_text(release, frame, raw_grid=raw_grid))
+
+
+def place_note(name: object, frame: Frame, *, hint: bool = True) -> list[str]:
+    """What to say of a file in degrees whose examples lie nowhere: one line, or none.
+
+    `hint` adds what to do, where there is an option for it.
+    Its place is a convention, within what RFC 7946 allows; no place is guessed.
+    """
+    if frame.bounds is not None:
+        return []
+    told = f"{name}: lies at 0..1 degrees, in the Gulf of Guinea, because no bounds are known"
+    return [f"{told}: to place it, give --bounds W,S,E,N" if hint else told]
+
+
+def read_learned(path: Path) -> LearnedFile:
+    """Read a learned file, or any other polygons in GeoJSON.
+
+    Raises
+    ------
+    GeoJSONError
+        If it is not usable GeoJSON.
+    InputError
+        If its release is damaged.
+    """
+    target = read_geojson(path, allow_empty=True)
+    data = target.member.get("release")
+    if data is None:
+        if target.geometry.is_empty:
+            raise InputError(f"{path}: no polygons in it")
+        return LearnedFile(path, target, None)
+    try:
+        release = release_from_dict(data)
+    except ValueError as error:
+        raise InputError(f"{path}: geodp.release: {one_line(error)}") from None
+    if not isinstance(release, Release):
+        raise InputError(f"{path}: geodp.release: a {release.kind}, which is no shape of the plane")
+    if target.grid is not None and target.grid != release.d:
+        raise InputError(f"{path}: geodp.grid is {target.grid}, its release says {release.d}")
+    return LearnedFile(path, target, release)

@@ -1,0 +1,177 @@
+"""What a run leaves besides its shape: the public report, and the curator's records."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from geodp_app.version import __version__
+from learners.accounting import Charge, ChargeName, PrivacySpent, halve_for_replacement
+from learners.codec import release_to_dict, step_to_dict
+from learners.cover_account import run_epsilon
+from learners.records import StepRecord
+from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release, SharpenedRelease
+
+_NEIGHBOURS = {
+    "add-remove": "adding or removing one labelled example",
+    "replace-one": "replacing one labelled example by another",
+    "replace-label": "replacing the label of one example (the points are not protected)",
+}
+_RECORDS_WARNING = (
+    "Private diagnostics for the curator: true counts and errors. Do not publish this file."
+)
+
+
+def privacy_statement(privacy: PrivacySpent | None) -> str:
+    """The guarantee in one sentence."""
+    if privacy is None:
+        return "Not private: the learner drew no noise."
+    if not privacy.private:
+        return "Not private: the run was seeded, so its noise can be reproduced."
+    return (
+        f"({privacy.epsilon:g}, {privacy.delta:g})-differentially private with respect to "
+        f"{_NEIGHBOURS[privacy.neighbours]}."
+    )
+
+
+def report(release: Release) -> dict[str, Any]:
+    """The public report: statement, parameters, hypothesis.  Nothing from the examples."""
+    privacy = release.privacy
+    document: dict[str, Any] = {
+        "geodp": __version__,
+        "statement": privacy_statement(privacy),
+        "release": release_to_dict(release),
+    }
+    unit = dict(release.parameters).get("unit")
+    if unit is not None:
+        document["unit"] = f"an example is one row of each {unit}, chosen among that one's rows"
+    if privacy is not None:
+        document["account"] = _account(privacy, dict(release.parameters))
+    return document
+
+
+def parts(release: Release) -> tuple[int, str]:
+    """How many tiles or pieces it has, and what one of them is called."""
+    if isinstance(release, ConicRelease):
+        return len(release.conics), release.lattice.kind
+    if isinstance(release, CoverRelease):
+        return len(release.pieces), "piece"
+    if isinstance(release, SharpenedRelease):
+        return len(release.pieces), "triangle"
+    assert isinstance(release, MosaicRelease)
+    return len(release.tiles), "tile"
+
+
+def parts_text(release: Release) -> str:
+    """How many tiles or pieces it has, in words."""
+    many, name = parts(release)
+    told = f"{many} {name}" if many == 1 else f"{many} {name}s"
+    if isinstance(release, SharpenedRelease):
+        told += f" with their edges drawn again in {len(release.zones)} zones"
+    return told
+
+
+#: What keeps a charge from growing with the number of what it pays for.
+_REACH: dict[ChargeName, str] = {
+    "noisy cells": ", however many cells there are: an example lies in one",
+    "noisy splits": ", for all cells that hold an example together",
+}
+
+
+def _account(privacy: PrivacySpent, parameters: dict[str, Any]) -> str:
+    """What the run was charged for, and how the charges were put together."""
+    if privacy.account == "stability":
+        return (
+            f"votes of {parameters['chunks']} chunks: epsilon {privacy.epsilon:g} for up to "
+            f"{parameters['queries']} queries, {parameters['halts']} of them unanswered"
+        )
+    if privacy.account == "optimal":
+        return _of_a_cover(privacy)
+    told = [_charge_text(charge, "tiles" in parameters) for charge in privacy.charges]
+    if privacy.account != "basic":
+        told.append(f"together epsilon {privacy.epsilon:g} by the {privacy.account} account")
+    if privacy.neighbours == "replace-one":
+        told.append("all for adding or removing an example; replacing one costs twice that")
+    return "; ".join(told)
+
+
+def _charge_text(charge: Charge, by_tiles: bool) -> str:
+    each = f"{charge.name}: epsilon {charge.each:.6g}"
+    if charge.times > 1:
+        return f"{each} in each of {charge.times} steps"
+    if by_tiles and charge.name == "selections":
+        return f"{each}, however many tiles there are: an example lies in one"
+    return each + _REACH.get(charge.name, "")
+
+
+def _of_a_cover(privacy: PrivacySpent) -> str:
+    """Why the charges of a set cover do not add up to epsilon."""
+    counts, selections = privacy.charge("noisy counts"), privacy.charge("selections")
+    assert selections is not None  # a set cover has some
+    sharpening = privacy.charge("sharpening")
+    twice = 2 if privacy.neighbours == "replace-one" else 1
+    after = 0.0 if sharpening is None else sharpening.each * twice
+    together, delta = privacy.epsilon - after, privacy.delta
+    what, where = "noisy counts and selections: together", f"each of {privacy.steps} steps"
+    if counts is None:
+        what, where = "selection:", "one step"
+    whole = (
+        f"{what} epsilon {together:g}, by the optimal account of a set cover, "
+        f"eta = {selections.each:.6g} in {where}"
+    )
+    if sharpening is not None:
+        pair = f", which is twice {sharpening.each:g}" if twice == 2 else ""
+        whole = (
+            f"sharpening: epsilon {after:g}{pair}, however many edges there are: an example lies "
+            f"in the zone of one; {whole}"
+        )
+    if privacy.neighbours == "replace-one":
+        together, delta = halve_for_replacement(together, delta)
+        whole += f", which is twice {together:g} for adding or removing an example"
+    if counts is None:
+        return whole
+    alone = run_epsilon(selections.each, delta, selections.times)
+    parts = f"alone the counts would cost {counts.alone:g} and the selections {alone:.4g}"
+    if counts.alone + alone <= together:  # rates are capped
+        return f"{whole}; {parts}"
+    return f"{whole}; {parts}, in sum more, but delta covers that both lose so much in one run"
+
+
+def records_text(records: Iterable[StepRecord]) -> str:
+    """Step records as JSON lines; the first line says that they are private."""
+    lines: list[dict[str, Any]] = [
+        {"geodp": __version__, "kind": "steps", "warning": _RECORDS_WARNING}
+    ]
+    lines += [_record(record) for record in records]
+    return "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
+
+
+def _record(record: StepRecord) -> dict[str, Any]:
+    private = {
+        name: value if math.isfinite(value) else None  # JSON has no infinity
+        for name, value in asdict(record.diagnostics).items()
+    }
+    return {
+        "step": record.step,
+        "steps": record.steps,
+        "release": step_to_dict(record.release),
+        "private": private,
+    }
+
+
+def release_figures(release: Release) -> tuple[tuple[str, str], ...]:
+    """The public figures of a run, for a picture's side column."""
+    privacy = release.privacy
+    if privacy is None:
+        return (("private", "no"),)
+    figures = [("epsilon", f"{privacy.epsilon:g}"), ("delta", f"{privacy.delta:g}")]
+    if not privacy.private:
+        figures.append(("private", "no: seeded"))
+    k = dict(release.parameters).get("k")
+    if k is not None:
+        figures.append(("k", str(k)))
+    many, name = parts(release)
+    return (*figures, (f"{name}s", str(many)))

@@ -1,0 +1,362 @@
+"""Session files (``.geodp``): a person's work and its run.  They hold private data.
+
+A session is a zip archive with three members:
+
+``session.json``   schema version, settings, drawing, bounds, name, what runs on the examples spent
+``points.npz``     the examples, if there are any: ``points`` (n, 2) uint16 (uint32 on grids from
+                   65536 up), ``labels`` (n,) uint8
+``steps.jsonl``    the run, if there is one (:mod:`geodp_app.files.stored_run`)
+
+Members are stored without compression: random grid points hardly shrink, and saving stays fast.
+The same session gives the same bytes.  A reader of an older schema is kept in
+:data:`_MIGRATIONS`; a newer one is refused with a clear word.
+
+Nothing in a file is trusted: the header of each array is compared with the bytes that are there
+before it is made, and nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import math
+import os
+import tokenize
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp_app.document.charges import RunCharge
+from geodp_app.document.checks import check_change, check_crossings, check_examples
+from geodp_app.document.examples import Examples
+from geodp_app.document.work import RunSettings, SampleSettings, Work, first_names
+from geodp_app.drawing.shapes import Drawing
+from geodp_app.errors import InputError
+from geodp_app.files.stored_run import StoredRun
+from geodp_app.files.strict import (
+    MAX_TOTAL,
+    Archive,
+    DamagedFileError,
+    one_line,
+    read_fields,
+    read_json,
+)
+from geodp_app.files.writing import write_whole
+from geodp_app.version import __version__
+from geometry.geojson_rings import is_number, short
+from geometry.grid import Bounds
+
+_ROWS, _LABELS = "points.npy", "labels.npy"
+_VERSION = (1, 0)
+#: What the parser of array headers has for nonsense.
+_ARRAY_FAULTS = (
+    ValueError,
+    TypeError,
+    EOFError,
+    OverflowError,
+    SyntaxError,
+    RecursionError,
+    MemoryError,
+    tokenize.TokenError,
+)
+
+
+def points_bytes(examples: Examples) -> bytes:
+    """The archive: 5 bytes an example where grid coordinates fit in 16 bits, else 9."""
+    out = io.BytesIO()
+    # row by row, whatever order the arrays have in memory
+    points = np.ascontiguousarray(examples.points, _point_type(examples.frame.d))
+    np.savez(out, allow_pickle=False, points=points, labels=examples.labels.astype("u1"))
+    return out.getvalue()
+
+
+def read_points(data: bytes, count: int, d: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Points, shape (count, 2), and labels, shape (count,), not yet compared with the grid.
+
+    Parameters
+    ----------
+    data : bytes
+    count : int
+    d : int
+        Grid size: it decides how coordinates are stored.
+
+    Raises
+    ------
+    DamagedFileError
+        If the archive is damaged, or holds anything else.
+    """
+    archive = Archive(io.BytesIO(data), {_ROWS: MAX_TOTAL, _LABELS: MAX_TOTAL})
+    archive.refuse_others()
+    points = _read_array(archive, _ROWS, _point_type(d), (count, 2))
+    labels = _read_array(archive, _LABELS, "|u1", (count,))
+    return points.astype(np.int64), labels.astype(np.int64)
+
+
+def _point_type(d: int) -> str:
+    """How coordinates 0..d are stored."""
+    return "<u2" if d < 1 << 16 else "<u4"
+
+
+def _read_array(
+    archive: Archive, name: str, kind: str, shape: tuple[int, ...]
+) -> NDArray[np.generic]:
+    wanted = np.dtype(kind)
+    try:
+        stream = io.BytesIO(archive.read(name))
+        if np.lib.format.read_magic(stream) != _VERSION:
+            raise ValueError("is an array file of an unknown version")
+        with warnings.catch_warnings(action="ignore"):  # about headers that others wrote
+            found, by_columns, dtype = np.lib.format.read_array_header_1_0(stream)
+        if (found, by_columns, dtype) != (shape, False, wanted):
+            raise ValueError(f"is {dtype} of shape {found}, not {wanted} of shape {shape}")
+        body = stream.read()
+        if len(body) != wanted.itemsize * math.prod(shape):
+            raise ValueError(f"has {len(body):,} bytes of data, not those of shape {shape}")
+    except _ARRAY_FAULTS as error:
+        raise DamagedFileError(f"{name}: {one_line(error)}") from None
+    return np.frombuffer(body, wanted).reshape(shape)
+
+
+SCHEMA = 5
+_FORMAT = "geodp session"
+_WARNING = (
+    "Private data: this file holds the examples, and true counts of the run if there is one. "
+    "Do not publish it; export the learned shape instead."
+)
+_STATE, _POINTS, _STEPS = "session.json", "points.npz", "steps.jsonl"
+#: Most bytes of each member that are written or read.
+_LIMITS = {_STATE: 32 * 2**20, _POINTS: 384 * 2**20, _STEPS: 16 * 2**20}
+
+
+def _without_tiles(state: dict[str, Any]) -> dict[str, Any]:
+    """Schema 1 knew no runs by tiles."""
+    return {**state, "run": {"tiles": None, **state["run"]}}
+
+
+def _without_charges(state: dict[str, Any]) -> dict[str, Any]:
+    """Schema 2 did not say what runs had spent, None where it is not known; and had other names."""
+    return {"spent": None, **state, "run": first_names(state["run"])}
+
+
+def _with_own_k(state: dict[str, Any]) -> dict[str, Any]:
+    """Before schema 4 every k was set by hand."""
+    return {**state, "k_drawn": False}
+
+
+def _unsharpened(state: dict[str, Any]) -> dict[str, Any]:
+    """Before schema 5 covers stopped at their triangles."""
+    return {**state, "run": {"finish": "none", **state["run"]}}
+
+
+#: From each older schema, a function that turns its ``session.json`` into the next one's.
+_MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    1: _without_tiles,
+    2: _without_charges,
+    3: _with_own_k,
+    4: _unsharpened,
+}
+
+_FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)
+
+
+class Session(NamedTuple):
+    """What a session file holds."""
+
+    work: Work
+    run: StoredRun | None = None
+
+
+def save_session(path: str | os.PathLike[str], work: Work, run: StoredRun | None = None) -> None:
+    """Write a session, whole or not at all, for its owner alone (mode 0600).
+
+    Raises
+    ------
+    InputError
+        If it cannot be written or is too large to be read back; an older file stays as it was.
+    """
+    members = {_STATE: _state_bytes(work, run)}
+    if work.examples is not None:
+        members[_POINTS] = points_bytes(work.examples)
+    if run is not None:
+        members[_STEPS] = "".join(line + "\n" for line in run.to_lines()).encode()
+    for name, data in members.items():
+        if len(data) > _LIMITS[name]:
+            raise InputError(
+                f"{os.fspath(path)}: {name} would have {len(data):,} bytes; a session holds at "
+                f"most {_LIMITS[name]:,}"
+            )
+    write_whole(path, _archive_bytes(members), private=True)
+
+
+def load_session(path: str | os.PathLike[str]) -> Session:
+    """Read a session.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is damaged, or was written by a newer version; the message
+        names the file and the member.
+    """
+    name = os.fspath(path)
+    if os.path.exists(name) and not os.path.isfile(name):
+        raise InputError(f"{name}: is not a file")
+    try:
+        with open(name, "rb") as file:
+            return _read_archive(Archive(file, _LIMITS))
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
+    except DamagedFileError as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+def _state_bytes(work: Work, run: StoredRun | None) -> bytes:
+    bounds = None if work.bounds is None else list(work.bounds.as_tuple())
+    examples = None
+    if work.examples is not None:
+        examples = {"count": len(work.examples.labels), "simulated": work.simulated}
+    state = {
+        "format": _FORMAT,
+        "schema": SCHEMA,
+        "geodp": __version__,
+        "warning": _WARNING,
+        "name": work.name,
+        "bounds": bounds,
+        "sampling": asdict(work.sampling),
+        "run": asdict(work.run),
+        "k_drawn": work.k_drawn,
+        "examples": examples,
+        "spent": [asdict(charge) for charge in work.spent],
+        "has_steps": run is not None,
+        "drawing": work.drawing.to_dict(),
+    }
+    return json.dumps(state, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _archive_bytes(members: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, data in members.items():
+            member = zipfile.ZipInfo(name)  # dated 1980: the same content, the same bytes
+            member.external_attr = 0o600 << 16  # unpacked, it is the owner's alone
+            archive.writestr(member, data)
+    return out.getvalue()
+
+
+def _read_archive(archive: Archive) -> Session:
+    with _damage_in(_STATE):
+        state = _migrated(read_json(archive.read(_STATE)))
+        work = _read_work(state)
+        examples = state["examples"]
+        if examples is None and work.spent:
+            raise ValueError("spent: runs on examples, and there are none")
+        has_steps = _flag(state["has_steps"], "has_steps")
+    archive.refuse_others()
+    for name, expected in ((_POINTS, examples is not None), (_STEPS, has_steps)):
+        if name in archive and not expected:
+            raise DamagedFileError(f"{name}: is there, and {_STATE} knows nothing of it")
+    if examples is not None:
+        with _damage_in(_POINTS):
+            work = _with_examples(work, examples, archive.read(_POINTS))
+    if not has_steps:
+        return Session(work)
+    with _damage_in(_STEPS):
+        run = StoredRun.from_lines(archive.read(_STEPS).split(b"\n"))
+    if state["spent"] is None and work.examples is not None:
+        work = replace(work, spent=_charges_of(run))
+    return Session(work, run)
+
+
+@contextlib.contextmanager
+def _damage_in(member: str) -> Iterator[None]:
+    """Name the member in what is said about it."""
+    try:
+        yield
+    except _FAULTS as error:
+        raise DamagedFileError(f"{member}: {one_line(error)}") from None
+
+
+def _migrated(state: Any) -> dict[str, Any]:
+    """The state in the current schema."""
+    if not isinstance(state, dict) or state.get("format") != _FORMAT:
+        raise ValueError("this is not a session of geodp")
+    schema = state.get("schema")
+    if isinstance(schema, bool) or not isinstance(schema, int):
+        raise ValueError(f"schema {short(schema)} is not a whole number")
+    if schema > SCHEMA:
+        raise ValueError(
+            f"is of schema {schema}, written by a newer geodp; geodp {__version__} reads up to "
+            f"schema {SCHEMA}: update geodp to open it"
+        )
+    while schema < SCHEMA:
+        if schema not in _MIGRATIONS:
+            raise ValueError(f"schema {schema} is not known")
+        state = _MIGRATIONS[schema](state)
+        schema += 1
+    return dict(state)
+
+
+def _read_work(state: dict[str, Any]) -> Work:
+    """The work without its examples."""
+    sampling = read_fields(SampleSettings, state["sampling"], "sampling")
+    dabs = tuple((x, y, r) for x, y, r in sampling.dabs)
+    work = Work(
+        name=state["name"],
+        drawing=Drawing.from_dict(state["drawing"]),
+        bounds=_read_bounds(state["bounds"]),
+        sampling=replace(sampling, dabs=dabs),
+        run=read_fields(RunSettings, state["run"], "run"),
+        k_drawn=_flag(state["k_drawn"], "k_drawn"),
+        spent=_read_charges(state),
+    )
+    check_change(Work(), work)
+    check_crossings(work.drawing)
+    return work
+
+
+def _read_bounds(data: Any) -> Bounds | None:
+    if data is None:
+        return None
+    if not isinstance(data, list) or len(data) != 4 or not all(map(is_number, data)):
+        raise ValueError(f"bounds must be four numbers, not {short(data)}")
+    return Bounds(*(float(value) for value in data))
+
+
+def _read_charges(state: dict[str, Any]) -> tuple[RunCharge, ...]:
+    data = state["spent"]
+    if data is None and state["schema"] < 3:  # it is the run's, if there is one
+        return ()
+    if not isinstance(data, list):
+        raise ValueError(f"spent must be a list, not {short(data)}")
+    return tuple(read_fields(RunCharge, each, "spent") for each in data)
+
+
+def _charges_of(run: StoredRun) -> tuple[RunCharge, ...]:
+    """What the one run that an older session knows of has spent."""
+    s, release = run.settings, run.release
+    if not s.private or not run.records:
+        return ()
+    if release is not None and release.privacy is not None:
+        stated = release.privacy
+        return (RunCharge(stated.epsilon, stated.delta, s.neighbours, finished=True),)
+    return (RunCharge(s.epsilon, s.delta, s.neighbours, finished=False),)
+
+
+def _with_examples(work: Work, said: Any, data: bytes) -> Work:
+    """The work with its examples; `said` is what the state tells of them."""
+    count, simulated = said["count"], _flag(said["simulated"], "simulated")
+    points, labels = read_points(data, count, work.drawing.grid)
+    examples = Examples(points, labels, work.frame)
+    check_examples(examples)
+    return replace(work, examples=examples, simulated=simulated)
+
+
+def _flag(value: Any, what: str) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{what}: {short(value)} is neither true nor false")
+    return value

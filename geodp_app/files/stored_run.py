@@ -1,0 +1,373 @@
+"""A run as text: JSON lines that bring it back exactly.  Private: they hold true counts.
+
+The first line has the settings and the lattice (of a run by tiles, that of the tiles' own
+frames), then comes a line a step, the release if the run was finished, and a line for each point
+that was asked about later.  Diagnostics are kept as plain :class:`StepDiagnostics`: what a learner
+adds of its own is left out, and so is how chunks voted.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from geodp_app.document.checks import check_run
+from geodp_app.document.mosaics import widest, zone_follows
+from geodp_app.document.work import RunSettings, first_names
+from geodp_app.errors import InputError
+from geodp_app.files.strict import DamagedFileError, one_line, read_fields, read_json
+from geometry.edge_zones import EdgeZones
+from geometry.geojson_rings import short
+from geometry.halfplane import Halfplane, HalfplaneLattice
+from geometry.lift import Conic, ConicLattice
+from learners.codec import (
+    difference,
+    release_from_dict,
+    release_to_dict,
+    step_from_dict,
+    step_to_dict,
+    tile_from_dict,
+    zone_from_dict,
+)
+from learners.records import (
+    StepDiagnostics,
+    StepRecord,
+    StepRelease,
+    TileStep,
+)
+from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release, SharpenedRelease
+from learners.stability.classifiers import QueryDiagnostics
+from learners.stability.stable_queries import QueryRelease
+
+Lattice = HalfplaneLattice | ConicLattice
+
+#: Of the first line; files of geodp 0.1.0 have none, and in version 2 no cover was sharpened.
+_VERSION = 3
+
+_WARNING = "Private: true counts and errors of a run. Do not publish."
+_FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)
+#: JSON has no names for these.
+_ODD_FLOATS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+
+Point = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A public point that a person asked about after a run by votes, and its answer.
+
+    The point and its answer are released; how the chunks voted is not.  Sessions keep the former.
+
+    Attributes
+    ----------
+    point : (int, int)
+        Grid units.
+    release : QueryRelease
+    diagnostics : QueryDiagnostics or None
+        Private; None where it was not kept.
+    """
+
+    point: Point
+    release: QueryRelease
+    diagnostics: QueryDiagnostics | None = None
+
+    @property
+    def answer(self) -> str:
+        """What is released of it, in two words."""
+        value = self.release.value
+        return "not answered" if value is None else f"answered {value}"
+
+    @property
+    def votes(self) -> str:
+        """How the chunks voted (private); empty where it was not kept."""
+        known = self.diagnostics
+        if known is None:
+            return ""
+        zeros, ones = known.votes
+        return f"{ones} for 1, {zeros} for 0; distance to instability {known.distance}"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run, finished or not, without its examples.
+
+    Attributes
+    ----------
+    settings : RunSettings
+    grid : int
+        d.
+    records : tuple of StepRecord
+        Steps 1, 2, ... in order.
+    release : Release or None
+        None as long as steps are missing.
+    questions : tuple of Question
+        Of a run by votes that is finished; without their diagnostics once read.
+    """
+
+    settings: RunSettings
+    grid: int
+    records: tuple[StepRecord, ...] = ()
+    release: Release | None = None
+    questions: tuple[Question, ...] = ()
+
+    def to_lines(self) -> list[str]:
+        """One JSON object a line, without line ends.
+
+        Raises
+        ------
+        ValueError
+            If pieces are of another lattice than the run's.
+        """
+        lattice = self._lattice()
+        head = {
+            "kind": "run",
+            "version": _VERSION,
+            "warning": _WARNING,
+            "settings": asdict(self.settings),
+            "grid": self.grid,
+            "bits": lattice.bits,
+        }
+        if self.settings.by_tiles:
+            head["side"] = lattice.d
+        lines: list[dict[str, Any]] = [head, *map(_record_line, self.records)]
+        if self.release is not None:
+            lines.append({"kind": "release", "release": release_to_dict(self.release)})
+            lines += map(_question_line, self.questions)
+        return [json.dumps(line, allow_nan=False) for line in lines]
+
+    @classmethod
+    def from_lines(cls, lines: Iterable[str | bytes]) -> StoredRun:
+        """Read what :meth:`to_lines` wrote.
+
+        Raises
+        ------
+        DamagedFileError
+            If a line is missing or wrong; the message names it, counted from 1.
+        """
+        numbered = ((i, line) for i, line in enumerate(lines, 1) if line.strip())
+        run: StoredRun | None = None
+        lattice: Lattice | None = None
+        records: list[StepRecord] = []
+        release: Release | None = None
+        questions: list[Question] = []
+        for number, line in numbered:
+            try:
+                data = _object(read_json(line), "a line")
+                if run is None or lattice is None:
+                    run, lattice = _read_head(data)
+                elif release is not None:
+                    questions.append(_read_question(data, run, questions))
+                elif data.get("kind") == "release":
+                    release = _read_release(data, run, lattice, records)
+                else:
+                    records.append(_read_record(data, run, lattice, records))
+            except _FAULTS as error:
+                raise DamagedFileError(f"line {number}: {one_line(error)}") from None
+        if run is None:
+            raise DamagedFileError("has no lines")
+        return cls(run.settings, run.grid, tuple(records), release, tuple(questions))
+
+    def _lattice(self) -> Lattice:
+        """The one lattice of all pieces; the finest if there are none."""
+        steps = [record.release for record in self.records]
+        found: set[Lattice] = set()
+        for step in steps:
+            if self.settings.sharpened and isinstance(step, TileStep):
+                continue  # a zone has a frame of its own
+            found |= {one.lattice for one in step.piece if isinstance(one, Halfplane | Conic)}
+        if self.release is not None and isinstance(self.release.lattice, Lattice):
+            found.add(self.release.lattice)
+        by_tiles = self.settings.by_tiles
+        least = widest(steps) if by_tiles else self.grid
+        lattice = found.pop() if found else _own_lattice(self.settings, least, None)
+        fits = least <= lattice.d <= self.grid
+        fits &= lattice == _own_lattice(self.settings, lattice.d, lattice.bits)
+        last = (None, *self.records)
+        tiles = [
+            by_tiles or zone_follows(self.settings, made, record)
+            for made, record in enumerate(last[: len(steps)])
+        ]
+        if found or not fits or [isinstance(step, TileStep) for step in steps] != tiles:
+            raise ValueError("the pieces of a run are of one lattice, that of its settings")
+        return lattice
+
+
+def _own_lattice(settings: RunSettings, side: int, bits: int | None) -> Lattice:
+    """The lattice of a run's pieces; the finest one if bits is None."""
+    steps = -1 if bits is None else bits
+    if settings.curved:
+        return ConicLattice(side, "disc" if settings.declared.piece == "disc" else "ellipse", steps)
+    return HalfplaneLattice(side, settings.piece_measure, steps)
+
+
+def _record_line(record: StepRecord) -> dict[str, Any]:
+    diagnostics = {
+        field.name: _plain(getattr(record.diagnostics, field.name), field.type)
+        for field in fields(StepDiagnostics)
+    }
+    return {
+        "kind": "step",
+        "step": record.step,
+        "steps": record.steps,
+        **step_to_dict(record.release),
+        "diagnostics": diagnostics,
+    }
+
+
+def _plain(value: Any, kind: Any) -> Any:
+    """A JSON value: a NumPy scalar as a plain number, a float that is not finite by its name."""
+    if kind == "int":
+        return int(value)
+    value = float(value)
+    return value if math.isfinite(value) else str(value)
+
+
+def _read_head(data: dict[str, Any]) -> tuple[StoredRun, Lattice]:
+    if data.get("kind") != "run":
+        raise ValueError("is not the beginning of a run")
+    names = {"kind", "version", "warning", "settings", "grid", "bits"}
+    if "version" not in data:
+        data = {**data, "version": _VERSION, "settings": first_names(data["settings"])}
+    if data["version"] == 2:
+        earlier = {"finish": "none", **data["settings"]}
+        data = {**data, "version": _VERSION, "settings": earlier}
+    if data["version"] != _VERSION:
+        raise ValueError(f"version {short(data['version'])} is not known")
+    odd = sorted(names - set(data)) or sorted(set(data) - names - {"side"})
+    if odd:
+        raise KeyError(odd[0])
+    settings = data["settings"]
+    settings = read_fields(RunSettings, settings, "settings")
+    check_run(settings)
+    grid = _whole(data["grid"], "grid")
+    side = _whole(data["side"], "side") if settings.by_tiles else grid
+    bits = _whole(data["bits"], "bits")
+    if bits < 0:  # which would mean the finest
+        raise ValueError(f"bits: {bits} is negative")
+    if side > grid:
+        raise ValueError(f"side: {side} is larger than the grid's {grid}")
+    return StoredRun(settings, grid), _own_lattice(settings, side, bits)
+
+
+def _read_record(
+    data: dict[str, Any], run: StoredRun, lattice: Lattice, before: list[StepRecord]
+) -> StepRecord:
+    if data.get("kind") != "step":
+        raise ValueError(f"is of the unknown kind {short(data.get('kind'))}")
+    step, steps = _whole(data["step"], "step"), _whole(data["steps"], "steps")
+    if step != len(before) + 1 or steps < step:
+        raise ValueError(f"is step {step} of {steps} in place of step {len(before) + 1}")
+    release: StepRelease | TileStep
+    if zone_follows(run.settings, len(before), before[-1] if before else None):
+        made = [each.release for each in before if isinstance(each.release, StepRelease)]
+        pieces, count = tuple(each.halfplanes for each in made), len(made)
+        zones = EdgeZones(pieces, _whole(data["side"], "side"))
+        release = zone_from_dict(data, zones, step - 1 - count)
+    elif run.settings.by_tiles:
+        assert isinstance(lattice, HalfplaneLattice)  # of a run over halfplanes
+        release = tile_from_dict(data, run.grid, lattice)
+    else:
+        release = step_from_dict(data, lattice)
+    record = StepRecord(step, steps, release, _read_diagnostics(data["diagnostics"]))
+    odd = difference(_record_line(record), data)
+    if odd is not None:
+        raise ValueError(f"{odd}: is missing, unknown or not as geodp writes it")
+    return record
+
+
+def _read_diagnostics(data: Any) -> StepDiagnostics:
+    data = _object(data, "diagnostics")
+    return StepDiagnostics(
+        **{field.name: _number(data[field.name], field) for field in fields(StepDiagnostics)}
+    )
+
+
+def _number(value: Any, field: Any) -> Any:
+    if field.type == "int":
+        return _whole(value, field.name)
+    if isinstance(value, str) and value in _ODD_FLOATS:
+        return _ODD_FLOATS[value]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{field.name}: {short(value)} is not a number")
+    return float(value)
+
+
+def _read_release(
+    data: dict[str, Any], run: StoredRun, lattice: Lattice, records: list[StepRecord]
+) -> Release:
+    release = release_from_dict(data["release"])
+    if not isinstance(release, Release) or set(data) != {"kind", "release"}:
+        raise ValueError("the release is of another kind than the run")
+    kinds = (MosaicRelease, run.settings.by_tiles), (SharpenedRelease, run.settings.sharpened)
+    if any(isinstance(release, kind) != so for kind, so in kinds) or release.d != run.grid:
+        raise ValueError("the release is of another kind than the run")
+    if release.lattice != lattice:
+        raise ValueError("the release is of another lattice than the run")
+    steps = [record.release for record in records]
+    if isinstance(release, MosaicRelease):
+        same = list(release.tiles) == steps
+    elif isinstance(release, SharpenedRelease):
+        made = zip(release.pieces, release.thresholds, strict=False)
+        same = [*(StepRelease(piece, b) for piece, b in made), *release.zones] == steps
+    elif isinstance(release, ConicRelease):
+        same = [(conic,) for conic in release.conics] == [step.piece for step in steps]
+    else:
+        assert isinstance(release, CoverRelease)
+        same = list(release.pieces) == [step.piece for step in steps]
+    if not same:
+        raise ValueError("the release has other pieces than the steps")
+    return release
+
+
+def _question_line(question: Question) -> dict[str, Any]:
+    """What a session keeps of a question, as JSON values."""
+    return {"kind": "question", "point": list(question.point), **asdict(question.release)}
+
+
+def _read_question(data: dict[str, Any], run: StoredRun, before: Sequence[Question]) -> Question:
+    """Read what :func:`_question_line` wrote.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError
+        If it is not, or does not follow the questions before it.
+    """
+    if data.get("kind") != "question" or "votes" not in run.settings.declared.shows:
+        raise ValueError("comes after the release")
+    values = {name: value for name, value in data.items() if name not in ("kind", "point")}
+    release = QueryRelease(**values)
+    x, y = data["point"]
+    question = Question((x, y), release)
+    counts = (x, y, release.query, release.halts_left, release.queries_left)
+    if any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in counts):
+        raise ValueError("a question's numbers are whole and not negative")
+    if max(x, y) > run.grid:
+        raise ValueError(f"the point ({x}, {y}) is off the grid 0..{run.grid}")
+    if (release.value, release.status) not in (
+        (0, "answered"), (1, "answered"), (None, "unstable"),
+    ) or isinstance(release.value, bool):  # fmt: skip
+        raise ValueError("a question is answered 0 or 1, or not at all")
+    if before:
+        last = before[-1].release
+        halts = last.halts_left - (release.status == "unstable")
+        follows = (last.query + 1, halts, last.queries_left - 1)
+        told = (release.query, release.halts_left, release.queries_left)
+        if told != follows or last.halts_left == 0:
+            raise ValueError("a question does not follow the one before it")
+    return question
+
+
+def _object(value: Any, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} must be an object, not {short(value)}")
+    return value
+
+
+def _whole(value: Any, what: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"{what}: {short(value)} is not a whole number")
+    return value

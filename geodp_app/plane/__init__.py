@@ -1,1 +1,0 @@
-"""What the plane shows, as arrays.  Free of Qt."""

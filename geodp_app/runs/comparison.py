@@ -1,0 +1,423 @@
+"""Several learners on the same examples, one row each: for `geodp compare` and for the window.
+
+The rows come one by one, each when its learner is done, and do not change.  They hold test
+errors: private diagnostics for the curator, like those of a step.
+
+Private learners that run on the same examples add up: whoever sees all their shapes has seen
+what :func:`total_spent` says (basic composition).
+
+As a folder it is a GeoJSON file for each shape and, if wanted, the table.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+from shapely.geometry.base import BaseGeometry
+
+from geodp_app.document.examples import Examples
+from geodp_app.errors import InputError
+from geodp_app.files.learned_file import learned_text
+from geodp_app.files.writing import check_folder_ending
+from geometry.files import atomic_write
+from learners.declaration import Learner
+from learners.randomness import SeededRandom, SystemRandom, words
+from learners.registry import offered
+from learners.releases import Release
+
+if TYPE_CHECKING:
+    from learners.accounting import Neighbours, PrivacySpent
+    from learners.estimator import Estimator
+    from learners.selection import SelectionProgress
+    from learners.set_cover import Pieces
+
+#: Side of the grid on which every learner is tried before anything is timed.
+_TRIAL_GRID = 8
+
+
+#: Learners that can be compared, by the name that a person types.
+KINDS: dict[str, Learner] = {learner.id: learner for learner in offered("compare")}
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A learner with its settings.
+
+    Attributes
+    ----------
+    name : str
+        Names the row, and the file of its shape; one of :data:`KINDS`, or any other.
+    kind : Learner
+    parameters : tuple of (str, value)
+        Of the learner, without ``grid``.
+    """
+
+    name: str
+    kind: Learner
+    parameters: tuple[tuple[str, Any], ...]
+
+    def build(self, grid: int, **changes: Any) -> Estimator:
+        """The learner, not yet fitted."""
+        model: Estimator = self.kind.build(grid=grid, **dict(self.parameters) | changes)
+        return model
+
+
+def make_contender(
+    name: str,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 1e-6,
+    neighbours: Neighbours = "add-remove",
+    k: Pieces | None = None,
+    seed: int | None = None,
+) -> Contender:
+    """One of :data:`KINDS` with those of the settings that concern it.
+
+    Raises
+    ------
+    InputError
+        If it needs k and there is none.
+    """
+    kind = KINDS[name]
+    declared = kind.parameter("k")
+    if k is None and declared is not None and declared.auto:
+        k = "auto"
+    given = {
+        "epsilon": epsilon, "delta": delta, "neighbours": neighbours, "seed": seed, "k": k,
+    }  # fmt: skip
+    if kind.counts and k is None:
+        raise InputError(f"the learner {name} needs --k: {kind.counts}")
+    taken = {name: value for name, value in given.items() if kind.parameter(name) is not None}
+    return Contender(name, kind, tuple(taken.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a comparison is (private, as every progress of a selection).
+
+    Attributes
+    ----------
+    name : str
+        The learner at work.
+    number, of : int
+        It is the number-th of so many, from 1.
+    step, steps : int
+        Steps that it has made, of how many; 0 of 0 before its first.
+    """
+
+    name: str
+    number: int
+    of: int
+    step: int = 0
+    steps: int = 0
+
+    @property
+    def share(self) -> float:
+        """Of the whole comparison, 0..1, every learner counting alike."""
+        own = self.step / self.steps if self.steps else 0.0
+        return (self.number - 1 + own) / self.of
+
+
+#: Called between learners, between steps and from inside selections; may raise Cancelled.
+CompareWatch = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What a learner made of the examples.  Private: the test errors, and the seconds.
+
+    Attributes
+    ----------
+    contender : Contender
+    release : Release
+        What may be published, if the learner is private and its share of the sum is spent.
+    shape : shapely geometry
+        The hypothesis, in grid units.
+    geojson : str
+        The text of its file.
+    tested, false_positives, false_negatives : int
+        Test examples, those predicted 1 though 0, and those predicted 0 though 1.
+    seconds : float
+        Wall time of the learner.
+    """
+
+    contender: Contender
+    release: Release
+    shape: BaseGeometry
+    geojson: str
+    tested: int
+    false_positives: int
+    false_negatives: int
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        """The contender's."""
+        return self.contender.name
+
+    @property
+    def privacy(self) -> PrivacySpent | None:
+        """What was spent; None for a learner that is not private."""
+        return self.release.privacy
+
+    @property
+    def private(self) -> bool:
+        """Whether the shape is differentially private."""
+        return self.privacy is not None and self.privacy.private
+
+    @property
+    def errors(self) -> int:
+        """Test examples with the wrong label."""
+        return self.false_positives + self.false_negatives
+
+    @property
+    def error(self) -> float:
+        """As a share of the test examples, 0..1."""
+        return self.errors / self.tested
+
+    @property
+    def bytes(self) -> int:
+        """Size of the GeoJSON file."""
+        return len(self.geojson.encode())
+
+    @property
+    def vertices(self) -> int:
+        """Corners of the shape."""
+        return count_vertices(self.shape)
+
+
+def compare(
+    examples: Examples,
+    test: Examples,
+    contenders: Sequence[Contender],
+    watch: CompareWatch | None = None,
+) -> Iterator[Row]:
+    """Run learners one after the other on the same examples.
+
+    Parameters
+    ----------
+    examples : Examples
+        What they learn from.
+    test : Examples
+        What they are tested on, in the same frame.
+    contenders : sequence of Contender
+    watch : callable, optional
+        Progress and cancel.
+
+    Yields
+    ------
+    Row
+
+    Raises
+    ------
+    InputError
+        At the call, if there is nothing to test on, the frames differ, two contenders have one
+        name, or a learner refuses its settings.
+    """
+    if not len(test.labels):
+        raise InputError("there are no test examples")
+    if examples.frame != test.frame:
+        raise InputError(f"examples and test examples differ: {examples.frame}, {test.frame}")
+    names = [contender.name for contender in contenders]
+    if len(set(names)) < len(names):
+        raise InputError(f"two learners have the same name: {', '.join(names)}")
+    for number, contender in enumerate(contenders, start=1):
+        if watch is not None:
+            watch(Progress(contender.name, number, len(contenders)))
+        _try_out(contender)
+    return _rows(examples, test, contenders, watch)
+
+
+def _rows(
+    examples: Examples,
+    test: Examples,
+    contenders: Sequence[Contender],
+    watch: CompareWatch | None,
+) -> Iterator[Row]:
+    for number, contender in enumerate(contenders, start=1):
+        teller = _Teller(contender.name, number, len(contenders), watch)
+        teller.tell()
+        started = time.perf_counter()
+        model = contender.build(examples.frame.d)
+        try:
+            stream = model.steps(examples.points, examples.labels, watch=teller.tell)
+        except ValueError as error:
+            raise InputError(f"{contender.name}: {error}") from None
+        for record in stream:
+            teller.step, teller.steps = record.step, record.steps
+            teller.tell()
+        seconds = time.perf_counter() - started
+        predicted = model.predict(test.points)
+        yield Row(
+            contender=contender,
+            release=model.release_,
+            shape=model.polygons_,
+            geojson=learned_text(model.release_, examples.frame),
+            tested=len(test.labels),
+            false_positives=int(np.count_nonzero((predicted == 1) & (test.labels == 0))),
+            false_negatives=int(np.count_nonzero((predicted == 0) & (test.labels == 1))),
+            seconds=seconds,
+        )
+
+
+class _Teller:
+    """Tells the watch where the comparison is."""
+
+    def __init__(self, name: str, number: int, of: int, watch: CompareWatch | None) -> None:
+        self._place = (name, number, of)
+        self._watch = watch
+        self.step = self.steps = 0
+
+    def tell(self, progress: SelectionProgress | None = None) -> None:
+        """Also the watch of a selection."""
+        if self._watch is not None:
+            self._watch(Progress(*self._place, self.step, self.steps))
+
+
+def _try_out(contender: Contender) -> None:
+    """Learn from a tiny made-up sample: finds what a learner refuses, and compiles its loops.
+
+    The seconds of the first learner would hold the compiler's otherwise.
+    """
+    xy = np.arange(_TRIAL_GRID + 1)
+    points = np.stack(np.meshgrid(xy, xy), axis=-1).reshape(-1, 2).astype(np.int64)
+    labels = (points.sum(axis=1) <= _TRIAL_GRID).astype(np.int64)
+    tiny = {"k": 1, "n_steps": 1, "chunks": 1}
+    changes = {name: 1 for name in tiny if contender.kind.parameter(name) is not None}
+    try:
+        contender.build(_TRIAL_GRID, **changes).fit(points, labels)
+    except ValueError as error:
+        raise InputError(f"{contender.name}: {error}") from None
+
+
+def hold_out(
+    examples: Examples, share: float, seed: int | None = None
+) -> tuple[Examples, Examples]:
+    """Examples to learn from, and examples to test on.
+
+    Each example is held out with probability `share`, independently of the others: then one
+    example more or less changes one of the two parts by that example, and the learners' epsilon
+    holds for all examples together.  Cutting off a fixed share would change both parts.
+    """
+    # a stream of its own: the learners draw from the seed's, samples from numpy's
+    source = SystemRandom() if seed is None else SeededRandom(seed, "/holdout")
+    held = (words(source, len(examples.labels)) >> np.uint64(11)) < share * 2.0**53
+    return _part(examples, ~held), _part(examples, held)
+
+
+def _part(examples: Examples, chosen: NDArray[np.bool_]) -> Examples:
+    return Examples(examples.points[chosen], examples.labels[chosen], examples.frame)
+
+
+def total_spent(rows: Iterable[Row]) -> tuple[float, float]:
+    """Epsilon and delta of the private learners of these rows together (basic composition)."""
+    spent = [row.privacy for row in rows if row.privacy is not None]
+    return (
+        math.fsum(privacy.epsilon for privacy in spent),
+        math.fsum(privacy.delta for privacy in spent),
+    )
+
+
+def count_vertices(shape: BaseGeometry) -> int:
+    """Corners of a polygonal shape: every ring's first point counts once."""
+    rings = shapely.get_rings(shapely.get_parts(shape))
+    return int(shapely.get_num_coordinates(rings).sum()) - len(rings)
+
+
+#: The table's file; its test errors are private, unlike the shapes of private learners.
+TABLE = "private-table.csv"
+
+
+def check_folder(folder: Path) -> None:
+    """Find out before long work whether the folder can be made.
+
+    Raises
+    ------
+    InputError
+        If it is a file or is named like one, is not empty, or its own folder is missing or cannot
+        be written to.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is a file; name a new folder")
+    if folder.exists() and any(folder.iterdir()):
+        raise InputError(f"{folder}: is not empty; name a new folder")
+    check_folder_ending(folder)
+    home = Path(os.path.realpath(folder)).parent
+    if not home.is_dir():
+        raise InputError(f"{folder}: there is no folder {home}")
+    try:
+        with tempfile.TemporaryFile(dir=home):
+            pass
+    except OSError as error:
+        raise InputError(f"{folder}: cannot write to {home}: {error.strerror}") from None
+
+
+def write_shapes(folder: Path, rows: Sequence[Row], *, table: bool = False) -> None:
+    """Write every shape as GeoJSON: the folder appears with all of them, or not at all.
+
+    The table, and shapes of learners that are not private, are the owner's alone (mode 0600).
+
+    Parameters
+    ----------
+    folder : path
+        New, or empty.
+    rows : sequence of Row
+    table : bool
+        Also the rows' figures, as :data:`TABLE`; private.
+
+    Raises
+    ------
+    OSError
+        As the system reports it.
+    """
+    target = Path(os.path.realpath(folder))
+    temporary = target.parent / f".geodp-{os.getpid()}-{target.name}.tmp"
+    temporary.mkdir()
+    try:
+        for row in rows:
+            atomic_write(temporary / file_name(row), row.geojson, private=not row.private)
+        if table:
+            atomic_write(temporary / TABLE, table_text(rows), private=True)
+        if target.is_dir():
+            target.rmdir()  # it is empty; not all systems replace an empty folder
+        os.replace(temporary, target)
+    except BaseException:  # KeyboardInterrupt too: nothing half-written may stay
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def file_name(row: Row) -> str:
+    """The name of a row's file in the folder."""
+    return f"{row.name}.geojson"
+
+
+def table_text(rows: Sequence[Row]) -> str:
+    """The rows' figures as CSV; private."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(
+        ("learner", "k", "private", "epsilon", "delta", "test_error", "false_positives",
+         "false_negatives", "tested", "seconds", "bytes", "vertices", "file")
+    )  # fmt: skip
+    for row in rows:
+        spent = row.privacy
+        writer.writerow(
+            (row.name, dict(row.contender.parameters).get("k"), "yes" if row.private else "no",
+             spent and spent.epsilon, spent and spent.delta, row.error, row.false_positives,
+             row.false_negatives, row.tested, f"{row.seconds:.3f}", row.bytes, row.vertices,
+             file_name(row))
+        )  # fmt: skip
+    return text.getvalue()

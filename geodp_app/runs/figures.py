@@ -1,0 +1,349 @@
+"""What panels and pictures show of a run, as plain values: errors over steps, figures, budget."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from shapely.geometry.base import BaseGeometry
+
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.formatting import MISSING, SPACE, amount, count, duration, percentage
+from learners.accounting import AccountName, Relation
+from learners.stability.sample_and_aggregate import VoteView
+
+#: Why a run's statement holds, or why there is none.
+Guarantee = Literal["private", "seeded", "greedy"]
+
+_ACCOUNTS: dict[AccountName, str] = {
+    "optimal": "set cover, optimal",
+    "basic": "basic composition",
+    "zcdp": "zCDP",
+    "set-cover": "set cover",
+    "advanced": "advanced composition",
+    "stability": "sparse vector",
+}
+_NEIGHBOURS: dict[Relation, str] = {
+    "add-remove": "add/remove one",
+    "replace-one": "replace one",
+    "replace-label": "replace one label",
+}
+_BANNERS: dict[Guarantee, str] = {
+    "private": "",
+    "seeded": "Not private: the run is seeded.",
+    "greedy": "Not private: no noise is drawn.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPoint:
+    """Errors after a step, as shares 0..1 of the examples.  Private.
+
+    Attributes
+    ----------
+    step : int
+        From 1; 0 for the hypothesis before the first step.
+    empirical : float
+        Sum of the two below.
+    false_positives, false_negatives : float
+    test : float or None
+        On examples that the learner did not see.
+    """
+
+    step: int
+    empirical: float
+    false_positives: float
+    false_negatives: float
+    test: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Selecting:
+    """A selection under way.  All but the step is private.
+
+    Attributes
+    ----------
+    step : int
+        The step it will make, from 1.
+    trials, boxes : int
+    seconds : float
+    votes : VoteView or None
+        Of a run by votes, once its chunks are trained.
+    training : bool
+        Whether trials and boxes are chunks trained, of how many.
+    """
+
+    step: int
+    trials: int = 0
+    boxes: int = 0
+    seconds: float = 0.0
+    votes: VoteView | None = None
+    training: bool = False
+
+    def text(self, *, release: bool = False) -> str:
+        """One line; in the release view without the private figures."""
+        if self.votes is not None and not release:
+            asked, left = len(self.votes.asked), self.votes.queries_left
+            return f"Asking… {count(asked)} points answered, {count(left)} queries left"
+        if release or not self.trials:
+            return f"Selecting step {self.step}…"
+        if self.training:
+            return f"Training… {count(self.trials)} of {count(self.boxes)} chunks"
+        return (
+            f"Selecting… {count(self.trials)} trials, {count(self.boxes)} boxes, "
+            f"{duration(self.seconds)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FiguresView:
+    """The figures at one step; None where there is no value.
+
+    Attributes
+    ----------
+    step, steps : int or None
+        The step at the cursor (0: before the first) and how many there will be.
+    test_error, empirical_error, false_positive_rate, false_negative_rate : float or None
+        Shares 0..1.  Private.
+    positives_taken, negatives_taken : int or None
+        Examples that the step removed; of a tile, those that it labels 1.  Private.
+    positives_covered, positives : int or None
+        Positive examples covered so far, and all of them.  Private.
+    score : float or None
+        Of the piece, in examples.  Private.
+    seconds : float or None
+    trials, boxes : int or None
+        Work of the step.  Private.
+    threshold : int or None
+        The noisy count the piece was judged by.  Published.
+    epsilon, delta : float or None
+        Of the whole run.
+    epsilon_so_far : float or None
+        Of the steps up to the cursor.
+    eta : float or None
+        Nats per example in each selection.
+    account : str or None
+        One of :data:`learners.accounting.AccountName`.
+    neighbours : {"add-remove", "replace-one"} or None
+    guarantee : {"private", "seeded", "greedy"}
+    """
+
+    step: int | None = None
+    steps: int | None = None
+    test_error: float | None = None
+    empirical_error: float | None = None
+    false_positive_rate: float | None = None
+    false_negative_rate: float | None = None
+    positives_taken: int | None = None
+    negatives_taken: int | None = None
+    positives_covered: int | None = None
+    positives: int | None = None
+    score: float | None = None
+    seconds: float | None = None
+    trials: int | None = None
+    boxes: int | None = None
+    threshold: int | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    epsilon_so_far: float | None = None
+    eta: float | None = None
+    account: AccountName | None = None
+    neighbours: Relation | None = None
+    guarantee: Guarantee = "private"
+
+    @property
+    def share_spent(self) -> float:
+        """Of epsilon, 0..1."""
+        if not self.epsilon or self.epsilon_so_far is None:
+            return 0.0
+        return min(max(self.epsilon_so_far / self.epsilon, 0.0), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A labelled number, ready to show."""
+
+    label: str
+    value: str
+    tip: str
+
+
+def error_figures(view: FiguresView) -> tuple[Figure, ...]:
+    """Errors of the shape so far.  Private."""
+    return (
+        Figure("Test error", percentage(view.test_error), "On examples the learner did not see"),
+        Figure("Empirical error", percentage(view.empirical_error), "On the learner's examples"),
+        Figure(
+            "False positives",
+            percentage(view.false_positive_rate),
+            "Learned as inside though labelled 0, as a share of all examples",
+        ),
+        Figure(
+            "False negatives",
+            percentage(view.false_negative_rate),
+            "Learned as outside though labelled 1, as a share of all examples",
+        ),
+        Figure("Positives covered", _covered(view), "Examples labelled 1 inside the shape so far"),
+    )
+
+
+def step_figures(view: FiguresView) -> tuple[Figure, ...]:
+    """The step at the cursor.  Private."""
+    taken = "Examples that this step decided; by tiles, those that the tile labels 1"
+    return (
+        Figure("Positives taken", count(view.positives_taken), taken),
+        Figure("Negatives taken", count(view.negatives_taken), taken),
+        Figure("Score", amount(view.score, 4), "Of the chosen piece, in examples"),
+        Figure("Time", duration(view.seconds), "Of this step; it depends on the examples"),
+        Figure("Trials", count(view.trials), "Pieces the sampler proposed"),
+        Figure("Boxes", count(view.boxes), "Into which the sampler cut the dual plane"),
+    )
+
+
+def release_figures(view: FiguresView) -> tuple[Figure, ...]:
+    """What the step publishes, and the guarantee.  Public."""
+    private = view.guarantee != "greedy"
+    account = _ACCOUNTS[view.account] if view.account and private else MISSING
+    neighbours = _NEIGHBOURS[view.neighbours] if view.neighbours and private else MISSING
+    return (
+        Figure("Noisy threshold", count(view.threshold), "Released: the count of gain, with noise"),
+        Figure("η per step", amount(view.eta), "Nats per example in each selection"),
+        Figure("Account", account, "How the steps are charged together, which grants this η"),
+        Figure("δ", amount(view.delta if private else None), "Probability outside the guarantee"),
+        Figure("Neighbours", neighbours, "What may differ between two samples that look alike"),
+    )
+
+
+def banner(view: FiguresView) -> str:
+    """Why the run is not private; empty if it is."""
+    return _BANNERS[view.guarantee]
+
+
+def budget_text(view: FiguresView) -> str:
+    """Epsilon spent so far, of how much."""
+    if view.guarantee == "greedy" or view.epsilon is None:
+        return MISSING
+    if view.epsilon_so_far is None:
+        return f"ε = {amount(view.epsilon)}"
+    return f"{amount(view.epsilon_so_far)} of ε = {amount(view.epsilon)}"
+
+
+def step_text(step: int | None, steps: int | None) -> str:
+    """Where the cursor is, in words."""
+    if step is None or not steps:
+        return "No steps yet"
+    return f"Step {step} of {steps}" if step else f"Before step 1 of {steps}"
+
+
+def _covered(view: FiguresView) -> str:
+    if view.positives_covered is None:
+        return MISSING
+    if not view.positives:
+        return count(view.positives_covered)
+    return percentage(view.positives_covered / view.positives)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What a picture of the plane shows; all shapes in grid units of the frame.
+
+    Attributes
+    ----------
+    frame : Frame
+    title : str
+    figures : tuple of (str, str)
+        Names and values for the column at the side.
+    learned : shapely geometry
+    target : shapely geometry, optional
+    examples : Examples, optional
+        Thinned to some thousand dots; makes the picture private.
+    """
+
+    frame: Frame
+    title: str
+    figures: tuple[tuple[str, str], ...]
+    learned: BaseGeometry
+    target: BaseGeometry | None = None
+    examples: Examples | None = None
+
+
+#: No run has so many examples that a smaller error than this could be told from none.
+_LEAST = 1e-9
+
+#: Round numbers within a decade.
+_ROUND = (1, 2, 5)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorScale:
+    """From shares 0..1 to heights in the plot.
+
+    Attributes
+    ----------
+    log : bool
+    low, high : float
+        Shares at the bottom and the top; on a logarithmic scale what is below `low`, such as
+        0, is drawn at `low`.
+    """
+
+    log: bool
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, points: tuple[ErrorPoint, ...], *, log: bool) -> ErrorScale:
+        """A scale on which all these errors can be seen."""
+        shares = [
+            share
+            for p in points
+            for share in (p.empirical, p.test, p.false_positives, p.false_negatives)
+            if share is not None and share > 0
+        ]
+        high = max([_LEAST, *shares]) if shares else 1.0
+        if not log:
+            return cls(False, 0.0, high * 1.08)
+        return cls(True, max(min([high / 10, *shares]), _LEAST / 10) / 2, high * 1.4)
+
+    def heights(self, shares: list[float]) -> NDArray[np.float64]:
+        """Where shares are drawn, shape (n,)."""
+        values = np.asarray(shares, np.float64)
+        return np.log10(np.maximum(values, self.low)) if self.log else values
+
+    def ends(self) -> tuple[float, float]:
+        """Heights of the bottom and the top."""
+        bottom, top = self.heights([self.low, self.high])
+        return float(bottom), float(top)
+
+    def ticks(self, most: int) -> list[tuple[float, str]]:
+        """Heights and labels of at most `most` round shares (at least two)."""
+        shares = self._decades(most) if self.log else _even(self.high, most)
+        labels = [f"{100 * share:.10g}{SPACE}%" for share in shares]
+        return list(zip(self.heights(shares).tolist(), labels, strict=True))
+
+    def _decades(self, most: int) -> list[float]:
+        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
+        shares: list[float] = []
+        for factors in (_ROUND, (1,)):
+            shares = [f * 10.0**e for e in range(first, last + 1) for f in factors]
+            shares = [share for share in shares if self.low <= share <= self.high]
+            if len(shares) <= most:
+                return shares
+        return shares[:: math.ceil(len(shares) / max(most, 2))]
+
+
+def step_ticks(last: int, most: int) -> list[int]:
+    """At most `most` round step numbers in 0..last (at least two)."""
+    for factor in (m * 10**e for e in range(6) for m in _ROUND):
+        if last // factor + 1 <= max(most, 2):
+            return list(range(0, last + 1, factor))
+    return [0, last]
+
+
+def _even(high: float, most: int) -> list[float]:
+    for step in (m * 10.0**e for e in range(-12, 1) for m in _ROUND):
+        if high / step + 1 <= max(most, 2):
+            return [i * step for i in range(math.floor(high / step) + 1)]
+    return [0.0]

@@ -1,0 +1,278 @@
+"""What settings promise and what to expect of them, in plain sentences."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from geodp_app.document.work import RunSettings, Work
+from geodp_app.formatting import SPACE, amount
+from geodp_app.runs.practice import budget_warning, error_sentence
+from geometry.halfplane import HalfplaneLattice
+from learners.accounting import inner_budget
+from learners.theory.planner import LearnerName, Setting, drawn_alone, error_guaranteed
+from learners.theory.rule_of_thumb import NotMeasuredError, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Sentences about a run.
+
+    Attributes
+    ----------
+    promise : str
+        What the theorem guarantees, honest when it is void.
+    practice : str
+        What runs usually reach: an estimate.
+    warning : str
+        What is wrong with the budget; empty if nothing is.
+    """
+
+    promise: str
+    practice: str
+    warning: str = ""
+
+
+def verdict(work: Work) -> Verdict:
+    """The verdict beside n."""
+    run = work.run
+    told = _verdict(work)
+    if not run.declared.private:
+        return told
+    n = work.sampling.n if work.examples is None else len(work.examples.points)
+    # delta can be chosen where it is needed only
+    delta = run.delta if run.declared.needs_delta else 0.0
+    warning = budget_warning(run.epsilon, delta, n=n)
+    return replace(told, warning=f"Warning: {_greek(warning)}." if warning else "")
+
+
+def _verdict(work: Work) -> Verdict:
+    run = work.run
+    if not run.declared.private:
+        return Verdict(
+            "No privacy is promised: this learner is for comparison only.",
+            "It looks for the best piece in every step and adds no noise.",
+        )
+    n = work.sampling.n if work.examples is None else len(work.examples.points)
+    if n == 0:
+        return Verdict(
+            "Proved: nothing about the error; privacy holds in any case." + _seeded(run),
+            "There are no examples: what is learned is left to chance.",
+        )
+    if run.learner in ("tiles", "convex"):
+        return _by_tiles(run, n, work.drawing.grid)
+    if run.learner == "stability":
+        return Verdict(
+            "Proved: a public point on which 85 % of the chunks agree gets their label with "
+            "probability 0.9; nothing about the error." + _seeded(run),
+            "Measured at ε = 1 with one halt: one triangle, errors of 2.0–6.4 % with 100,000 "
+            "examples and of 0.5–1.3 % with 1,000,000. Each halt more takes as many chunks again. "
+            "More triangles are far worse, and with 10,000 examples mostly nothing is learned.",
+        )
+    if run.learner == "threshold":
+        return _threshold(run, n, work.drawing.grid)
+    if run.curved:
+        return _curved(run, n, work.drawing.grid)
+    if run.learner not in ("cover", "convex-cover"):
+        return Verdict(
+            "Proved: nothing about the error; privacy holds in any case." + _seeded(run),
+            "No estimate is made: docs/accuracy.md has what such runs reached.",
+        )
+    if run.k == "auto":
+        return Verdict(
+            "Proved: nothing about the error of a run that finds k by itself; privacy holds in any "
+            "case." + _seeded(run),
+            BY_ITSELF if run.measure == "chord" else _BY_PAPER,
+        )
+    try:
+        setting = Setting(
+            k=run.k,
+            beta=run.beta,
+            epsilon=run.epsilon,
+            delta=run.delta,
+            lattice=HalfplaneLattice(work.drawing.grid, run.measure),
+            learner=cast(LearnerName, run.learner),
+            neighbours=run.whole_neighbours,
+        )
+        if run.alone:
+            return _alone(run, n, setting)
+        plan = error_guaranteed(setting, n)
+    except ValueError as error:
+        return Verdict("", f"These settings cannot run: {error}.")
+    sure = 1 - run.beta
+    if run.sharpened:
+        promise = (
+            "Proved: nothing about the error of sharpened edges; privacy holds in any case. The "
+            "theorem is about runs that stop at the triangles."
+        )
+    elif plan.alpha is None:
+        promise = (
+            f"Proved: nothing below error 50 % for {n:,} examples. The theorem needs far more; "
+            "privacy holds in any case."
+        )
+    else:
+        promise = (
+            f"Proved: error at most {plan.alpha:.2%} with probability {sure:g}, "
+            f"with {plan.steps} steps, if {run.k} pieces fit the shape exactly."
+        )
+    return Verdict(promise + _seeded(run), _practice(run, n, work.drawing.grid))
+
+
+#: docs/accuracy.md, means of cases of up to so many triangles.
+_MEASURED_K = 5
+_SEVERAL_TRIANGLES = (
+    "Measured at ε = 1, told the right k, on shapes of one to five triangles: mean errors of 18 % "
+    "with 1,000 examples, 4.0 % with 10,000, 0.64 % with 100,000. For these settings no estimate "
+    "is made."
+)
+_BY_PAPER = "No estimate is made: only runs with the chord measure were measured."
+#: Of covers that are not told k (docs/decisions/0016-k-not-told.md).
+BY_ITSELF = (
+    "Measured at ε = 1, on shapes of one to five triangles: mean errors of 5.7 % with 1,000 "
+    "examples, 0.97 % with 10,000, 0.13 % with 100,000; on outlines of many corners 2–5 % with "
+    "10,000. For these settings no estimate is made."
+)
+_SHARPENED = (
+    "Measured at ε = 1, told the right k, on shapes of two to five triangles: mean errors of 6.5 % "
+    "with 1,000 examples, 1.2 % with 10,000, 0.18 % with 100,000. For these settings no estimate "
+    "is made."
+)
+_MANY_SHARPENED = (
+    "Not measured for so many triangles but on three outlines, with 10,000 examples at ε = 1 and "
+    "k = 12: errors of 3–8 %, where tiles had 2–3 %."
+)
+_MANY_TRIANGLES = (
+    "Not measured for so many triangles but on three outlines, with 10,000 examples at ε = 1 and "
+    "k = 12: errors of 15–19 %, where tiles had 2–3 %."
+)
+
+
+def _by_tiles(run: RunSettings, n: int, grid: int) -> Verdict:
+    """What runs by tiles reached: nothing is proved of their error."""
+    try:
+        practice = _practice(run, n, grid)
+    except ValueError as error:
+        return Verdict("", f"These settings cannot run: {error}.")
+    if run.tiles is not None:
+        practice += " That is for as many tiles as a run chooses itself."
+    return Verdict(
+        "Proved: nothing about the error, whatever the shape; privacy holds in any case."
+        + _seeded(run),
+        practice,
+    )
+
+
+def _practice(run: RunSettings, n: int, grid: int) -> str:
+    """What such runs reached when they were measured.
+
+    Raises
+    ------
+    ValueError
+        If epsilon and delta state no guarantee.
+    """
+    settings = Settings(
+        learner=cast(Any, run.learner),
+        epsilon=run.epsilon,
+        delta=run.delta,
+        neighbours=run.whole_neighbours,
+        measure=run.measure,
+        grid=grid,
+        k=run.k if run.has("k") and run.k != "auto" else None,
+        n_steps=run.n_steps,
+        beta=run.beta,
+    )
+    try:
+        return _greek(error_sentence(settings, n))
+    except NotMeasuredError as error:
+        told = run.learner == "cover" and run.measure == "chord"
+        if told and run.k != "auto" and run.k > 1:
+            few = run.k <= _MEASURED_K
+            if run.sharpened:
+                return _SHARPENED if few else _MANY_SHARPENED
+            return _SEVERAL_TRIANGLES if few else _MANY_TRIANGLES
+        return _greek(f"No estimate is made: {error}.")
+
+
+def _alone(run: RunSettings, n: int, setting: Setting) -> Verdict:
+    """What is proved of one triangle that is drawn by its mistakes, and what such runs reached."""
+    promise = _proved_of_one_draw(
+        run, n, drawn_alone(setting), "if a triangle fits the shape exactly"
+    )
+    return Verdict(promise + _seeded(run), _practice(run, n, setting.lattice.d))
+
+
+def _proved_of_one_draw(run: RunSettings, n: int, parameters: dict[str, Any], fits: str) -> str:
+    """The error of one draw by the exponential mechanism, by its theorem's parameters."""
+    # they bring compiled loops along
+    from learners.theory.theorems import alpha_for, find_theorem
+
+    alpha = alpha_for(find_theorem("private-finite"), n, run.beta, parameters)
+    if alpha is None:
+        return f"Proved: nothing below error 50 % for {n:,} examples; privacy holds in any case."
+    return f"Proved: error at most {_percent(alpha)} with probability {1 - run.beta:g}, {fits}."
+
+
+def _threshold(run: RunSettings, n: int, grid: int) -> Verdict:
+    """What is proved of a private threshold, and the mean of its law."""
+    # it brings compiled loops along
+    from learners.threshold_learner import threshold_class_size
+
+    fits = "if a halfplane along an axis fits the shape exactly"
+    try:
+        inner = inner_budget(run.epsilon, run.delta, run.whole_neighbours)[0]
+        drawn = {"size": threshold_class_size(grid), "epsilon": inner, "neighbours": "add-remove"}
+        promise = _proved_of_one_draw(run, n, drawn, fits)
+    except ValueError as error:
+        return Verdict("", f"These settings cannot run: {error}.")
+    # mistakes on the sample that its law makes on average, and half of the gap between examples
+    expected = min(0.5, (1 / inner + 0.5) / n)
+    practice = f"In practice expect an error of about {_percent(expected)} {fits}."
+    return Verdict(promise + _seeded(run), practice)
+
+
+def _curved(run: RunSettings, n: int, grid: int) -> Verdict:
+    """Discs and ellipses: the theorem of any set cover; no rule of thumb."""
+    # they bring compiled loops along
+    from geometry.lift import MAX_CONIC_D, ConicLattice
+    from learners.theory.theorems import alpha_for, find_theorem
+
+    if grid > MAX_CONIC_D:
+        return Verdict(
+            "", f"These settings cannot run: {run.learner} need a grid d of at most {MAX_CONIC_D}."
+        )
+    members = ConicLattice(grid, "disc" if run.learner == "discs" else "ellipse").members
+    parameters = {
+        "k": run.k, "size": members, "epsilon": run.epsilon, "delta": run.delta,
+        "neighbours": run.whole_neighbours,
+    }  # fmt: skip
+    try:
+        alpha = alpha_for(find_theorem("conic-cover"), n, run.beta, parameters)
+    except ValueError as error:
+        return Verdict("", f"These settings cannot run: {error}.")
+    fits = f"if {run.k} {run.learner} fit the shape"
+    promise = "Proved: nothing below error 50 % for so few examples; privacy holds in any case."
+    if alpha is not None:
+        sure = 1 - run.beta
+        promise = (
+            f"Proved: error at most {_percent(alpha)} with probability {sure:g}, with the steps "
+            f"that the theorem needs, {fits} exactly."
+        )
+    practice = f"No estimate is made: what {run.learner} reach was not measured."
+    return Verdict(promise + _seeded(run), practice)
+
+
+def _seeded(run: RunSettings) -> str:
+    return "" if run.seed is None else " A seeded run is not private."
+
+
+def _greek(text: str) -> str:
+    """As the window names them."""
+    return text.replace("epsilon", "ε").replace("delta", "δ").replace("beta", "β")
+
+
+def _percent(share: float) -> str:
+    """Two digits, rounded up: what is promised must hold."""
+    percent = 100 * share
+    unit = 10.0 ** (math.floor(math.log10(percent)) - 1)
+    return f"{amount(math.ceil(percent / unit) * unit, 2)}{SPACE}%"

@@ -1,0 +1,441 @@
+"""Several learners on the document's examples: overlaid on one plane, and in a table.
+
+The window shows the comparison made last; what is drawn or sampled afterwards does not change it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import shapely
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QFileDialog,
+    QFrame,
+    QGridLayout,
+    QGroupBox,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QSpinBox,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+from shapely.geometry.base import BaseGeometry
+
+from geodp_app.document.charges import RunCharge
+from geodp_app.document.document import Document
+from geodp_app.document.work import RunSettings, Work
+from geodp_app.errors import InputError
+from geodp_app.files.writing import named_failures
+from geodp_app.formatting import count
+from geodp_app.palette import Palette
+from geodp_app.runs.comparison import (
+    KINDS,
+    TABLE,
+    Contender,
+    Row,
+    check_folder,
+    make_contender,
+    total_spent,
+    write_shapes,
+)
+from geodp_app.runs.run_log import test_sample
+from geodp_app.runs.task_process import HELD_OUT, CompareJob, Told
+from geodp_app.views.compare.compare_plane import ComparePlane
+from geodp_app.views.compare.compare_table import CompareTable, short_title
+from geodp_app.views.widgets.number_fields import set_auto
+from geodp_app.views.widgets.panes import Pane
+from geodp_app.workers.task_controller import CompareController
+
+#: Checked at first: private, without k, and done in moments.
+_FIRST = ("tiles", "histogram", "quadtree")
+
+#: Of the bar, a step of it being invisible.
+_FINE = 1000
+
+
+class CompareWindow(QDialog):
+    """Choose learners, compare them, look at their shapes, save them.
+
+    Parameters
+    ----------
+    document : Document
+        Whose examples and settings are used.
+    palette : Palette
+    """
+
+    def __init__(self, document: Document, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Compare learners")
+        self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint, True)
+        self._document = document
+        self._compared: Work | None = None
+        self._job_now: CompareJob | None = None
+        #: Noted of the contender at work, if it is private.
+        self._charge: RunCharge | None = None
+        self.rows: list[Row] = []
+        # of the comparison made last: how many learners, and whether the drawing gave its tests
+        self._of, self._fresh = 0, False
+        self.controller = CompareController(self)
+        self.plane, self.table = ComparePlane(palette), CompareTable(palette)
+        self.pane = Pane("Learned shapes", self.plane)
+        side = QWidget()
+        column = QVBoxLayout(side)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(10)
+        self.banner = QLabel(wordWrap=True)
+        self.banner.setObjectName("banner")
+        column.addWidget(self.banner)
+        column.addWidget(self._learners_group(document.work.run), 1)
+        column.addWidget(self._results_group(), 1)
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.addWidget(side)
+        splitter.addWidget(self.pane)
+        splitter.setChildrenCollapsible(False)
+        splitter.setStretchFactor(0, 1)
+        splitter.setStretchFactor(1, 1)
+        splitter.setSizes([600, 620])
+        whole = QHBoxLayout(self)
+        whole.setContentsMargins(10, 10, 10, 10)
+        whole.addWidget(splitter)
+        self.setMinimumSize(880, 700)
+        self.resize(1240, 840)
+        self._connect()
+        self._complain("")
+        self._follow()
+        self.compare_button.setFocus()
+
+    def set_palette(self, palette: Palette) -> None:
+        """Light or dark."""
+        self.plane.set_palette(palette)
+        self.table.set_palette(palette)
+
+    # making
+
+    def _learners_group(self, run: RunSettings) -> QGroupBox:
+        choices = QWidget()
+        grid = QGridLayout(choices)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(1)
+        grid.setColumnStretch(0, 1)
+        self.boxes: dict[str, QCheckBox] = {}
+        self.counts: dict[str, QSpinBox] = {}
+        for line, (name, kind) in enumerate(KINDS.items()):
+            box = self.boxes[name] = QCheckBox(kind.title)
+            box.setToolTip(kind.sentence)
+            box.setChecked(name in _FIRST)
+            grid.addWidget(box, line, 0)
+            grid.setRowMinimumHeight(line, 30)  # as a row with k has
+            if not kind.counts:
+                continue
+            number = self.counts[name] = QSpinBox(minimum=1, maximum=200)
+            k = kind.parameter("k")
+            assert k is not None  # it counts something
+            set_auto(number, bool(k.auto))
+            own = run.k if k.accepts(run.k) else k.default
+            number.setValue(0 if own == "auto" else own)
+            number.ensurePolished()  # else its height is that of another style
+            number.setFixedSize(74, number.sizeHint().height())
+            number.setToolTip(f"How many {kind.counts}")
+            number.setAccessibleName(f"{kind.title}: k")
+            label = QLabel("k")
+            label.setBuddy(number)
+            grid.addWidget(label, line, 1)
+            grid.addWidget(number, line, 2)
+        self.choices = QScrollArea()
+        self.choices.setWidgetResizable(True)
+        self.choices.setFrameShape(QFrame.Shape.NoFrame)
+        self.choices.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.choices.setSizeAdjustPolicy(QScrollArea.SizeAdjustPolicy.AdjustToContents)
+        self.choices.setWidget(choices)
+        self.choices.setMinimumHeight(4 * 30)
+        self.choices.setMaximumHeight(choices.sizeHint().height())
+        self.settings_note = QLabel()
+        self.settings_note.setObjectName("note")
+        self.compare_button, self.cancel_button = QPushButton("Compare"), QPushButton("Cancel")
+        self.compare_button.setProperty("kind", "primary")
+        self.progress = QProgressBar(maximum=_FINE, textVisible=False)
+        self.progress.setAccessibleName("Progress")
+        self.state = QLabel()
+        self.state.setObjectName("note")
+        words = QVBoxLayout()
+        words.setSpacing(4)
+        words.addWidget(self.state)
+        words.addWidget(self.progress)
+        foot = QHBoxLayout()
+        foot.setContentsMargins(0, 5, 0, 0)
+        foot.setSpacing(8)
+        foot.addWidget(self.compare_button)
+        foot.addWidget(self.cancel_button)
+        foot.addLayout(words, 1)
+        group = QGroupBox("Learners")
+        column = QVBoxLayout(group)
+        column.setSpacing(6)
+        column.addWidget(self.choices, 1)
+        column.addWidget(self.settings_note)
+        column.addLayout(foot)
+        group.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        return group
+
+    def _results_group(self) -> QGroupBox:
+        group = QGroupBox("Results")
+        column = QVBoxLayout(group)
+        column.setSpacing(8)
+        column.addWidget(self.table, 1)
+        self.cost = QLabel(wordWrap=True)
+        self.caution = QLabel(wordWrap=True)
+        self.caution.setObjectName("note")
+        self.save_button = QPushButton("Save…")
+        self.save_button.setToolTip("The shapes as GeoJSON and the table as CSV, in a new folder")
+        self.stale = QLabel("The drawing, the examples or ε have changed since.")
+        self.stale.setObjectName("note")
+        foot = QHBoxLayout()
+        foot.addWidget(self.stale, 1)
+        foot.addStretch(0)
+        foot.addWidget(self.save_button)
+        for part in (self.cost, self.caution):
+            column.addWidget(part)
+        column.addLayout(foot)
+        return group
+
+    def _connect(self) -> None:
+        for button in (self.compare_button, self.cancel_button, self.save_button):
+            button.setAutoDefault(False)
+        self.compare_button.clicked.connect(self.compare)
+        self.cancel_button.clicked.connect(self.controller.cancel)
+        self.save_button.clicked.connect(self.save)
+        for box in self.boxes.values():
+            box.toggled.connect(lambda _: self._refresh())
+        self.table.picked.connect(self.plane.highlight)
+        self.table.shown_changed.connect(self.plane.set_shown)
+        c = self.controller
+        c.told.connect(self._told)
+        c.arrived.connect(self._arrived)
+        c.finished.connect(lambda: self._ended(""))
+        c.cancelled.connect(self._cancelled)
+        c.failed.connect(self._failed)
+        self._unsubscribe = self._document.subscribe(self._follow)
+        self.destroyed.connect(self._unsubscribe)
+
+    # comparing
+
+    def compare(self) -> None:
+        """Begin; what was compared before goes."""
+        self._complain("")
+        try:
+            job = self._job()
+        except InputError as error:
+            text = str(error)
+            self._complain(f"{text[0].upper()}{text[1:]}.")
+            return
+        self._compared = self._document.work
+        self.rows = []
+        self.table.clear_rows()
+        self.plane.clear_shapes()
+        self._of, self._fresh = len(job.contenders), job.test is not None
+        self._job_now, self._charge = job, None
+        self.progress.setValue(0)
+        self.state.setText("Starting…")
+        self.controller.start(job)
+        self._follow()
+        # the keyboard stays with the two buttons, one of which is always disabled
+        self.cancel_button.setFocus()
+
+    def _job(self) -> CompareJob:
+        document = self._document
+        contenders = self._contenders(document.work.run)
+        if document.work.examples is None:
+            if not document.drawing.shapes:
+                raise InputError("there are no examples: draw a target, or import examples")
+            document.sample()
+        work = document.work
+        assert work.examples is not None  # sampled just now, or imported
+        test = test_sample(work) if document.drawing.shapes else None
+        return CompareJob(work.examples, test, contenders, work.run.seed)
+
+    def _contenders(self, run: RunSettings) -> tuple[Contender, ...]:
+        return tuple(
+            make_contender(
+                name,
+                epsilon=run.epsilon,
+                delta=run.delta,
+                neighbours=run.whole_neighbours,
+                k=(self.counts[name].value() or "auto") if name in self.counts else None,
+                seed=run.seed,
+            )
+            for name, box in self.boxes.items()
+            if box.isChecked()
+        )
+
+    def _told(self, told: Told) -> None:
+        p = told.progress
+        text = f"{short_title(p.name)} ({p.number} of {p.of})"
+        if told.preparing:
+            self.state.setText(f"Preparing {text}")
+            return
+        self._charge_contender(p.number)
+        steps = f", step {p.step} of {p.steps}" if p.steps else ""
+        self.state.setText(text + steps)
+        self.progress.setValue(round(_FINE * p.share))
+
+    def _charge_contender(self, number: int) -> None:
+        """Note with the sample what the contender at work spends, as soon as it has begun."""
+        job = self._job_now
+        if job is None or self._charge is not None or number != len(self.rows) + 1:
+            return
+        given = dict(job.contenders[number - 1].parameters)
+        if "epsilon" in given and given["seed"] is None:
+            budget = given["epsilon"], given["delta"], given["neighbours"]
+            self._charge = RunCharge(*budget, finished=False)
+            self._document.charge(job.examples, self._charge)
+
+    def _arrived(self, row: Row) -> None:
+        self._charge_contender(len(self.rows) + 1)  # it may have been too quick to be told of
+        begun, self._charge = self._charge, None
+        if begun is not None and row.privacy is not None and self._job_now is not None:
+            stated = replace(begun, delta=row.privacy.delta, finished=True)
+            self._document.charge(self._job_now.examples, stated, begun)
+        self.rows.append(row)
+        self.table.add(row)
+        self.plane.add_shape(row.name, row.shape)
+        self.progress.setValue(round(_FINE * len(self.rows) / self._of))
+        self._refresh()
+
+    def _cancelled(self) -> None:
+        self._ended(f"Cancelled: {len(self.rows)} of {self._of} done")
+
+    def _failed(self, message: str) -> None:
+        self._ended("")
+        self._complain(message)
+
+    def _ended(self, words: str) -> None:
+        self.state.setText(words)
+        held = self.cancel_button.hasFocus()
+        self._refresh()
+        if held:
+            self.compare_button.setFocus()
+
+    # showing
+
+    def _follow(self) -> None:
+        """Show the target of the comparison; before the first one, that of the document."""
+        work = self._compared or self._document.work
+        self.plane.show_target(_region(work), work.frame)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        busy, work = self.controller.busy, self._document.work
+        checked = any(box.isChecked() for box in self.boxes.values())
+        self.compare_button.setEnabled(checked and not busy)
+        self.cancel_button.setEnabled(busy)
+        self.progress.setVisible(busy)
+        self.save_button.setEnabled(bool(self.rows) and not busy)
+        self.settings_note.setText(_settings_text(work))
+        self.cost.setText(_cost_text(self.rows))
+        self.caution.setText(_caution_text(self.rows, fresh=self._fresh))
+        for part in (self.cost, self.caution):
+            part.setVisible(bool(part.text()))
+        self.stale.setVisible(bool(self.rows) and not _same(self._compared, work))
+
+    def _complain(self, text: str) -> None:
+        self.banner.setText(text)
+        self.banner.setVisible(bool(text))
+
+    # saving
+
+    def save(self) -> None:
+        """Ask for a new folder, and write shapes and table into it: all of them, or nothing."""
+        name = (self._compared or self._document.work).name
+        chosen, _ = QFileDialog.getSaveFileName(
+            self, "Save the comparison into a new folder", f"{name}-comparison", "Folders (*)"
+        )
+        if chosen:
+            self._save(Path(chosen))
+
+    def _save(self, folder: Path) -> None:
+        self._complain("")
+        try:
+            check_folder(folder)
+            with named_failures(folder):
+                write_shapes(folder, self.rows, table=True)
+        except InputError as error:
+            self._complain(f"Could not save: {error}.")
+        else:
+            self.state.setText(f"Saved in {folder.name}. {TABLE} is private.")
+
+    # coming and going
+
+    def reject(self) -> None:
+        """Esc: a comparison under way first, then the window."""
+        if self.controller.busy:
+            self.controller.cancel()
+        else:
+            super().reject()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """A comparison under way is cancelled."""
+        self.controller.cancel()
+        super().closeEvent(event)
+
+
+def _region(work: Work) -> BaseGeometry:
+    return work.drawing.region() if work.drawing.shapes else shapely.Polygon()
+
+
+def _same(compared: Work | None, now: Work) -> bool:
+    """Whether a comparison made now would answer the same question."""
+    if compared is None:
+        return True
+    a, b = compared.run, now.run
+    return (
+        compared.examples is now.examples
+        and compared.drawing == now.drawing
+        and (a.epsilon, a.delta, a.neighbours, a.seed) == (b.epsilon, b.delta, b.neighbours, b.seed)
+    )
+
+
+def _settings_text(work: Work) -> str:
+    """What the main window has set, in one line."""
+    run, examples = work.run, work.examples
+    on = "a new sample" if examples is None else f"{count(len(examples.labels))} examples"
+    if run.seed is not None:
+        return f"On {on}, with ε = {run.epsilon:g}. Seeded: not private."
+    return f"On {on}, each private learner with ε = {run.epsilon:g}, δ ≤ {run.delta:g}."
+
+
+def _cost_text(rows: list[Row]) -> str:
+    """What publishing everything costs."""
+    if not rows:
+        return ""
+    bare = [row for row in rows if row.privacy is None]
+    if len(bare) == len(rows):
+        return "No shape here is private: publish none of them."
+    if any(row.privacy is not None and not row.private for row in rows):
+        return "The runs were seeded: no shape here is private, publish none of them."
+    epsilon, delta = total_spent(rows)
+    these = "all of these shapes" if not bare else "all private shapes"
+    text = f"Publishing {these} would cost ε = {epsilon:g}, δ = {delta:g}."
+    if bare:
+        text += " Shapes that are not private must not be published."
+    return text
+
+
+def _caution_text(rows: list[Row], *, fresh: bool) -> str:
+    if not rows:
+        return ""
+    tested = count(rows[0].tested)
+    source = f"{tested} new points" if fresh else f"{tested} examples held out ({HELD_OUT:.0%})"
+    return (
+        f"Test errors are on {source}. They are private diagnostics: for your eyes, and so is a "
+        "choice made by them."
+    )

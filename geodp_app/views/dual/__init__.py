@@ -1,0 +1,1 @@
+"""The dual plane: sheets, what is painted on them, and their controls."""

@@ -1,0 +1,283 @@
+"""The dual plane of discs and ellipses: centres, the size and the form of the newest held fixed.
+
+Every disc of that size is a point, every example a disc of that size around it; so ellipses.  In
+curator view it carries the examples, the shading and what is pointed at, all private; in release
+view only the chosen centres.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QPainterPath
+from PySide6.QtWidgets import QFrame, QGraphicsItem, QGraphicsPathItem, QLabel, QVBoxLayout, QWidget
+from shapely.affinity import translate
+
+from geodp_app.dual.scene import Mark
+from geodp_app.dual.shading import colours, shade_scale
+from geodp_app.dual.sheets import Window
+from geodp_app.formatting import amount
+from geodp_app.palette import Palette, load_palette, ramp
+from geodp_app.runs.protocol import ShadedSheet
+from geodp_app.runs.what_if import Candidate, ConicQuestion
+from geodp_app.views.dual.dual_items import Chosen, Pointer
+from geodp_app.views.dual.dual_plot import SheetPlot
+from geodp_app.views.widgets.background import Background
+from geodp_app.views.widgets.bars import ColourBar
+from geodp_app.views.widgets.plotting import PictureItem, cosmetic, rgba_image, shape_path
+from geometry.halfplane import Sheet
+from geometry.lift import Conic
+
+#: So many examples at most are drawn as outlines, every so-manieth.
+_DRAWN = 120
+#: Pixels along a side of the shading, and milliseconds between two readouts of the pointer.
+_PIXELS, _HOVER_PAUSE = 128, 25
+
+_READ = (
+    "Each example is {a} of the newest one's size, around it; each {name} of that size is a point, "
+    "its centre, and holds the examples around which {outlines} pass over the point. Colour: the "
+    "score that it would have there."
+)
+_EMPTY = "Run the learner: the centres of what it chooses appear here"
+_RELEASE = "Only the centres of what was chosen are shown: they are published."
+
+
+class ConicView(QWidget):
+    """The plane of centres, with a readout."""
+
+    #: The Candidate that is pointed at or tried, or None.
+    candidate_shown = Signal(object)
+    #: The step, from 1, whose centre was clicked.
+    step_picked = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("Dual plane of discs and ellipses")
+        self._question: ConicQuestion | None = None
+        self._chosen: tuple[Conic, ...] = ()
+        self._release = False
+        self._pointed: tuple[float, float] | None = None
+        self._tried: Conic | None = None
+        self.candidate: Candidate | None = None
+        self._shaded: ShadedSheet | None = None
+        self._background = Background(self)
+        self._background.done.connect(self._shade)
+        self._make_plot()
+        self.readout = QLabel(wordWrap=True)
+        self.readout.setAccessibleName("What the dual plane shows")
+        self.readout.setMinimumHeight(3 * self.readout.fontMetrics().height() + 2)
+        self.readout.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.bar = ColourBar()
+        self._legend = QFrame(self.plot)
+        self._legend.setObjectName("legend")
+        inside = QVBoxLayout(self._legend)
+        inside.setContentsMargins(6, 4, 6, 4)
+        inside.addWidget(self.bar)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(6, 2, 6, 4)
+        column.setSpacing(4)
+        column.addWidget(self.plot, 1)
+        column.addWidget(self.readout)
+        self._timer = QTimer(self, singleShot=True, interval=_HOVER_PAUSE)
+        self._timer.timeout.connect(self._hover)
+        self.set_palette(load_palette("light"))
+        self.show_run((), None)
+
+    def _make_plot(self) -> None:
+        self.plot = SheetPlot()
+        self.plot.setAccessibleName("Centres of discs and ellipses")
+        self.plot.set_labels("x of the centre", "y of the centre")
+        self.plot.box.setAspectLocked(True)
+        box = self.plot.box
+        self.shading = PictureItem()
+        self.negative, self.positive = QGraphicsPathItem(), QGraphicsPathItem()
+        items: tuple[QGraphicsItem, ...] = (self.shading, self.negative, self.positive)
+        for height, item in enumerate(items):
+            item.setZValue(height)
+            box.addItem(item, ignoreBounds=True)
+        self.centres, self.pointer = Chosen(box, 102), Pointer(box, 103)
+        self.plot.grabs = lambda at: self._mark_near(at.x(), at.y(), 0) is not None
+        self.plot.pointed.connect(self._point)
+        self.plot.clicked.connect(self._click)
+        self.plot.dragged.connect(lambda at: self.try_at(*at))
+        self.plot.nudged.connect(self._nudge)
+        self.plot.dropped.connect(lambda: self._try(None))
+        self.plot.fit_wanted.connect(self.fit)
+        box.sigRangeChanged.connect(lambda *_: self._moved())
+        box.sigResized.connect(lambda *_: self._moved())
+
+    # what is shown
+
+    @property
+    def title(self) -> str:
+        """What is held fixed."""
+        if not self._chosen:
+            return "centres"
+        newest = self._chosen[-1]
+        if newest.lattice.kind == "ellipse":
+            return "centres of ellipses of this form"
+        radius = newest.parameters[2] / (1 << newest.lattice.bits)
+        return f"centres of discs of radius {amount(radius)}"
+
+    @property
+    def busy(self) -> bool:
+        """Whether the shading is being computed."""
+        return self._background.busy
+
+    def show_run(
+        self, chosen: tuple[Conic, ...], question: ConicQuestion | None, first: int = 1
+    ) -> None:
+        """Show what was chosen up to a step, and where the newest could be (private).
+
+        Parameters
+        ----------
+        chosen : tuple of Conic
+            The newest last.
+        question : ConicQuestion or None
+            None in release view and before the first step.
+        first : int
+            Step of the first.
+        """
+        if chosen and (not self._chosen or chosen[-1].lattice != self._chosen[-1].lattice):
+            self._chosen = chosen
+            self.fit()
+        self._chosen, self._question, self._release = chosen, question, question is None
+        last = len(chosen) - 1
+        self.centres.marks = [
+            Mark(i + first, 0, 1, Sheet.FLAT_ABOVE, *conic.centre, last - i)
+            for i, conic in enumerate(chosen)
+        ]
+        self.centres.update()
+        self.shading.set_image(None, None)
+        self._shaded = None
+        self._legend.setVisible(False)
+        self._background.drop("scores")
+        self._draw_examples()
+        if question is not None:
+            self._background.submit("scores", lambda stop: question.scores(_PIXELS))
+        self._try(None)
+
+    def set_palette(self, palette: Palette) -> None:
+        """Take the colours."""
+        self._palette = palette
+        self.plot.set_palette(palette)
+        self.bar.set_palette(palette)
+        self.centres.set_palette(palette)
+        self.pointer.set_palette(palette)
+        self.positive.setPen(cosmetic(palette.positive, 1.0, alpha=0.45))
+        self.negative.setPen(cosmetic(palette.negative, 1.0, dash=(6, 4), alpha=0.35))
+        self.readout.setStyleSheet(f"color: {palette.ink}")
+        self._colour()
+
+    def fit(self) -> None:
+        """Show the whole square."""
+        if self._chosen:
+            d = float(self._chosen[-1].lattice.d)
+            self.plot.set_window(Window(0.0, d, 0.0, d).grown(0.05))
+
+    # trying others
+
+    def try_at(self, x: float, y: float) -> None:
+        """Try one of the newest's form centred at (x, y) until another step or Escape."""
+        if self._question is not None:
+            self._try(self._question.at(x, y))
+
+    def _try(self, conic: Conic | None) -> None:
+        self._tried = conic
+        self.pointer.halfplane = None if conic is None else conic.centre
+        self.pointer.update()
+        self._hover()
+
+    def _nudge(self, across: int, up: int) -> None:
+        if self._question is None:
+            return
+        x, y = (self._tried or self._question.conic).centre
+        window = self.plot.window()
+        pixel = 2 * window.width / max(1, self.plot.width())
+        self.try_at(x + across * pixel, y + up * pixel)
+
+    # pieces
+
+    def _draw_examples(self) -> None:
+        paths = {True: QPainterPath(), False: QPainterPath()}
+        question = self._question
+        if question is not None and len(question.points):
+            shape, (p, q) = question.conic.outline().simplify(0.5), question.conic.centre
+            for i in range(0, len(question.points), -(-len(question.points) // _DRAWN)):
+                x, y = question.points[i].tolist()
+                paths[bool(question.labels[i])].addPath(shape_path(translate(shape, x - p, y - q)))
+        self.positive.setPath(paths[True])
+        self.negative.setPath(paths[False])
+
+    def _shade(self, key: object, scores: object) -> None:
+        if self._question is not None and isinstance(scores, np.ndarray):
+            d = float(self._question.conic.lattice.d)
+            self._shaded = ShadedSheet(0, (), scores, 0.0, d, 0.0, d)
+            self._colour()
+
+    def _colour(self) -> None:
+        shaded = self._shaded
+        scale = None if shaded is None else shade_scale((shaded,), "score")
+        self._legend.setVisible(scale is not None)
+        if shaded is None or shaded.scores is None or scale is None:
+            return
+        image = rgba_image(colours(scale, shaded.scores, ramp(self._palette)))
+        self.shading.set_image(image, Window(shaded.u0, shaded.u1, shaded.v0, shaded.v1))
+        self.bar.set_scale(scale)
+        self._place_legend()
+
+    def _moved(self) -> None:
+        for overlay in (self.centres, self.pointer):
+            overlay.moved()
+        if hasattr(self, "_legend"):  # the plot moves while the view is made
+            self._place_legend()
+
+    def _place_legend(self) -> None:
+        corner = self.plot.mapFromScene(self.plot.box.sceneBoundingRect().topLeft())
+        self._legend.adjustSize()
+        self._legend.move(corner.x() + 6, corner.y() + 4)
+
+    # the pointer
+
+    def _point(self, at: tuple[float, float] | None) -> None:
+        self._pointed = at
+        self.pointer.at = at
+        self.pointer.update()
+        if not self._timer.isActive():
+            self._timer.start()
+
+    def _hover(self) -> None:
+        question, conic, judged = self._question, None, None
+        if question is not None:
+            conic = None if self._pointed is None else question.at(*self._pointed)
+            conic = conic or self._tried
+            judged = None if conic is None else question.judge(conic)
+        if judged is not None and conic is not None:
+            x, y = conic.centre
+            self.readout.setText(f"Centre ({amount(x, 4)}, {amount(y, 4)})\n{judged.words}")
+        else:
+            self.readout.setText(self._words())
+        if judged != self.candidate:
+            self.candidate = judged
+            self.candidate_shown.emit(judged)
+
+    def _words(self) -> str:
+        if not self._chosen:
+            return _EMPTY
+        if self._question is None:
+            return _RELEASE
+        if self._chosen[-1].lattice.kind == "disc":
+            return _READ.format(a="a disc", name="disc", outlines="discs")
+        return _READ.format(a="an ellipse", name="ellipse", outlines="ellipses")
+
+    def _click(self, at: object) -> None:
+        mark = self._mark_near(at.x(), at.y())  # type: ignore[attr-defined]
+        if mark is not None:
+            self.step_picked.emit(mark.step)
+
+    def _mark_near(self, x: float, y: float, age: int | None = None) -> Mark | None:
+        places = self.centres.pixels()
+        for mark, (u, v) in zip(self.centres.marks, places.tolist(), strict=True):
+            if np.hypot(u - x, v - y) <= 10 and age in (None, mark.age):
+                return mark
+        return None

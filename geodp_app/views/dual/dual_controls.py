@@ -1,0 +1,169 @@
+"""Controls of the dual plane: what is drawn, what the shading asks, and the zoom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QIcon, QPixmap
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QCheckBox,
+    QHBoxLayout,
+    QLabel,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from geodp_app.dual.shading import ShadeMode
+from geodp_app.palette import Palette
+from geodp_app.views.widgets.bars import line_swatch
+from geodp_app.views.widgets.icons import icon
+from geodp_app.views.widgets.panes import FoldingRow
+
+_MODES: tuple[tuple[ShadeMode, str, str], ...] = (
+    ("off", "Off", "Show lines only"),
+    ("score", "Score", "Shade each place by the score the piece would have there"),
+    ("probability", "Probability", "Shade each place by how likely it is to be chosen"),
+)
+
+
+class DualControls(FoldingRow):
+    """For which edge the sheets are shaded, and how; which lines are drawn; and the zoom.
+
+    The row of :attr:`lines` is laid out by whoever lays out the view.
+    """
+
+    lines_changed = Signal()
+    #: (edge from 0, mode)
+    shade_wanted = Signal(int, str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.positive = _box("Positive", "Dual lines of the positive examples: solid")
+        self.negative = _box("Negative", "Dual lines of the negative examples: dashed")
+        for box in (self.positive, self.negative):
+            box.toggled.connect(lambda _: self.lines_changed.emit())
+        self.modes = [_button(text, tip) for _, text, tip in _MODES]
+        self.edges = [
+            _button(str(i + 1), f"Show where edge {i + 1} could be, the others fixed")
+            for i in range(3)
+        ]
+        for i, button in enumerate(self.edges):
+            button.setAccessibleName(f"Edge {i + 1}")
+        self._groups = [_exclusive(self, group) for group in (self.modes, self.edges)]
+        for group in self._groups:
+            group.idClicked.connect(lambda _: self.shade_wanted.emit(self.edge, self.mode))
+        self.streak = _icon_button("To the probable", "Zoom to where the probability lies")
+        self.zoom = _icon_button("To chosen", "Zoom to the newest chosen point (Shift+F)")
+        self.fit = _icon_button("Fit", "Show all of the sheet (F)")
+        self.lines = QWidget()
+        lines = QVBoxLayout(self.lines)
+        lines.setContentsMargins(0, 0, 0, 0)
+        lines.setSpacing(2)
+        for box in (self.positive, self.negative):
+            lines.addWidget(box)
+        self.edge_row = _group(QLabel("Edge"), _group(*self.edges, spacing=0))
+        self.shade_row = _group(QLabel("Shade"), _group(*self.modes, spacing=0))
+        self._edges, self._release = 0, False
+        zoom = _group(self.streak, self.zoom, self.fit, spacing=2)
+        self.set_groups(self.shade_row, _group(self.edge_row, zoom), apart=True)
+
+    @property
+    def shown(self) -> tuple[bool, bool]:
+        """Whether lines of positive and of negative examples are wanted."""
+        return self.positive.isChecked(), self.negative.isChecked()
+
+    @property
+    def mode(self) -> ShadeMode:
+        """What shades the sheets."""
+        return _MODES[self._groups[0].checkedId()][0]
+
+    @property
+    def edge(self) -> int:
+        """The edge that could be elsewhere, from 0."""
+        return self._groups[1].checkedId()
+
+    def choose(self, mode: ShadeMode, edge: int = 0) -> None:
+        """Set mode and edge without a signal."""
+        self.modes[[m for m, _, _ in _MODES].index(mode)].setChecked(True)
+        self.edges[edge].setChecked(True)
+
+    def set_edges(self, edges: int) -> None:
+        """How many edges the newest piece has; with one there is nothing to select."""
+        self._edges = edges
+        self._show_edges()
+        if self.edge >= edges:
+            self.edges[0].setChecked(True)
+
+    def set_release_view(self, on: bool) -> None:
+        """Shading and lines are private."""
+        self._release = on
+        for each in (self.shade_row, self.streak):
+            each.setVisible(not on)
+        self._show_edges()
+
+    def _show_edges(self) -> None:
+        for i, button in enumerate(self.edges):
+            button.setVisible(i < self._edges)
+        self.edge_row.setVisible(self._edges > 1)
+        self.fold()
+
+    def set_palette(self, palette: Palette) -> None:
+        """Take the colours of lines and icons."""
+        size = QSize(26, 12)
+        for box, colour, dashed in (
+            (self.positive, palette.positive, False),
+            (self.negative, palette.negative, True),
+        ):
+            box.setIcon(QIcon(QPixmap.fromImage(line_swatch(colour, dashed=dashed, size=size))))
+            box.setIconSize(size)
+        for button, name in (
+            (self.streak, "zoom-streak"),
+            (self.zoom, "zoom-chosen"),
+            (self.fit, "fit"),
+        ):
+            button.setIcon(icon(name, palette))
+
+
+def _box(text: str, tip: str) -> QCheckBox:
+    box = QCheckBox(text)
+    box.setChecked(True)
+    box.setToolTip(tip)
+    return box
+
+
+def _button(text: str, tip: str) -> QToolButton:
+    button = QToolButton()
+    button.setText(text)
+    button.setCheckable(True)
+    button.setToolTip(tip)
+    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    return button
+
+
+def _icon_button(name: str, tip: str) -> QToolButton:
+    button = QToolButton()
+    button.setAccessibleName(name)
+    button.setToolTip(tip)
+    return button
+
+
+def _exclusive(parent: QWidget, buttons: Sequence[QToolButton]) -> QButtonGroup:
+    group = QButtonGroup(parent)
+    for i, button in enumerate(buttons):
+        group.addButton(button, i)
+    buttons[0].setChecked(True)
+    return group
+
+
+def _group(*widgets: QWidget, spacing: int = 6) -> QWidget:
+    """Widgets that stay side by side."""
+    group = QWidget()
+    row = QHBoxLayout(group)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(spacing)
+    for widget in widgets:
+        row.addWidget(widget)
+    return group

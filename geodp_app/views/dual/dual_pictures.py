@@ -1,0 +1,399 @@
+"""Keeps the pictures on the sheets up to date: lines, densities and shading.
+
+Only sheets in sight are drawn; the others when they come into sight.  Up to 20,000 lines are cut
+and drawn at once (some milliseconds); more are counted, and cells painted, beside the window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+from PySide6.QtCore import QObject, QPointF, Qt, Signal
+from PySide6.QtGui import QColor, QImage, QPainter, QPolygonF
+
+from geodp_app.dual.line_picture import MOST_THINNED, Density, LinePicture, draw_lines
+from geodp_app.dual.lines import ExampleLines, distinct_lines
+from geodp_app.dual.shading import (
+    Lookup,
+    Scale,
+    ShadeMode,
+    best_score,
+    change_scale,
+    colours,
+    common_scale,
+    search_values,
+    shade_scale,
+    shade_values,
+    streak,
+    to_the_border,
+)
+from geodp_app.dual.sheets import Window, extent
+from geodp_app.palette import Palette, diverging_ramp, load_palette, ramp
+from geodp_app.runs.protocol import Change, ShadedSheet
+from geodp_app.views.dual.dual_sheet import SheetView
+from geodp_app.views.widgets.background import Background, Work
+from geodp_app.views.widgets.plotting import rgba_image
+from geometry.halfplane import HalfplaneLattice, Sheet
+from learners.selection import SheetDensities
+
+
+def cells_image(
+    sheet: ShadedSheet,
+    colours: NDArray[np.uint8],
+    window: Window,
+    size: tuple[int, int],
+    stop: Callable[[], bool],
+) -> QImage | None:
+    """An image of the cells in a window, its first row at the least v.
+
+    Parameters
+    ----------
+    sheet : ShadedSheet
+    colours : ndarray of uint8, shape (m, 4)
+        One for each cell.
+    window : Window
+    size : (int, int)
+        Width and height in pixels.
+    stop : callable
+        Asked now and then; when true the result is None.
+    """
+    image = QImage(*size, QImage.Format.Format_ARGB32_Premultiplied)
+    image.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(image)
+    painter.setPen(Qt.PenStyle.NoPen)
+    scale = np.array([size[0] / window.width, size[1] / window.height])
+    origin = np.array([window.u0, window.v0])
+    try:
+        for count, (cell, colour) in enumerate(zip(sheet.cells, colours.tolist(), strict=True)):
+            if count % 256 == 0 and stop():
+                return None
+            corners = _seen(cell.outline, window)
+            if len(corners) >= 3:
+                painter.setBrush(QColor(*colour))
+                pixels = ((corners - origin) * scale).tolist()
+                painter.drawPolygon(QPolygonF([QPointF(x, y) for x, y in pixels]))
+    finally:
+        painter.end()
+    return image
+
+
+def _seen(corners: NDArray[np.float64], window: Window) -> NDArray[np.float64]:
+    """A convex cell, cut to the window where it is larger; empty when it is out of sight."""
+    if len(corners) < 3:
+        return corners[:0]
+    (u0, v0), (u1, v1) = corners.min(axis=0).tolist(), corners.max(axis=0).tolist()
+    if u1 < window.u0 or u0 > window.u1 or v1 < window.v0 or v0 > window.v1:
+        return corners[:0]
+    if window.holds(u0, v0) and window.holds(u1, v1):
+        return corners
+    part = shapely.clip_by_rect(
+        shapely.Polygon(corners), window.u0, window.v0, window.u1, window.v1
+    )
+    if part.geom_type != "Polygon" or part.is_empty:
+        return corners[:0]
+    return np.asarray(part.exterior.coords)[:-1]
+
+
+#: Pixels along a side of the image of shaded cells.
+_CELLS_SIZE = 900
+
+Shading = tuple[ShadedSheet, ...]
+
+
+class DualPictures(QObject):
+    """The private pictures of all sheets."""
+
+    #: The colour bar or the words may have to change.
+    changed = Signal()
+
+    def __init__(self, views: Mapping[Sheet, SheetView], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._views = views
+        self._lattice: HalfplaneLattice | None = None
+        self._ramps = _ramps(load_palette("light"))
+        self._sight: frozenset[Sheet] = frozenset()
+        self._stale = set(views)
+        self._pending: Callable[[], ExampleLines] | None = None
+        self._size = 0
+        self._shown = (True, True)
+        self._known: dict[bool, tuple[object, LinePicture]] = {}
+        self._pictures: dict[Sheet, LinePicture] = {}
+        self._coloured: dict[Sheet, tuple[Density, Scale | None] | None] = {}
+        self._shading: dict[Sheet, ShadedSheet] = {}
+        self._values: dict[Sheet, NDArray[np.float64]] = {}
+        self._lookups: dict[Sheet, Lookup] = {}
+        self._background = Background(self)
+        self._background.done.connect(self._done)
+        self._coarse: Shading = ()
+        self._detail: ShadedSheet | None = None
+        self._mode: ShadeMode = "off"
+        self._nats: float | None = None
+        self.lines: ExampleLines | None = None
+        self.shade_scale: Scale | None = None
+        self.density_scale: Scale | None = None
+        for view in views.values():
+            view.moved.connect(self._moved)
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being computed."""
+        return self._background.busy
+
+    def set_palette(self, palette: Palette) -> None:
+        """Take the colours of shadings and densities."""
+        self._ramps = _ramps(palette)
+        self._coloured = {}
+        self._stale = set(self._views)
+        self._draw_stale()
+
+    def set_lattice(self, lattice: HalfplaneLattice | None) -> None:
+        """Take the class of halfplanes; everything is drawn anew."""
+        self._lattice = lattice
+        self._forget()
+
+    def set_sight(self, sheets: frozenset[Sheet]) -> None:
+        """Which sheets can be seen; the others wait."""
+        self._sight = sheets
+        if self._detail is not None and self._detail.sheet not in sheets:
+            self._detail = None
+            self._take_shading()
+        self._draw_stale()
+
+    def set_examples(
+        self,
+        points: NDArray[np.int64] | None,
+        labels: NDArray[np.generic] | None,
+        alive: NDArray[np.bool_] | None,
+    ) -> None:
+        """Take the examples whose lines are drawn; the arrays must not change afterwards."""
+        self._background.drop("lines")
+        self.lines, self._pending, self._size, self._known = None, None, 0, {}
+        if points is not None and labels is not None:
+            self._size = len(points)
+            self._pending = lambda: distinct_lines(points, labels, alive)
+        self._stale = set(self._views)
+        if self._size == 0:
+            self._forget()
+        self._draw_stale()
+
+    def set_shown(self, shown: tuple[bool, bool]) -> None:
+        """Whether lines of positive and of negative examples are wanted."""
+        self._shown = shown
+        self._stale = set(self._views)
+        self._draw_stale()
+
+    def set_shading(self, sheets: Shading, mode: ShadeMode, nats: float | None) -> None:
+        """Shade the sheets by score or probability, or not."""
+        self._coarse, self._mode, self._nats = sheets, mode, nats
+        self._detail = None
+        self._take_shading()
+
+    def set_detail(self, detail: ShadedSheet) -> None:
+        """Shade a window of one sheet finely, with colours of its own range."""
+        self._detail = detail
+        self._take_shading()
+
+    def small(self, sheet: Sheet) -> tuple[QImage, Window] | None:
+        """The shading of a sheet as a small picture and where it lies; None without a raster."""
+        if not self._coarse and self.shade_scale is not None and sheet in self._values:
+            shown, values = self._shading[sheet], self._values[sheet]
+            if values.ndim != 2:
+                return None
+            tints = colours(self.shade_scale, values, self._ramps[self.shade_scale.signed])
+            return rgba_image(tints), _covered(shown)
+        found = next((each for each in self._coarse if each.sheet == sheet), None)
+        scale = shade_scale(self._coarse, self._mode, self._nats)
+        if found is None or scale is None or found.cells:
+            return None
+        values = shade_values(found, self._mode, self._nats, best_score(self._coarse))
+        return rgba_image(colours(scale, values, self._ramps[False])), _covered(found)
+
+    def streak(self, sheet: Sheet) -> Window | None:
+        """The window of a sheet that holds what is most probable, if that is known."""
+        found = next((each for each in self._coarse if each.sheet == sheet), None)
+        return None if found is None else streak(found, self._nats, best_score(self._coarse))
+
+    def set_change(self, change: Change, eta: float) -> None:
+        """Shade the sheets by what one report changes, on a scale that is fixed."""
+        self._coarse, self._detail = (), None
+        sheets = [(each.shaded, each.log_ratios) for each in change.sheets]
+        self._show_values(sheets, change_scale(eta))
+
+    def set_search(self, densities: SheetDensities) -> None:
+        """Shade the sheets by where a selection under way still looks."""
+        self._coarse, self._detail = (), None
+        whole = extent(self._lattice) if self._lattice is not None else Window(0, 1, 0, 1)
+        ends = (whole.u0, whole.u1, whole.v0, whole.v1)
+        relative, scale = search_values(densities)
+        self._show_values([(ShadedSheet(s, (), None, *ends), each) for s, each in relative], scale)
+
+    def _show_values(
+        self, sheets: Sequence[tuple[ShadedSheet, NDArray[np.float64]]], scale: Scale
+    ) -> None:
+        self.shade_scale, self._lookups = scale, {}
+        self._shading = {Sheet(each.sheet): each for each, _ in sheets}
+        self._values = {Sheet(each.sheet): values for each, values in sheets}
+        self._draw_shading()
+
+    def _take_shading(self) -> None:
+        """Make values and their scale: of the detail alone, where there is one."""
+        detail, mode, nats = self._detail, self._mode, self._nats
+        ranged = self._coarse if detail is None else (detail,)
+        self.shade_scale = shade_scale(ranged, mode, nats)
+        self._shading, self._values, self._lookups = {}, {}, {}
+        if self.shade_scale is not None:
+            best = best_score(ranged)
+            for each in (*self._coarse, *ranged):
+                number = Sheet(each.sheet)
+                self._shading[number] = each
+                self._values[number] = shade_values(each, mode, nats, best)
+        self._draw_shading()
+
+    def _draw_shading(self) -> None:
+        for number, view in self._views.items():
+            self._background.drop(("cells", number))
+            if number not in self._shading:
+                view.set_shading(None, None)
+        self._stale = set(self._views)
+        self._draw_stale()
+        self.changed.emit()
+
+    def shade_at(self, sheet: Sheet, u: float, v: float) -> float | None:
+        """The shading's value under a dual point, if any."""
+        if sheet not in self._shading:
+            return None
+        if sheet not in self._lookups:
+            self._lookups[sheet] = Lookup(self._shading[sheet], self._values[sheet])
+        return self._lookups[sheet].value_at(u, v)
+
+    # drawing what is in sight
+
+    def _forget(self) -> None:
+        self._pictures, self._coloured = {}, {}
+        for sheet, view in self._views.items():
+            for kind in ("picture", "cells"):
+                self._background.drop((kind, sheet))
+            view.set_lines(None)
+            view.set_density(None, None)
+        self._stale = set(self._views)
+        self._colour_densities()
+
+    def _draw_stale(self) -> None:
+        if self._lattice is None or not self._sight:
+            return
+        if self._pending is not None:
+            pending, self._pending = self._pending, None
+            if self._size > MOST_THINNED:
+                self._background.submit("lines", lambda stop: pending())
+            else:
+                self.lines = pending()
+        for sheet in self._sight & self._stale:
+            self._draw(self._views[sheet])
+        self._colour_densities()
+
+    def _moved(self, view: SheetView) -> None:
+        self._stale.add(view.sheet)
+        self._draw_stale()
+
+    def _draw(self, view: SheetView) -> None:
+        """Draw a sheet's lines and shading in its window, or ask for them."""
+        lattice, lines, window = self._lattice, self.lines, view.window_with_room()
+        assert lattice is not None
+        self._stale.discard(view.sheet)
+        if lines is not None:
+            shown, sheet, known = self._shown, view.sheet, self._known
+
+            def draw(stop: Callable[[], bool] = lambda: False) -> LinePicture | None:
+                # two sheets that differ in the side alone share their lines
+                asked = (lattice, sheet.flat, window, shown)
+                before, picture = known.get(sheet.flat, (None, None))
+                if before != asked:
+                    picture = draw_lines(lattice, sheet, lines, window, shown=shown, stop=stop)
+                    if picture is not None:
+                        known[sheet.flat] = asked, picture
+                return picture
+
+            if len(lines) > MOST_THINNED:
+                view.note = "counting lines …"
+                self._background.submit(("picture", view.sheet), draw)
+            else:
+                self._background.drop(("picture", view.sheet))
+                self._show_lines(view, draw())
+        self._shade(view, window)
+
+    def _shade(self, view: SheetView, window: Window) -> None:
+        shading = self._shading.get(view.sheet)
+        if shading is None or self.shade_scale is None:
+            return
+        signed = self.shade_scale.signed
+        values = self._values[view.sheet]
+        if values.ndim == 2:
+            values = to_the_border(values)
+        tints = colours(self.shade_scale, values, self._ramps[signed])
+        if shading.cells:
+            self._background.submit(("cells", view.sheet), _painter(shading, tints, window))
+        elif tints.ndim == 3:
+            view.set_shading(rgba_image(tints), _covered(shading))
+
+    def _done(self, key: object, result: object) -> None:
+        if isinstance(result, ExampleLines):
+            self.lines = result
+            self._stale = set(self._views)
+            self._draw_stale()
+        elif isinstance(key, tuple):
+            view = self._views[key[1]]
+            if isinstance(result, LinePicture):
+                self._show_lines(view, result)
+                self._colour_densities()
+            elif isinstance(result, tuple):
+                view.set_shading(*result)
+        self.changed.emit()
+
+    def _show_lines(self, view: SheetView, picture: LinePicture | None) -> None:
+        view.set_lines(picture)
+        self._pictures.pop(view.sheet, None)
+        if picture is not None:
+            self._pictures[view.sheet] = picture
+
+    def _colour_densities(self) -> None:
+        """Colour all densities in sight by one scale; those that have not changed stay."""
+        seen = {s: p for s, p in self._pictures.items() if s in self._sight}
+        self.density_scale = common_scale([p.scale for p in seen.values() if p.scale is not None])
+        for sheet, view in self._views.items():
+            density = seen[sheet].density if sheet in seen else None
+            wanted = None if density is None else (density, self.density_scale)
+            if self._coloured.get(sheet) == wanted:
+                continue
+            self._coloured[sheet] = wanted
+            if density is None or self.density_scale is None:
+                view.set_density(None, None)
+            else:
+                counts = density.counts.astype(np.float64)
+                tints = colours(self.density_scale, counts, self._ramps[False])
+                view.set_density(rgba_image(tints), density.window)
+        self.changed.emit()
+
+
+def _ramps(palette: Palette) -> dict[bool, NDArray[np.uint8]]:
+    """Colours by whether values go both ways from nought."""
+    return {False: ramp(palette), True: diverging_ramp(palette)}
+
+
+def _covered(shading: ShadedSheet) -> Window:
+    """What a raster covers."""
+    return Window(shading.u0, shading.u1, shading.v0, shading.v1)
+
+
+def _painter(shading: ShadedSheet, tints: NDArray[np.uint8], window: Window) -> Work:
+    """Paint cells in a window, beside the window's own thread."""
+    longer = max(window.width, window.height)
+    size = tuple(max(1, round(_CELLS_SIZE * e / longer)) for e in (window.width, window.height))
+
+    def work(stop: Callable[[], bool]) -> tuple[QImage, Window] | None:
+        image = cells_image(shading, tints, window, (size[0], size[1]), stop)
+        return None if image is None else (image, window)
+
+    return work

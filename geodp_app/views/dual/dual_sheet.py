@@ -1,0 +1,298 @@
+"""One sheet of the dual plane: its plot and everything painted on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QImage, QResizeEvent
+from PySide6.QtWidgets import QGraphicsPathItem, QVBoxLayout, QWidget
+
+from geodp_app.dual.line_picture import LinePicture
+from geodp_app.dual.scene import LEAST_STEPS, Mark, nearest_mark, region_in
+from geodp_app.dual.sheets import Window, extent, sheet_words
+from geodp_app.palette import Palette
+from geodp_app.views.dual.dual_items import (
+    Boxes,
+    CellOutline,
+    Chosen,
+    ExampleLine,
+    Overlay,
+    Pointer,
+)
+from geodp_app.views.dual.dual_plot import SheetPlot
+from geodp_app.views.widgets.plotting import PictureItem, cosmetic, shape_path, tinted
+from geometry.halfplane import HalfplaneLattice, Sheet
+
+#: Pixels within which a chosen point is hit.
+PICK = 10.0
+#: Lines are smoothed up to so many.
+_SMOOTH = 400
+#: Square pixels a line needs to be drawn at full strength; no line is fainter than this, and
+#: over a shading than that.
+_AREA_A_LINE, _FAINTEST, _FAINTEST_SHADED = 1_000.0, 0.28, 0.08
+#: Milliseconds from a change of the window to new lines.
+_PAUSE = 30
+#: Room around the window, as a share of it, in which lines are kept for panning.
+_ROOM = 0.25
+#: Narrower sheets do without words around them.
+_WIDE = 420
+
+
+class SheetView(QWidget):
+    """Shows what it is given; knows no examples and computes nothing but its border."""
+
+    #: The window onto the sheet changed and has rested.
+    moved = Signal(object)
+    #: (u, v) under the pointer, or None.
+    pointed = Signal(object)
+    #: A Mark was clicked.
+    picked = Signal(object)
+    #: (u, v) to which the newest chosen point, or the one tried in its place, is dragged.
+    dragged = Signal(object)
+
+    def __init__(self, sheet: Sheet, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.sheet = sheet
+        self.lattice: HalfplaneLattice | None = None
+        self._palette: Palette | None = None
+        self._fitted, self._dim, self._drawn = True, False, 0
+        #: How many lines are drawn, in words (private).
+        self.note = ""
+        self.plot = SheetPlot()
+        self.plot.grabs = self._grabs
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.plot)
+        self.setFocusProxy(self.plot)
+        self._build_items()
+        self._timer = QTimer(self, singleShot=True, interval=_PAUSE)
+        self._timer.timeout.connect(lambda: self.moved.emit(self))
+        self.plot.box.sigRangeChanged.connect(lambda *_: self._range_changed())
+        self.plot.box.sigResized.connect(lambda *_: self._resized())
+        self.plot.moved_by_hand.connect(self._unfit)
+        self.plot.fit_wanted.connect(self.fit)
+        self.plot.pointed.connect(self._point)
+        self.plot.clicked.connect(self._click)
+        self.plot.dragged.connect(self.dragged)
+
+    def _build_items(self) -> None:
+        box = self.plot.box
+        self.shading, self.density = PictureItem(), PictureItem()
+        self.outside, self.border = QGraphicsPathItem(), QGraphicsPathItem()
+        self.negative = pg.PlotCurveItem(connect="pairs", skipFiniteCheck=True)
+        self.positive = pg.PlotCurveItem(connect="pairs", skipFiniteCheck=True)
+        pictures = (self.density, self.shading, self.outside, self.negative, self.positive)
+        for height, item in enumerate((*pictures, self.border)):
+            item.setZValue(height)
+            box.addItem(item, ignoreBounds=True)
+        self.cell = CellOutline(box, 99)
+        self.example = ExampleLine(box, 100)
+        self.boxes = Boxes(box, 101)
+        self.chosen = Chosen(box, 102)
+        self.pointer = Pointer(box, 103)
+
+    @property
+    def overlays(self) -> tuple[Overlay, ...]:
+        """What is painted over the lines."""
+        return self.cell, self.example, self.boxes, self.chosen, self.pointer
+
+    @property
+    def private_items(self) -> tuple[object, ...]:
+        """Everything that shows examples, scores or the sampler."""
+        return (
+            self.shading,
+            self.density,
+            self.positive,
+            self.negative,
+            self.cell,
+            self.example,
+            self.boxes,
+        )
+
+    def sizeHint(self) -> QSize:
+        """The same for all sheets, whatever they have shown."""
+        return QSize(440, 440)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A small sheet goes without words at its axes."""
+        super().resizeEvent(event)
+        self.plot.set_labelled(self.width() >= _WIDE)
+
+    # what is shown
+
+    def set_lattice(self, lattice: HalfplaneLattice) -> None:
+        """Show the region of this class of halfplanes, all of it."""
+        self.lattice = lattice
+        words, whole = sheet_words(lattice, self.sheet), extent(lattice)
+        self.plot.setAccessibleName(f"Dual plane, sheet {words.name}")
+        self.plot.setAccessibleDescription(
+            f"Points are {words.meaning}. Across: {words.across}. Up: {words.up}."
+        )
+        self.plot.set_labels(words.across, words.up)
+        least, room = LEAST_STEPS / (1 << lattice.bits), whole.grown(4.0)
+        self.plot.box.setAspectLocked(lattice.measure == "chord")
+        self.plot.box.setLimits(
+            xMin=room.u0,
+            xMax=room.u1,
+            yMin=room.v0,
+            yMax=room.v1,
+            minXRange=least,
+            minYRange=least,
+        )
+        self.fit()
+
+    def set_palette(self, palette: Palette) -> None:
+        """Take the colours."""
+        self._palette = palette
+        self.plot.set_palette(palette)
+        self.outside.setBrush(tinted(palette.canvas, 1.0))
+        self.outside.setPen(Qt.PenStyle.NoPen)
+        self.border.setPen(cosmetic(palette.soft_ink, 1.5))
+        for overlay in self.overlays:
+            overlay.set_palette(palette)
+        self._pen_lines()
+
+    def set_lines(self, picture: LinePicture | None) -> None:
+        """Draw these lines; the density comes as an image (:meth:`set_density`)."""
+        none = np.empty((0, 2))
+        positive, negative = (
+            (none, none) if picture is None else (picture.positive, picture.negative)
+        )
+        self._drawn = (len(positive) + len(negative)) // 2
+        self._pen_lines()
+        self.positive.setData(positive[:, 0], positive[:, 1])
+        self.negative.setData(negative[:, 0], negative[:, 1])
+        self.note = "" if picture is None else picture.note
+
+    def set_density(self, image: QImage | None, window: Window | None) -> None:
+        """Show how dense the lines are."""
+        self.density.set_image(image, window)
+
+    def set_shading(self, image: QImage | None, window: Window | None) -> None:
+        """Show how good each place is; lines step back."""
+        self.shading.set_image(image, window)
+        self._dim = image is not None
+        self._pen_lines()
+
+    def set_marks(self, marks: Sequence[Mark], asked: int | None = None) -> None:
+        """Chosen dual points, of all sheets, and the edge that the shading is about."""
+        self.chosen.marks = [mark for mark in marks if mark.sheet == self.sheet]
+        self.chosen.asked = asked
+        self.chosen.update()
+
+    def set_covered(self, covered: Sequence[QRectF]) -> None:
+        """What lies over the sheet, in pixels of the view box: the chosen points' words are not put
+        there."""
+        self.chosen.covered = covered
+        self.chosen.update()
+
+    def set_past(self, past: bool) -> None:
+        """Grey the chosen points: they are out of date; or not."""
+        self.chosen.past = past
+        self.chosen.update()
+
+    def set_boxes(self, boxes: Sequence[tuple[tuple[float, float, float, float], float]]) -> None:
+        """Boxes of this sheet with their opacities."""
+        self.boxes.boxes = boxes
+        self.boxes.update()
+
+    def set_example(self, ends: NDArray[np.float64]) -> None:
+        """Both ends of one example's line, shape (2, 2); none for shape (0, 2)."""
+        self.example.ends = ends
+        self.example.update()
+
+    def set_halfplane(self, at: tuple[float, float] | None) -> None:
+        """Mark a dual point."""
+        self.pointer.halfplane = at
+        self.pointer.update()
+
+    def set_cell(self, corners: NDArray[np.float64]) -> None:
+        """Outline a cell, shape (m, 2); none for no rows."""
+        self.cell.corners = corners
+        self.cell.update()
+
+    def show_private(self, shown: bool) -> None:
+        """Show or hide all that is private."""
+        for item in self.private_items:
+            item.setVisible(shown)  # type: ignore[attr-defined]
+
+    # the window onto the sheet
+
+    def window_with_room(self) -> Window:
+        """The dual points in sight and a little around them."""
+        return self.plot.window().grown(_ROOM)
+
+    def fit(self) -> None:
+        """Show the whole region."""
+        self._fitted = True
+        if self.lattice is not None:
+            self.plot.set_window(extent(self.lattice).grown(0.03))
+
+    def zoom_to(self, window: Window) -> None:
+        """Show a window."""
+        self._fitted = False
+        self.plot.set_window(window)
+
+    def _unfit(self) -> None:
+        self._fitted = False
+
+    def _resized(self) -> None:
+        if self._fitted:
+            self.fit()
+        self._range_changed()
+
+    def _range_changed(self) -> None:
+        if self.lattice is None:
+            return
+        inside, outside = region_in(self.lattice, self.plot.window().grown(0.5))
+        self.border.setPath(shape_path(inside))
+        self.outside.setPath(shape_path(outside))
+        for overlay in self.overlays:
+            overlay.moved()
+        self._timer.start()
+
+    # the pointer
+
+    def _point(self, at: tuple[float, float] | None) -> None:
+        self.pointer.at = at
+        self.pointer.update()
+        hit = None if at is None else self._mark_at(*self.chosen.to_pixels(np.array([at]))[0])
+        shape = Qt.CursorShape.CrossCursor if hit is None else Qt.CursorShape.PointingHandCursor
+        self.plot.viewport().setCursor(shape)
+        self.pointed.emit(at)
+
+    def _click(self, at: QPointF) -> None:
+        mark = self._mark_at(at.x(), at.y())
+        if mark is not None:
+            self.picked.emit(mark)
+
+    def _mark_at(self, x: float, y: float) -> Mark | None:
+        return nearest_mark(self.chosen.marks, self.chosen.pixels(), (x, y), PICK)
+
+    def _grabs(self, at: QPointF) -> bool:
+        tried = self.pointer.halfplane
+        if tried is not None:
+            x, y = self.pointer.to_pixels(np.array([tried]))[0].tolist()
+            if np.hypot(x - at.x(), y - at.y()) <= PICK:
+                return True
+        mark = self._mark_at(at.x(), at.y())
+        return mark is not None and mark.age == 0 and not self.chosen.fixed(mark)
+
+    def _pen_lines(self) -> None:
+        if self._palette is None:
+            return
+        smooth = self._drawn <= _SMOOTH
+        area = self.plot.width() * self.plot.height()
+        alpha = area / (_AREA_A_LINE * max(1, self._drawn))  # crowded lines step back
+        if self._dim:
+            alpha = min(max(alpha, _FAINTEST_SHADED), 0.4)
+        else:
+            alpha = min(max(alpha, _FAINTEST), 0.8)
+        self.positive.setPen(cosmetic(self._palette.positive, 1.0, alpha=alpha))
+        self.negative.setPen(cosmetic(self._palette.negative, 1.0, dash=(6, 4), alpha=alpha))
+        for item in (self.positive, self.negative):
+            item.opts["antialias"] = smooth

@@ -1,0 +1,1 @@
+"""Panels and dialogs: settings, theorem, import, vertices, keys."""

@@ -1,0 +1,364 @@
+"""Choosing public bounds: four numbers, a box on a map, or a map file.  Never the points.
+
+The map has never seen a point either.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QPen,
+    QTransform,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QGridLayout,
+    QGroupBox,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from assets import land_path
+from geodp_app.errors import InputError
+from geodp_app.files.public_bounds import SIDES, bounds_of_map, typed_bounds
+from geodp_app.palette import Palette, mix
+from geodp_app.views.widgets.plotting import shape_path
+from geometry.geojson import read_geojson
+from geometry.grid import Bounds, BoundsError
+
+#: Degrees of longitude across the map, at most and at least.
+_WIDEST, _NARROWEST = 360.0, 0.02
+#: By a step of the wheel or a key, and by an arrow: a share of the map's width.
+_ZOOM, _MOVE = 1.5, 0.1
+
+
+class BoundsMap(QWidget):
+    """Longitude and latitude as a plain grid; drag a box, turn the wheel to zoom.
+
+    The arrow keys move the map, + and − zoom, Home shows all of it.
+    """
+
+    #: A box was dragged.
+    dragged = Signal(object)
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._palette = palette
+        self._land: QPainterPath = shape_path(read_geojson(land_path()).geometry)
+        self._centre, self._across = QPointF(0.0, 0.0), _WIDEST
+        self._box: Bounds | None = None
+        self._start: QPointF | None = None
+        self.setAccessibleName("Map to drag bounds on")
+        self.setAccessibleDescription("Arrows move it, plus and minus zoom, Home shows all of it")
+        self.setToolTip(
+            "Drag a box with the mouse; the wheel zooms. With keys: arrows, +, − and Home; "
+            "the fields below take numbers"
+        )
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.CrossCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        """Twice as wide as high, as the Earth is."""
+        return QSize(400, 180)
+
+    def minimumSizeHint(self) -> QSize:
+        """Enough to aim at a country."""
+        return QSize(300, 150)
+
+    def show_box(self, box: Bounds | None) -> None:
+        """The bounds that are chosen, brought into sight if they are not."""
+        self._box = box
+        if box is not None and self._start is None and not self._in_sight(box):
+            self._centre = QPointF((box.west + box.east) / 2, (box.south + box.north) / 2)
+            wanted = max(box.east - box.west, 2 * (box.north - box.south))
+            self._zoom_to(2.0 * wanted)
+        self.update()
+
+    def to_widget(self, lon: float, lat: float) -> QPointF:
+        """Where a place is, in device-independent pixels."""
+        return self._transform().map(QPointF(lon, lat))
+
+    # pointer and keys
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Begin a box."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._start = event.position()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """The box follows; corners are at round degrees."""
+        if self._start is None:
+            return
+        box = self._between(self._start, event.position())
+        if box is not None:
+            self.dragged.emit(box)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """The box stays."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._start = None
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom; what is under the pointer stays there."""
+        event.accept()
+        under = self._place(event.position())
+        self._zoom_to(self._across * _ZOOM ** (-event.angleDelta().y() / 120))
+        self._centre += under - self._place(event.position())
+        self._keep_on_earth()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Arrows, plus, minus and Home."""
+        key = event.key()
+        step = _MOVE * self._across
+        moves = {
+            Qt.Key.Key_Left: (-step, 0.0),
+            Qt.Key.Key_Right: (step, 0.0),
+            Qt.Key.Key_Up: (0.0, step),
+            Qt.Key.Key_Down: (0.0, -step),
+        }
+        if key in moves:
+            self._centre += QPointF(*moves[Qt.Key(key)])
+            self._keep_on_earth()
+        elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Equal):
+            self._zoom_to(self._across / _ZOOM)
+        elif key == Qt.Key.Key_Minus:
+            self._zoom_to(self._across * _ZOOM)
+        elif key == Qt.Key.Key_Home:
+            self._zoom_to(_WIDEST)
+        else:
+            super().keyPressEvent(event)
+
+    # what is where
+
+    def _transform(self) -> QTransform:
+        scale = self._scale()
+        made = QTransform.fromTranslate(self.width() / 2, self.height() / 2)
+        made.scale(scale, -scale)
+        made.translate(-self._centre.x(), -self._centre.y())
+        return made
+
+    def _scale(self) -> float:
+        """Pixels a degree."""
+        return min(self.width() / self._across, 2 * self.height() / self._across)
+
+    def _place(self, at: QPointF) -> QPointF:
+        inverse, _ = self._transform().inverted()
+        return inverse.map(at)
+
+    def _zoom_to(self, across: float) -> None:
+        self._across = min(max(across, _NARROWEST), _WIDEST)
+        self._keep_on_earth()
+
+    def _keep_on_earth(self) -> None:
+        half = self._across / 2
+        free_x, free_y = max(180 - half, 0.0), max(90 - half / 2, 0.0)
+        x = min(max(self._centre.x(), -free_x), free_x)
+        y = min(max(self._centre.y(), -free_y), free_y)
+        self._centre = QPointF(x, y)
+        self.update()
+
+    def _in_sight(self, box: Bounds) -> bool:
+        half = self._across / 2
+        west, east = self._centre.x() - half, self._centre.x() + half
+        south, north = self._centre.y() - half / 2, self._centre.y() + half / 2
+        whole = west <= box.west and box.east <= east and south <= box.south and box.north <= north
+        return whole and box.east - box.west > 0.02 * self._across
+
+    def _between(self, one: QPointF, other: QPointF) -> Bounds | None:
+        """The box with two corners, at round degrees of about two pixels; None if it is empty."""
+        step = _round_step(2 / self._scale())
+        a, b = self._place(one), self._place(other)
+        xs = sorted(min(max(_rounded(p.x(), step), -180.0), 180.0) for p in (a, b))
+        ys = sorted(min(max(_rounded(p.y(), step), -90.0), 90.0) for p in (a, b))
+        try:
+            return Bounds(xs[0], ys[0], xs[1], ys[1])
+        except BoundsError:
+            return None
+
+    # painting
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Water, land, lines of degrees, the box, and a ring when keys go here."""
+        p = self._palette
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.fillRect(self.rect(), QColor(p.canvas))
+        to_widget = self._transform()
+        earth = to_widget.mapRect(QRectF(-180, -90, 360, 180))
+        painter.setClipRect(earth)
+        painter.setPen(QPen(QColor(p.border), 1))
+        painter.setBrush(QColor(mix(p.canvas, p.border, 0.35)))
+        painter.drawPath(to_widget.map(self._land))
+        self._draw_degrees(painter)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(QColor(p.border), 1))
+        painter.drawRect(earth.adjusted(0.5, 0.5, -0.5, -0.5))
+        if self._box is not None:
+            west, south, east, north = self._box.as_tuple()
+            box = to_widget.mapRect(QRectF(west, south, east - west, north - south))
+            tint = QColor(p.accent)
+            tint.setAlphaF(0.2)
+            painter.setBrush(tint)
+            painter.setPen(QPen(QColor(p.accent), 2))
+            painter.drawRect(box)
+        painter.setClipping(False)
+        if self.hasFocus():
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(QColor(p.focus), 2))
+            painter.drawRect(QRectF(self.rect()).adjusted(1, 1, -1, -1))
+        painter.end()
+
+    def _draw_degrees(self, painter: QPainter) -> None:
+        p = self._palette
+        step = _round_step(self._across / 6, (1, 2, 3, 6))
+        low = self._place(QPointF(0, self.height()))
+        high = self._place(QPointF(self.width(), 0))
+        font = painter.font()
+        font.setPointSizeF(7.5)
+        painter.setFont(font)
+        for k in range(math.ceil(low.x() / step), math.floor(high.x() / step) + 1):
+            x = self.to_widget(k * step, 0).x()
+            painter.setPen(QPen(QColor(p.rule), 1))
+            painter.drawLine(QPointF(x, 0), QPointF(x, self.height()))
+            painter.setPen(QColor(p.ink))
+            painter.drawText(QPointF(x + 3, self.height() - 5), f"{_degrees(k * step)}°")
+        for k in range(math.ceil(low.y() / step), math.floor(high.y() / step) + 1):
+            y = self.to_widget(0, k * step).y()
+            painter.setPen(QPen(QColor(p.rule), 1))
+            painter.drawLine(QPointF(0, y), QPointF(self.width(), y))
+            painter.setPen(QColor(p.ink))
+            painter.drawText(QPointF(4, y - 3), f"{_degrees(k * step)}°")
+
+
+def _round_step(least: float, digits: tuple[int, ...] = (1, 2, 5)) -> float:
+    """The least round number that is not below another."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next((d * power for d in digits if d * power >= least), 10 * power)
+
+
+def _rounded(value: float, step: float) -> float:
+    """The multiple of a round step next to a value, without binary dust."""
+    return round(round(value / step) * step, 9)
+
+
+def _degrees(value: float) -> str:
+    return f"{value:.6g}".replace("-", "−")
+
+
+_WHY = (
+    "Bounds are published with the shape. They are never taken from the points, because a box "
+    "that fits the points tells where the outermost of them are."
+)
+_TIPS = (
+    "Smallest longitude, −180 to 180",
+    "Smallest latitude, −90 to 90",
+    "Largest longitude, −180 to 180",
+    "Largest latitude, −90 to 90",
+)
+
+
+class BoundsFields(QGroupBox):
+    """West, south, east and north, in step with a box on a map.
+
+    Parameters
+    ----------
+    first : Bounds or None
+        Public bounds to begin with.
+    palette : Palette
+    parent : QWidget, optional
+    """
+
+    #: Other numbers; they may be no box.
+    changed = Signal()
+    #: A sentence about a map file that is of no use.
+    refused = Signal(str)
+
+    def __init__(
+        self, first: Bounds | None, palette: Palette, parent: QWidget | None = None
+    ) -> None:
+        super().__init__("Public bounds", parent)
+        self.map = BoundsMap(palette)
+        self.map.dragged.connect(self.set_bounds)
+        why = QLabel(_WHY, wordWrap=True)
+        why.setObjectName("note")
+        self.fields = {side: QLineEdit() for side in SIDES}
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(8)
+        for place, (side, tip) in enumerate(zip(SIDES, _TIPS, strict=True)):
+            field = self.fields[side]
+            field.setToolTip(f"{tip}, in degrees")
+            field.setPlaceholderText(tip.partition(", ")[2])
+            field.setAccessibleName(side)
+            field.textChanged.connect(self._typed)
+            label = QLabel(side)
+            label.setBuddy(field)
+            row, pair = divmod(place, 2)
+            grid.addWidget(label, row, 2 * pair)
+            grid.addWidget(field, row, 2 * pair + 1)
+        self.from_map = QPushButton("Take from a map file…")
+        self.from_map.setAutoDefault(False)
+        self.from_map.setToolTip("The bounds that a GeoJSON file states, or the box of its shapes")
+        self.from_map.clicked.connect(self._ask_map)
+        grid.addWidget(self.from_map, 0, 4, 2, 1)
+        column = QVBoxLayout(self)
+        column.setSpacing(8)
+        column.addWidget(self.map)
+        column.addLayout(grid)
+        column.addWidget(why)
+        if first is not None:
+            self.set_bounds(first)
+
+    def bounds(self) -> Bounds:
+        """What is chosen.
+
+        Raises
+        ------
+        InputError
+            If it is no box; the message is empty as long as something is missing.
+        """
+        return typed_bounds({side: field.text() for side, field in self.fields.items()})
+
+    def set_bounds(self, bounds: Bounds) -> None:
+        """Other numbers, told once."""
+        for field, value in zip(self.fields.values(), bounds.as_tuple(), strict=True):
+            field.blockSignals(True)
+            field.setText(f"{value:.12g}")
+            field.blockSignals(False)
+        self._typed()
+
+    def _typed(self) -> None:
+        try:
+            box = self.bounds()
+        except InputError:
+            self.map.show_box(None)
+        else:
+            self.map.show_box(box)
+        self.changed.emit()
+
+    def _ask_map(self) -> None:
+        name, _ = QFileDialog.getOpenFileName(
+            self, "Take bounds from a map file", "", "Maps (*.geojson *.json)"
+        )
+        if not name:
+            return
+        try:
+            bounds = bounds_of_map(Path(name))
+        except InputError as error:
+            self.refused.emit(str(error))
+        else:
+            self.set_bounds(bounds)

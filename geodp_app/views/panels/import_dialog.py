@@ -1,0 +1,377 @@
+"""Importing examples: what a file holds, what is read of it, and what does not fit.
+
+The file is read beside the window.  Nothing is taken before the person says so, and then all that
+was announced is taken, at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from geodp_app.document.examples import Frame
+from geodp_app.document.work import Work
+from geodp_app.errors import InputError
+from geodp_app.files.csv_table import DEGREE_COLUMNS, GRID_COLUMNS
+from geodp_app.files.examples_csv import member_frame
+from geodp_app.files.import_file import PREVIEW, ImportFile, open_import
+from geodp_app.files.import_rows import CheckedRows, Meaning, ReadRows, check_rows, read_rows
+from geodp_app.files.importing import work_with
+from geodp_app.formatting import count
+from geodp_app.palette import Palette
+from geodp_app.runs.verdict import verdict
+from geodp_app.views.panels.bounds_fields import BoundsFields
+from geodp_app.views.panels.import_fields import ImportChoices, Misfits, SmallTable
+from geodp_app.views.widgets.background import Background
+from geodp_app.views.widgets.panes import PrivateMark
+from geometry.grid import Bounds
+
+#: Milliseconds between two looks at the progress, and of the bar's length.
+_LOOK, _FINE = 50, 1000
+#: In device-independent pixels: fits a screen of 1280 by 800 with its frame.
+_WIDTH, _HEIGHT = 1160, 740
+
+_GIVE_BOUNDS = "Give the public bounds: type them, drag a box, or take those of a map file."
+_PROBLEMS = (InputError, OSError, MemoryError)
+
+
+class ImportDialog(QDialog):
+    """Asks what must be known of a file of examples before it can be read.
+
+    Parameters
+    ----------
+    path : Path
+    work : Work
+        What is there: settings, grid, and bounds to begin with.
+    opening : bool
+        Whether the examples begin a session of their own, without the drawing.
+    palette : Palette
+    parent : QWidget, optional
+
+    Attributes
+    ----------
+    checked : CheckedRows or None
+        What is taken, once the dialog was accepted.
+    failure : InputError or None
+        Why the file cannot be read at all; the dialog has then closed by itself.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        work: Work,
+        palette: Palette,
+        *,
+        opening: bool,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._path, self._work, self._opening, self._palette = path, work, opening, palette
+        self.checked: CheckedRows | None = None
+        self.failure: InputError | None = None
+        self._file: ImportFile | None = None
+        self._rows: ReadRows | None = None
+        self._share = [0.0]  # of the file, written by the thread that reads
+        self._asked = False  # whether the person has had a say
+        self._background = Background(self)
+        self._background.done.connect(self._came)
+        self._timer = QTimer(self, interval=_LOOK)
+        self._timer.timeout.connect(self._show_progress)
+        self.setWindowTitle(f"{'Open' if opening else 'Import'} examples: {path.name}")
+        self._make_views()
+        self.resize(_WIDTH, _HEIGHT)
+        self._submit("open", lambda stop: open_import(path))
+        self._refresh()
+
+    def _make_views(self) -> None:
+        self.title = QLabel(self._path.name)
+        self.title.setObjectName("cardTitle")
+        self.preview = SmallTable("First rows")
+        self.choices = ImportChoices(self._work.drawing.grid)
+        self.choices.columns_changed.connect(self._columns_changed)
+        self.choices.meaning_changed.connect(self._meaning_changed)
+        self.bounds = BoundsFields(self._work.bounds, self._palette)
+        self.bounds.changed.connect(self._meaning_changed)
+        self.bounds.refused.connect(self._say)
+        self.misfits = Misfits()
+        self.misfits.leave_out.toggled.connect(self._refresh)
+        self.summary = QLabel(wordWrap=True)
+        self.summary.setAccessibleName("What is read")
+        self.expected = QLabel(wordWrap=True)
+        self.expected.setAccessibleName("What to expect")
+        self.progress = QProgressBar(textVisible=False)
+        self.progress.setRange(0, _FINE)
+        self.progress.setAccessibleName("How much of the file has been read")
+        self.problem = QLabel(wordWrap=True)
+        self.problem.setObjectName("banner")
+        self.problem.setAccessibleName("What is wrong")
+        self.hint = QLabel(wordWrap=True)
+        self.hint.setObjectName("note")
+        self.hint.setAccessibleName("What to do next")
+        buttons = QDialogButtonBox.StandardButton
+        self.buttons = QDialogButtonBox(buttons.Ok | buttons.Cancel)
+        self.take = self.buttons.button(buttons.Ok)
+        self.take.setText("Open" if self._opening else "Import")
+        self.take.setDefault(True)
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+        middle = QHBoxLayout()
+        middle.setSpacing(12)
+        top = Qt.AlignmentFlag.AlignTop
+        middle.addWidget(self.choices, 0, top | Qt.AlignmentFlag.AlignLeft)
+        middle.addWidget(self.bounds, 1, top)
+        self._rows_card = _card(self.title, self.preview)
+        heading = QLabel("What to expect")
+        heading.setObjectName("cardTitle")
+        self._result_card = _card(heading, self.summary, self.expected, self.misfits)
+        body = QWidget()
+        column = QVBoxLayout(body)
+        column.setContentsMargins(16, 14, 16, 8)
+        column.setSpacing(10)
+        column.addWidget(self._rows_card)
+        column.addLayout(middle)
+        column.addWidget(self._result_card)
+        column.addStretch(1)
+        scroll = QScrollArea(widgetResizable=True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setWidget(body)
+        below = QVBoxLayout()
+        below.setContentsMargins(16, 0, 16, 14)
+        below.setSpacing(8)
+        for each in (self.progress, self.problem, self.hint):
+            below.addWidget(each)
+        last = QHBoxLayout()
+        last.addWidget(self.misfits.leave_out)
+        last.addWidget(self.buttons, 1)
+        below.addLayout(last)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(scroll, 1)
+        whole.addLayout(below)
+
+    # what the person does
+
+    def done(self, result: int) -> None:
+        """Close; what is still being read is dropped."""
+        for key in ("open", "read", "check"):
+            self._background.drop(key)
+        self._timer.stop()
+        if result != QDialog.DialogCode.Accepted:
+            self.checked = None
+        super().done(result)
+
+    def accept(self) -> None:
+        """Take the examples, if nothing is in the way."""
+        if self.take.isEnabled():
+            super().accept()
+
+    def _columns_changed(self) -> None:
+        self._asked = True
+        self._read()
+
+    def _meaning_changed(self) -> None:
+        self._asked = True
+        self._check()
+
+    # reading, in three stages
+
+    def _submit(self, key: str, work: Callable[[Callable[[], bool]], object]) -> None:
+        def safely(stop: Callable[[], bool]) -> object:
+            try:
+                return work(stop)
+            except _PROBLEMS as error:
+                return error
+
+        self._background.submit(key, safely)
+        self._timer.start()
+
+    def _came(self, key: object, result: object) -> None:
+        if isinstance(result, ImportFile):
+            self._opened(result)
+        elif isinstance(result, ReadRows):
+            self._rows = result
+            self.choices.show_labels(result)
+            self._check()
+        elif isinstance(result, CheckedRows):
+            self.checked = result
+            bounded = self.choices.coordinates() == "degrees"
+            self.misfits.show_rows(result, bounded=bounded)
+            if self._nothing_to_ask(result):
+                self.take.setEnabled(True)
+                self.accept()
+                return
+            self._refresh()
+        else:
+            known = isinstance(result, InputError)
+            reason = str(result) if known else f"{self._path}: not enough memory to read it"
+            self.failure = InputError(reason)
+            self.reject()
+
+    def _opened(self, file: ImportFile) -> None:
+        try:
+            grid, bounds = member_frame(file.name, file.member)
+        except InputError as error:
+            self.failure = error
+            self.reject()
+            return
+        self._file = file
+        rows = [row for row in file.preview if len(row) == len(file.columns)]
+        self.preview.show_rows(file.columns, rows)
+        self.preview.fit_height(PREVIEW)
+        self.choices.show_file(file)
+        self._first_to_fill().setFocus()
+        if grid is not None:
+            self.choices.grid.setValue(grid)
+        if bounds is not None:
+            self.bounds.set_bounds(bounds)
+        self._asked = False
+        self._read()
+
+    def _first_to_fill(self) -> QWidget:
+        """Where the keyboard goes first."""
+        for box in (self.choices.first, self.choices.second, self.choices.label):
+            if box.currentIndex() < 0:
+                return box
+        degrees = self.choices.coordinates() == "degrees"
+        return self.bounds.fields["West"] if degrees else self.choices.kind
+
+    def _read(self) -> None:
+        """Read the chosen columns anew."""
+        self._rows = self.checked = None
+        self._background.drop("check")
+        file, columns, share = self._file, self.choices.columns(), [0.0]
+        self._share = share
+        if file is not None and columns.complete:
+
+            def tell(done: float) -> None:
+                share[0] = done
+
+            self._submit("read", lambda stop: read_rows(file, columns, stop, tell))
+        else:
+            self._background.drop("read")
+        self._refresh()
+
+    def _check(self) -> None:
+        """Tell again which rows fit."""
+        self.checked = None
+        self._background.drop("check")
+        rows = self._rows
+        meaning = None if self._missing() else self._meaning()
+        if rows is not None and meaning is not None:
+            self._submit("check", lambda stop: check_rows(rows, meaning))
+        self._refresh()
+
+    def _meaning(self) -> Meaning:
+        kind, grid = self.choices.coordinates(), self.choices.grid.value()
+        if kind == "degrees":
+            bounds: Bounds | None = self.bounds.bounds()
+        else:
+            bounds = self._known_bounds()
+        return Meaning(kind, Frame(grid, bounds), *self.choices.labels())
+
+    def _known_bounds(self) -> Bounds | None:
+        """Where the file says that it lies, else where the drawing does that it is put beside."""
+        assert self._file is not None
+        own = member_frame(self._file.name, self._file.member)[1]
+        return own or (None if self._opening else self._work.bounds)
+
+    # showing
+
+    def _missing(self) -> tuple[str, str] | None:
+        """What is wrong, else what to do next, before rows can be told apart; None if nothing is.
+
+        One of the two is empty; both are while rows are read.
+        """
+        problem = self.choices.problem()
+        if problem or self._rows is None:
+            return "", problem
+        if not self.choices.labels_chosen():
+            return "", "Choose which label is inside and which is outside."
+        inside, outside = self.choices.labels()
+        if inside == outside:
+            return "Inside and outside are the same label: choose another for either.", ""
+        try:
+            if self.choices.coordinates() == "degrees":
+                self.bounds.bounds()
+        except InputError as error:
+            return str(error), "" if str(error) else _GIVE_BOUNDS
+        return None
+
+    def _refresh(self) -> None:
+        """All that follows from the choices and the rows."""
+        self.bounds.setVisible(self.choices.coordinates() == "degrees")
+        checked = self.checked
+        self.take.setEnabled(False)
+        if checked is None:
+            self.misfits.leave_out.setEnabled(False)
+            missing = ("", "") if self._file is None else self._missing()
+            self._say(*(missing or ("", "")))
+            if missing:  # else rows are told apart: what is shown stays for that moment
+                self._result_card.hide()
+                self.misfits.leave_out.hide()
+            return
+        self._result_card.show()
+        n, inside = len(checked.examples.labels), int(checked.examples.labels.sum())
+        left_out, agreed = checked.left_out, self.misfits.leave_out.isChecked()
+        self.title.setText(f"{self._path.name}: {count(n + left_out)} rows")
+        self.summary.setText(f"{count(n)} examples fit: {count(inside)} inside, the rest outside.")
+        opened = self._path if self._opening else None
+        expected = verdict(work_with(checked.examples, self._work, opened))
+        words = (expected.warning, expected.practice)
+        self.expected.setText(" ".join(each for each in words if each))
+        none_left = bool(left_out) and not n
+        self.misfits.leave_out.setEnabled(not none_left)
+        self._say("No row fits: choose other columns, bounds or labels." if none_left else "")
+        self.take.setEnabled(agreed or not left_out)
+
+    def _nothing_to_ask(self, checked: CheckedRows) -> bool:
+        """Whether the file is in the strict form, and all of it fits."""
+        assert self._file is not None
+        names = [name.lower() for name in self._file.columns]
+        strict = any(set(form) <= set(names) for form in (GRID_COLUMNS, DEGREE_COLUMNS))
+        stated = self.choices.coordinates() == "grid" or self._known_bounds() is not None
+        labels = self.choices.labels() == ("1", "0")
+        return not self._asked and strict and stated and labels and not checked.left_out
+
+    def _show_progress(self) -> None:
+        busy = self._background.busy
+        self.progress.setVisible(busy)
+        self.progress.setValue(round(_FINE * self._share[0]))
+        if not busy:
+            self._timer.stop()
+
+    def _say(self, problem: str, hint: str = "") -> None:
+        for label, words in ((self.problem, problem), (self.hint, hint)):
+            label.setText(words)
+            label.setVisible(bool(words))
+
+
+def _card(title: QLabel, *parts: QWidget) -> QFrame:
+    """A private card: title and mark above what is private."""
+    card = QFrame()
+    card.setObjectName("card")
+    card.setProperty("private", True)
+    head = QHBoxLayout()
+    head.addWidget(title, 1)
+    head.addWidget(PrivateMark())
+    column = QVBoxLayout(card)
+    column.setContentsMargins(12, 8, 12, 10)
+    column.setSpacing(6)
+    column.addLayout(head)
+    for part in parts:
+        column.addWidget(part)
+    return card

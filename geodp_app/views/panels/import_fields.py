@@ -1,0 +1,308 @@
+"""Fields of the import dialog: what the columns mean, a file's first rows, and the rows that do not
+fit.  The two tables are private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QCheckBox,
+    QComboBox,
+    QFormLayout,
+    QGroupBox,
+    QHeaderView,
+    QLabel,
+    QSizePolicy,
+    QSpinBox,
+    QTableWidget,
+    QTableWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from geodp_app.files.import_file import ImportFile
+from geodp_app.files.import_rows import (
+    CheckedRows,
+    Columns,
+    Kind,
+    ReadRows,
+    guess_columns,
+    guess_labels,
+)
+from geodp_app.formatting import MISSING, count
+from geometry.halfplane import MAX_D
+
+_KINDS: tuple[tuple[Kind, str], ...] = (
+    ("degrees", "Degrees of longitude and latitude"),
+    ("grid", "Whole numbers on the grid"),
+)
+_AXES: dict[Kind, tuple[str, str]] = {"degrees": ("Longitude", "Latitude"), "grid": ("x", "y")}
+#: Labels to choose from; where there are more, the column is hardly one of labels.
+_MOST_OFFERED = 50
+#: In device-independent pixels.
+_WIDTH = 430
+
+
+class ImportChoices(QGroupBox):
+    """Combo boxes with a guess in each, as far as names tell.
+
+    Parameters
+    ----------
+    grid : int
+        Grid size d to begin with.
+    parent : QWidget, optional
+    """
+
+    #: Other columns are to be read.
+    columns_changed = Signal()
+    #: The same columns mean something else.
+    meaning_changed = Signal()
+
+    def __init__(self, grid: int, parent: QWidget | None = None) -> None:
+        super().__init__("What is read", parent)
+        self.setFixedWidth(_WIDTH)
+        self._form = form = QFormLayout(self)
+        form.setHorizontalSpacing(10)
+        form.setVerticalSpacing(5)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
+        self.kind = self._add("Coordinates", "Degrees need public bounds; whole numbers do not")
+        for value, text in _KINDS:
+            self.kind.addItem(text, value)
+        self.first = self._add("Longitude", "The column of the first coordinate")
+        self.second = self._add("Latitude", "The column of the second coordinate")
+        self.label = self._add("Label", "The column that says inside or outside")
+        self.inside = self._add("Inside is", "The label of points inside the shape: 1")
+        self.outside = self._add("Outside is", "The label of points outside the shape: 0")
+        self.grid = QSpinBox()
+        self.grid.setRange(1, MAX_D)
+        self.grid.setGroupSeparatorShown(True)
+        self.grid.setValue(grid)
+        self._row("Grid size d", self.grid, "Points are read on a grid 0..d; d is published")
+        self.kind.currentIndexChanged.connect(self._kind_changed)
+        for box in (self.first, self.second, self.label):
+            box.currentIndexChanged.connect(self.columns_changed)
+        self.inside.currentIndexChanged.connect(self._inside_changed)
+        self.outside.currentIndexChanged.connect(self.meaning_changed)
+        self.grid.valueChanged.connect(self.meaning_changed)
+        self.setEnabled(False)
+
+    # filling
+
+    def show_file(self, file: ImportFile) -> None:
+        """The columns of a file, with those chosen that names speak for."""
+        columns, kind = guess_columns(file.columns, file.preview)
+        if file.on_map and file.member.get("frame") == "grid":
+            kind = "grid"
+        places = (columns.first, columns.second, columns.label)
+        for box, place in zip((self.first, self.second, self.label), places, strict=True):
+            with QSignalBlocker(box):
+                box.addItems(file.columns)
+                box.setCurrentIndex(-1 if place is None else place)
+        with QSignalBlocker(self.kind):
+            self.kind.setCurrentIndex(self.kind.findData(kind))
+        self._name_axes()
+        self.setEnabled(True)
+
+    def show_labels(self, rows: ReadRows) -> None:
+        """The labels of a column, with those chosen that words speak for."""
+        offered = dict(zip(rows.labels, rows.shown, strict=True))
+        offered = dict(list(offered.items())[:_MOST_OFFERED])
+        guessed = guess_labels(rows.labels)
+        if len(offered) == 1 and guessed == (None, None):
+            guessed = ("", "")  # which of the two it is must be said
+        for box, choice in zip((self.inside, self.outside), guessed, strict=True):
+            with QSignalBlocker(box):
+                box.clear()
+                for value, text in offered.items():
+                    box.addItem(text, value)
+                if choice and choice not in offered:
+                    box.addItem(choice, choice)
+                if len(offered) < 2:
+                    box.addItem("(no such row)", "")
+                box.setCurrentIndex(-1 if not choice else box.findData(choice))
+
+    # reading
+
+    def columns(self) -> Columns:
+        """Which columns are chosen."""
+        boxes = (self.first, self.second, self.label)
+        places = [box.currentIndex() if box.currentIndex() >= 0 else None for box in boxes]
+        return Columns(*places)
+
+    def coordinates(self) -> Kind:
+        """In which units the points are."""
+        kind: Kind = self.kind.currentData()
+        return kind
+
+    def labels(self) -> tuple[str | None, str | None]:
+        """Which label is inside and which outside; None for a label that no row has."""
+        return self.inside.currentData() or None, self.outside.currentData() or None
+
+    def problem(self) -> str:
+        """Which columns are still to be chosen; empty if none is."""
+        axes, columns = _AXES[self.coordinates()], self.columns()
+        named = zip((*axes, "Label"), (columns.first, columns.second, columns.label), strict=True)
+        missing = [name for name, place in named if place is None]
+        if missing:
+            return f"Choose the column of: {', '.join(missing)}."
+        if not columns.complete:
+            return "One column is chosen twice: choose three different ones."
+        return ""
+
+    def labels_chosen(self) -> bool:
+        """Whether it is said what both labels are."""
+        return self.inside.currentIndex() >= 0 and self.outside.currentIndex() >= 0
+
+    # pieces
+
+    def _kind_changed(self) -> None:
+        self._name_axes()
+        self.meaning_changed.emit()
+
+    def _name_axes(self) -> None:
+        for box, name in zip((self.first, self.second), _AXES[self.coordinates()], strict=True):
+            label = self._form.labelForField(box)
+            assert isinstance(label, QLabel)
+            label.setText(name)
+            box.setAccessibleName(name)
+
+    def _inside_changed(self) -> None:
+        """Of two labels the other one is outside."""
+        with QSignalBlocker(self.outside):
+            if self.outside.count() == 2 and self.inside.count() == 2:
+                self.outside.setCurrentIndex(1 - self.inside.currentIndex())
+        self.meaning_changed.emit()
+
+    def _add(self, name: str, tip: str) -> QComboBox:
+        box = QComboBox()
+        box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        box.setMinimumContentsLength(12)
+        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        box.setPlaceholderText("Choose…")
+        self._row(name, box, tip)
+        return box
+
+    def _row(self, name: str, field: QWidget, tip: str) -> None:
+        label = QLabel(name)
+        label.setBuddy(field)
+        for each in (label, field):
+            each.setToolTip(tip)
+        field.setAccessibleName(name)
+        self._form.addRow(label, field)
+
+
+#: Longest cell, in characters.
+_LONGEST = 60
+#: Rows that do not fit and are in sight at once.
+_SHOWN = 6
+#: Height of a row, in device-independent pixels.
+_ROW = 23
+
+
+_WARNED = " Bounds that are moved until all rows fit would publish where these are."
+
+
+class SmallTable(QTableWidget):
+    """Rows of text that can be looked at and read out, not changed."""
+
+    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(0, 0, parent)
+        self.setAccessibleName(name)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setTabKeyNavigation(False)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.verticalHeader().hide()
+        # in line with the words of the header; the whole row shows where the keyboard is
+        self.setStyleSheet("QTableWidget { outline: none; } QTableWidget::item { padding: 0 7px; }")
+        self.verticalHeader().setMinimumSectionSize(_ROW)
+        self.verticalHeader().setDefaultSectionSize(_ROW)
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.setStretchLastSection(True)
+
+    def show_rows(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Other rows."""
+        self.clear()
+        self.setColumnCount(len(heads))
+        self.setRowCount(len(rows))
+        self.setHorizontalHeaderLabels([_cut(head) for head in heads])
+        for line, row in enumerate(rows):
+            for column, text in enumerate(row[: len(heads)]):
+                self.setItem(line, column, QTableWidgetItem(_cut(text)))
+        self.resizeColumnsToContents()
+
+    def fit_height(self, most: int) -> None:
+        """As high as its rows, at most so many of them, and a bar below if they are wide."""
+        rows = min(max(self.rowCount(), 1), most)
+        wide = self.horizontalHeader().length() > self.width()
+        bar = self.horizontalScrollBar().sizeHint().height() if wide else 0
+        self.setFixedHeight(self.horizontalHeader().sizeHint().height() + rows * _ROW + bar + 4)
+
+
+class Misfits(QWidget):
+    """How many rows do not fit, and the first of them.
+
+    Attributes
+    ----------
+    leave_out : QCheckBox
+        The decision to leave them out; whoever makes this places it where it is always seen.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.words = QLabel(wordWrap=True)
+        self.table = SmallTable("Rows that do not fit")
+        resize = QHeaderView.ResizeMode.ResizeToContents
+        self.table.horizontalHeader().setSectionResizeMode(resize)
+        self.leave_out = QCheckBox()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addWidget(self.words)
+        column.addWidget(self.table, 1)
+        self.hide()
+        self.leave_out.hide()
+
+    def show_rows(self, checked: CheckedRows, *, bounded: bool) -> None:
+        """Other rows, within public bounds or not; a decision about others does not hold."""
+        left_out = checked.left_out
+        n = left_out + len(checked.examples.labels)
+        told = len(checked.misfits)
+        first = "" if told == left_out else f" The first {told} are below."
+        do = "does" if left_out == 1 else "do"
+        self.words.setText(
+            f"{count(left_out)} of {count(n)} rows {do} not fit.{first} Correct the file or a "
+            "wrong choice above, or leave them out." + (_WARNED if bounded else "")
+        )
+        self.table.show_rows(
+            ("Row", "Line", "Column", "Why"),
+            [
+                (
+                    count(each.row),
+                    MISSING if each.line is None else count(each.line),
+                    each.column or MISSING,
+                    each.reason,
+                )
+                for each in checked.misfits
+            ],
+        )
+        self.table.fit_height(_SHOWN)
+        row = "this row" if left_out == 1 else f"these {count(left_out)} rows"
+        self.leave_out.blockSignals(True)
+        self.leave_out.setText(f"Leave {row} out")
+        self.leave_out.setAccessibleName(self.leave_out.text())
+        self.leave_out.setChecked(False)
+        self.leave_out.blockSignals(False)
+        self.setVisible(left_out > 0)
+        self.leave_out.setVisible(left_out > 0)
+
+
+def _cut(text: str) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= _LONGEST else plain[: _LONGEST - 1] + "…"

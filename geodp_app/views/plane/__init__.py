@@ -1,0 +1,1 @@
+"""The plane: target, examples, learned shape, each a layer."""

@@ -1,0 +1,169 @@
+"""The target drawing on the plane: shapes, the draft under the hand, handles and faults.
+
+Faults are looked for without slowing the hand that draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtGui import QPainterPath
+from PySide6.QtWidgets import QGraphicsPathItem
+
+from geodp_app.drawing.editor import Editor
+from geodp_app.drawing.faults import Fault, faults
+from geodp_app.drawing.shapes import Drawing
+from geodp_app.palette import Palette
+from geodp_app.views.widgets.plotting import cosmetic, line_path, ring_path, tinted
+
+#: Vertices are drawn as handles up to this many.
+_MOST_HANDLES = 4000
+
+
+class DrawingLayer:
+    """Items of the drawing in one plot."""
+
+    def __init__(self, plot: pg.PlotItem, z: float) -> None:
+        self._plot = plot
+        self._target = self._path(z)
+        self._selected = self._path(z + 0.1)
+        self._draft = self._path(z + 0.2)
+        self._preview = self._path(z + 0.15)
+        self._dabs = self._path(z - 0.1)
+        self._handles = self._dots(z + 0.3, 7, "s")
+        self._placed = self._dots(z + 0.4, 8, "o")
+        self._hovered = self._dots(z + 0.5, 12, "o")
+        self._faults = self._dots(z + 0.6, 15, "x")
+        self._cursor = self._dots(z + 0.7, 19, "+")
+        self._words: list[pg.TextItem] = []
+        self._palette: Palette | None = None
+
+    def set_palette(self, palette: Palette) -> None:
+        """Colours."""
+        self._palette = palette
+        self._target.setPen(cosmetic(palette.target, 1.8, dash=(5, 3)))
+        self._target.setBrush(tinted(palette.target, 0.05))
+        self._selected.setPen(cosmetic(palette.selection, 2.4))
+        self._selected.setBrush(tinted(palette.selection, 0.12))
+        self._draft.setPen(cosmetic(palette.accent, 2.0))
+        self._preview.setPen(cosmetic(palette.accent, 1.2, dash=(3, 3)))
+        self._preview.setBrush(tinted(palette.accent, 0.10))
+        self._dabs.setPen(cosmetic(palette.soft_ink, 0.6, alpha=0.5))
+        self._dabs.setBrush(tinted(palette.soft_ink, 0.12))
+        for item, edge, fill in (
+            (self._handles, palette.target, palette.canvas),
+            (self._placed, palette.accent, palette.canvas),
+            (self._hovered, palette.selection, None),
+            (self._faults, palette.danger, None),
+            (self._cursor, palette.focus, None),
+        ):
+            item.setPen(cosmetic(edge, 2.2 if fill is None else 1.4))
+            item.setBrush(pg.mkBrush(fill))
+
+    def show(self, editor: Editor, shapes_faults: Sequence[Fault]) -> None:
+        """Show the drawing and the tool's state."""
+        drawing = editor.shown
+        rings = [ring for shape in drawing.shapes for ring in shape.rings]
+        self._target.setPath(ring_path(rings))
+        self._selected.setPath(ring_path(editor.selected_rings()))
+        handles = [p for ring in rings for p in ring] if editor.tool == "vertices" else []
+        self._handles.setData(pos=_array(handles[:_MOST_HANDLES]))
+        self._show_draft(editor)
+        hover = editor.hover
+        self._hovered.setData(pos=_array([hover.position] if hover and hover.position else []))
+        self._cursor.setData(pos=_array([editor.grid_cursor] if editor.grid_cursor else []))
+        self._show_faults(editor, shapes_faults)
+
+    def show_dabs(self, dabs: Sequence[tuple[int, int, int]]) -> None:
+        """Show where a painted sample comes from."""
+        path = QPainterPath()
+        for x, y, r in dabs:
+            path.addEllipse(x - r, y - r, 2 * r, 2 * r)
+        self._dabs.setPath(path.simplified() if len(dabs) < 200 else path)
+
+    def set_visible(self, visible: bool) -> None:
+        """Show or hide everything but the keyboard's cursor, which is no data."""
+        items = (
+            self._target, self._selected, self._draft, self._preview, self._dabs,
+            self._handles, self._placed, self._hovered, self._faults,
+        )  # fmt: skip
+        for item in (*items, *self._words):
+            item.setVisible(visible)
+
+    def _show_draft(self, editor: Editor) -> None:
+        draft = editor.draft
+        if draft is None:
+            self._draft.setPath(QPainterPath())
+            self._preview.setPath(QPainterPath())
+            self._placed.setData(pos=_array([]))
+            return
+        self._draft.setPath(line_path(draft.vertices))
+        self._preview.setPath(ring_path([draft.preview] if draft.preview else []))
+        self._placed.setData(pos=_array(draft.vertices))
+
+    def _show_faults(self, editor: Editor, faults: Sequence[Fault]) -> None:
+        every = list(faults)
+        if editor.draft is not None and editor.draft.fault is not None:
+            every.append(editor.draft.fault)
+        self._faults.setData(pos=_array([fault.at for fault in every]))
+        for word in self._words:
+            self._plot.removeItem(word)
+        self._words = []
+        assert self._palette is not None
+        for fault in every[:5]:
+            word = pg.TextItem(fault.text, color=self._palette.danger, anchor=(0.5, 1.4))
+            word.setPos(*fault.at)
+            word.setZValue(90)
+            self._plot.addItem(word, ignoreBounds=True)
+            self._words.append(word)
+
+    def _path(self, z: float) -> QGraphicsPathItem:
+        item = QGraphicsPathItem()
+        item.setZValue(z)
+        self._plot.addItem(item, ignoreBounds=True)
+        return item
+
+    def _dots(self, z: float, size: float, symbol: str) -> pg.ScatterPlotItem:
+        item = pg.ScatterPlotItem(pxMode=True, size=size, symbol=symbol)
+        item.setZValue(z)
+        self._plot.addItem(item, ignoreBounds=True)
+        return item
+
+
+def _array(points: Sequence[tuple[float, float]]) -> np.ndarray:
+    return np.array([(float(x), float(y)) for x, y in points]).reshape(-1, 2)
+
+
+#: Drawings with more vertices are looked at when the hand rests.
+_LARGE = 600
+_REST = 150
+
+
+class FaultWatch:
+    """The faults of the drawing that an editor shows."""
+
+    def __init__(self, editor: Editor, found: Callable[[], None], parent: QObject) -> None:
+        self._editor, self._tell = editor, found
+        self.found: tuple[Fault, ...] = ()
+        self._looked_at: Drawing | None = None
+        self._timer = QTimer(parent, singleShot=True, interval=_REST)
+        self._timer.timeout.connect(self._look)
+
+    def refresh(self) -> None:
+        """The editor changed."""
+        drawing = self._editor.shown
+        if drawing is not self._looked_at:
+            if sum(len(ring) for shape in drawing.shapes for ring in shape.rings) > _LARGE:
+                self._timer.start()
+            else:
+                self._look()
+                return
+        self._tell()
+
+    def _look(self) -> None:
+        self._looked_at = self._editor.shown
+        self.found = faults(self._looked_at)
+        self._tell()

@@ -1,0 +1,182 @@
+"""The learned pieces or tiles on the plane: the newest flashes in, earlier ones fade."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyqtgraph as pg
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QPainterPath
+from PySide6.QtWidgets import QGraphicsPathItem
+from shapely.geometry.base import BaseGeometry
+
+from geodp_app.palette import Palette, greyed
+from geodp_app.views.widgets.plotting import cosmetic, shape_path, tinted
+from geometry.edge_zones import EdgeZone
+from geometry.halfplane import Halfplane
+from geometry.region import Region
+from geometry.tiling import Tile
+from learners.records import halfplanes_of, piece_shape
+
+#: The flash: opacity from strong to resting, in frames of 33 ms.
+_FLASH = 0.6
+_REST = 0.16
+#: A tile is all of its square: at rest the learned shape in it must be seen.
+_REST_TILE = 0.05
+_FRAMES = 18
+
+
+class LearnedLayer:
+    """Items of the hypothesis in one plot."""
+
+    def __init__(self, plot: pg.PlotItem, z: float) -> None:
+        self._tiling = _item(plot, z - 0.1)
+        self._region = _item(plot, z)
+        self._earlier = _item(plot, z + 0.1)
+        self._newest = _item(plot, z + 0.2)
+        self._pointed = _item(plot, z + 0.3)
+        self._again = _item(plot, z + 0.05)
+        self._frame = _FRAMES
+        self._timer = QTimer(plot, interval=33)
+        self._timer.timeout.connect(self._fade)
+        self._theme: Palette | None = None
+        self._palette: Palette | None = None
+        self._past = False
+        self._tile: Tile | EdgeZone | None = None
+        self._zones = False
+
+    def set_palette(self, palette: Palette) -> None:
+        """Colours."""
+        self._theme = palette
+        self._palette = palette = greyed(palette) if self._past else palette
+        self._pen_tiling()
+        self._region.setPen(cosmetic(palette.learned, 2.4))
+        self._region.setBrush(tinted(palette.learned, 0.14))
+        self._earlier.setPen(cosmetic(palette.learned, 1.0, alpha=0.45))
+        self._newest.setPen(cosmetic(palette.chosen, 2.0))
+        self._again.setPen(cosmetic(palette.learned, 1.0, alpha=0.5))
+        self._pointed.setPen(cosmetic(palette.accent, 1.6, dash=(6, 4)))
+        self._pointed.setBrush(tinted(palette.accent, 0.10))
+        self._fade()
+
+    def set_past(self, past: bool) -> None:
+        """Grey: what is learned is out of date; or not."""
+        if past != self._past:
+            self._past = past
+            if self._theme is not None:
+                self.set_palette(self._theme)
+
+    def show(
+        self,
+        region: BaseGeometry | None,
+        pieces: Sequence[tuple[Region, ...]],
+        d: int,
+        *,
+        flash: bool,
+    ) -> None:
+        """Show the hypothesis so far; the last piece is the newest."""
+        self._tile = None
+        self._tiling.setPath(QPainterPath())
+        self._earlier.setPath(_pieces_path(pieces[:-1], d))
+        self._show(region, _pieces_path(pieces[-1:], d), flash=flash and bool(pieces))
+
+    def _pen_tiling(self) -> None:
+        """Borders of zones cross the learned shape at all angles: they are fainter than tiles'."""
+        if self._palette is not None:
+            width, alpha = (0.6, 0.22) if self._zones else (1.0, 0.4)
+            self._tiling.setPen(cosmetic(self._palette.border, width, alpha=alpha))
+
+    def show_again(self, shapes: Sequence[BaseGeometry]) -> None:
+        """Show the outlines of other runs, each faint: where they agree they add up."""
+        path = QPainterPath()
+        for shape in shapes:
+            path.addPath(shape_path(shape))
+        self._again.setPath(path)
+
+    def show_tiles(
+        self,
+        region: BaseGeometry | None,
+        tiling: Sequence[Tile | EdgeZone],
+        newest: Tile | EdgeZone | None,
+        *,
+        flash: bool,
+    ) -> None:
+        """Show the hypothesis so far, all tiles, and the newest of those learned."""
+        self._tile = newest
+        self._tiling.setPath(_tiles_path(tiling))
+        self._zones = isinstance(newest, EdgeZone)
+        self._pen_tiling()
+        self._earlier.setPath(QPainterPath())
+        path = QPainterPath() if newest is None else _tiles_path([newest])
+        self._show(region, path, flash=flash and newest is not None)
+
+    def _show(self, region: BaseGeometry | None, newest: QPainterPath, *, flash: bool) -> None:
+        self._region.setPath(QPainterPath() if region is None else shape_path(region))
+        self._newest.setPath(newest)
+        self._frame = 0 if flash else _FRAMES
+        self._fade()
+        if self._frame < _FRAMES:
+            self._timer.start()
+
+    def flash_to(self, share: float) -> None:
+        """Let the newest piece look as it does after that share of its flash, and stay so."""
+        self._timer.stop()
+        self._frame = round(share * _FRAMES)
+        self._tint()
+
+    def point_at(self, halfplane: Halfplane | None, d: int) -> None:
+        """Show the halfplane that is pointed at in the dual plane, that of the newest tile."""
+        self.try_piece(() if halfplane is None else (halfplane,), d)
+
+    def try_piece(self, piece: tuple[Region, ...], d: int) -> None:
+        """Show a piece that could be in place of the newest, in that one's frame; none if empty."""
+        path = QPainterPath()
+        if piece and self._tile is not None:
+            path = shape_path(self._tile.piece_polygon(halfplanes_of(piece)))
+        elif piece:
+            path = _pieces_path([piece], d)
+        self._pointed.setPath(path)
+
+    def set_steps_visible(self, visible: bool) -> None:
+        """Show or hide the single steps; the region stays."""
+        for item in (self._tiling, self._earlier, self._newest, self._pointed, self._again):
+            item.setVisible(visible)
+
+    def _fade(self) -> None:
+        self._frame = min(self._frame + 1, _FRAMES)
+        if self._frame >= _FRAMES:
+            self._timer.stop()
+        self._tint()
+
+    def _tint(self) -> None:
+        if self._palette is None:
+            return
+        share = 1 - self._frame / _FRAMES
+        rest = _REST if self._tile is None else _REST_TILE
+        alpha = rest + (_FLASH - rest) * share * share
+        self._newest.setBrush(tinted(self._palette.chosen, alpha))
+
+
+def _item(plot: pg.PlotItem, z: float) -> QGraphicsPathItem:
+    item = QGraphicsPathItem()
+    item.setZValue(z)
+    plot.addItem(item, ignoreBounds=True)
+    return item
+
+
+def _pieces_path(pieces: Sequence[tuple[Region, ...]], d: int) -> QPainterPath:
+    path = QPainterPath()
+    for piece in pieces:
+        path.addPath(shape_path(piece_shape(piece, d)))
+    return path
+
+
+def _tiles_path(tiles: Sequence[Tile | EdgeZone]) -> QPainterPath:
+    path = QPainterPath()
+    for tile in tiles:
+        if isinstance(tile, EdgeZone):
+            path.addPath(shape_path(tile.polygon()))
+            continue
+        left, bottom, right, top = (float(edge) for edge in tile.edges)
+        path.addRect(left, bottom, right - left, top - bottom)
+    return path

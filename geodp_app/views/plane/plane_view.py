@@ -1,0 +1,295 @@
+"""The plane: one plot that shows target, examples and learned shape, and feeds the tools.
+
+Holds no state of its own: the editor (:mod:`geodp_app.drawing.editor`) takes the pointer and the
+keys in grid units, the layers draw what it and the run say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QPointF, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QLabel, QWidget
+from shapely.geometry.base import BaseGeometry
+
+from geodp_app.drawing.editor import Editor, Modifiers
+from geodp_app.drawing.faults import Fault
+from geodp_app.files.stored_run import Question
+from geodp_app.palette import Palette
+from geodp_app.views.plane.drawing_layer import DrawingLayer
+from geodp_app.views.plane.examples_layer import ExampleKinds, ExamplesLayer, ReportLayer
+from geodp_app.views.plane.learned_layer import LearnedLayer
+from geodp_app.views.plane.votes_layer import QuestionsLayer, VotesLayer
+from geodp_app.views.widgets.plotting import GridPlot
+from geometry.edge_zones import EdgeZone
+from geometry.halfplane import Halfplane
+from geometry.region import Region
+from geometry.tiling import Tile
+from learners.stability.sample_and_aggregate import VoteView
+
+#: Pixels within which something is hit.
+_PICK = 9
+
+_EMPTY = (
+    "Draw a target: click to place vertices, Enter closes.\n"
+    "Or drag a rectangle (R), draw freehand (Shift+P), open an example, or drop a GeoJSON or "
+    "CSV file here."
+)
+
+_KEYS = {
+    Qt.Key.Key_Return: "Enter",
+    Qt.Key.Key_Enter: "Enter",
+    Qt.Key.Key_Escape: "Escape",
+    Qt.Key.Key_Backspace: "Backspace",
+    Qt.Key.Key_Delete: "Delete",
+    Qt.Key.Key_Insert: "Insert",
+    Qt.Key.Key_Left: "Left",
+    Qt.Key.Key_Right: "Right",
+    Qt.Key.Key_Up: "Up",
+    Qt.Key.Key_Down: "Down",
+}
+
+
+class PlaneView(GridPlot):
+    """The plot of the plane, in grid units, y up."""
+
+    #: The pointer's position in grid units, or None when it left.
+    pointed = Signal(object)
+    #: The editor took an event: repaint what depends on it.
+    edited = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("Plane")
+        self.setAccessibleDescription("Target drawing, examples and learned shape on the grid")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.viewport().setMouseTracking(True)
+        plot = self.getPlotItem()
+        self.examples = ExamplesLayer(plot, 10)
+        self.drawing = DrawingLayer(plot, 30)
+        self.learned = LearnedLayer(plot, 20)
+        self.votes = VotesLayer(plot, 22)
+        self.report = ReportLayer(plot, 26)
+        self.questions = QuestionsLayer(plot, 40)
+        self.empty = QLabel(_EMPTY, self, wordWrap=True, alignment=Qt.AlignmentFlag.AlignCenter)
+        self.empty.setObjectName("emptyState")
+        self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.empty.hide()
+        self._editor: Editor | None = None
+        self._held = False  # Space: the hand takes over
+        self._has_examples = self._release = False
+        #: The grid point that the hand has taken.
+        self._grabbed: tuple[float, float] | None = None
+
+    # what to show
+
+    def set_editor(self, editor: Editor) -> None:
+        """The tools that this plane feeds."""
+        self._editor = editor
+
+    def set_palette(self, palette: Palette) -> None:
+        """Colours of everything in the plot."""
+        super().set_palette(palette)
+        self._border.setBrush(pg.mkBrush(palette.canvas))
+        for layer in (
+            self.examples,
+            self.drawing,
+            self.learned,
+            self.votes,
+            self.questions,
+            self.report,
+        ):
+            layer.set_palette(palette)
+
+    def show_examples(self, examples: ExampleKinds | None) -> None:
+        """Examples and what each is at the step shown."""
+        if self._frame is not None:
+            self.examples.show(examples, self._frame.d)
+            self._has_examples = examples is not None
+            self._show_empty()
+
+    def show_learned(
+        self, region: BaseGeometry | None, pieces: Sequence[tuple[Region, ...]], *, flash: bool
+    ) -> None:
+        """The hypothesis at the step shown."""
+        if self._frame is not None:
+            self.learned.show(region, pieces, self._frame.d, flash=flash)
+
+    def show_tiles(
+        self,
+        region: BaseGeometry | None,
+        tiling: Sequence[Tile | EdgeZone],
+        newest: Tile | EdgeZone | None,
+        *,
+        flash: bool,
+    ) -> None:
+        """The hypothesis at the step shown, of a run by tiles."""
+        self.learned.show_tiles(region, tiling, newest, flash=flash)
+
+    def show_votes(self, votes: VoteView | None) -> None:
+        """Margins and answers of a run by votes; None for other runs."""
+        if self._frame is not None:
+            self.votes.show(votes, self._frame.d)
+
+    def show_questions(self, questions: Sequence[Question]) -> None:
+        """Points asked about after a run by votes; the release view shows their answers alone."""
+        if self._frame is not None:
+            self.questions.show(questions, self._frame.d, private=not self._release)
+
+    def show_halfplane(self, halfplane: Halfplane | None) -> None:
+        """The halfplane pointed at in the dual plane."""
+        if self._frame is not None:
+            self.learned.point_at(halfplane, self._frame.d)
+
+    def show_candidate(self, piece: tuple[Region, ...]) -> None:
+        """The piece that is tried in place of the newest."""
+        if self._frame is not None:
+            self.learned.try_piece(piece, self._frame.d)
+
+    def show_drawing(self, faults: Sequence[Fault]) -> None:
+        """The drawing, the draft and what is wrong with them."""
+        if self._editor is not None:
+            self.drawing.show(self._editor, faults)
+            self._set_cursor()
+            self._show_empty()
+
+    def set_release_view(self, release: bool) -> None:
+        """Only the learned region may stay."""
+        self._release = release
+        self._show_empty()
+        self.examples.set_visible(not release)
+        self.drawing.set_visible(not release)
+        self.learned.set_steps_visible(not release)
+        self.votes.set_visible(not release)
+        self.report.set_visible(not release)
+
+    def _show_empty(self) -> None:
+        """Say how to begin while there is nothing."""
+        editor = self._editor
+        drawn = editor is not None and (editor.shown.shapes or editor.draft is not None)
+        self.empty.setVisible(not (drawn or self._has_examples or self._release))
+        self._place_empty()
+
+    def _place_empty(self) -> None:
+        self.empty.setFixedWidth(min(360, max(120, self.width() - 120)))
+        self.empty.adjustSize()
+        self.empty.move(self.rect().center() - self.empty.rect().center())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the words in the middle."""
+        super().resizeEvent(event)
+        if hasattr(self, "empty"):  # the base class resizes while it is made
+            self._place_empty()
+
+    # where things are
+
+    def to_grid(self, position: QPointF) -> tuple[float, float]:
+        """Grid units of a position in the widget."""
+        at = self.getViewBox().mapSceneToView(self.mapToScene(position.toPoint()))
+        return at.x(), at.y()
+
+    def to_widget(self, x: float, y: float) -> QPointF:
+        """Position in the widget of a grid point."""
+        return QPointF(self.mapFromScene(self.getViewBox().mapViewToScene(QPointF(x, y))))
+
+    def _radius(self) -> float:
+        return _PICK * float(self.getViewBox().viewPixelSize()[0])
+
+    # events
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """A press belongs to the tool, or to panning."""
+        self._press(event, double=False)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """The second press of a double click."""
+        self._press(event, double=True)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Hover or drag."""
+        at = self.to_grid(event.position())
+        if self._grabbed is not None:
+            # the grid point that was taken stays under the pointer
+            self.getViewBox().translateBy(x=self._grabbed[0] - at[0], y=self._grabbed[1] - at[1])
+            return
+        self.pointed.emit(at)
+        if self._editor is not None and not self._panning():
+            self._editor.move(at, self._radius(), _modifiers(event))
+            self.edited.emit()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """The end of a press."""
+        if self._grabbed is not None:
+            self._grabbed = None
+            self._set_cursor()
+        elif self._editor is not None and event.button() == Qt.MouseButton.LeftButton:
+            at = self.to_grid(event.position())
+            self._editor.release(at, self._radius(), _modifiers(event))
+            self.edited.emit()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Nothing is pointed at."""
+        self.pointed.emit(None)
+        super().leaveEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Keys of the tools; Space lends the hand."""
+        if event.key() == Qt.Key.Key_Space and not event.isAutoRepeat():
+            self._held = True
+            self._set_cursor()
+            return
+        name = _KEYS.get(Qt.Key(event.key()))
+        if name and self._editor is not None and self._editor.key(name, _modifiers(event)):
+            self.edited.emit()
+            return
+        event.ignore()
+
+    def keyReleaseEvent(self, event: QKeyEvent) -> None:
+        """The hand goes back."""
+        if event.key() == Qt.Key.Key_Space and not event.isAutoRepeat():
+            self._held = False
+            self._set_cursor()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """A held key is not heard of again."""
+        self._held = False
+        super().focusOutEvent(event)
+
+    def _press(self, event: QMouseEvent, *, double: bool) -> None:
+        self.setFocus(Qt.FocusReason.MouseFocusReason)
+        at = self.to_grid(event.position())
+        left = event.button() == Qt.MouseButton.LeftButton
+        if event.button() == Qt.MouseButton.MiddleButton or (left and self._panning()):
+            self._grabbed = at
+            self._set_cursor()
+        elif left and self._editor is not None:
+            self._editor.press(at, self._radius(), _modifiers(event), double=double)
+            self.edited.emit()
+            event.accept()
+
+    def _panning(self) -> bool:
+        return self._held or self._editor is None or self._editor.tool == "pan"
+
+    def _set_cursor(self) -> None:
+        tool = self._editor.tool if self._editor is not None else "pan"
+        if self._grabbed is not None:
+            shape = Qt.CursorShape.ClosedHandCursor
+        elif self._held or tool == "pan":
+            shape = Qt.CursorShape.OpenHandCursor
+        elif tool in ("select", "vertices"):
+            hovering = self._editor is not None and self._editor.hover is not None
+            shape = Qt.CursorShape.PointingHandCursor if hovering else Qt.CursorShape.ArrowCursor
+        else:
+            shape = Qt.CursorShape.CrossCursor
+        self.viewport().setCursor(shape)
+
+
+def _modifiers(event: QMouseEvent | QKeyEvent) -> Modifiers:
+    held = event.modifiers()
+    return Modifiers(
+        shift=bool(held & Qt.KeyboardModifier.ShiftModifier),
+        control=bool(held & Qt.KeyboardModifier.ControlModifier),
+        alt=bool(held & Qt.KeyboardModifier.AltModifier),
+    )

@@ -1,0 +1,112 @@
+"""Again × 20: twenty runs on the same simulated examples, each shape an outline on the plane.
+
+One private shape is one draw; twenty show how far draws are apart (hypothetical outcome plots:
+Hullman, Resnick and Adar, PLoS ONE 10(11), 2015).  Each run counts with the sample.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+from shapely.geometry.base import BaseGeometry
+
+from geodp_app.document.charges import RunCharge
+from geodp_app.document.document import Document
+from geodp_app.document.work import Work
+from geodp_app.runs.protocol import Job
+from geodp_app.runs.task_process import AgainBegun, AgainJob
+from geodp_app.workers.task_controller import AgainController
+
+#: How many runs are made.
+TIMES = 20
+
+
+class Again(QObject):
+    """Twenty runs and their shapes, as long as examples and settings are the same."""
+
+    #: Shapes or state have changed.
+    changed = Signal()
+    #: One line for the person.
+    told = Signal(str)
+
+    def __init__(self, document: Document, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._work: Work | None = None
+        self._charge: RunCharge | None = None
+        self.shapes: tuple[BaseGeometry, ...] = ()
+        self.controller = AgainController(self)
+        self.controller.begun.connect(self._begun)
+        self.controller.arrived.connect(self._arrived)
+        self.controller.finished.connect(self._finished)
+        self.controller.failed.connect(self._failed)
+
+    @property
+    def busy(self) -> bool:
+        """Whether runs are under way."""
+        return self.controller.busy
+
+    @property
+    def possible(self) -> bool:
+        """Whether there are simulated examples: on real ones each run would spend epsilon."""
+        work = self._document.work
+        return work.simulated and work.examples is not None
+
+    @property
+    def words(self) -> str:
+        """How far it is, or what is shown; empty for nothing."""
+        made = len(self.shapes)
+        if self.busy:
+            return f"{made} of {TIMES} runs"
+        return f"{made} runs, one outline each" if made else ""
+
+    def start_or_stop(self) -> None:
+        """Begin twenty runs, or end those under way."""
+        if self.busy:
+            self.controller.cancel()
+            self.changed.emit()
+            return
+        work = self._document.work
+        if not self.possible or work.examples is None:
+            self.told.emit("Again is for simulated examples: on real ones each run spends ε.")
+            return
+        self._work, self.shapes = work, ()
+        examples, labels = work.examples, work.examples.labels.astype(np.bool_)
+        job = Job(examples.points, labels, work.drawing.grid, work.run)
+        self.controller.start(AgainJob(job, TIMES))
+        self.changed.emit()
+
+    def follow_document(self) -> None:
+        """Forget the shapes of other examples or settings."""
+        was, now = self._work, self._document.work
+        if was is not None and (was.examples is not now.examples or was.run != now.run):
+            self.clear()
+
+    def clear(self) -> None:
+        """End the runs and forget their shapes."""
+        self.controller.drop()
+        self._work, self.shapes = None, ()
+        self.changed.emit()
+
+    def _begun(self, reply: AgainBegun) -> None:
+        plan, work, self._charge = reply.plan, self._work, None
+        if plan is not None and work is not None and work.examples is not None and work.run.private:
+            spent = plan.epsilon, plan.delta, work.run.neighbours
+            self._charge = RunCharge(*spent, finished=False)
+            self._document.charge(work.examples, self._charge)
+
+    def _arrived(self, shape: BaseGeometry) -> None:
+        charge, work = self._charge, self._work
+        if charge is not None and work is not None and work.examples is not None:
+            self._document.charge(work.examples, replace(charge, finished=True), charge)
+        self.shapes = (*self.shapes, shape)
+        self.changed.emit()
+
+    def _finished(self) -> None:
+        self.changed.emit()
+
+    def _failed(self, message: str) -> None:
+        self.told.emit(message)
+        self.changed.emit()

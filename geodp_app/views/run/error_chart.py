@@ -1,0 +1,342 @@
+"""Errors over the steps of a run: what was wrong after each, and of which kind.
+
+On the plain scale the two kinds of error are stacked up to the empirical error; on the
+logarithmic one, where heights do not add, they are lines of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QObject, QPointF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from geodp_app.palette import Palette, greyed, load_palette
+from geodp_app.runs.figures import ErrorPoint, ErrorScale, step_ticks
+from geodp_app.views.run.error_readout import ErrorReadout, empirical_pen, held_out_pen, part_pen
+from geodp_app.views.widgets.icons import icon
+from geodp_app.views.widgets.panes import PrivateMark
+
+_EMPTY = "No steps yet: run the learner (F5) or make one step (F10)."
+_RELEASE = "Errors are private: the release view hides them."
+
+#: Above so many points markers would hide the line.
+_MOST_MARKERS = 24
+
+
+class ErrorChart(QFrame):
+    """Empirical and test error, false positives and negatives; a click goes to a step."""
+
+    #: The step that was clicked, dragged or moved to by key.
+    step_picked = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("pane")
+        self._points: tuple[ErrorPoint, ...] = ()
+        self._steps, self._cursor = 0, 0
+        self._hovered: int | None = None
+        self._release = self._past = False
+        self._palette = load_palette("light")
+        self._make_head()
+        self._make_plot()
+        self._make_items()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(10, 6, 8, 4)
+        layout.setSpacing(3)
+        layout.addLayout(self._head)
+        # one place for both: nothing moves when the first step arrives
+        self._above = QStackedWidget()
+        self._above.addWidget(self._message)
+        self._above.addWidget(self.readout)
+        self._above.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        layout.addWidget(self._above)
+        layout.addWidget(self.plot, 1)
+        self.set_palette(self._palette)
+
+    def set_points(self, points: Sequence[ErrorPoint], steps: int, cursor: int) -> None:
+        """Another run, one more step of it, or another step of it; emits nothing.
+
+        Parameters
+        ----------
+        points : sequence of ErrorPoint
+            In the order of their steps.
+        steps : int
+            How many steps the run will have: the width of the chart.
+        cursor : int
+            The step to mark.
+        """
+        changed = (tuple(points), steps) != (self._points, self._steps)
+        self._points, self._steps, self._cursor = tuple(points), steps, cursor
+        if changed:
+            self._refresh()
+        else:
+            self._show_step()
+
+    def set_log(self, log: bool) -> None:
+        """A logarithmic scale, or a plain one."""
+        self.log_button.setChecked(log)
+
+    def set_release_view(self, release: bool) -> None:
+        """Hide the errors, or show them."""
+        self._release = release
+        self._refresh()
+
+    def set_past(self, past: bool) -> None:
+        """Grey: the errors are out of date; or not."""
+        if past != self._past:
+            self._past = past
+            self._title.setText("Error, out of date" if past else "Error")
+            self._dress()
+
+    def set_palette(self, palette: Palette) -> None:
+        """Light or dark."""
+        self._palette = palette
+        self.log_button.setIcon(icon("log", palette))
+        self.plot.setBackground(palette.panel)
+        for side in ("left", "bottom"):
+            axis = self.plot.getAxis(side)
+            axis.setPen(pg.mkPen(palette.border))
+            axis.setTextPen(pg.mkPen(palette.soft_ink))
+        self._dress()
+        self._refresh()
+
+    @property
+    def step(self) -> int:
+        """The step that is marked."""
+        return self._cursor
+
+    def message(self) -> str:
+        """What is written instead of curves; empty if there are curves."""
+        return self._message.text()
+
+    def visible_curves(self) -> int:
+        """How many curves can be seen."""
+        return sum(item.isVisible() for item in self._curves)
+
+    # parts
+
+    def _make_head(self) -> None:
+        self._title = QLabel("Error")
+        self._title.setObjectName("paneTitle")
+        self.mark = PrivateMark()
+        self._message = QLabel()
+        self._message.setObjectName("note")
+        self._message.setWordWrap(True)
+        self.log_button = QToolButton()
+        self.log_button.setCheckable(True)
+        self.log_button.setText("Log scale")
+        self.log_button.setAccessibleName("Logarithmic scale")
+        self.log_button.setToolTip("Logarithmic scale: tells small errors apart")
+        self.log_button.toggled.connect(lambda _: self._refresh())
+        self._head = QHBoxLayout()
+        self._head.setSpacing(10)
+        self._head.addWidget(self._title)
+        self._head.addWidget(self.mark)
+        self._head.addStretch(1)
+        self._head.addWidget(self.log_button)
+
+    def _make_plot(self) -> None:
+        self.readout = ErrorReadout()
+        self.plot = pg.PlotWidget()
+        self.plot.setMinimumSize(160, 44)
+        self.plot.setAccessibleName("Error over steps")
+        self.plot.setMenuEnabled(False)
+        self.plot.setMouseEnabled(False, False)
+        self.plot.hideButtons()
+        self.plot.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.plot.installEventFilter(self)
+        self.plot.viewport().installEventFilter(self)
+        for side in ("left", "bottom"):
+            axis = self.plot.getAxis(side)
+            axis.setStyle(tickLength=-4, autoExpandTextSpace=False, maxTickLevel=0)
+        self.plot.getAxis("left").setWidth(52)
+        self.plot.getAxis("bottom").setHeight(22)
+
+    def _make_items(self) -> None:
+        self._floor = pg.PlotCurveItem()
+        self._wrong_in = pg.PlotCurveItem()
+        self._wrong_out = pg.PlotCurveItem()
+        self._stack = pg.PlotCurveItem()
+        self._in_band = pg.FillBetweenItem(self._floor, self._wrong_in)
+        self._out_band = pg.FillBetweenItem(self._wrong_in, self._stack)
+        self._empirical = pg.PlotDataItem()
+        self._test = pg.PlotDataItem()
+        self._curves = (self._wrong_in, self._wrong_out, self._empirical, self._test)
+        self._cursor_line = pg.InfiniteLine(angle=90)
+        self._hover_line = pg.InfiniteLine(angle=90)
+        self._floor.setVisible(False)
+        self._stack.setVisible(False)
+        items = (self._in_band, self._out_band, self._floor, self._stack)
+        for item in (*items, self._hover_line, self._cursor_line, *self._curves):
+            self.plot.addItem(item, ignoreBounds=True)
+
+    def _dress(self) -> None:
+        p, ratio = self._palette, self.devicePixelRatioF()
+        p = greyed(p) if self._past else p
+        self.readout.set_palette(p)
+        faint = QColor(p.negative), QColor(p.positive)
+        bands = self._in_band, self._out_band
+        for colour, band, share in zip(faint, bands, (0.28, 0.2), strict=True):
+            colour.setAlphaF(share)
+            band.setBrush(pg.mkBrush(colour))
+        self._wrong_in.setPen(part_pen(p, 2, ratio))
+        self._wrong_out.setPen(part_pen(p, 3, ratio))
+        self._empirical.setPen(empirical_pen(p, ratio))
+        self._empirical.setSymbolBrush(pg.mkBrush(p.ink))
+        self._empirical.setSymbolPen(pg.mkPen(p.ink))
+        self._test.setPen(held_out_pen(p, ratio))
+        self._test.setSymbolBrush(pg.mkBrush(p.panel))
+        self._test.setSymbolPen(pg.mkPen(p.accent, width=1.4))
+        self._cursor_line.setPen(pg.mkPen(p.accent, width=1.6 * ratio))
+        self._hover_line.setPen(pg.mkPen(p.soft_ink, width=ratio, style=Qt.PenStyle.DotLine))
+
+    # showing
+
+    def _refresh(self) -> None:
+        """Draw everything anew: runs have tens of steps, so this is cheap."""
+        curves = bool(self._points) and not self._release
+        self._message.setText(_RELEASE if self._release else "" if self._points else _EMPTY)
+        self.mark.setHidden(self._release)
+        self.log_button.setHidden(self._release)
+        self._above.setCurrentWidget(self.readout if curves else self._message)
+        self._show_curves(curves)
+        self._show_axes(curves)
+        self._show_step()
+
+    def _show_curves(self, curves: bool) -> None:
+        log = self.log_button.isChecked()
+        for item in (self._wrong_in, self._empirical, self._test):
+            item.setVisible(curves)
+        self._wrong_out.setVisible(curves and log)
+        for band in (self._in_band, self._out_band):
+            band.setVisible(curves and not log)
+        if not curves:
+            return
+        points, scale = self._points, self._scale()
+        x = np.array([p.step for p in points], np.float64)
+        wrong_in = scale.heights([p.false_positives for p in points])
+        empirical = scale.heights([p.empirical for p in points])
+        self._floor.setData(x, np.full(len(x), scale.ends()[0]))
+        self._wrong_in.setData(x, wrong_in)
+        self._wrong_out.setData(x, scale.heights([p.false_negatives for p in points]))
+        self._stack.setData(x, empirical)
+        size = 7 if len(points) <= _MOST_MARKERS else 0
+        self._empirical.setData(x, empirical, symbol="o" if size else None, symbolSize=size - 1)
+        tested = [p for p in points if p.test is not None]
+        self._test.setData(
+            np.array([p.step for p in tested], np.float64),
+            scale.heights([p.test or 0.0 for p in tested]),
+            symbol="d" if size else None,
+            symbolSize=size + 3,
+        )
+
+    def _show_axes(self, curves: bool) -> None:
+        first = 0 if self._points and self._points[0].step == 0 else 1
+        last = max(self._steps, 1)
+        margin = max(0.4, 0.015 * last)
+        self.plot.setXRange(first - margin, last + margin, padding=0)
+        steps = [s for s in step_ticks(last, self.plot.width() // 46) if s >= first]
+        self.plot.getAxis("bottom").setTicks([[(s, str(s)) for s in steps if self._steps]])
+        scale = self._scale()
+        self.plot.setYRange(*scale.ends(), padding=0)
+        ticks = scale.ticks(max(2, self.plot.height() // 34)) if curves else []
+        self.plot.getAxis("left").setTicks([ticks])
+
+    def _show_step(self) -> None:
+        shown = self._cursor if self._hovered is None else self._hovered
+        known = {p.step: p for p in self._points}
+        self.readout.show_point(None if self._release else known.get(shown))
+        self._cursor_line.setPos(self._cursor)
+        self._cursor_line.setVisible(bool(self._steps))
+        self._hover_line.setVisible(self._hovered is not None)
+        if self._hovered is not None:
+            self._hover_line.setPos(self._hovered)
+
+    def _scale(self) -> ErrorScale:
+        return ErrorScale.of(self._points, log=self.log_button.isChecked())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """As many ticks as there is room for."""
+        super().resizeEvent(event)
+        self._show_axes(bool(self._points) and not self._release)
+
+    def event(self, event: QEvent) -> bool:
+        """Lines of the same width on another screen."""
+        if event.type() in (QEvent.Type.Show, QEvent.Type.DevicePixelRatioChange):
+            self._dress()
+        return super().event(event)
+
+    def sizeHint(self) -> QSize:
+        """A lower panel."""
+        return QSize(480, 220)
+
+    # mouse and keys
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """The plot's mouse and keys belong to the chart: there is nothing to pan or zoom."""
+        kind = event.type()
+        if isinstance(event, QKeyEvent) and kind == QEvent.Type.KeyPress:
+            return self._key(Qt.Key(event.key()))
+        if watched is not self.plot.viewport():
+            return False
+        if kind == QEvent.Type.Leave:
+            self._hover(None)
+        elif isinstance(event, QMouseEvent):
+            self._mouse(event)
+            return True
+        return kind == QEvent.Type.Wheel
+
+    def _mouse(self, event: QMouseEvent) -> None:
+        step = self._step_at(event.position())
+        self._hover(step)
+        pressed = event.type() == QEvent.Type.MouseButtonPress
+        if pressed:
+            self.plot.setFocus(Qt.FocusReason.MouseFocusReason)
+        if step is not None and event.buttons() & Qt.MouseButton.LeftButton:
+            self._pick(step, again=pressed)
+
+    def _hover(self, step: int | None) -> None:
+        self._hovered = step
+        self._show_step()
+
+    def _key(self, key: Qt.Key) -> bool:
+        steps = [p.step for p in self._points]
+        if not steps:
+            return False
+        targets = {
+            Qt.Key.Key_Left: self._cursor - 1,
+            Qt.Key.Key_Right: self._cursor + 1,
+            Qt.Key.Key_Home: steps[0],
+            Qt.Key.Key_End: steps[-1],
+        }
+        if key not in targets:
+            return False
+        self._pick(min(max(targets[key], steps[0]), steps[-1]), again=False)
+        return True
+
+    def _pick(self, step: int, *, again: bool) -> None:
+        if step != self._cursor or again:
+            self._cursor = step
+            self._show_step()
+            self.step_picked.emit(step)
+
+    def _step_at(self, position: QPointF) -> int | None:
+        """The step nearest to a position on the viewport, among those that have been made."""
+        if not self._points:
+            return None
+        scene = self.plot.mapToScene(position.toPoint())
+        x = self.plot.getViewBox().mapSceneToView(scene).x()
+        return min((p.step for p in self._points), key=lambda step: abs(step - x))

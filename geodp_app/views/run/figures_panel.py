@@ -1,0 +1,292 @@
+"""The figures of the step at the cursor: two private cards, and a public one with the budget.
+
+Whatever is on a public card may be published; the release view hides the others.  The budget has
+its place beside the settings, where it is always seen.
+
+What all runs on the sample cost together has a card of its own, where one run's statement does not
+tell all.  It is private: that a run was cancelled, or made again, may depend on the examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from geodp_app.palette import Palette, load_palette
+from geodp_app.runs.figures import (
+    Figure,
+    FiguresView,
+    banner,
+    budget_text,
+    error_figures,
+    release_figures,
+    step_figures,
+    step_text,
+)
+from geodp_app.views.widgets.bars import ShareBar
+from geodp_app.views.widgets.panes import Fold, PrivateMark, number_label, sentences
+
+_HIDDEN = "Errors and the sampler's work are private: the release view hides them."
+
+#: Between cards, in device-independent pixels.
+_GAP = 6
+
+Source = Callable[[FiguresView], tuple[Figure, ...]]
+
+
+class FiguresPanel(QScrollArea):
+    """Errors and the step, each a card of aligned labels and numbers; and the budget's card.
+
+    `budget` follows the same figures but is not laid out here: whoever makes the panel places it.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setAccessibleName("Figures")
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.errors = FiguresCard("Errors", error_figures, private=True)
+        self.step = FiguresCard("Step", step_figures, private=True)
+        self.budget = BudgetCard()
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._row.setContentsMargins(_GAP, _GAP, _GAP, _GAP)
+        self._row.setSpacing(_GAP)
+        self.note = QLabel(_HIDDEN)
+        self.note.setObjectName("note")
+        self.note.setWordWrap(True)
+        self.note.setHidden(True)
+        for each in (self.errors, self.step, self.note):
+            self._row.addWidget(each, 1)
+        self._row.addStretch(0)
+        body = QWidget()
+        body.setLayout(self._row)
+        self.setWidget(body)
+        self.set_palette(load_palette("light"))
+        self.show_figures(FiguresView())
+
+    @property
+    def cards(self) -> tuple[FiguresCard, ...]:
+        """From left to right."""
+        return (self.errors, self.step)
+
+    def show_figures(self, view: FiguresView) -> None:
+        """Another step, or another run."""
+        self.step.set_title(step_text(view.step, view.steps))
+        for card in (*self.cards, self.budget):
+            card.show_figures(view)
+
+    def set_past(self, past: bool) -> None:
+        """Grey: the figures are out of date; or not."""
+        for card in (*self.cards, self.budget):
+            card.set_past(past)
+
+    def set_release_view(self, release: bool) -> None:
+        """Hide what may not be published, or show it."""
+        self.errors.setHidden(release)
+        self.step.setHidden(release)
+        self.note.setVisible(release)
+        self._arrange()
+
+    def set_palette(self, palette: Palette) -> None:
+        """Light or dark."""
+        self.budget.bar.set_palette(palette)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Cards side by side if there is room, else one below the other."""
+        super().resizeEvent(event)
+        self._arrange()
+
+    def sizeHint(self) -> QSize:
+        """Room for the cards side by side."""
+        return QSize(self._needed() + 40, 220)
+
+    def minimumSizeHint(self) -> QSize:
+        """Room for one card, and a bar to reach the others."""
+        widest = max(card.minimumSizeHint().width() for card in self.cards)
+        return QSize(widest + 2 * _GAP + self.verticalScrollBar().sizeHint().width(), 120)
+
+    def _needed(self) -> int:
+        """Width of the cards side by side, in device-independent pixels."""
+        return sum(card.minimumSizeHint().width() + _GAP for card in self.cards) + _GAP
+
+    def _arrange(self) -> None:
+        wide = self.viewport().width() >= self._needed()
+        across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
+        self._row.setDirection(across if wide else down)
+        for i in range(self._row.count() - 1):
+            self._row.setStretch(i, 1 if wide else 0)
+        self._row.setStretch(self._row.count() - 1, 0 if wide else 1)
+
+
+class FiguresCard(QFrame):
+    """A titled frame with aligned rows of label and number.
+
+    Parameters
+    ----------
+    title : str
+    source : callable
+        Makes the rows from a view; always as many, with the same labels.
+    private : bool
+        Marked, with a tinted border.
+    """
+
+    def __init__(self, title: str, source: Source, *, private: bool) -> None:
+        super().__init__()
+        self.setObjectName("card")
+        self.setProperty("private", private)
+        self.setProperty("past", False)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.MinimumExpanding)
+        self._source = source
+        self._title = QLabel(title)
+        self._title.setObjectName("cardTitle")
+        self.values: dict[str, QLabel] = {}
+        head = QHBoxLayout()
+        head.setSpacing(8)
+        head.addWidget(self._title, 1)
+        if private:
+            head.addWidget(PrivateMark())
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(12, 8, 12, 10)
+        self._column.setSpacing(6)
+        self._column.addLayout(head)
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(14)
+        self._grid.setVerticalSpacing(4)
+        self._grid.setColumnStretch(1, 1)
+        rows = QWidget()
+        rows.setLayout(self._grid)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._column.addWidget(self._framed(rows))
+        self._column.addStretch(1)
+        for row, figure in enumerate(source(FiguresView())):
+            self._add_row(row, figure)
+
+    def _framed(self, rows: QWidget) -> QWidget:
+        """How the rows are shown."""
+        return rows
+
+    def set_title(self, title: str) -> None:
+        """Another heading."""
+        self._title.setText(title)
+
+    def set_past(self, past: bool) -> None:
+        """Grey numbers, or not."""
+        if past != self.property("past"):
+            self.setProperty("past", past)
+            for label in self.findChildren(QLabel):
+                label.style().polish(label)
+
+    def title(self) -> str:
+        """The heading."""
+        return self._title.text()
+
+    def show_figures(self, view: FiguresView) -> None:
+        """Fill in the numbers."""
+        for figure in self._source(view):
+            value = self.values[figure.label]
+            value.setText(figure.value)
+            value.setAccessibleName(f"{figure.label}: {figure.value}")
+
+    def _add_row(self, row: int, figure: Figure) -> None:
+        label, value = QLabel(figure.label), number_label("figure", figure.value)
+        label.setObjectName("figureLabel")
+        for each in (label, value):
+            each.setToolTip(figure.tip)
+        self._grid.addWidget(label, row, 0)
+        self._grid.addWidget(value, row, 1)
+        self.values[figure.label] = value
+
+
+class BudgetCard(FiguresCard):
+    """What is published and what it costs; says so if the run is not private."""
+
+    def __init__(self) -> None:
+        super().__init__("Privacy budget", release_figures, private=False)
+        self.bar = ShareBar("Share of epsilon spent")
+        self.spent = QLabel()
+        self.spent.setObjectName("figure")
+        self.spent.setToolTip("Spent by the steps up to the cursor, of the whole run's ε")
+        self.spent.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        words = QLabel("ε spent so far")
+        words.setObjectName("figureLabel")
+        line = QHBoxLayout()
+        line.addWidget(words)
+        line.addWidget(self.spent, 1)
+        self.banner = QLabel()
+        self.banner.setObjectName("banner")
+        self.banner.setWordWrap(True)
+        self._column.insertWidget(1, self.banner)
+        self._column.insertLayout(2, line)
+        self._column.insertWidget(3, self.bar)
+        for value in self.values.values():
+            value.setWordWrap(True)  # the column is narrow
+
+    def _framed(self, rows: QWidget) -> QWidget:
+        """In a fold: a first look needs the bar alone."""
+        self.fold = Fold("What is charged, and how", rows)
+        return self.fold
+
+    def show_figures(self, view: FiguresView) -> None:
+        """Fill in the numbers, the bar and the banner."""
+        super().show_figures(view)
+        text = banner(view)
+        self.banner.setText(text)
+        self.banner.setHidden(not text)
+        self.spent.setText(budget_text(view))
+        self.bar.set_share(view.share_spent, "accent" if view.guarantee == "private" else "danger")
+
+
+#: Below the sum, which is right only if this is kept.
+_RULE = "What to publish must not depend on a run's time or on private figures: no ε covers that."
+
+
+class SpentCard(QFrame):
+    """A sum in words, wrapped to any width; hidden when there is nothing to say."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("card")
+        self.setProperty("private", True)
+        self._release = False
+        title = QLabel("Runs so far")
+        title.setObjectName("cardTitle")
+        self.words, self.rule = sentences(""), sentences("note", _RULE)
+        self.words.setAccessibleName("Runs on this sample")
+        head = QHBoxLayout()
+        head.setSpacing(8)
+        head.addWidget(title, 1)
+        head.addWidget(PrivateMark())
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 8, 12, 10)
+        column.setSpacing(4)
+        column.addLayout(head)
+        for label in (self.words, self.rule):
+            column.addWidget(label)
+        self.hide()
+
+    def set_words(self, words: str) -> None:
+        """The sum; empty to say nothing."""
+        self.words.setText(words)
+        self._show()
+
+    def set_release_view(self, release: bool) -> None:
+        """Hide it, or show it."""
+        self._release = release
+        self._show()
+
+    def _show(self) -> None:
+        self.setVisible(bool(self.words.text()) and not self._release)

@@ -1,0 +1,160 @@
+"""Asking about points after a run by votes: where, what was answered, and what is left.
+
+The answer, and what is left of the halts, are released; the votes are not.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from geodp_app.drawing.editor import Editor
+from geodp_app.files.stored_run import Point
+from geodp_app.runs.questions import halts_left
+from geodp_app.runs.run_log import RunLog
+from geodp_app.views.run.window_runs import WindowRuns
+from geodp_app.views.widgets.panes import PrivateMark
+
+#: What the theorem asks of whoever asks.
+_RULE = "The points that you ask about are published: choose them by what is released alone."
+
+
+class QueryCard(QFrame):
+    """Fields for a point, and the newest answer; hidden while no run by votes is there."""
+
+    #: The point (x, y) to ask about.
+    asked = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("card")
+        self._release = False
+        title = QLabel("Ask about a point")
+        title.setObjectName("cardTitle")
+        self.x_field, self.y_field = QSpinBox(), QSpinBox()
+        self.button = QPushButton("Ask")
+        self.button.setToolTip("Ask for the label of this point, as a click with the ask tool does")
+        self.button.clicked.connect(self._ask)
+        row = QHBoxLayout()
+        row.setSpacing(6)
+        for name, field in (("x", self.x_field), ("y", self.y_field)):
+            label = QLabel(name)
+            label.setBuddy(field)
+            field.setAccessibleName(f"Ask about a point: {name}")
+            row.addWidget(label)
+            row.addWidget(field, 1)
+        row.addWidget(self.button)
+        self.answer, self.left = QLabel(), QLabel()
+        self.votes, self.mark, self.rule = QLabel(), PrivateMark(), QLabel(_RULE)
+        self.rule.setObjectName("note")
+        self.left.setObjectName("note")
+        for label, name in (
+            (self.answer, "Answer"),
+            (self.left, "What is left"),
+            (self.votes, "Votes of the chunks"),
+            (self.rule, "What is published"),
+        ):
+            label.setWordWrap(True)
+            label.setAccessibleName(name)
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 8, 12, 10)
+        column.setSpacing(4)
+        column.addWidget(title)
+        column.addLayout(row)
+        column.addWidget(self.answer)
+        column.addWidget(self.left)
+        private = QHBoxLayout()
+        private.addWidget(self.votes, 1)
+        private.addWidget(self.mark, 0, Qt.AlignmentFlag.AlignTop)
+        column.addLayout(private)
+        column.addWidget(self.rule)
+        self.hide()
+
+    def show_run(self, log: RunLog | None, refusal: str) -> None:
+        """Follow a run.
+
+        Parameters
+        ----------
+        log : RunLog or None
+            Of a run by votes, else the card hides.
+        refusal : str
+            Why nothing can be asked; empty if a point can.
+        """
+        self.setVisible(log is not None)
+        if log is None:
+            return
+        for field in (self.x_field, self.y_field):
+            field.setMaximum(log.grid)
+        self.button.setEnabled(not refusal)
+        newest = log.questions[-1] if log.questions else None
+        self.answer.setVisible(newest is not None)
+        if newest is not None:
+            x, y = newest.point
+            _say(self.answer, f"({x}, {y}): {newest.answer}")
+            _say(self.votes, f"Votes: {newest.votes}")
+        shown = newest is not None and bool(newest.votes) and not self._release
+        self.votes.setVisible(shown)
+        self.mark.setVisible(shown)
+        _say(self.left, refusal or f"Halts left: {halts_left(log)}")
+        self.rule.setVisible(not refusal)
+
+    def _ask(self) -> None:
+        self.asked.emit((self.x_field.value(), self.y_field.value()))
+
+    def set_release_view(self, release: bool) -> None:
+        """Whether votes may be shown; takes effect when the run is shown next."""
+        self._release = release
+
+
+def _say(label: QLabel, text: str) -> None:
+    """To those who see the window, and to those who hear it."""
+    label.setText(text)
+    label.setAccessibleDescription(text)
+
+
+class WindowQuestions(QObject):
+    """Asks, and keeps the card up to date.
+
+    Parameters
+    ----------
+    card : QueryCard
+    runs : WindowRuns
+    editor : Editor
+        Whose ask tool is heard.
+    parent : QObject, optional
+    """
+
+    def __init__(
+        self, card: QueryCard, runs: WindowRuns, editor: Editor, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.card = card
+        self._runs = runs
+        self.card.asked.connect(self._ask)
+        editor.on_ask(self._ask)
+        runs.changed.connect(lambda _: self._follow())
+        runs.document.subscribe(self._follow)
+
+    def set_release_view(self, release: bool) -> None:
+        """Whether votes may be shown."""
+        self.card.set_release_view(release)
+        self._follow()
+
+    def _ask(self, point: Point) -> None:
+        self.card.x_field.setValue(point[0])
+        self.card.y_field.setValue(point[1])
+        self._runs.ask(point)
+
+    def _follow(self) -> None:
+        log = self._runs.current
+        by_votes = log is not None and "votes" in log.settings.declared.shows
+        self.card.show_run(log if by_votes else None, self._runs.refusal)

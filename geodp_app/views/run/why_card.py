@@ -1,0 +1,123 @@
+"""Why the step at the cursor chose its piece, in sentences."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+
+from geodp_app.runs.why import Why
+from geodp_app.views.widgets.panes import PrivateMark, sentences
+
+#: Said before the first step.
+BEFORE = (
+    "Press Run (F5): each step chooses a piece by what it gets right and wrong, and here it says "
+    "why that one."
+)
+_RELEASE = "Why a piece was chosen is private: the release view hides it."
+
+
+class WhyCard(QFrame):
+    """A heading, what the step did with its score spelled out, and its odds."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("pane")
+        self._release = False
+        self.setProperty("past", False)
+        self.heading = QLabel()
+        self.heading.setObjectName("paneTitle")
+        self.mark = PrivateMark()
+        self.what, self.odds, self.report = (sentences(name) for name in ("why", "note", "why"))
+        self.report.setAccessibleName("What one report changes")
+        self.what.setAccessibleName("Why this piece")
+        self.odds.setAccessibleName("How likely a piece as good was")
+        head = QHBoxLayout()
+        head.setSpacing(10)
+        head.addWidget(self.heading)
+        head.addWidget(self.mark)
+        head.addStretch(1)
+        body = QWidget()
+        body.setObjectName("below")
+        column = QVBoxLayout(body)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        for label in (self.report, self.what, self.odds):
+            column.addWidget(label)
+        column.addStretch(1)
+        self._room = room = _Room(body)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 6, 10, 4)
+        column.setSpacing(2)
+        column.addLayout(head)
+        column.addWidget(room, 1)
+        self.setMinimumSize(200, 92)
+        self.show_why("Why this piece", None)
+
+    def show_why(self, heading: str, why: Why | None) -> None:
+        """Another step; None before the first."""
+        self._heading, self._why = heading, why
+        self._show()
+
+    def show_report(self, words: str) -> None:
+        """What one report changes: it comes before why; empty for none."""
+        self.report.setText(words)
+        self._show()
+
+    def set_release_view(self, release: bool) -> None:
+        """Hide the sentences, or show them."""
+        self._release = release
+        self.mark.setVisible(not release)
+        self._show()
+
+    def set_past(self, past: bool) -> None:
+        """Grey the sentences, or not: what they are about has changed."""
+        if past != self.property("past"):
+            self.setProperty("past", past)
+            for label in (self.heading, self.what):
+                label.style().polish(label)
+
+    def _show(self) -> None:
+        why = self._why
+        if self._release:
+            what, odds = _RELEASE, ""
+        elif why is None:
+            what, odds = BEFORE, ""
+        else:
+            what, odds = why.what, why.odds
+        self.what.setText(what)
+        self.odds.setText(odds)
+        looked_at = bool(self.report.text()) and not self._release
+        self.report.setVisible(looked_at)
+        self.what.setVisible(not looked_at)
+        self.odds.setVisible(bool(odds) and not looked_at)
+        self.heading.setText("One report" if looked_at else self._heading)
+        self._room.fit()
+
+
+class _Room(QScrollArea):
+    """Sentences, with a bar only where they are too long for the whole width.
+
+    Left to itself, a bar that was there once stays: the text beside it is narrower, and so longer.
+    """
+
+    def __init__(self, body: QWidget) -> None:
+        super().__init__(widgetResizable=True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setWidget(body)
+        self._body = body
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Another width, other lines."""
+        super().resizeEvent(event)
+        self.fit()
+
+    def fit(self) -> None:
+        """The sentences changed."""
+        fits = self._body.heightForWidth(self.width()) <= self.height()
+        policy = Qt.ScrollBarPolicy
+        self.setVerticalScrollBarPolicy(
+            policy.ScrollBarAlwaysOff if fits else policy.ScrollBarAsNeeded
+        )

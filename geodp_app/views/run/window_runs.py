@@ -1,0 +1,515 @@
+"""The run behind the window: what the buttons ask of the controller, and the log of its answers.
+
+A log belongs to one sample and one set of settings.  Pressing Run after a finished run, or after
+the settings changed, begins another run, which spends its epsilon again.  What every run spends is
+noted with the sample when its first step begins: one that is cancelled counts in full, as a new
+run in its place is chosen by what was seen of it.
+
+While it is live, a run on simulated examples follows their edits and its settings
+(:mod:`geodp_app.views.run.live`).  What is shown stays until the run that follows has something to
+show.  A quick run follows at full speed, shows its end alone, and comes to it though it is
+overtaken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from geodp_app.document.charges import RunCharge, spent_words
+from geodp_app.document.document import Document
+from geodp_app.document.work import Work
+from geodp_app.drawing.shapes import Drawing
+from geodp_app.errors import InputError
+from geodp_app.files.stored_run import Point, Question, StoredRun
+from geodp_app.runs.protocol import Job, Progressed, Queried, Stepped
+from geodp_app.runs.questions import refusal
+from geodp_app.runs.run_log import RunLog, test_sample
+from geodp_app.views.run.live import (
+    HURRY,
+    MOST_KEPT,
+    REST,
+    LoggedRun,
+    Shown,
+    find_fresh,
+    is_quick,
+)
+from geodp_app.workers.run_controller import RunController
+from learners.accounting import PrivacySpent
+from learners.releases import Release
+
+#: Pauses between steps, in seconds, from slow to fast.
+SPEEDS = (2.0, 1.0, 0.5, 0.2, 0.0)
+#: So many zones of a sharpened cover are shown in the time of a step.
+_ZONES_A_STEP = 5
+
+#: Where a window begins, by place among them: a pace that the eye can follow.
+FIRST_SPEED = 2
+
+_CANCELLED = (
+    "Cancelled: nothing is released, and the run counts in full. "
+    "A new run is not covered by its own statement alone."
+)
+_STOPPED = "Stopped: nothing is released."
+
+
+class WindowRuns(QObject):
+    """Run, step, pause, back, reset, cancel; one log at a time."""
+
+    #: The log, its cursor or the controller's state changed; True when a step has just arrived.
+    changed = Signal(bool)
+    #: From inside a selection.
+    progressed = Signal(object)
+    #: One line for the person.
+    told = Signal(str)
+
+    def __init__(self, document: Document, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.document = document
+        self.controller = RunController(self)
+        self.live = True
+        self._release = False
+        self._run: LoggedRun | None = None
+        #: The run to show until the one that has begun has something to show.
+        self._before: LoggedRun | None = None
+        #: Finished runs, the newest last: an undo brings them back.
+        self._kept: list[LoggedRun] = []
+        #: Whether the end of the run is wanted: it was neither paused nor cancelled.
+        self._wanted = False
+        #: The drawing as a drag would leave it.
+        self._dragged: Drawing | None = None
+        self._pace = SPEEDS[FIRST_SPEED]
+        self._rest = QTimer(self, singleShot=True, interval=REST)
+        self._rest.timeout.connect(self._start_anew)
+        #: Active while a quick run follows that is young.
+        self._hurry = QTimer(self, singleShot=True, interval=HURRY)
+        self._hurry.timeout.connect(lambda: self.changed.emit(False))
+        c = self.controller
+        c.state_changed.connect(self._state_changed)
+        c.preparing.connect(self._preparing)
+        c.progressed.connect(self._progressed)
+        c.started.connect(self._started)
+        c.stepped.connect(self._stepped)
+        c.finished.connect(self._finished)
+        c.stopped.connect(self._stopped)
+        c.failed.connect(self._failed)
+        c.set_delay(self._pace)
+        c.queried.connect(self._queried)
+        c.prepare()
+
+    @property
+    def log(self) -> RunLog | None:
+        """Of the newest run."""
+        return None if self._run is None else self._run.log
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run goes on by itself, and that is shown."""
+        return self._going and not self._hurry.isActive()
+
+    @property
+    def following(self) -> bool:
+        """Whether a quick run follows an edit, of which only the end is shown."""
+        return self._hurry.isActive()
+
+    @property
+    def _going(self) -> bool:
+        return self.controller.state in ("selecting", "waiting") or self.controller.pending
+
+    @property
+    def current(self) -> RunLog | None:
+        """The log, if it belongs to the examples that are there now."""
+        fits = self._run is not None and self._run.work.examples is self.document.work.examples
+        return self.log if fits else None
+
+    def stored(self) -> StoredRun | None:
+        """The run to keep with the session."""
+        return None if self.current is None else self.current.stored()
+
+    @property
+    def shown(self) -> Shown:
+        """What the views show: the newest results, or those of the past as long as none are new."""
+        run, work = self._before or self._run, self.document.work
+        if run is None or not run.related(work):
+            return Shown(work, None)
+        if self._hurry.isActive() or (self._dragging and self._run is run):
+            return Shown(run.work, run.log)
+        if self._run is not None and self._dragging:
+            work = self._run.work
+        return Shown(work, run.log, run.out_of_date(work))
+
+    @property
+    def stepped_through(self) -> RunLog | None:
+        """The log whose steps the timeline counts."""
+        shown = self.shown.log
+        return shown if self._hurry.isActive() or self.current is None else self.current
+
+    @property
+    def spent_words(self) -> str:
+        """What the runs on the examples cost together; empty if that is one run's own statement."""
+        run = self._run
+        begun = run is not None and run.charge is not None and not run.over
+        under_way = begun and self.current is not None
+        return spent_words(self.document.work.spent, under_way=under_way)
+
+    def run_or_pause(self) -> None:
+        """Run to the end, or pause after the step under way."""
+        run = self._run
+        if self._going and run is not None and run.hardly_seen:
+            run.unasked = False
+            self._wanted = True
+            self.controller.run()
+        elif self.busy:
+            self._wanted = False
+            self.controller.pause()
+        elif self._ready():
+            self._wanted = True
+            self.controller.run()
+
+    def step(self) -> None:
+        """One step."""
+        if not self.busy and self._ready():
+            self._wanted = False
+            self.controller.step()
+
+    def cancel(self) -> None:
+        """Stop now; what the selection under way would have chosen is never known."""
+        self._stop_following()
+        self.controller.cancel()
+
+    def reset(self) -> None:
+        """Forget the run."""
+        self._stop_following()
+        self.controller.reset()
+        self._give_up()
+        self._run = self._before = None
+        self._kept.clear()
+        self.changed.emit(False)
+
+    @property
+    def refusal(self) -> str:
+        """Why no point can be asked about now, in a sentence; empty if one can."""
+        return refusal(self.current, self.controller.state == "finished")
+
+    def ask(self, point: Point) -> None:
+        """Ask the chunks of a run by votes for the label of a public point."""
+        if why := self.refusal:
+            self.told.emit(why)
+        else:
+            self.controller.query(np.array([point], dtype=np.int64))
+
+    def move_cursor(self, step: int) -> None:
+        """Show the run as it was after that many steps."""
+        log = self.stepped_through
+        if log is not None and 0 <= step <= len(log.records) and step != log.cursor:
+            log.cursor = step
+            self.changed.emit(False)
+
+    def walk(self, by: int) -> None:
+        """Go back or forward through the steps."""
+        if self.stepped_through is not None:
+            self.move_cursor(self.stepped_through.cursor + by)
+
+    def set_release_view(self, release: bool) -> None:
+        """In the release view a run stands at its end: which step gained last is private."""
+        self._release = release
+        if release and self.stepped_through is not None:
+            self.move_cursor(len(self.stepped_through.records))
+
+    def set_live(self, on: bool) -> None:
+        """Let runs on simulated examples follow what changes, or not."""
+        self.live = on
+        if on:
+            self.follow_document()
+        else:
+            self._rest.stop()
+        self.changed.emit(False)
+
+    def drag(self, drawing: Drawing) -> None:
+        """The drawing as it would be if the drag ended here; a quick run follows at once."""
+        before, self._dragged = self._dragged, drawing
+        if drawing == self.document.drawing:
+            self._dragged = None
+            if before is not None:
+                self.follow_document()
+                self.changed.emit(False)
+        elif drawing != before:
+            self._follow()
+
+    def follow_document(self) -> None:
+        """Another drawing, other examples or settings: show or begin the run that is about them.
+
+        A run whose examples are gone ends; an undo brings its steps back.
+        """
+        dropped, self._dragged = self._dragged is not None, None
+        run, work = self._run, self.document.work
+        if run is None:
+            return
+        if not run.related(work):
+            self._before = None
+            self._rest.stop()
+            if self._going:
+                self.controller.cancel()
+            elif self.controller.state == "failed":
+                self.controller.reset()  # nothing is left of what failed
+            return
+        if run.fresh(work):
+            self._rest.stop()
+            run.tried = False
+            self._note(run)
+            return
+        kept = find_fresh(self._kept, work)
+        if kept is not None:
+            self._take_back(kept)
+        elif self._follows:
+            self._follow(at_once=dropped)
+        elif self._going and run.work.examples is not work.examples:
+            self.controller.cancel()
+
+    def set_speed(self, index: int) -> None:
+        """Pause between steps by place in SPEEDS."""
+        self._pace = SPEEDS[index]
+        self.controller.set_delay(self._pace)
+
+    def adopt(self, log: RunLog | None) -> None:
+        """Show a log that was read from a file."""
+        self._stop_following()
+        self.controller.reset()
+        self._give_up()
+        if log is not None and log.release is not None and not self._release:
+            log.cursor = log.last_gain
+        self._run = None if log is None else LoggedRun(self.document.work, log, over=True)
+        self._before = None
+        self._kept.clear()
+        self._wanted = log is not None and log.release is not None
+        self.changed.emit(False)
+
+    def close(self) -> None:
+        """End the learner's process."""
+        self._stop_following()
+        self.controller.close()
+
+    # following
+
+    @property
+    def _follows(self) -> bool:
+        return self.live and self._wanted and self.document.work.simulated
+
+    @property
+    def _dragging(self) -> bool:
+        """Whether what is shown follows a drag."""
+        return self._dragged is not None and self._run is not None and self._run.tried
+
+    def _follow(self, *, at_once: bool = False) -> None:
+        """Let a run follow, now or soon."""
+        run, quick = self._run, is_quick(self.document.work)
+        dragging = self._dragged is not None
+        if run is None or not self._follows or not run.related(self.document.work):
+            return
+        if dragging and (not quick or run.work.drawing == self._dragged):
+            return
+        if run.young and self._going and not at_once:
+            return  # it comes to its end first, and then this is asked again
+        if quick:
+            self._start_anew()
+        else:
+            self._rest.start()
+
+    def _start_anew(self) -> None:
+        dragged, work = self._dragged, self.document.work
+        if dragged is not None:
+            work = self.document.preview(dragged)
+        self._begin(work, follows=True)
+
+    def _stop_following(self) -> None:
+        self._wanted = False
+        self._stop_timers()
+
+    def _stop_timers(self) -> None:
+        self._rest.stop()
+        self._hurry.stop()
+
+    def _take_back(self, run: LoggedRun) -> None:
+        """Show a finished run again."""
+        self._stop_timers()
+        self._keep(self._run)
+        self._kept.remove(run)
+        self.controller.reset()
+        self._run, self._before = run, None
+        self.changed.emit(False)
+
+    def _keep(self, run: LoggedRun | None) -> None:
+        """Keep a finished run for an undo."""
+        if run is not None and run.log.release is not None and not run.tried:
+            self._kept = [*self._kept, run][-MOST_KEPT:]
+
+    # the controller
+
+    def _ready(self) -> bool:
+        """Have a run that can go on, beginning one if need be; False when there can be none."""
+        log = self.current
+        state = self.controller.state
+        unfinished = log is not None and log.release is None and state == "paused"
+        if unfinished and log is not None and log.settings == self.document.work.run:
+            log.cursor = len(log.records)
+            return True
+        try:
+            if self.document.work.examples is None:
+                self.document.sample()
+        except InputError as error:
+            self.told.emit(str(error))
+            return False
+        self.document.settle()
+        self._begin(self.document.work)
+        return True
+
+    def _begin(self, work: Work, *, follows: bool = False) -> None:
+        """A run of its own, paused before its first step; one that follows goes on by itself."""
+        examples = work.examples
+        assert examples is not None  # sampled just now, or imported
+        dragging = follows and self._dragged is not None
+        past = self._before or self._run
+        self._stop_timers()
+        quick = follows and is_quick(work)
+        if quick:
+            self._hurry.start()
+        if follows and self._run is not None:
+            self._run.over = True  # nobody stopped it: there is nothing to tell
+        self.controller.reset()
+        self._give_up()
+        self._keep(self._run)
+        stale = past is not None and past.log.cursor and past.related(work)
+        self._before = past if past is not None and stale and not past.fresh(work) else None
+        labels = examples.labels.astype(np.bool_)
+        self.controller.set_delay(0.0 if quick else self._pace)
+        # while the learner's process begins, the window draws what it will be tested on
+        job = Job(examples.points, labels, work.drawing.grid, work.run, at_once=quick)
+        self.controller.start(job)
+        log = RunLog(examples.points, labels, work.drawing.grid, work.run, test_sample(work))
+        self._run = LoggedRun(work, log, tried=dragging, quick=quick, unasked=follows)
+        if follows:
+            self.controller.run()  # the learner works while the views change
+        self.changed.emit(False)
+
+    def _state_changed(self, state: str) -> None:
+        if state == "selecting":
+            self._charge_run()
+        if not self._hurry.isActive():
+            self.changed.emit(False)
+
+    def _charge_run(self) -> None:
+        """Note what the run spends: its first step begins."""
+        run = self._run
+        if run is None or run.log.records or run.charge is not None:
+            return
+        s = run.log.settings
+        stated = run.log.privacy if s.private else None
+        if stated is not None:
+            run.charge = RunCharge(stated.epsilon, stated.delta, s.neighbours, finished=False)
+            self._note(run)
+
+    def _note(self, run: LoggedRun) -> None:
+        """Have the document say what a run spends, unless its examples are only tried."""
+        if not run.tried and run.charge is not None and run.charge is not run.noted:
+            before, run.noted = run.noted, run.charge
+            assert run.work.examples is not None  # it has begun
+            self.document.charge(run.work.examples, run.charge, before)
+
+    def _preparing(self) -> None:
+        self.told.emit("Preparing the learner: its loops are compiled once, about a minute.")
+
+    def _started(self, plan: PrivacySpent | None) -> None:
+        if self.log is not None:
+            self.log.plan = plan
+
+    def _progressed(self, reply: Progressed) -> None:
+        if self._before is None:
+            self.progressed.emit(reply)
+
+    def _stepped(self, reply: Stepped) -> None:
+        log = self.log
+        if log is None:
+            return
+        follows = log.cursor == len(log.records)
+        log.add(reply.record, reply.views)
+        log.votes = reply.votes
+        if follows:
+            log.cursor = len(log.records)
+        if log.sharpening and self.controller.delay == self._pace:
+            # there are many zones, and each changes little
+            self.controller.set_delay(self._pace / _ZONES_A_STEP)
+        if not self._hurry.isActive():
+            self._before = None
+            self.changed.emit(True)
+
+    def _finished(self, release: Release) -> None:
+        run = self._run
+        if run is None:
+            return
+        run.log.finish(release)
+        self._stand_at_gain(run.log)
+        run.over, self._wanted, self._before = True, True, None
+        if run.charge is not None:
+            run.charge = replace(run.charge, finished=True)
+        hurried = self._hurry.isActive()
+        self._hurry.stop()
+        self._note(run)
+        self._catch_up()  # the learner goes on while the views show what it has found
+        self.changed.emit(hurried)
+
+    def _catch_up(self) -> None:
+        """A quick run is over: another one follows what has changed meanwhile."""
+        if self._dragged is not None:
+            self._follow()
+        elif self._run is not None and not self._run.fresh(self.document.work):
+            self.follow_document()
+
+    def _stand_at_gain(self, log: RunLog) -> None:
+        """A run that was followed to its end rests at the last step that gained."""
+        made = len(log.records)
+        if log.cursor == made and log.last_gain < made and not self._release:
+            log.cursor = log.last_gain
+            found = (
+                "no later step found more" if made - log.cursor > 1 else "the last found nothing"
+            )
+            self.told.emit(f"Finished. Shown is step {log.cursor}: {found}.")
+
+    def _stopped(self) -> None:
+        if self._run is not None and self._run.charge is None and not self._run.over:
+            self.told.emit(_STOPPED)
+        self._give_up()
+        self.changed.emit(False)
+
+    def _give_up(self) -> None:
+        """The run under way, if there is one, will not come to its end: say what that means."""
+        run = self._run
+        if run is not None and not run.over:
+            run.over = True
+            if run.charge is not None:
+                self.told.emit(_CANCELLED)
+
+    def _failed(self, message: str) -> None:
+        if self._run is not None and self.controller.state not in (
+            "paused",
+            "waiting",
+            "selecting",
+        ):
+            self._run.over = True  # it was begun, and counts
+            self._hurry.stop()
+        self.told.emit(message)
+        self.changed.emit(False)
+
+    def _queried(self, reply: Queried) -> None:
+        log = self.log
+        if log is None:
+            return
+        for (x, y), record in zip(reply.points.tolist(), reply.records, strict=False):
+            # what was asked before it was known that the halts are used up has no answer
+            if record.release.status != "halted":
+                log.questions.append(Question((x, y), record.release, record.diagnostics))
+                self.told.emit(f"({x}, {y}): {log.questions[-1].answer}. {self.refusal}".rstrip())
+        if reply.refused:
+            self.told.emit(f"The point cannot be asked about: {reply.refused}.")
+        self.changed.emit(False)

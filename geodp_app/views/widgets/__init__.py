@@ -1,0 +1,1 @@
+"""Parts that several views are made of: labels, frames, bars, fields, plots, icons, the theme."""

@@ -1,0 +1,210 @@
+"""What plots are made of: painter paths from grid coordinates, axes of the plane, images."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pyqtgraph as pg
+import shapely
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPolygonF
+from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
+from shapely.geometry.base import BaseGeometry
+
+from geodp_app.document.examples import Frame
+from geodp_app.dual.sheets import Window
+from geodp_app.palette import Palette
+from geometry.grid import Bounds
+
+
+def ring_path(rings: Iterable[Sequence[tuple[float, float]]]) -> QPainterPath:
+    """Closed rings, grid units, filled by the even-odd rule."""
+    path = QPainterPath()
+    path.setFillRule(Qt.FillRule.OddEvenFill)
+    for ring in rings:
+        path.addPolygon(QPolygonF([QPointF(x, y) for x, y in ring]))
+        path.closeSubpath()
+    return path
+
+
+def shape_path(shape: BaseGeometry) -> QPainterPath:
+    """A polygonal shapely geometry, grid units."""
+    rings = []
+    for part in shapely.get_parts(shape):
+        if part.geom_type == "Polygon" and not part.is_empty:
+            rings += [part.exterior, *part.interiors]
+    return ring_path([np.asarray(ring.coords)[:-1, :2].tolist() for ring in rings])
+
+
+def line_path(vertices: Sequence[tuple[float, float]]) -> QPainterPath:
+    """An open line through vertices, grid units."""
+    path = QPainterPath()
+    for i, (x, y) in enumerate(vertices):
+        if i == 0:
+            path.moveTo(x, y)
+        else:
+            path.lineTo(x, y)
+    return path
+
+
+def cosmetic(
+    colour: str, width: float = 1.5, *, dash: Sequence[float] = (), alpha: float = 1.0
+) -> QPen:
+    """A pen whose width is in pixels at any zoom."""
+    pen = QPen(tinted(colour, alpha), width)
+    pen.setCosmetic(True)
+    pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+    if dash:
+        pen.setDashPattern(list(dash))
+    return pen
+
+
+def tinted(colour: str, alpha: float) -> QColor:
+    """A colour with an opacity in 0..1."""
+    tint = QColor(colour)
+    tint.setAlphaF(alpha)
+    return tint
+
+
+class PlaneAxis(pg.AxisItem):  # type: ignore[misc]
+    """Tick texts for grid coordinates 0..d."""
+
+    def __init__(self, orientation: str) -> None:
+        super().__init__(orientation)
+        self._across = orientation == "bottom"
+        self._grid = 1
+        self._bounds: Bounds | None = None
+        self.enableAutoSIPrefix(False)
+        # a number at the end of the axis would be cut by the plane's border
+        self.setStyle(hideOverlappingLabels=True)
+
+    def set_frame(self, grid: int, bounds: Bounds | None) -> None:
+        """What the coordinates mean."""
+        self._grid, self._bounds = grid, bounds
+        self.picture = None
+        self.update()
+
+    def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
+        """Ticks at round numbers of the unit that is shown; places in grid units."""
+        start, unit = self._unit()
+        levels = super().tickValues(start + low * unit, start + high * unit, size)
+        return [
+            (spacing / unit, [(value - start) / unit for value in values])
+            for spacing, values in levels
+        ]
+
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
+        """Texts of the ticks at grid coordinates."""
+        start, unit = self._unit()
+        if self._bounds is None:
+            return [f"{value:.10g}" for value in values]
+        digits = max(0, -math.floor(math.log10(spacing * unit) + 1e-9))
+        names = "EW" if self._across else "NS"
+        return [_degrees(start + value * unit, digits, names) for value in values]
+
+    def _unit(self) -> tuple[float, float]:
+        """Value at grid coordinate 0, and of one grid step."""
+        b = self._bounds
+        if b is None:
+            return 0.0, 1.0
+        low, high = (b.west, b.east) if self._across else (b.south, b.north)
+        return low, (high - low) / self._grid
+
+
+def aspect_ratio(grid: int, bounds: Bounds | None) -> float:
+    """Width of a grid step over its height, on the ground at the middle latitude."""
+    if bounds is None:
+        return 1.0
+    cosine = math.cos(math.radians((bounds.south + bounds.north) / 2))
+    ratio = (bounds.east - bounds.west) * max(cosine, 0.05) / (bounds.north - bounds.south)
+    return min(max(ratio, 0.1), 10.0)
+
+
+def _degrees(value: float, digits: int, names: str) -> str:
+    if round(value, digits) == 0:
+        return "0°"
+    return f"{abs(value):.{digits}f}° {names[0] if value > 0 else names[1]}"
+
+
+def rgba_image(colours: NDArray[np.uint8]) -> QImage:
+    """An image of colours [i, j, :], i across and j up, its first row at the bottom."""
+    rows = np.ascontiguousarray(colours.transpose(1, 0, 2))
+    height, width = rows.shape[:2]
+    image = QImage(rows.data, width, height, 4 * width, QImage.Format.Format_RGBA8888)
+    return image.copy()  # the array may go
+
+
+class PictureItem(pg.GraphicsObject):  # type: ignore[misc]
+    """An image over a window of a plot, its first row at the least v."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._image: QImage | None = None
+        self._place = QRectF()
+
+    def set_image(self, image: QImage | None, window: Window | None) -> None:
+        """Show an image over a window, or nothing."""
+        self.prepareGeometryChange()
+        self._image = image
+        if image is None or window is None:
+            self._place = QRectF()
+        else:
+            self._place = QRectF(window.u0, window.v0, window.width, window.height)
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        """The window, in coordinates of the plot."""
+        return self._place
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        """Draw the image."""
+        if self._image is not None:
+            painter.drawImage(self._place, self._image)
+
+
+class GridPlot(pg.PlotWidget):  # type: ignore[misc]
+    """A plot of the grid, y up, with its border and its own axes; no menu."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        axes = {name: PlaneAxis(name) for name in ("bottom", "left")}
+        super().__init__(parent, axisItems=axes)
+        self._axes = axes
+        self._frame: Frame | None = None
+        self.setMenuEnabled(False)
+        self.hideButtons()
+        self._border = QGraphicsRectItem()
+        self._border.setZValue(5)
+        self.getPlotItem().addItem(self._border, ignoreBounds=True)
+
+    def set_palette(self, palette: Palette) -> None:
+        """Colours of canvas, axes and border."""
+        self.setBackground(palette.canvas)
+        for axis in self._axes.values():
+            axis.setPen(cosmetic(palette.border, 1))
+            axis.setTextPen(palette.soft_ink)
+        self._border.setPen(cosmetic(palette.border, 1))
+
+    def set_frame(self, frame: Frame) -> None:
+        """The grid and where it lies; a new one is shown whole."""
+        if frame == self._frame:
+            return
+        self._frame = frame
+        for axis in self._axes.values():
+            axis.set_frame(frame.d, frame.bounds)
+        self._border.setRect(QRectF(0, 0, frame.d, frame.d))
+        view = self.getViewBox()
+        view.setAspectLocked(True, ratio=aspect_ratio(frame.d, frame.bounds))
+        reach = 3.0 * frame.d
+        view.setLimits(xMin=-reach, xMax=frame.d + reach, yMin=-reach, yMax=frame.d + reach)
+        self.fit()
+
+    def fit(self) -> None:
+        """Show the whole grid."""
+        if self._frame is not None:
+            d = self._frame.d
+            self.getViewBox().setRange(QRectF(0, 0, d, d), padding=0.03)

@@ -1,0 +1,178 @@
+"""What is in the window, and where.
+
+The line at its foot says what to do next, or for a while what has just happened.  QStatusBar's own
+messages are not used: they hide the bar's widgets, and a change of layout shows these again beneath
+the message.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QLabel,
+    QMainWindow,
+    QScrollArea,
+    QSizePolicy,
+    QSplitter,
+    QStackedWidget,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from geodp_app.views.dual.conic_view import ConicView
+from geodp_app.views.dual.dual_view import DualView
+from geodp_app.views.panels.settings_panel import SettingsPanel
+from geodp_app.views.panels.theorem_page import TheoremPage
+from geodp_app.views.plane.plane_view import PlaneView
+from geodp_app.views.run.error_chart import ErrorChart
+from geodp_app.views.run.figures_panel import FiguresPanel, SpentCard
+from geodp_app.views.run.query_card import QueryCard
+from geodp_app.views.run.timeline import Timeline
+from geodp_app.views.run.why_card import WhyCard
+from geodp_app.views.widgets.panes import Pane
+from geodp_app.views.widgets.theme import dressed_at_the_end
+
+#: Milliseconds for which a message stays.
+_TELL_FOR = 8000
+
+
+class StatusLine(QLabel):
+    """A hint that gives way to messages, and both to the tip of the command pointed at.
+
+    It asks for no width: a long sentence must not widen the window.  What does not fit ends in
+    dots, and the tool tip has all of it.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._hint = self._message = self._tip = ""
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(lambda: self._say(message=""))
+
+    def set_hint(self, text: str) -> None:
+        """What to do next."""
+        self._say(hint=text)
+
+    def set_tip(self, text: str) -> None:
+        """What the command under the pointer does; empty when there is none."""
+        self._say(tip=text)
+
+    def tell(self, text: str) -> None:
+        """What has just happened, for a while."""
+        self._say(message=text)
+        self._timer.start(_TELL_FOR)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """As much of the line as there is room for."""
+        painter, room = QPainter(self), self.contentsRect()
+        end = Qt.TextElideMode.ElideRight
+        shown = self.fontMetrics().elidedText(self.text(), end, room.width())
+        align, on = int(Qt.AlignmentFlag.AlignVCenter), self.isEnabled()
+        role = self.foregroundRole()
+        self.style().drawItemText(painter, room, align, self.palette(), on, shown, role)
+        painter.end()
+
+    def _say(
+        self, *, hint: str | None = None, message: str | None = None, tip: str | None = None
+    ) -> None:
+        self._hint = self._hint if hint is None else hint
+        self._message = self._message if message is None else message
+        self._tip = self._tip if tip is None else tip
+        self.setText(self._tip or self._message or self._hint)
+        self.setToolTip(self.text())
+
+
+#: Of a window that was never opened before, where the screen has room for it, in
+#: device-independent pixels.
+FIRST_SIZE = QSize(1440, 900)
+
+#: Width of the settings: planes take what is left.
+_SIDE = 276
+
+
+class WindowViews(QMainWindow):
+    """The views of one window, laid out; they know neither document nor run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        with dressed_at_the_end():
+            self._make_views()
+
+    def _make_views(self) -> None:
+        self.plane, self.dual = PlaneView(), DualView()
+        self.chart, self.figures = ErrorChart(), FiguresPanel()
+        self.timeline, self.settings = Timeline(), SettingsPanel()
+        self.spent, self.query_card = SpentCard(), QueryCard()
+        self.theorem = TheoremPage()
+        self.plane_pane = Pane("Plane", self.plane)
+        self.plane_pane.note.setAccessibleName("About the plane")
+        self.conics = ConicView()
+        self.duals = QStackedWidget()
+        self.duals.addWidget(self.dual)
+        self.duals.addWidget(self.conics)
+        self.dual_pane = Pane("Dual plane", self.duals)
+        self.planes = _splitter(Qt.Orientation.Horizontal, self.plane_pane, self.dual_pane)
+        self.why = WhyCard()
+        self._lower = _splitter(Qt.Orientation.Horizontal, self.why, self.chart)
+        below = QWidget()
+        column = QVBoxLayout(below)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.timeline)
+        column.addWidget(self._lower, 1)
+        self._stack = _splitter(Qt.Orientation.Vertical, self.planes, below)
+        self._stack.setStretchFactor(0, 4)
+        self._stack.setStretchFactor(1, 1)
+        side = QWidget()
+        side.setObjectName("side")
+        right = QVBoxLayout(side)
+        right.setContentsMargins(0, 0, 6, 6)
+        right.setSpacing(6)
+        self.pages = QTabWidget(documentMode=True)
+        self.pages.addTab(self.settings, "Settings")
+        self.pages.addTab(self.figures, "Figures")
+        self.pages.addTab(self.theorem, "Theorem")
+        right.addWidget(self.pages, 1)
+        right.addWidget(self.query_card)
+        right.addWidget(self.spent)
+        right.addWidget(self.figures.budget)
+        self._sides = _splitter(Qt.Orientation.Horizontal, self._stack, side)
+        self.planes.setSizes([540, 660])
+        self.planes.setStretchFactor(0, 1)
+        self.planes.setStretchFactor(1, 1)
+        self._stack.setSizes([720, 120])
+        self._lower.setSizes([540, 460])
+        self._sides.setStretchFactor(0, 1)
+        self._sides.setStretchFactor(1, 0)
+        self._sides.setSizes([FIRST_SIZE.width() - _SIDE, _SIDE])
+        side.setFixedWidth(_SIDE)
+        # where the screen is too small for all of it, there are bars to reach the rest
+        room = QScrollArea(widgetResizable=True)
+        room.setFrameShape(QFrame.Shape.NoFrame)
+        room.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        room.setWidget(self._sides)
+        self.setCentralWidget(room)
+        self.status_line, self.where, self.learner = StatusLine(), QLabel(), QLabel()
+        for label, name in (
+            (self.status_line, "Hint"),
+            (self.where, "Position"),
+            (self.learner, "Learner"),
+        ):
+            label.setAccessibleName(name)
+        bar = self.statusBar()
+        bar.addWidget(self.status_line, 1)
+        bar.addPermanentWidget(self.where)
+        bar.addPermanentWidget(self.learner)
+
+
+def _splitter(orientation: Qt.Orientation, *widgets: QWidget) -> QSplitter:
+    splitter = QSplitter(orientation)
+    for widget in widgets:
+        splitter.addWidget(widget)
+    splitter.setChildrenCollapsible(False)
+    return splitter

@@ -1,0 +1,484 @@
+"""The window: who tells whom.
+
+Views hold no state.  The document, the editor and the run's log do; when one of them changes, the
+window shows them again.  Actions come from :mod:`geodp_app.actions`; files, runs and what is
+shown of a run have helpers of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QStatusTipEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QMessageBox,
+)
+
+from geodp_app.document.document import Document
+from geodp_app.drawing.editor import Editor, ToolName
+from geodp_app.drawing.shapes import Point
+from geodp_app.palette import Palette, load_palette
+from geodp_app.runs.one_report import find_report
+from geodp_app.runs.verdict import verdict
+from geodp_app.views.compare.compare_window import CompareWindow
+from geodp_app.views.panels.help import ShortcutSheet, about_text, privacy_text
+from geodp_app.views.panels.vertex_table import VertexDialog
+from geodp_app.views.plane.drawing_layer import FaultWatch
+from geodp_app.views.run.again import Again
+from geodp_app.views.run.query_card import WindowQuestions
+from geodp_app.views.run.window_runs import WindowRuns
+from geodp_app.views.widgets.theme import apply_theme
+from geodp_app.views.window.layout import FIRST_SIZE, WindowViews
+from geodp_app.views.window.run_display import RunDisplay
+from geodp_app.views.window.tour import Tour
+from geodp_app.views.window.window_actions import TOOLS, WindowActions
+from geodp_app.views.window.window_files import WindowFiles
+from geodp_app.views.window.window_pictures import write_widget
+from geodp_app.views.window.window_recovery import WindowRecovery
+
+#: What the title bar and edges of a window take of the screen, in device-independent pixels.
+_DECORATION = QSize(4, 40)
+
+_STATES = {
+    "preparing": "Preparing the learner…",
+    "ready": "Ready",
+    "selecting": "Selecting…",
+    "waiting": "Running",
+    "paused": "Paused",
+    "finished": "Finished",
+    "failed": "Stopped by an error",
+}
+
+
+class MainWindow(WindowViews):
+    """Draw, sample, step, watch both planes, export.
+
+    Parameters
+    ----------
+    palette : Palette
+    settings : QSettings, optional
+        Where the window's own geometry and theme are kept.
+    recovery : path, optional
+        Folder for recovery files instead of the user's.
+    """
+
+    def __init__(
+        self,
+        palette: Palette,
+        settings: QSettings | None = None,
+        recovery: Path | None = None,
+    ) -> None:
+        super().__init__()
+        self.setAcceptDrops(True)
+        self.palette_now = palette
+        self._settings = settings
+        self.document = Document()
+        self.editor = Editor(self.document)
+        self.runs = WindowRuns(self.document, self)
+        self.again = Again(self.document, self)
+        self.plane.set_editor(self.editor)
+        self.questions = WindowQuestions(self.query_card, self.runs, self.editor, self)
+        self.files = WindowFiles(
+            self, self.runs, lambda what, why: self.complain(what, why), palette
+        )
+        self.recovery = WindowRecovery(self, self.files, recovery)
+        self.comparison: CompareWindow | None = None
+        self.vertices: VertexDialog | None = None
+        self.show_faults = FaultWatch(self.editor, self._faults_found, self)
+        self.display = RunDisplay(self, self.runs, self.again)
+        self.commands = WindowActions(
+            self, self._handlers(), self.editor, self.files, self.again, palette
+        )
+        self.tour = Tour(self, self.files, self.commands)
+        self._connect()
+        self.set_palette(palette)
+        self._restore_layout()
+        self._document_changed()
+
+    def begin(self, path: Path | None = None) -> None:
+        """What to open with: a file, what a crash left, or an example drawn and sampled."""
+        if self.recovery.offer() or (path is not None and self.files.open(path)):
+            return
+        self.files.begin_with_example(None)
+        if self._settings is not None:
+            self.tour.offer(self._settings)
+
+    # connecting
+
+    def _connect(self) -> None:
+        self.document.subscribe(self._document_changed)
+        self.plane.edited.connect(self._editor_changed)
+        self.plane.pointed.connect(self._pointed)
+        self.dual.dual_hovered.connect(self.plane.show_halfplane)
+        self.dual.candidate_shown.connect(self.display.candidate)
+        self.conics.candidate_shown.connect(self.display.conic_candidate)
+        self.conics.step_picked.connect(self.runs.move_cursor)
+        self.dual.step_picked.connect(self.runs.move_cursor)
+        self.dual.shade_wanted.connect(lambda *_: self.display.refresh())
+        self.chart.step_picked.connect(self.runs.move_cursor)
+        self.timeline.cursor_moved.connect(self.runs.move_cursor)
+        self.timeline.play_asked.connect(self.runs.run_or_pause)
+        self.runs.changed.connect(self._run_changed)
+        self.runs.progressed.connect(self.display.progress)
+        self.editor.on_report(self._report)
+        self.runs.controller.queried.connect(lambda _: self.recovery.later())
+        for teller in (self.runs, self.files, self.recovery):
+            teller.told.connect(self.tell)
+        self.files.opened.connect(self.show_from_the_start)
+        self.files.saved.connect(self.recovery.forget)
+        # a first click must not begin another polygon
+        self.files.begun.connect(lambda: self.set_tool("vertices"))
+        self.display.shown.connect(self.show_learner_state)
+        self.again.changed.connect(self._again_changed)
+        self.again.told.connect(self.tell)
+        self.settings.sampling_changed.connect(
+            lambda v: self._change(self.document.set_sampling, v)
+        )
+        self.settings.run_changed.connect(lambda v: self._change(self.document.set_run, v))
+        self.theorem.steps_wanted.connect(
+            lambda m: self._change(self.document.set_run, {"n_steps": m})
+        )
+        self.settings.k_drawn_changed.connect(self.document.set_k_drawn)
+        self.settings.slid.connect(self.document.settle)
+        self.settings.grid_changed.connect(self._grid_changed)
+        self.settings.sample_asked.connect(self.sample)
+
+    def _restore_layout(self) -> None:
+        self.resize(FIRST_SIZE)
+        kept = self._settings.value("geometry") if self._settings else None
+        if isinstance(kept, QByteArray):
+            self.restoreGeometry(kept)
+        self._fit_on_screen()
+
+    def _fit_on_screen(self) -> None:
+        """A window larger than the screen has buttons that nobody can reach."""
+        room = self.screen().availableGeometry().size() - _DECORATION
+        if not self.isMaximized() and not self.isFullScreen():
+            self.resize(self.size().boundedTo(room))
+
+    def set_palette(self, palette: Palette) -> None:
+        """Light or dark."""
+        self.palette_now = palette
+        for view in (self.plane, self.dual, self.conics, self.chart, self.figures, self.timeline):
+            view.set_palette(palette)
+        self.files.palette = palette
+        self.commands.set_palette(palette)
+        self.theorem.set_palette(palette)
+        self.tour.set_palette(palette)
+        if self.comparison is not None:
+            self.comparison.set_palette(palette)
+        self._editor_changed()
+
+    def set_dark(self, dark: bool) -> None:
+        """Change the theme, and remember it."""
+        palette = load_palette("dark" if dark else "light")
+        application = QApplication.instance()
+        assert isinstance(application, QApplication)
+        apply_theme(application, palette)
+        self.set_palette(palette)
+        if self._settings is not None:
+            self._settings.setValue("theme", palette.name)
+
+    # telling
+
+    def tell(self, text: str) -> None:
+        """One line in the status bar, for a while."""
+        self.status_line.tell(text)
+
+    def event(self, event: QEvent) -> bool:
+        """Tips of commands go to the status line, too."""
+        if isinstance(event, QStatusTipEvent):
+            self.status_line.set_tip(event.tip())
+            return True
+        return super().event(event)
+
+    def complain(self, what: str, why: str) -> None:
+        """A problem that needs to be seen."""
+        box = QMessageBox(self)
+        box.setIcon(QMessageBox.Icon.Warning)
+        box.setText(f"{what}.")
+        box.setInformativeText(why)
+        box.exec()
+
+    def show_learner_state(self) -> None:
+        """What the learner is doing, at the right of the status bar."""
+        state = self.runs.controller.state
+        if self.runs.current is None and state in ("paused", "finished"):
+            state = "ready"  # what was run is not there any more
+        pending = " Your run starts then." if self.runs.controller.pending else ""
+        self.learner.setText(_STATES[state] + (pending if state == "preparing" else ""))
+
+    # what actions ask for
+
+    def _handlers(self) -> dict[str, Callable[..., object]]:
+        """What each action does, by its id."""
+        runs, files = self.runs, self.files
+        return {
+            "new": files.new,
+            "open": files.open_dialog,
+            "import_target": files.import_target_dialog,
+            "import_examples": files.import_examples_dialog,
+            "save": files.save,
+            "save_as": files.save_as,
+            "export_learned": files.export_learned,
+            "export_drawing": files.export_target,
+            "export_examples": files.export_examples,
+            "export_picture": lambda: files.export_picture(self.write_picture),
+            "export_steps": files.export_steps,
+            "quit": self.close,
+            "undo": self.undo,
+            "redo": self.redo,
+            "delete": self.delete_selected,
+            "vertex_table": self.show_vertices,
+            "snapping": self.set_snapping,
+            "draw_sample": self.sample,
+            "clear_examples": self.document.clear_examples,
+            "run": runs.run_or_pause,
+            "step": runs.step,
+            "stop": runs.cancel,
+            "reset": runs.reset,
+            "live": runs.set_live,
+            "back": lambda: runs.walk(-1),
+            "forward": lambda: runs.walk(+1),
+            "compare": self.compare_learners,
+            "again": self.run_again,
+            "zoom_to_streak": self.dual.zoom_to_streak,
+            "fit": self.fit,
+            "zoom_to_chosen": self.dual.zoom_to_chosen,
+            "shade_none": lambda on=True: self.display.set_shading("off") if on else None,
+            "shade_score": lambda on=True: self.display.set_shading("score") if on else None,
+            "shade_probability": lambda on=True: (
+                self.display.set_shading("probability") if on else None
+            ),
+            "show_boxes": self.display.set_boxes,
+            "release_view": self.set_release_view,
+            "dark_theme": self.set_dark,
+            "tour": lambda: self.tour.start(),
+            "shortcuts": self.show_shortcuts,
+            "explain_privacy": self.explain_privacy,
+            "about": self.show_about,
+            **{tool: (lambda on=True, t=tool: self.set_tool(t) if on else None) for tool in TOOLS},
+        }
+
+    def show_from_the_start(self) -> None:
+        """Something else is there: forget what was looked at, begun or selected."""
+        self.editor.start_over()
+        self.plane.fit()
+        self.dual.start_over()
+        self._editor_changed()
+
+    def sample(self) -> None:
+        """Draw examples from the drawing."""
+        self.files.attempt("sample", self.document.sample)
+
+    def set_tool(self, tool: ToolName) -> None:
+        """Another drawing tool."""
+        self.editor.set_tool(tool)
+        if tool != "report":
+            self.display.show_report(None)
+        self.plane.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._editor_changed()
+
+    def set_snapping(self, on: bool) -> None:
+        """Snap to vertices and edges, or not."""
+        self.editor.snapping = on
+        self._editor_changed()
+
+    def delete_selected(self) -> None:
+        """Delete what is selected in the drawing."""
+        self.editor.key("Delete")
+        self._editor_changed()
+
+    def undo(self) -> None:
+        """Take back the draft's last vertex, or the last change."""
+        if self.editor.undo_vertex():
+            self._editor_changed()
+        else:
+            label = self.document.undo()
+            self.tell(f"Undone: {label}" if label else "Nothing to undo")
+
+    def redo(self) -> None:
+        """Do again what was undone."""
+        label = self.document.redo()
+        self.tell(f"Redone: {label}" if label else "Nothing to redo")
+
+    def fit(self) -> None:
+        """Show everything in both planes."""
+        self.plane.fit()
+        self.dual.fit()
+        self.conics.fit()
+
+    def set_release_view(self, release: bool) -> None:
+        """Show only what may be published, or everything."""
+        self.tell("")  # what was just told may be private
+        self.runs.set_release_view(release)
+        self.files.release_view = release
+        self.display.set_release_view(release)
+        for view in (
+            self.why,
+            self.chart,
+            self.figures,
+            self.timeline,
+            self.settings,
+            self.spent,
+            self.questions,
+        ):
+            view.set_release_view(release)
+        for pane in (self.plane_pane, self.dual_pane):
+            pane.set_private(not release)
+        self.commands.by_id["release_view"].setChecked(release)
+        if release and (self.runs.current is None or self.runs.current.release is None):
+            self.tell("Nothing is released yet: a release exists when all steps are done.")
+
+    def run_again(self) -> None:
+        """Twenty runs on the same simulated examples, or the end of those under way."""
+        self.again.start_or_stop()
+
+    def _report(self, point: Point, radius: float, label: bool) -> None:
+        """One report to look at: an example near the point, else one that is put there."""
+        examples = self.document.work.examples
+        if self.runs.current is None or examples is None:
+            self.tell("Run the learner first: then one report shows what it changes in a step.")
+        else:
+            self.display.show_report(find_report(examples, point, radius, label))
+
+    def _again_changed(self) -> None:
+        self.plane.learned.show_again(self.again.shapes)
+        self.display.note_plane()
+        self.commands.refresh()
+
+    def compare_learners(self) -> None:
+        """Several learners on the same examples, in a window of their own."""
+        if self.comparison is None:
+            self.comparison = CompareWindow(self.document, self.palette_now, self)
+        self.comparison.show()
+        self.comparison.raise_()
+        self.comparison.activateWindow()
+
+    def show_vertices(self, shown: bool) -> None:
+        """The drawing as a table, or the table closed."""
+        if not shown:
+            if self.vertices is not None:
+                self.vertices.close()
+        elif self.vertices is None:
+            self.vertices = VertexDialog(self.document, self)
+            self.vertices.finished.connect(self._forget_vertices)
+            self.vertices.show()
+
+    def _forget_vertices(self, _: int) -> None:
+        """The table is closed and frees itself."""
+        self.vertices = None
+        self.commands.by_id["vertex_table"].setChecked(False)
+
+    def show_shortcuts(self) -> None:
+        """All keys."""
+        sheet = ShortcutSheet(self)
+        sheet.exec()
+        sheet.deleteLater()
+
+    def explain_privacy(self) -> None:
+        """What the privacy statement means."""
+        QMessageBox.information(self, "Privacy", privacy_text())
+
+    def show_about(self) -> None:
+        """Version, licence and sources."""
+        QMessageBox.about(self, "About geodp", about_text())
+
+    def write_picture(self, path: Path) -> None:
+        """The two planes as PNG or SVG."""
+        private = not self.files.release_view
+        write_widget(path, self.planes, self.document.work.name, private=private)
+
+    # following
+
+    def _document_changed(self) -> None:
+        work = self.document.work
+        self.plane.set_frame(work.frame)
+        self.runs.follow_document()  # first, so that the learner works meanwhile
+        self.settings.show_work(work)
+        self.settings.show_verdict(verdict(work))
+        self.theorem.show_work(work)
+        self.again.follow_document()
+        self.spent.set_words(self.runs.spent_words)
+        self._editor_changed()
+        self.display.refresh()
+        name = self.document.path.name if self.document.path else work.name
+        self.setWindowTitle(f"{name}[*] — geodp")
+        self.setWindowModified(self.document.dirty)
+        self.recovery.later()
+
+    def _run_changed(self, stepped: bool) -> None:
+        if stepped and self.runs.busy:
+            self.display.refresh_soon()
+        else:
+            self.display.refresh(flash=stepped)
+        self.spent.set_words(self.runs.spent_words)
+        self.commands.refresh()
+        if stepped:
+            self.recovery.later()
+
+    def _editor_changed(self) -> None:
+        self.runs.drag(self.editor.shown)
+        self.show_faults.refresh()
+        self.plane.drawing.show_dabs(self.document.work.sampling.dabs)
+        self.commands.refresh()
+
+    def _faults_found(self) -> None:
+        found = self.show_faults.found
+        self.plane.show_drawing(found)
+        text = self.editor.message or self.editor.hint
+        if found and not self.editor.message and self.editor.draft is None:
+            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+            text = found[0].text + more
+        self.status_line.set_hint(text)
+
+    def _change(self, change: Callable[..., None], fields: dict[str, Any]) -> None:
+        self.files.attempt("change the settings", lambda: change(**fields))
+
+    def _grid_changed(self, grid: int) -> None:
+        self.files.attempt("change the grid", lambda: self.document.set_grid(grid))
+
+    def _pointed(self, at: tuple[float, float] | None) -> None:
+        grid = self.document.drawing.grid
+        if at is None or not all(-0.5 <= c <= grid + 0.5 for c in at):
+            self.where.setText("")
+            self.dual.show_example(None)
+            return
+        x, y = round(at[0]), round(at[1])
+        self.where.setText(f"x {x}  y {y}")
+        self.dual.show_example(x, y)
+
+    # coming and going
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Files may be dropped."""
+        if event.mimeData().hasUrls():
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open the first file."""
+        for url in event.mimeData().urls()[:1]:
+            self.files.open(Path(url.toLocalFile()))
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Ask about unsaved work; a run under way releases nothing."""
+        if not self.files.may_discard():
+            event.ignore()
+            return
+        if self._settings is not None:
+            self._settings.setValue("geometry", self.saveGeometry())
+        self.abandon()
+        event.accept()
+
+    def abandon(self) -> None:
+        """End the learner's process and forget the recovery file."""
+        self.tour.end()
+        self.runs.close()
+        self.again.controller.drop()
+        if self.comparison is not None:
+            self.comparison.close()
+        self.recovery.end()

@@ -1,0 +1,255 @@
+"""Shows one moment of a run in all views at once: the step at the log's cursor.
+
+The release view shows what a finished run publishes and nothing else.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from geodp_app.document.examples import Examples
+from geodp_app.document.work import Work
+from geodp_app.dual.shading import ShadeMode
+from geodp_app.runs.figures import FiguresView, Selecting
+from geodp_app.runs.one_report import OneReport
+from geodp_app.runs.protocol import Progressed
+from geodp_app.runs.run_log import RunLog
+from geodp_app.runs.what_if import Candidate
+from geodp_app.runs.why import piece_name, why
+from geodp_app.views.dual.dual_display import DualDisplay, DualQuestions, published_pieces
+from geodp_app.views.plane.examples_layer import ExampleKinds
+from geodp_app.views.run.again import Again
+from geodp_app.views.run.window_runs import WindowRuns
+from geodp_app.views.window.layout import WindowViews
+from learners.releases import SharpenedRelease
+from learners.set_cover import score_k
+
+#: What pieces are called where the learner's own word says less.
+_PIECE_NAMES = {"tile": "piece", None: "piece"}
+
+#: Least time between two pictures of a run that goes on, in milliseconds; and how many times as
+#: long as making and painting one it lasts at least, so that steps are not held up by pictures.
+_FRAME, _REST = 33, 2
+
+
+class RunDisplay(QObject):
+    """What the views show of the run.
+
+    Parameters
+    ----------
+    views : WindowViews
+    runs : WindowRuns
+        The run, and its document.
+    again : Again
+        Other runs that are shown.
+    """
+
+    #: The step at the cursor is shown.
+    shown = Signal()
+
+    def __init__(self, views: WindowViews, runs: WindowRuns, again: Again) -> None:
+        super().__init__(views)
+        w = self._views = views
+        self._runs, self._again = runs, again
+        self._dual = DualDisplay(w.dual, w.conics, w.duals, w.dual_pane, self)
+        self.questions = DualQuestions(self._runs, w.dual, self)
+        self.questions.share_known.connect(lambda: self._say_why(self._runs.shown.log))
+        self.questions.report_said.connect(w.why.show_report)
+        self._release = self._past = False
+        w.dual.controls.choose("score")
+        self._boxes = False
+        self._moment: tuple[object, ...] = ()
+        self._kept: tuple[object, ...] = ()
+        self._past_words = ""
+        self._labels: tuple[Examples, NDArray[np.bool_]] | None = None
+        self._flash = False
+        self._soon = QTimer(self, singleShot=True, interval=_FRAME)
+        self._soon.timeout.connect(self.refresh)
+
+    @property
+    def settled(self) -> bool:
+        """Whether every step is shown, and everything that was asked about the dual plane."""
+        computing = self._views.dual.pictures.busy or self._views.conics.busy
+        return not (self._soon.isActive() or self.questions.pending or computing)
+
+    def refresh_soon(self) -> None:
+        """Show a step that has just arrived; of steps that come faster than frames, the newest."""
+        self._flash = True
+        if not self._soon.isActive():
+            self._soon.start()
+
+    def refresh(self, *, flash: bool = False) -> None:
+        """Show the step at the cursor."""
+        self._soon.stop()
+        flash, self._flash = flash or self._flash, False
+        w, runs = self._views, self._runs
+        work, log, past = runs.shown
+        if past and self._release:
+            log, past = runs.current, ""
+        busy = runs.busy
+        # a change of the controller's state, of what runs spent or of a name leaves planes and
+        # figures as they are
+        parts = (work.drawing, work.bounds, work.examples, work.run)
+        values = (*parts, log, log.release if log else None)
+        counts = (log.cursor, len(log.records), len(log.questions)) if log else (0, 0, 0)
+        moment = (*map(id, values), *counts, past, self._release, self._boxes)
+        if moment != self._moment:
+            self._moment, self._kept = moment, values  # kept, so that ids stay theirs
+            began = time.monotonic()
+            self._set_past(past)
+            self._show_plane(work, log, flash=flash)
+            self.questions.forget()
+            labels = None if work.examples is None else self._labels_of(work.examples)
+            shown = {"release": self._release, "past": self._past, "boxes": self._boxes}
+            self._dual.show(work, log, labels, **shown)
+            self._show_figures(log)
+            # comes after the paint events that these ask for
+            QTimer.singleShot(0, self, lambda: self._painted(began))
+        self.questions.follow(None if past or self._release else log)
+        log = runs.stepped_through
+        planned = log.planned if log else 0
+        done = len(log.records) if log else 0
+        w.timeline.set_run(log.cursor if log else 0, done, planned)
+        w.timeline.set_gains(log.gains if log else ())
+        w.timeline.set_playing(busy)
+        selecting = busy and runs.controller.state == "selecting"
+        w.timeline.set_selecting(Selecting(done + 1) if selecting else None)
+        self.shown.emit()
+
+    def _set_past(self, past: str) -> None:
+        """Grey what a change has put out of date, and say so; empty for what is up to date."""
+        self._past = bool(past)
+        w = self._views
+        self._past_words = past
+        self.note_plane()
+        w.plane.learned.set_past(self._past)
+        w.chart.set_past(self._past)
+        w.figures.set_past(self._past)
+        w.why.set_past(self._past)
+        for sheet in w.dual.sheets.values():
+            sheet.set_past(self._past)
+
+    def note_plane(self) -> None:
+        """Beside the plane's title: what is out of date, else what other runs are shown."""
+        again = "" if self._release else self._again.words
+        self._views.plane_pane.note.set_words(self._past_words or again)
+
+    def _painted(self, began: float) -> None:
+        taken = 1000 * (time.monotonic() - began)
+        self._soon.setInterval(max(_FRAME, round(_REST * taken)))
+
+    def progress(self, reply: Progressed) -> None:
+        """Show a selection under way."""
+        log = self._runs.log
+        training = log is not None and "votes" in log.settings.declared.shows
+        self._views.timeline.set_selecting(
+            Selecting(reply.step, reply.trials, reply.boxes, reply.seconds, reply.votes, training)
+        )
+        if reply.votes is not None and not self._release:
+            self._views.plane.show_votes(reply.votes)
+        if self._boxes and not self._release:
+            self._views.dual.set_boxes(reply.views)
+        if reply.density and not self._runs.following:
+            self._views.dual.set_search(reply.density)
+
+    def set_release_view(self, release: bool) -> None:
+        """Only what may be published, or everything."""
+        self._release = release
+        self.refresh()
+        self.note_plane()
+
+    def set_boxes(self, shown: bool = True) -> None:
+        """Show or hide the sampler's boxes."""
+        self._boxes = shown
+        self.refresh()
+
+    def set_shading(self, mode: ShadeMode) -> None:
+        """Shade the dual plane by "score" or "probability", or not ("off")."""
+        controls = self._views.dual.controls
+        controls.choose(mode, controls.edge)
+        self.refresh()
+
+    def show_report(self, report: OneReport | None) -> None:
+        """Look at what one report changes in the step at the cursor; None for the shading again."""
+        self._views.plane.report.show(report)
+        self.questions.look_at(report)
+
+    def conic_candidate(self, candidate: Candidate | None) -> None:
+        """Another disc or ellipse is pointed at, or none."""
+        self._views.plane.show_candidate(() if candidate is None else candidate.piece)
+
+    def candidate(self, candidate: Candidate | None) -> None:
+        """Another piece is pointed at in the dual plane; a halfplane alone is shown without."""
+        if candidate is not None:
+            self._views.plane.show_candidate(candidate.piece)
+
+    # views
+
+    def _show_plane(self, work: Work, log: RunLog | None, *, flash: bool) -> None:
+        plane = self._views.plane
+        if self._release:
+            release = log.release if log else None
+            region = release.shape() if release else None
+            # the edges of sharpened triangles are no longer those of the region
+            sharpened = isinstance(release, SharpenedRelease)
+            pieces = () if sharpened else published_pieces(release)
+            plane.show_learned(region, pieces, flash=False)
+            plane.set_release_view(True)
+            plane.show_questions(log.questions if log else ())
+            return
+        plane.set_release_view(False)
+        plane.show_votes(log.votes if log else None)
+        plane.show_questions(log.questions if log else ())
+        examples = work.examples
+        if examples is None:
+            plane.show_examples(None)
+        elif log is None or self._past:
+            plane.show_examples(ExampleKinds.of(examples.points, self._labels_of(examples)))
+        else:
+            labels = self._labels_of(examples)
+            # what is not decided yet may still be gained: it is wrong only in the end
+            wrong = log.wrong if log.cursor == log.planned else log.wrong & log.decided
+            plane.show_examples(ExampleKinds.of(examples.points, labels, log.decided, wrong))
+        region = log.region() if log is not None and log.cursor else None
+        if log is not None and (log.settings.by_tiles or log.in_tiles):
+            newest = log.tile_steps[-1].tile if log.cursor else None
+            plane.show_tiles(region, log.tiling, newest, flash=flash)
+        else:
+            plane.show_learned(region, log.pieces if log is not None else (), flash=flash)
+
+    def _labels_of(self, examples: Examples) -> NDArray[np.bool_]:
+        """Labels as truth values, made once for each sample."""
+        if self._labels is None or self._labels[0] is not examples:
+            self._labels = examples, examples.labels != 0
+        return self._labels[1]
+
+    def _show_figures(self, log: RunLog | None) -> None:
+        w = self._views
+        self._say_why(log)
+        if log is None or (self._release and log.release is None):
+            w.chart.set_points((), 0, 0)
+            w.figures.show_figures(FiguresView())
+            return
+        errors = tuple(log.errors(step) for step in range(1, len(log.records) + 1))
+        w.chart.set_points(errors, log.planned, log.cursor)
+        w.figures.show_figures(replace(log.figures(log.cursor), steps=log.planned))
+
+    def _say_why(self, log: RunLog | None) -> None:
+        card = self._views.why
+        learner = self._runs.document.work.run.declared
+        if log is None or not log.cursor:
+            card.show_why(f"Why this {_PIECE_NAMES.get(learner.piece, learner.piece)}", None)
+            return
+        record = log.records[log.cursor - 1]
+        learner = log.settings.declared
+        known = log.as_good.get(log.cursor)
+        before = log.wrong_before(log.cursor)
+        said = why(record, learner, log.role, score_k(log.settings.k), known, before)
+        name = piece_name(record, learner)
+        asked = f"why this {name}" if before is None else "sharpening, and why"
+        card.show_why(f"Step {log.cursor} of {log.planned}: {asked}", said)

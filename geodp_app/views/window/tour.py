@@ -1,0 +1,434 @@
+"""The tour: six stops on the opening example.  It goes from stop to stop, sets each scene, and puts
+everything back at the end.
+
+The example's reports are simulated, and the tour makes the steps that it needs.  Whatever takes the
+example away, or runs the learner otherwise, ends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QSettings, QTimer
+from PySide6.QtWidgets import QPushButton, QScrollArea, QWidget
+
+from geodp_app.document.work import Work
+from geodp_app.dual.sheets import dual_position
+from geodp_app.palette import Palette
+from geodp_app.runs.run_log import RunLog
+from geodp_app.views.window.layout import WindowViews
+from geodp_app.views.window.tour_card import TourCard, TourOutline, place_beside
+from geodp_app.views.window.window_actions import WindowActions
+from geodp_app.views.window.window_files import WindowFiles
+from geometry.halfplane import Sheet
+
+#: Parts of the window that a stop speaks of.
+Target = Literal["plane", "dual", "why", "budget", "release"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """What one card says, and the scene that it needs.
+
+    Attributes
+    ----------
+    title, words : str
+    targets : tuple of str
+        What is outlined.
+    steps : {"none", "first", "all"}
+        Steps of the run that are shown, and made if they are not there.
+    shading : {"score", "probability"}
+        Of the dual plane.
+    boxes, release : bool
+        Whether to show the sampler's boxes, and the release view.
+    pointed : {"example", "halfplane"} or None
+        What is pointed at as by a hand.
+    """
+
+    title: str
+    words: str
+    targets: tuple[Target, ...]
+    steps: Literal["none", "first", "all"] = "first"
+    shading: Literal["score", "probability"] = "score"
+    boxes: bool = False
+    release: bool = False
+    pointed: Literal["example", "halfplane"] | None = None
+
+
+STOPS: tuple[Stop, ...] = (
+    Stop(
+        "Every report is a line",
+        "Each labelled report in the plane is a line in the dual plane: the one in the ring is "
+        "lit there. Point at another report, and its line lights up instead.",
+        ("plane", "dual"),
+        steps="none",
+        pointed="example",
+    ),
+    Stop(
+        "Every halfplane is a point",
+        "A point of the dual plane is a halfplane, and three of them make the triangle of this "
+        "first step. Point at the dual plane, and a ghost in the plane shows the triangle with "
+        "one edge moved there.",
+        ("dual", "plane"),
+        pointed="halfplane",
+    ),
+    Stop(
+        "Cells of points, and boxes",
+        "Points that no line parts hold the same reports, so a whole cell of them has one score; "
+        "Shift+F zooms to the chosen one. The squares are the sampler’s boxes of points: it cuts "
+        "a box where its points score well.",
+        ("dual",),
+        boxes=True,
+    ),
+    Stop(
+        "The odds",
+        "Colour is now the chance of being drawn: every example of score makes a triangle more "
+        "likely by the same factor. Below it says what the chosen one scored, and how likely one "
+        "as good or better was.",
+        ("dual", "why"),
+        shading="probability",
+    ),
+    Stop(
+        "The noise",
+        "A step is told b, the number of positive examples still open with noise, and a triangle "
+        "has to cover b/k of them for a score of 0. A larger ε means less noise and sharper "
+        "odds; triangles share 3/10 of it, their edges, drawn again, the rest.",
+        ("why", "budget"),
+    ),
+    Stop(
+        "What is published",
+        "The release view shows only what may be published once all steps are done: no report, no "
+        "line, no error. Export learned polygons in the File menu writes it with its privacy "
+        "statement.",
+        ("plane", "release"),
+        steps="all",
+        release=True,
+    ),
+)
+
+
+#: Milliseconds between two looks at what has moved or arrived.
+_TICK = 50
+
+#: How far from the chosen point the ghost is tried, in parts of the sheet's height: the first at
+#: which something is left of the triangle.
+_ASIDE = (0.06, -0.06, 0.03, -0.03, 0.01, -0.01)
+
+#: What the person may do that ends the tour.
+_ENDING = ("run", "stop", "reset")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """How the window was before the tour."""
+
+    shading: str
+    boxes: bool
+    release: bool
+    page: QWidget
+    sheet: Sheet
+    log: RunLog | None
+    focus: QWidget | None
+
+
+class Tour(QObject):
+    """Guides through one window.
+
+    Parameters
+    ----------
+    window : WindowViews
+    files : WindowFiles
+        Opens the example; has document and run.
+    actions : WindowActions
+    """
+
+    def __init__(self, window: WindowViews, files: WindowFiles, actions: WindowActions) -> None:
+        super().__init__(window)
+        self._window, self._files, self._actions = window, files, actions
+        self._document, self._runs = files.document, files.runs
+        self.outline, self.card = TourOutline(window), TourCard(window)
+        self.card.next_asked.connect(lambda: self.go(+1))
+        self.card.back_asked.connect(lambda: self.go(-1))
+        self.card.end_asked.connect(self.end)
+        self._offer: QPushButton | None = None
+        self._at = 0
+        self._kept: _Kept | None = None
+        self._work: Work | None = None
+        self._unsubscribe: Callable[[], None] | None = None
+        #: Of the stop: whether its scene is set, and whether something is pointed at.
+        self._set = self._pointed = False
+        #: The grid point in the ring.
+        self._ring: tuple[int, int] | None = None
+        #: Steps that were there when one more was asked for.
+        self._asked = -1
+        self._timer = QTimer(self, interval=_TICK)
+        self._timer.timeout.connect(self._tick)
+
+    @property
+    def active(self) -> bool:
+        """Whether the tour is under way."""
+        return self._kept is not None
+
+    @property
+    def stop(self) -> Stop:
+        """Where it is."""
+        return STOPS[self._at]
+
+    @property
+    def ready(self) -> bool:
+        """Whether the scene of the stop is complete."""
+        return self._pointed
+
+    def offer(self, settings: QSettings) -> None:
+        """Say at the very first start that there is a tour."""
+        if settings.value("tour_offered", False, bool):
+            return
+        settings.setValue("tour_offered", True)
+        self._offer = QPushButton("New here? Take the tour")
+        self._offer.setObjectName("tourOffer")
+        self._offer.setToolTip("Six stops on the opening example; also Help ▸ Tour")
+        self._offer.clicked.connect(self.start)
+        self._window.statusBar().insertPermanentWidget(0, self._offer)
+
+    def start(self) -> None:
+        """Begin, on the opening example; asks first about work that is not saved."""
+        window = self._window
+        if self.active:
+            return
+        if not self._on_example():
+            if not self._files.may_discard():
+                return
+            self._files.begin_with_example(None)
+            self._runs.adopt(None)
+            self._files.opened.emit()
+        if self._offer is not None:
+            self._offer.hide()
+        actions = self._actions.by_id
+        self._kept = _Kept(
+            window.dual.controls.mode,
+            actions["show_boxes"].isChecked(),
+            actions["release_view"].isChecked(),
+            window.pages.currentWidget(),
+            window.dual.sheet,
+            self._runs.current,
+            window.focusWidget(),
+        )
+        self._work, self._asked = self._document.work, -1
+        self._unsubscribe = self._document.subscribe(self._document_changed)
+        for name in _ENDING:
+            actions[name].triggered.connect(self.end)
+        window.timeline.play_asked.connect(self.end)
+        window.plane.pointed.connect(self._hand_points)
+        window.pages.setCurrentWidget(window.settings)
+        self._at = 0
+        self._show()
+        self._timer.start()
+
+    def go(self, by: int) -> None:
+        """To the next stop (beyond the last the tour ends), or to the one before."""
+        if not self.active or self._at + by < 0:
+            return
+        if self._at + by == len(STOPS):
+            self.end()
+            return
+        self._leave()
+        self._at += by
+        self._show()
+
+    def end(self) -> None:
+        """Put everything back; the steps that were made stay."""
+        kept, window = self._kept, self._window
+        if kept is None:
+            return
+        self._kept = None
+        self._timer.stop()
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+        for name in _ENDING:
+            self._actions.by_id[name].triggered.disconnect(self.end)
+        window.timeline.play_asked.disconnect(self.end)
+        window.plane.pointed.disconnect(self._hand_points)
+        self._leave()
+        self.card.hide()
+        self.outline.hide()
+        self._check("release_view", kept.release)
+        self._shade(kept.shading)
+        self._check("show_boxes", kept.boxes)
+        window.pages.setCurrentWidget(kept.page)
+        log = self._runs.current
+        if log is not None and log.release is not None and not kept.release:
+            self._runs.move_cursor(log.last_gain)
+        if kept.log is not None and kept.log is log:
+            window.dual.show_sheet(kept.sheet)
+        (kept.focus or window.plane).setFocus()
+
+    def set_palette(self, palette: Palette) -> None:
+        """Light or dark."""
+        self.outline.set_palette(palette)
+
+    def targets(self) -> tuple[QWidget, ...]:
+        """The widgets that the stop speaks of."""
+        window = self._window
+        button = self._actions.button("release_view")
+        widgets: dict[Target, QWidget] = {
+            "plane": window.plane_pane,
+            "dual": window.dual_pane,
+            "why": window.why,
+            "budget": window.figures.budget,
+            "release": button,
+        }
+        return tuple(widgets[target] for target in self.stop.targets)
+
+    # the scene
+
+    def _show(self) -> None:
+        stop = self.stop
+        self._set = self._pointed = False
+        self._ring = None
+        self.card.show_stop(self._at + 1, len(STOPS), stop.title, stop.words)
+        for widget in self.targets():
+            _bring_into_view(widget)
+        self._check("release_view", stop.release)
+        self._shade(stop.shading)
+        self._check("show_boxes", stop.boxes)
+        self._tick()
+
+    def _leave(self) -> None:
+        """Point at nothing."""
+        dual = self._window.dual
+        dual.pointer.try_halfplane(None)
+        dual.show_example(None)
+
+    def _tick(self) -> None:
+        log = self._runs.current
+        if not self._has_steps(log):
+            self._make_step(log)
+        elif not self._set:
+            self.card.set_note("")
+            self._set = True
+            self._set_scene(log)
+        elif not self._pointed:
+            self._pointed = self._point(log)
+        self._place()
+
+    def _has_steps(self, log: RunLog | None) -> bool:
+        made = self.stop.steps
+        if made == "none":
+            return True
+        if made == "first":
+            return log is not None and bool(log.records)
+        return log is not None and log.release is not None
+
+    def _make_step(self, log: RunLog | None) -> None:
+        """Ask for the next step, once."""
+        runs, made = self._runs, 0 if log is None else len(log.records)
+        if runs.controller.state == "preparing":
+            note = "The learner’s loops are compiled first, about a minute. The scene waits."
+        elif runs.controller.state == "failed":
+            note = "The learner was stopped by an error."
+        elif log is not None and log.planned:
+            note = f"The learner makes step {min(made + 1, log.planned)} of {log.planned}."
+        else:
+            note = "The learner makes its first step."
+        self.card.set_note(note)
+        ended = log is not None and log.planned and made >= log.planned
+        if made != self._asked and not ended and not runs.busy:
+            self._asked = made
+            runs.step()
+
+    def _set_scene(self, log: RunLog | None) -> None:
+        if log is not None:
+            # where the run rests depends on the examples: the release view shows its end
+            step = {"none": 0, "first": 1, "all": len(log.records)}[self.stop.steps]
+            self._runs.move_cursor(step)
+        self._window.dual.fit()
+
+    def _point(self, log: RunLog | None) -> bool:
+        """Point at what the stop speaks of; False if that is not there yet."""
+        pointed, dual = self.stop.pointed, self._window.dual
+        if pointed == "example":
+            self._point_at_example()
+        elif pointed == "halfplane" and log is not None:
+            u, v = dual_position(log.newest_piece[dual.controls.edge])
+            pointer, height = dual.pointer, dual.window_shown.height
+            for aside in _ASIDE:
+                pointer.try_at((u, v + aside * height))
+                if pointer.candidate is not None and pointer.candidate.positives:
+                    break
+            return pointer.candidate is not None
+        return True
+
+    def _point_at_example(self) -> None:
+        """A positive report well inside the drawing."""
+        work = self._document.work
+        if work.examples is None:
+            return
+        inside = work.examples.points[work.examples.labels != 0]
+        middle = work.drawing.region().representative_point()
+        offsets = inside - np.array([middle.x, middle.y])
+        x, y = (int(c) for c in inside[np.argmin((offsets**2).sum(axis=1))])
+        self._window.dual.show_example(x, y)
+        self._ring = x, y
+
+    def _hand_points(self, at: tuple[float, float] | None) -> None:
+        """The person points for themselves."""
+        if at is not None:
+            self._ring = None
+
+    def _shade(self, mode: str) -> None:
+        name = "shade_none" if mode == "off" else f"shade_{mode}"
+        self._actions.by_id[name].trigger()
+
+    def _check(self, name: str, on: bool) -> None:
+        action = self._actions.by_id[name]
+        if action.isChecked() != on:
+            action.trigger()
+
+    # where things are
+
+    def _place(self) -> None:
+        """Outline the targets where they are now, with the card beside them."""
+        window = self._window
+        rects = [_rect_in(window, widget) for widget in self.targets()]
+        ring = None
+        if self._ring is not None:
+            spot = window.plane.to_widget(*self._ring)
+            ring = QPointF(window.plane.viewport().mapTo(window, spot.toPoint()))
+        size, room = self.card.needed(), window.rect().adjusted(8, 8, -8, -8)
+        same = self.outline.geometry() == window.rect() and self.card.size() == size
+        if same and tuple(rects) == self.outline.rects and ring == self.outline.ring:
+            return
+        self.outline.show_around(rects, ring)
+        self.card.resize(size)
+        self.card.move(place_beside(size, room, rects))
+        self.card.raise_()
+
+    def _document_changed(self) -> None:
+        """Another document, drawing, sample or setting is not what the tour speaks of."""
+        before, now = self._work, self._document.work
+        same = before is not None and now.examples is before.examples
+        if not (same and before and (now.drawing, now.run) == (before.drawing, before.run)):
+            self.end()
+
+    def _on_example(self) -> bool:
+        """Whether the opening example is there as it came, with no other run under way."""
+        runs = self._runs
+        log = runs.current
+        fits = log is None or log.settings == self._document.work.run
+        return self._files.shows_opening and fits and not runs.busy
+
+
+def _rect_in(window: QWidget, widget: QWidget) -> QRect:
+    return QRect(widget.mapTo(window, QPoint()), widget.size()) & window.rect()
+
+
+def _bring_into_view(widget: QWidget) -> None:
+    """Scroll whatever it lies in."""
+    parent = widget.parentWidget()
+    while parent is not None:
+        if isinstance(parent, QScrollArea):
+            parent.ensureWidgetVisible(widget)
+        parent = parent.parentWidget()

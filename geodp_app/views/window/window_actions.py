@@ -1,0 +1,251 @@
+"""The table of actions made real: menus, tool bars and shortcuts of one window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, get_args
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QAction, QActionGroup, QIcon, QKeySequence
+from PySide6.QtWidgets import (
+    QComboBox,
+    QLabel,
+    QMainWindow,
+    QMenu,
+    QSizePolicy,
+    QToolBar,
+    QToolButton,
+    QWidget,
+)
+
+from assets import examples
+from geodp_app.actions import EXCLUSIVE, MENUS, Action, actions, tool_tip
+from geodp_app.drawing.editor import Editor, ToolName
+from geodp_app.palette import Palette
+from geodp_app.views.plane.thumbnails import example_icon
+from geodp_app.views.run.again import Again
+from geodp_app.views.run.window_runs import FIRST_SPEED
+from geodp_app.views.widgets.icons import icon, icon_pixmap
+from geodp_app.views.window.window_files import WindowFiles
+
+_SPEED_NAMES = ("2 s a step", "1 s a step", "½ s a step", "⅕ s a step", "Full speed")
+#: What the one key and button do, and its sentence.
+_RUN_OR_PAUSE = {
+    "run": ("Run", "Run the learner, or go on with a run that is paused."),
+    "pause": ("Pause", "Pause the run after the step under way."),
+}
+#: Names of the actions that choose a tool.
+TOOLS: tuple[ToolName, ...] = get_args(ToolName)
+
+
+class WindowActions:
+    """Makes the actions and keeps them up to date.
+
+    Parameters
+    ----------
+    window : QMainWindow
+        Whose menus and tool bars they are in.
+    do : dict of str to callable
+        What each action does, by its id; one that can be checked is told whether it is.
+    editor, files, again
+        Whose state, and whose document's and run's, says what can be done.
+    palette : Palette
+    """
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        do: dict[str, Callable[..., object]],
+        editor: Editor,
+        files: WindowFiles,
+        again: Again,
+        palette: Palette,
+    ) -> None:
+        self._window, self._editor, self._files, self._again = window, editor, files, again
+        self._document, self._runs = files.document, files.runs
+        self._palette = palette
+        self._table = {each.id: each for each in actions()}
+        self._do = do
+        self._named: tuple[str, str, float] | None = None
+        self._groups = {name: QActionGroup(window) for name in EXCLUSIVE}
+        self.by_id = {each.id: self._make(each) for each in actions()}
+        self._make_menus()
+        self._make_tool_bars()
+        self.by_id["polygon"].setChecked(True)
+
+    def set_palette(self, palette: Palette) -> None:
+        """Icons in the theme's colours."""
+        self._palette = palette
+        for name, made in self.by_id.items():
+            drawn = self._table[name].icon
+            if drawn:
+                made.setIcon(icon(drawn, palette))
+        for name, entry in self._examples.items():
+            entry.setIcon(example_icon(name, palette))
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Enable and check what the window's state says."""
+        document, runs, editor, by_id = self._document, self._runs, self._editor, self.by_id
+        log, looked = runs.current, runs.stepped_through
+        has_examples = document.work.examples is not None
+        enabled = {
+            "undo": document.can_undo or editor.draft is not None,
+            "redo": document.can_redo,
+            "delete": bool(editor.selected),
+            "clear_examples": has_examples,
+            "export_examples": has_examples,
+            "export_drawing": bool(document.drawing.shapes),
+            "export_learned": log is not None and log.release is not None,
+            "export_steps": log is not None and bool(log.records),
+            "step": not runs.busy,
+            "stop": runs.busy,
+            "reset": log is not None,
+            "back": looked is not None and looked.cursor > 0,
+            "forward": looked is not None and looked.cursor < len(looked.records),
+            "zoom_to_chosen": looked is not None and looked.cursor > 0,
+            "zoom_to_streak": looked is not None and looked.cursor > 0,
+            "again": self._again.possible,
+        }
+        for name, on in enabled.items():
+            by_id[name].setEnabled(on)
+        by_id[editor.tool].setChecked(True)
+        by_id["snapping"].setChecked(editor.snapping)
+        by_id["live"].setChecked(runs.live)
+        by_id["dark_theme"].setChecked(self._palette.name == "dark")
+        by_id["undo"].setText(_with("Undo", document.undo_label))
+        by_id["redo"].setText(_with("Redo", document.redo_label))
+        self._name_run("pause" if runs.busy else "run")
+        by_id["again"].setText("Stop the runs" if self._again.busy else self._table["again"].text)
+
+    def _name_run(self, what: Literal["run", "pause"]) -> None:
+        """Say everywhere what the action would do now."""
+        made, ink = self.by_id["run"], self._palette.on_accent
+        ratio = self._window.devicePixelRatioF()
+        if self._named == (what, ink, ratio):
+            return  # every step of a run asks, and a new icon lays the tool bar out anew
+        self._named = what, ink, ratio
+        text, tip = _RUN_OR_PAUSE[what]
+        made.setText(text)
+        made.setIconText(text)
+        made.setToolTip(tool_tip(replace(self._table["run"], text=text, tip=tip)))
+        made.setStatusTip(tip)
+        made.setIcon(QIcon(icon_pixmap(what, ink, ratio=ratio)))
+        self._run_button.setAccessibleName(text)
+
+    # making
+
+    def _make(self, each: Action) -> QAction:
+        made = QAction(each.text, self._window)
+        made.setObjectName(each.id)
+        made.setToolTip(tool_tip(each))
+        made.setStatusTip(each.tip)
+        made.setCheckable(each.checkable)
+        if not each.held:
+            made.setShortcuts([QKeySequence(key) for key in each.keys])
+        if each.group in self._groups:
+            self._groups[each.group].addAction(made)
+        do = self._do.get(each.id)
+        if do is not None and each.checkable:
+            made.triggered.connect(do)
+        elif do is not None:
+            made.triggered.connect(lambda _=False, do=do: do())
+        self._window.addAction(made)
+        return made
+
+    def _make_menus(self) -> None:
+        bar = self._window.menuBar()
+        for name in MENUS:
+            menu = bar.addMenu(f"&{name}")
+            group = None
+            for each in (a for a in self._table.values() if a.menu == name):
+                if group is not None and each.group != group:
+                    menu.addSeparator()
+                group = each.group
+                menu.addAction(self.by_id[each.id])
+        recent = QMenu(self._window)
+        self.by_id["open_recent"].setMenu(recent)
+        recent.aboutToShow.connect(lambda: self._fill_recent(recent))
+        self._fill_recent(recent)
+        self._example_menu = QMenu(self._window)
+        self._examples: dict[str, QAction] = {}
+        for example in examples():
+            entry = self._example_menu.addAction(example[0].upper() + example[1:])
+            entry.triggered.connect(lambda _=False, n=example: self._files.open_example(n))
+            self._examples[example] = entry
+        self.by_id["open_example"].setMenu(self._example_menu)
+
+    def _fill_recent(self, menu: QMenu) -> None:
+        menu.clear()
+        for path in self._files.recent.paths():
+            entry = menu.addAction(path.name)
+            entry.setToolTip(str(path))
+            entry.triggered.connect(lambda _=False, p=Path(path): self._files.open(p))
+        if menu.isEmpty():
+            menu.addAction("No files yet").setEnabled(False)
+
+    def _make_tool_bars(self) -> None:
+        drawing = self._bar("Drawing tools")
+        for name in (*TOOLS, "snapping"):
+            if name == "snapping":
+                drawing.addSeparator()
+            drawing.addAction(self.by_id[name])
+        self._window.addToolBar(Qt.ToolBarArea.LeftToolBarArea, drawing)
+        self._main = main = self._bar("Sample and run")
+        self._window.addToolBar(Qt.ToolBarArea.TopToolBarArea, main)
+        shapes = QToolButton()
+        shapes.setText("Examples")
+        shapes.setToolTip("Open an example target")
+        shapes.setMenu(self._example_menu)
+        shapes.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        main.addWidget(shapes)
+        for block in (("undo", "redo"), ("draw_sample",), ("run", "step", "stop", "reset")):
+            main.addSeparator()
+            for name in block:
+                main.addAction(self.by_id[name])
+        for name, text in (("draw_sample", "Sample"), ("run", "Run"), ("step", "Step")):
+            button = main.widgetForAction(self.by_id[name])
+            assert isinstance(button, QToolButton)
+            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+            self.by_id[name].setIconText(text)
+            if name == "run":
+                button.setProperty("kind", "primary")
+                self._run_button = button
+                self._name_run("pause")
+                button.ensurePolished()
+                button.setMinimumWidth(button.sizeHint().width())  # nothing moves by the name
+        self.speed = QComboBox()
+        self.speed.addItems(_SPEED_NAMES)
+        self.speed.setCurrentIndex(FIRST_SPEED)
+        self.speed.setToolTip("Pause between two steps")
+        self.speed.setAccessibleName("Speed")
+        self.speed.currentIndexChanged.connect(self._runs.set_speed)
+        main.addWidget(self.speed)
+        spring = QWidget()
+        spring.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        main.addWidget(spring)
+        self.who = QLabel()
+        self.who.setObjectName("note")
+        main.addWidget(self.who)
+        for name in ("release_view", "fit", "dark_theme", "shortcuts"):
+            main.addAction(self.by_id[name])
+        release = main.widgetForAction(self.by_id["release_view"])
+        assert isinstance(release, QToolButton)
+        release.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+
+    def button(self, name: str) -> QWidget:
+        """The button of an action in the main bar."""
+        return self._main.widgetForAction(self.by_id[name])
+
+    def _bar(self, title: str) -> QToolBar:
+        bar = QToolBar(title, self._window)
+        bar.setObjectName(title)
+        bar.setMovable(False)
+        bar.setIconSize(QSize(20, 20))
+        return bar
+
+
+def _with(verb: str, label: str | None) -> str:
+    return f"{verb} {label}" if label else verb

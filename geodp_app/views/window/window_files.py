@@ -1,0 +1,363 @@
+"""Files of the window: open, save, import, export, drop, and the question before closing.
+
+Dialogs here, the work in :mod:`geodp_app.document`; every failure becomes one clear message and
+nothing is lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QStandardPaths, Signal
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+
+from geodp_app.document.document import Document
+from geodp_app.document.work import Work
+from geodp_app.errors import InputError, PictureError
+from geodp_app.files import exporting, importing, session
+from geodp_app.files.importing import Opened
+from geodp_app.files.recent import RecentFiles
+from geodp_app.files.stored_run import StoredRun
+from geodp_app.palette import Palette
+from geodp_app.runs.run_log import RunLog
+from geodp_app.views.panels.import_dialog import ImportDialog
+from geodp_app.views.run.window_runs import WindowRuns
+from geometry.geojson import GeoJSONError
+from geometry.grid import BoundsError
+
+#: Opened first: its shape needs a few triangles, and with so many examples a step takes moments
+#: and the whole run gets the shape about right.
+FIRST_EXAMPLE, FIRST_SIZE = "L", 30_000
+
+_SESSION = "geodp session (*.geodp)"
+_SHAPES = "Shapes (*.geojson *.json)"
+_TABLE = "Examples (*.csv)"
+_IMPORT = "Examples (*.csv *.geojson *.json)"
+#: Bytes of a file that is read before anything is shown: some tens of milliseconds.
+_SMALL = 1 << 20
+_PROBLEMS = (InputError, GeoJSONError, BoundsError, PictureError, OSError, MemoryError)
+
+
+def config_folder() -> Path:
+    """Where this user's settings and recovery files are."""
+    place = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.AppConfigLocation)
+    return Path(place)
+
+
+class WindowFiles(QObject):
+    """File actions of one window.
+
+    Parameters
+    ----------
+    window : QWidget
+        The dialogs' parent.
+    runs : WindowRuns
+        The run, and its document.
+    complain : callable
+        Shows a problem that needs to be seen: what could not be done, and why.
+    palette : Palette
+        Of dialogs; may be changed.
+
+    Attributes
+    ----------
+    release_view : bool
+        Whether only what may be published is shown.
+    """
+
+    #: Words for the status bar.
+    told = Signal(str)
+    #: Another document is there.
+    opened = Signal()
+    #: An example is there, with nothing to undo or to save.
+    begun = Signal()
+    #: The session is safe in a file of its own.
+    saved = Signal()
+
+    def __init__(
+        self,
+        window: QWidget,
+        runs: WindowRuns,
+        complain: Callable[[str, str], None],
+        palette: Palette,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._complain = window, complain
+        self.document, self.runs = runs.document, runs
+        self.palette, self.release_view = palette, False
+        self.recent = RecentFiles(config_folder())
+        self._opening: Work | None = None
+
+    # beginning
+
+    def begin_with_example(self, name: str | None) -> None:
+        """An example, drawn and sampled, with nothing to undo or to save."""
+        self.document.open_example(name or FIRST_EXAMPLE)
+        if name is None:
+            self.document.set_sampling(n=FIRST_SIZE)
+        self.document.sample()
+        self.document.new(self.document.work)
+        self._opening = None if name else self.document.work
+        self.begun.emit()
+
+    @property
+    def shows_opening(self) -> bool:
+        """Whether the example that a window opens with is there, and nobody has changed it."""
+        first, now = self._opening, self.document.work
+        return (
+            first is not None
+            and now.examples is first.examples
+            and (now.drawing, now.bounds, now.run) == (first.drawing, first.bounds, first.run)
+        )
+
+    def start_anew(self) -> None:
+        """An empty document."""
+        self.document.new(Work())
+        self.runs.adopt(None)
+        self.opened.emit()
+
+    def show_session(self, work: Work, run: StoredRun | None, path: Path | None) -> None:
+        """A document that was read from a file."""
+        self.document.new(work, path)
+        self.runs.adopt(None if run is None else RunLog.restored(work, run))
+
+    # opening
+
+    def open_dialog(self) -> None:
+        """Ask for any file that can be opened."""
+        kinds = f"All that geodp reads (*.geodp *.geojson *.json *.csv);;{_SESSION}"
+        path = self._ask_file("Open", kinds)
+        if path is not None:
+            self.open(path)
+
+    def import_target_dialog(self) -> None:
+        """Ask for a shape to take the drawing's place."""
+        path = self._ask_file("Import target", _SHAPES)
+        if path is not None:
+            self._take(path, importing.import_target)
+
+    def import_examples_dialog(self) -> None:
+        """Ask for examples to put on the drawing."""
+        path = self._ask_file("Import examples", _IMPORT)
+        if path is not None:
+            self._take_examples(path, opening=False)
+
+    def open(self, path: Path) -> bool:
+        """Open a session, a target or examples; says whether it worked."""
+        if not self.may_discard():
+            return False
+        kinds: list[importing.Kind] = []
+        if not self.attempt(f"open {path.name}", lambda: kinds.append(importing.file_kind(path))):
+            return False
+        if kinds == ["examples"]:
+            return self._take_examples(path, opening=True)
+        try:
+            return self._take(path, importing.open_any)
+        except importing.PointsOnlyError:
+            return self._take_examples(path, opening=True)
+
+    def open_example(self, name: str) -> None:
+        """A bundled target, as the beginning of an untitled session; it can be undone."""
+        open_it = partial(self.document.open_example, name)
+        if self.may_discard() and self.attempt(f"open {name}", open_it):
+            self.document.mark_opened()
+            self.opened.emit()
+
+    def new(self) -> None:
+        """An empty drawing."""
+        if self.may_discard():
+            self.start_anew()
+
+    # saving
+
+    def save(self) -> bool:
+        """Save under the session's own name, or ask for one."""
+        path = self.document.path
+        return self.save_as() if path is None else self._save(path)
+
+    def save_as(self) -> bool:
+        """Ask for a name, and save."""
+        path = self._ask_save("Save session", ".geodp", _SESSION)
+        return path is not None and self._save(path)
+
+    def may_discard(self) -> bool:
+        """Whether what is there may go: it is saved, or the person says so."""
+        if not self.document.dirty:
+            return True
+        path = self.document.path
+        name = "this session" if path is None else path.name
+        box = QMessageBox(self._window)
+        box.setIcon(QMessageBox.Icon.Question)
+        box.setText(f"Save the changes to {name}?")
+        box.setInformativeText("Otherwise the drawing, the sample and the run are lost.")
+        buttons = QMessageBox.StandardButton
+        box.setStandardButtons(buttons.Save | buttons.Discard | buttons.Cancel)
+        box.setDefaultButton(buttons.Save)
+        answer = box.exec()
+        if answer == buttons.Save:
+            return self.save()
+        return answer == buttons.Discard
+
+    # exporting
+
+    def export_learned(self) -> None:
+        """The released shape as GeoJSON."""
+        log = self.runs.current
+        if log is None or log.release is None:
+            self.told.emit("There is no release yet: run all steps to the end first.")
+            return
+        release = log.release
+        frame = self.document.work.frame
+        self._export(
+            "Export learned shape", "learned", ".geojson", _SHAPES,
+            lambda path: exporting.export_release(path, release, frame),
+        )  # fmt: skip
+
+    def export_target(self) -> None:
+        """The drawing as GeoJSON."""
+        work = self.document.work
+        self._export(
+            "Export drawing", "target", ".geojson", _SHAPES,
+            lambda path: exporting.export_target(path, work),
+        )  # fmt: skip
+
+    def export_examples(self) -> None:
+        """The examples as CSV: private."""
+        examples = self.document.work.examples
+        if examples is None:
+            self.told.emit("There are no examples to export: press Sample first.")
+            return
+        self._export(
+            "Export examples (private data)", "examples", ".csv", _TABLE,
+            lambda path: exporting.export_examples(path, examples),
+        )  # fmt: skip
+
+    def export_steps(self) -> None:
+        """The steps with their diagnostics as JSON lines: private."""
+        log = self.runs.current
+        if log is None or not log.records:
+            self.told.emit("There are no steps to export: press Run first.")
+            return
+        records = log.records
+        self._export(
+            "Export steps (private data)", "steps", ".jsonl", "Steps (*.jsonl)",
+            lambda path: exporting.export_steps(path, records),
+        )  # fmt: skip
+
+    def export_picture(self, write: Callable[[Path], None]) -> None:
+        """The window's two planes as PNG or SVG."""
+        self._export(
+            "Export picture", "picture", ".png", "PNG picture (*.png);;SVG picture (*.svg)",
+            write,
+        )  # fmt: skip
+
+    # pieces
+
+    def _take(self, path: Path, read: Callable[[Path, Document], Opened]) -> bool:
+        """Open or import a file that needs no questions.
+
+        Raises
+        ------
+        PointsOnlyError
+            If it is a map of points.
+        """
+
+        def take() -> None:
+            opened = read(path, self.document)
+            if opened.kind == "session":
+                self.show_session(self.document.work, opened.run, path)
+            self._taken(path, opened, anew=read is importing.open_any)
+
+        but = importing.PointsOnlyError if read is importing.open_any else ()
+        return self.attempt(f"open {path.name}", take, but=but)
+
+    def _taken(self, path: Path, opened: Opened, *, anew: bool) -> None:
+        if anew:
+            self.opened.emit()
+        self.recent.add(path)
+        self.told.emit(opened.note)
+
+    def _take_examples(self, path: Path, *, opening: bool) -> bool:
+        """Take examples at once if the file is small and says all, else by the dialog."""
+        read = importing.open_any if opening else importing.import_examples
+        with contextlib.suppress(InputError, OSError):  # the dialog tells what is in the way
+            if path.stat().st_size <= _SMALL and path.suffix.lower() == ".csv":
+                self._taken(path, read(path, self.document), anew=opening)
+                return True
+        if self.release_view:
+            self._complain(
+                f"Could not open {path.name}",
+                "The import has questions about it and shows private rows: leave the release view "
+                "first.",
+            )
+            return False
+        dialog = ImportDialog(
+            path, self.document.work, self.palette, opening=opening, parent=self._window
+        )
+        dialog.exec()
+        checked, failure = dialog.checked, dialog.failure
+        dialog.deleteLater()
+        if checked is None:
+            if failure is not None:
+                self._complain(f"Could not open {path.name}", str(failure))
+            return False
+
+        def take() -> None:
+            opened = importing.take_examples(
+                path,
+                checked.examples,
+                self.document,
+                opening=opening,
+                left_out=checked.left_out,
+            )
+            self._taken(path, opened, anew=opening)
+
+        return self.attempt(f"open {path.name}", take)
+
+    def _save(self, path: Path) -> bool:
+        def write() -> None:
+            session.save_session(path, self.document.work, self.runs.stored())
+            self.document.mark_saved(path)
+            self.recent.add(path)
+            self.saved.emit()
+            self.told.emit(f"Saved {path.name}. It holds private data.")
+
+        return self.attempt(f"save {path.name}", write)
+
+    def _export(
+        self, title: str, stem: str, suffix: str, kinds: str, write: Callable[[Path], None]
+    ) -> None:
+        path = self._ask_save(title, suffix, kinds, stem)
+        if path is not None and self.attempt(f"write {path.name}", lambda: write(path)):
+            self.told.emit(f"Wrote {path.name}")
+
+    def _ask_file(self, title: str, kinds: str) -> Path | None:
+        name, _ = QFileDialog.getOpenFileName(self._window, title, "", kinds)
+        return Path(name) if name else None
+
+    def _ask_save(self, title: str, suffix: str, kinds: str, stem: str = "") -> Path | None:
+        start = "-".join(part for part in (self.document.work.name, stem) if part)
+        name, _ = QFileDialog.getSaveFileName(self._window, title, start + suffix, kinds)
+        if not name:
+            return None
+        path = Path(name)
+        return path if path.suffix else path.with_suffix(suffix)
+
+    def attempt(
+        self, what: str, do: Callable[[], object], but: type[Exception] | tuple[()] = ()
+    ) -> bool:
+        """Do something that may fail for a reason a person can mend; says whether it worked.
+
+        Exceptions of the kind `but` are the caller's.
+        """
+        try:
+            do()
+        except but:
+            raise
+        except _PROBLEMS as error:
+            text = getattr(error, "strerror", None) or str(error) or "not enough memory"
+            self._complain(f"Could not {what}", " ".join(str(text).split()))
+            return False
+        return True

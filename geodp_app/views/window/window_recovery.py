@@ -1,0 +1,122 @@
+"""Keeping the window's work against crashes, and offering it afterwards."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QMessageBox, QWidget
+
+from geodp_app.errors import InputError
+from geodp_app.files.autosave import Autosave, Recovery, discard, recoverable
+from geodp_app.views.widgets.background import Background
+from geodp_app.views.window.window_files import WindowFiles, config_folder
+
+#: Pause after the last change before it is saved, in milliseconds.
+_PAUSE = 3000
+#: What is done beside the window.
+_SAVE = "save"
+
+
+class WindowRecovery(QObject):
+    """Autosave of one window.
+
+    Parameters
+    ----------
+    window : QWidget
+        The dialogs' parent.
+    files : WindowFiles
+        Has document and run, and opens what was kept.
+    folder : path, optional
+        For recovery files instead of the user's.
+    """
+
+    #: Words for the status bar.
+    told = Signal(str)
+
+    def __init__(self, window: QWidget, files: WindowFiles, folder: Path | None) -> None:
+        super().__init__(window)
+        self._window, self._files = window, files
+        self._folder = folder or config_folder() / "recovery"
+        self._autosave = Autosave(self._folder)
+        self._complained = False
+        self._timer = QTimer(self, singleShot=True, interval=_PAUSE)
+        self._timer.timeout.connect(self._save_beside)
+        # a million examples are written for a tenth of a second, and longer on a slow disk
+        self._beside = Background(self)
+        self._beside.done.connect(self._saved)
+
+    def later(self) -> None:
+        """Something changed."""
+        self._timer.start()
+
+    def save(self) -> None:
+        """Keep the work now; a problem is told once and never stops anything."""
+        self._beside.drop(_SAVE)
+        if not self._files.document.dirty:
+            return
+        try:
+            self._autosave.save(self._files.document, self._files.runs.stored())
+        except (InputError, OSError) as error:
+            self._saved(_SAVE, error)
+
+    def _save_beside(self) -> None:
+        """The same, as the work is now, while the window goes on."""
+        document, run = self._files.document, self._files.runs.stored()
+        if not document.dirty:
+            return
+        # of the window the thread gets nothing but values
+        keep, work, original = self._autosave.keep, document.work, document.path
+
+        def save(called_off: Callable[[], bool]) -> object:
+            try:
+                return keep(work, original, run, called_off)
+            except (InputError, OSError) as error:
+                return error
+
+        self._beside.submit(_SAVE, save)
+
+    def _saved(self, key: object, result: object) -> None:
+        if isinstance(result, Exception) and not self._complained:
+            self.told.emit(f"The work cannot be kept for recovery: {result}")
+            self._complained = True
+
+    def forget(self) -> None:
+        """The work is safe elsewhere."""
+        self._stop()
+        self._autosave.discard()
+
+    def end(self) -> None:
+        """The window closes as it should."""
+        self._stop()
+        self._autosave.close()
+
+    def _stop(self) -> None:
+        self._timer.stop()
+        self._beside.drop(_SAVE)
+
+    def offer(self) -> bool:
+        """Ask whether to go on with what a crash left; True if so."""
+        for found in recoverable(self._folder):
+            box = QMessageBox(self._window)
+            box.setIcon(QMessageBox.Icon.Question)
+            box.setText("geodp did not close properly. Go on with the work it kept?")
+            box.setInformativeText(found.text)
+            buttons = QMessageBox.StandardButton
+            box.setStandardButtons(buttons.Yes | buttons.No)
+            yes = box.exec() == buttons.Yes
+            opened = yes and self._files.attempt(
+                "recover the work", functools.partial(self._open, found)
+            )
+            if opened or not yes:
+                discard(found)
+            if opened:
+                return True
+        return False
+
+    def _open(self, found: Recovery) -> None:
+        work, run = found.load()
+        self._files.show_session(work, run, found.original)
+        self._files.document.mark_unsaved()

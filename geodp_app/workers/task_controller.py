@@ -1,0 +1,151 @@
+"""Processes for one task, as the window steers them: runs made again, and comparisons.
+
+To cancel, the process is ended: at once, whatever it is doing.  No method waits for anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
+
+from geodp_app.runs.comparison import Row
+from geodp_app.runs.process_link import ProcessLink
+from geodp_app.runs.task_process import (
+    AgainBegun,
+    AgainShape,
+    TaskDone,
+    TaskFailed,
+    Told,
+    again,
+    compare_once,
+)
+
+
+class OneTask(QObject):
+    """Owner of at most one process; a subclass says what its replies mean.
+
+    Parameters
+    ----------
+    entry : callable
+        What runs in the process, given its end of the pipe.
+    parent : QObject, optional
+    """
+
+    #: The task was cancelled; what has arrived is whole.
+    cancelled = Signal()
+    #: One line for the person.
+    failed = Signal(str)
+    #: The last reply has arrived.
+    finished = Signal()
+
+    _received = Signal(object, object)
+
+    def __init__(
+        self, entry: Callable[[Connection[Any, Any]], None], parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._entry = entry
+        self._link: ProcessLink | None = None
+        self._received.connect(self._handle, Qt.ConnectionType.QueuedConnection)
+        application = QCoreApplication.instance()
+        if application is not None:
+            application.aboutToQuit.connect(self.drop)
+
+    @property
+    def busy(self) -> bool:
+        """Whether the task is under way."""
+        return self._link is not None
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process, while there is one."""
+        return None if self._link is None else self._link.pid
+
+    def start(self, job: object) -> None:
+        """Begin; a task under way is dropped."""
+        self.drop()
+        self._link = ProcessLink(self._from_link, self._entry)
+        self.destroyed.connect(self._link.kill)
+        self._link.send(job)
+
+    def cancel(self) -> None:
+        """End the task now, if there is one, and tell."""
+        if self.busy:
+            self.drop()
+            self.cancelled.emit()
+
+    def drop(self) -> None:
+        """End the task now, if there is one."""
+        link, self._link = self._link, None
+        if link is not None:
+            link.kill()
+
+    def replied(self, reply: object) -> None:
+        """A reply of the task under way."""
+        raise NotImplementedError
+
+    def _from_link(self, link: ProcessLink, reply: object) -> None:
+        """Called by a thread of the link."""
+        with contextlib.suppress(RuntimeError):  # the window is gone already
+            self._received.emit(link, reply)
+
+    def _handle(self, link: ProcessLink, reply: object) -> None:
+        if link is not self._link:
+            return  # of a task that was dropped
+        match reply:
+            case TaskDone():
+                self.drop()
+                self.finished.emit()
+            case TaskFailed():
+                self.drop()
+                self.failed.emit(reply.message)
+            case None:
+                self._link = None
+                self.failed.emit(
+                    f"The learners' process ended (exit code {link.exit_code}). If memory is "
+                    "short, use a coarser grid, fewer examples or fewer learners."
+                )
+            case _:
+                self.replied(reply)
+
+
+class AgainController(OneTask):
+    """Owner of at most one series of runs (:class:`geodp_app.runs.task_process.AgainJob`)."""
+
+    #: AgainBegun: another run, and what it will spend.
+    begun = Signal(object)
+    #: The shape that a run has learned.
+    arrived = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(again, parent)
+
+    def replied(self, reply: object) -> None:
+        """Tell who listens."""
+        if isinstance(reply, AgainBegun):
+            self.begun.emit(reply)
+        elif isinstance(reply, AgainShape):
+            self.arrived.emit(reply.shape)
+
+
+class CompareController(OneTask):
+    """Owner of at most one comparison (:class:`geodp_app.runs.task_process.CompareJob`)."""
+
+    #: Told: how far it is.
+    told = Signal(object)
+    #: Row: a learner is done.
+    arrived = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(compare_once, parent)
+
+    def replied(self, reply: object) -> None:
+        """Tell who listens."""
+        if isinstance(reply, Told):
+            self.told.emit(reply)
+        elif isinstance(reply, Row):
+            self.arrived.emit(reply)

@@ -1,0 +1,258 @@
+"""Conjunctions that are consistent: by elimination, by a greedy cover, and privately.
+
+Not private, time O(ones + steps * d):
+
+*Elimination* (Valiant 1984; the consistent AND learner of lectures): keep every literal that is
+true on all positive examples.  Their conjunction is consistent if any conjunction is, and has
+up to d literals (2d without positives: then it is constant 0).
+
+*Greedy cover* (Haussler 1988; KMMS section 3): of the kept literals, take the one that is false
+on most negative examples still alive, remove those, and go on until none is left or none is
+gained.  If k literals suffice, every step takes at least a k-th of what is left, so
+ceil(k ln n) literals are consistent: few literals, hence fewer examples.
+
+With noisy labels a literal that is false on a single positive is eliminated, and the formula may
+be poor: the sources' learners are for consistent samples.
+
+Private: the generic private learner (Kasiviswanathan et al. 2011; the notes' private consistency
+learner) for the class of all conjunctions of literals over d variables, 3^d of them and the
+constant 0.  Formula h is drawn with probability proportional to exp(-eta * mistakes(h)), mistakes
+counted on the examples.  One example more is one mistake more or none, for every h: all scores
+move the same way, so eta = epsilon makes the draw epsilon-DP, without the usual factor 1/2, and
+delta = 0 (docs/privacy.md, lemma C2).  The sources weigh with exp(-epsilon * mistakes / 2).  The
+time is proportional to 3^d: all mistakes by one sum along each variable,
+
+    count(.., free, ..) = count(.., x_j = 0, ..) + count(.., x_j = 1, ..),
+
+and the draw is exact (:mod:`learners.exponential_mechanism`).
+
+How many examples each needs: :mod:`learners.boolean.conjunction_bounds`.  Disjunctions are
+conjunctions of the negated literals for the opposite labels.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from learners.accounting import Charge, Neighbours, pure_spent
+from learners.boolean.conjunction import LiteralCover
+from learners.boolean.conjunction_bounds import consistency_rate
+from learners.boolean.formulas import BooleanCover, BooleanLearner, LiteralRelease, LiteralStep
+from learners.boolean.literals import Columns, Literal, candidate_literal
+from learners.estimator import check_count
+from learners.exponential_mechanism import exponential_index
+from learners.randomness import open_source
+from learners.scores import Role
+from learners.sklearn_support import keyword_parameters
+
+
+@keyword_parameters()
+class GreedyLiteralCover(BooleanCover):
+    """Elimination and greedy cover; its two named forms fix the role.
+
+    Parameters
+    ----------
+    n_steps : int, optional
+        Most literals.  By default as many as gain anything.
+
+    Attributes
+    ----------
+    release_ : FormulaRelease
+        The formula; its `privacy` is None.
+    """
+
+    n_steps: int | None = None
+
+    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+        """Take literals, one record a step; `release_` is set when the last one is taken.
+
+        There is at least one step; it takes the constant if no literal gains anything.  A record
+        comes when it is known whether it is the last.
+        """
+        limit = None
+        if self.n_steps is not None:
+            limit = check_count("the number of steps", self.n_steps)
+        columns, labels = self._examples(X, y)
+        parameters = () if limit is None else (("steps", limit),)
+        stream = self._records(columns, labels, limit)
+        return self._publish(stream, columns.d, parameters, None)
+
+    def _records(
+        self, columns: Columns, labels: NDArray[np.bool_], limit: int | None
+    ) -> Iterator[LiteralStep]:
+        started = time.perf_counter()
+        cover = LiteralCover(columns, labels, self.role)
+        # losses stay 0: what is kept never removes an example to lose
+        kept = cover.lost() == 0
+        taken, ended = 0, False
+        while not ended:
+            gained = np.where(kept, cover.gained(), 0)
+            best = int(np.argmax(gained)) if gained.any() else 2 * columns.d
+            literal, diagnostics = cover.take(best, started, float(gained[best]))
+            started = time.perf_counter()
+            taken += 1
+            more = (kept & (cover.gained() > 0)).any()
+            ended = not more or taken == limit
+            release = LiteralRelease(literal, None)
+            # `steps` is the number of steps taken, known with the last one
+            yield LiteralStep(taken, taken if ended else taken + 1, release, diagnostics)
+
+
+class GreedyConjunctionLearner(GreedyLiteralCover):
+    """Eliminate, then cover greedily; not private.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).integers(0, 2, (500, 30))
+    >>> y = X[:, 4] & (1 - X[:, 11])
+    >>> model = GreedyConjunctionLearner().fit(X, y)
+    >>> model.score(X, y), str(model.release_), model.privacy_
+    (1.0, 'x4 ∧ ¬x11', None)
+    """
+
+    role: ClassVar[Role] = "conjunction"
+
+
+class GreedyDisjunctionLearner(GreedyLiteralCover):
+    """The dual of :class:`GreedyConjunctionLearner`; not private."""
+
+    role: ClassVar[Role] = "disjunction"
+
+
+class ConsistentConjunctionLearner(BooleanLearner):
+    """Elimination alone: all literals that no positive example refutes; not private.
+
+    There are no steps.  The literals come in the order of the variables.
+
+    Examples
+    --------
+    >>> X, y = [[1, 0, 1], [1, 1, 1], [0, 1, 1]], [1, 1, 0]
+    >>> str(ConsistentConjunctionLearner().fit(X, y).release_)
+    'x0 ∧ x2'
+    """
+
+    role: ClassVar[Role] = "conjunction"
+
+    def fit(self, X: ArrayLike | Any, y: ArrayLike) -> Self:
+        """Keep what is consistent; parameters and errors as in the base class."""
+        columns, labels = self._examples(X, y)
+        d = columns.d
+        kept = np.flatnonzero(LiteralCover(columns, labels, self.role).lost()[: 2 * d] == 0)
+        order = kept[np.argsort(kept % d, kind="stable")].tolist()
+        literals = [candidate_literal(self.role, candidate, d) for candidate in order]
+        self._keep([LiteralRelease(literal, None) for literal in literals], d, (), None)
+        return self
+
+
+class ConsistentDisjunctionLearner(ConsistentConjunctionLearner):
+    """The dual: all literals that no negative example satisfies; not private."""
+
+    role: ClassVar[Role] = "disjunction"
+
+
+#: Most variables: 3^14 formulas take about 100 MB and half a second.
+MOST_VARIABLES = 14
+
+
+def mistakes_of_all(columns: Columns, labels: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Mistakes of every conjunction, shape (3^d + 1,).
+
+    Conjunction i < 3^d has the digits of i to base 3, the first variable's the most significant:
+    0 for the negated variable, 1 for the variable, 2 if it is free.  The last one is constant 0.
+    """
+    d = columns.d
+    code = np.zeros(columns.n, dtype=np.int64)
+    for variable in range(d):
+        code = 2 * code + columns.column(variable)
+    # what labelling a point 1 rather than 0 adds in mistakes
+    wrong = np.bincount(code[~labels], minlength=1 << d)
+    right = np.bincount(code[labels], minlength=1 << d)
+    table = (wrong - right).reshape((2,) * d)
+    for axis in range(d):
+        table = np.concatenate([table, table.sum(axis=axis, keepdims=True)], axis=axis)
+    positives = int(np.count_nonzero(labels))
+    return np.append(table.ravel(), 0) + positives
+
+
+def literals_of(formula: int, d: int, negate: bool = False) -> list[Literal]:
+    """Literals of that conjunction; with `negate` all negated.  Constant 0 is x0 and not x0."""
+    if formula == 3**d:
+        return [Literal(0, False), Literal(0, True)]
+    digits = np.unravel_index(formula, (3,) * d)
+    return [
+        Literal(variable, negated=(int(digit) == 0) != negate)
+        for variable, digit in enumerate(digits)
+        if digit != 2
+    ]
+
+
+@keyword_parameters()
+class PrivateConsistentConjunctionLearner(BooleanLearner):
+    """epsilon-private conjunction over few variables, by one draw from all.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy of the draw; delta is 0.
+    neighbours : {"add-remove", "replace-one"}
+    seed : int, optional
+        Makes the run reproducible and therefore not private; the release says so.
+
+    Attributes
+    ----------
+    release_ : FormulaRelease
+        What may be published.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).integers(0, 2, (400, 8))
+    >>> y = X[:, 1] & (1 - X[:, 6])
+    >>> model = PrivateConsistentConjunctionLearner(seed=1).fit(X, y)
+    >>> str(model.release_), model.privacy_.epsilon, model.privacy_.delta
+    ('x1 ∧ ¬x6', 1.0, 0.0)
+    """
+
+    role: ClassVar[Role] = "conjunction"
+
+    epsilon: float = 1.0
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
+
+    def fit(self, X: ArrayLike | Any, y: ArrayLike) -> Self:
+        """Draw a formula; parameters as in the base class.
+
+        Raises
+        ------
+        ValueError
+            If an example or a parameter is out of range, or there are more than 14 variables.
+        """
+        rate = consistency_rate(self.epsilon, self.neighbours)
+        columns, labels = self._examples(X, y)
+        d = columns.d
+        if d > MOST_VARIABLES:
+            raise ValueError(
+                f"X has {d} columns: this learner weighs all 3^d formulas, so at most "
+                f"{MOST_VARIABLES}; ConjunctionLearner takes any number"
+            )
+        source = open_source(self.seed)
+        dual = self.role == "disjunction"
+        mistakes = mistakes_of_all(columns, ~labels if dual else labels)
+        drawn = exponential_index(source, -mistakes, rate)
+        selection = Charge("selections", float(rate))
+        spent = pure_spent(self.epsilon, self.neighbours, source.private, selection)
+        released = [LiteralRelease(literal, None) for literal in literals_of(drawn, d, dual)]
+        self._keep(released, d, (), spent)
+        return self
+
+
+class PrivateConsistentDisjunctionLearner(PrivateConsistentConjunctionLearner):
+    """epsilon-private disjunction over few variables; parameters as in the base class."""
+
+    role: ClassVar[Role] = "disjunction"

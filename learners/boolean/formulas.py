@@ -1,0 +1,287 @@
+"""Formulas that are released, what a run leaves behind, and what the learners of formulas share.
+
+As :mod:`learners.records` and :mod:`learners.estimator`, for examples of {0,1}^d, dense or sparse,
+and formulas in place of polygons: literals released, diagnostics apart.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from learners.accounting import PrivacySpent
+from learners.boolean.literals import (
+    Columns,
+    Literal,
+    decided_by,
+    evaluate,
+    formula_text,
+    read_columns,
+)
+from learners.estimator import check_labels
+from learners.plain_estimator import PlainEstimator
+from learners.scores import Role
+from learners.sklearn_support import (
+    check_column_names,
+    classifier_tags,
+    column_names,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralRelease:
+    """What one step publishes.
+
+    Attributes
+    ----------
+    literal : Literal or None
+        What the step adds to the formula; None if the constant was selected, which adds nothing.
+    threshold : int or None
+        b_j, the noisy lower estimate of the examples left to gain; None when no noise was drawn.
+    """
+
+    literal: Literal | None
+    threshold: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralDiagnostics:
+    """What only the curator may see of one step.
+
+    Attributes
+    ----------
+    positives_alive, negatives_alive : int
+        Examples that no literal had decided before the step.
+    positives_taken, negatives_taken : int
+        Examples that the step's literal decided.
+    score : float or None
+        Score of the literal in examples; None when nothing was scored.
+    empirical_error, false_positive_rate, false_negative_rate : float
+        Of the formula so far, as fractions of all examples.
+    seconds : float
+        Wall time of the step.
+    """
+
+    positives_alive: int
+    negatives_alive: int
+    positives_taken: int
+    negatives_taken: int
+    score: float | None
+    empirical_error: float
+    false_positive_rate: float
+    false_negative_rate: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralStep:
+    """One step of a run: its number (from 1), of how many, its release and its diagnostics."""
+
+    step: int
+    steps: int
+    release: LiteralRelease
+    diagnostics: LiteralDiagnostics
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaRelease:
+    """A learned formula with its privacy statement: all that may be published.
+
+    Attributes
+    ----------
+    learner : str
+    role : {"disjunction", "conjunction"}
+    d : int
+        Number of variables.
+    literals : tuple of (Literal or None)
+        One a step, None where the constant was selected; a literal may occur twice.
+    thresholds : tuple of int
+        The noisy counts, one a step; empty when none were drawn.
+    parameters : tuple of (str, value)
+        Public parameters of the run, in order.
+    privacy : PrivacySpent or None
+        None for a learner that is not private.
+    """
+
+    #: In files (:mod:`learners.codec`).
+    kind: ClassVar[str] = "formula"
+
+    learner: str
+    role: Role
+    d: int
+    literals: tuple[Literal | None, ...]
+    thresholds: tuple[int, ...]
+    parameters: tuple[tuple[str, Any], ...]
+    privacy: PrivacySpent | None
+
+    def __str__(self) -> str:
+        return formula_text(self.role, self.literals)
+
+    def predict(self, X: ArrayLike | Any) -> NDArray[np.int64]:
+        """Labels 0/1, shape (n,), of examples, shape (n, d), dense or sparse.
+
+        Raises
+        ------
+        ValueError
+            If X has other values than 0 and 1, or another number of columns.
+        """
+        return evaluate(self.role, self.literals, self._columns(X)).astype(np.int64)
+
+    def staged_predict(self, X: ArrayLike | Any) -> Iterator[NDArray[np.int64]]:
+        """Labels after the first step, the second, and so on."""
+        columns = self._columns(X)
+        decided = np.zeros(columns.n, dtype=np.bool_)
+        for literal in self.literals:
+            decided |= decided_by(self.role, literal, columns)
+            yield (~decided if self.role == "conjunction" else decided).astype(np.int64)
+
+    def _columns(self, X: ArrayLike | Any) -> Columns:
+        columns = read_columns(X)
+        if columns.d != self.d:
+            raise ValueError(f"X has {columns.d} columns, but the formula is over {self.d}")
+        return columns
+
+
+class BooleanLearner(PlainEstimator, ABC):
+    """fit, predict, score and parameters of a learner of Boolean formulas.
+
+    Attributes
+    ----------
+    release_ : FormulaRelease
+        The formula of a complete run.
+    feature_names_in_ : ndarray of object, shape (d,)
+        Column names of the examples; only where they came as a data frame.
+    """
+
+    role: ClassVar[Role]
+    release_: FormulaRelease
+    feature_names_in_: NDArray[np.object_]
+
+    @abstractmethod
+    def fit(self, X: ArrayLike | Any, y: ArrayLike) -> Self:
+        """Learn a formula.
+
+        Parameters
+        ----------
+        X : array, data frame or scipy sparse matrix, shape (n, d)
+            Zeros and ones.  The number of columns is public.
+        y : array, shape (n,)
+            Labels 0 or 1.
+
+        Raises
+        ------
+        ValueError
+            If an example or a parameter is out of range.
+        """
+
+    def predict(self, X: ArrayLike | Any) -> NDArray[np.int64]:
+        """Labels 0/1, int64 of shape (n,), of examples, shape (n, d), dense or sparse.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`fit`; or if X has other columns than the examples had.
+        NotFittedError
+            If no run is complete.
+        """
+        release = self._fitted()
+        check_column_names(X, getattr(self, "feature_names_in_", None))
+        return release.predict(X)
+
+    def staged_predict(self, X: ArrayLike | Any) -> Iterator[NDArray[np.int64]]:
+        """Labels after the first step, the second, and so on."""
+        return self._fitted().staged_predict(X)
+
+    def score(
+        self, X: ArrayLike | Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Accuracy on labelled examples, each counted by its weight."""
+        predicted = self.predict(X)
+        right = predicted == check_labels(y, len(predicted))
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        return float(np.average(right, weights=weights))
+
+    @property
+    def classes_(self) -> NDArray[np.int64]:
+        """Labels, always [0, 1]: to take them from the examples would publish something."""
+        self._fitted()
+        return np.array([0, 1], dtype=np.int64)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of variables, d."""
+        return self._fitted().d
+
+    def _examples(self, X: ArrayLike | Any, y: ArrayLike) -> tuple[Columns, NDArray[np.bool_]]:
+        """Forget the last run, and check the examples of the next."""
+        self._begin()
+        self.__dict__.pop("feature_names_in_", None)
+        columns = read_columns(X)
+        labels = check_labels(y, columns.n)
+        names = column_names(X)
+        if names is not None:
+            self.feature_names_in_ = names
+        return columns, labels
+
+    def _keep(
+        self,
+        steps: Iterable[LiteralRelease],
+        d: int,
+        parameters: tuple[tuple[str, Any], ...],
+        privacy: PrivacySpent | None,
+    ) -> None:
+        """Set the release of a complete run."""
+        released = tuple(steps)
+        self.release_ = FormulaRelease(
+            learner=type(self).__name__,
+            role=self.role,
+            d=d,
+            literals=tuple(step.literal for step in released),
+            thresholds=tuple(s.threshold for s in released if s.threshold is not None),
+            parameters=parameters,
+            privacy=privacy,
+        )
+
+    def _fitted(self) -> FormulaRelease:
+        self._require_fitted()
+        return self.release_
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks of a learner's kind and input."""
+        tags = classifier_tags(random=getattr(self, "seed", 0) is None)
+        tags.input_tags.sparse = True
+        return tags
+
+
+class BooleanCover(BooleanLearner):
+    """A Boolean learner that runs step by step, one literal a step."""
+
+    @abstractmethod
+    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+        """Run step by step; see the learner."""
+
+    def fit(self, X: ArrayLike | Any, y: ArrayLike) -> Self:
+        """Run all steps; parameters and errors as in :meth:`BooleanLearner.fit`."""
+        for _ in self.steps(X, y):
+            pass
+        return self
+
+    def _publish(
+        self,
+        stream: Iterator[LiteralStep],
+        d: int,
+        parameters: tuple[tuple[str, Any], ...],
+        privacy: PrivacySpent | None,
+    ) -> Iterator[LiteralStep]:
+        """Pass the records on, and keep the release once the run is complete."""
+        released = []
+        for record in stream:
+            released.append(record.release)
+            if record.step == record.steps:
+                self._keep(released, d, parameters, privacy)
+            yield record

@@ -1,0 +1,178 @@
+"""Base learners for chunks: the majority of every cell, and stochastic gradient descent.
+
+Neither is private by itself.  :class:`MajorityCells` is quick: O(n + cells^2) to train, O(1) a
+prediction; cells without examples take the majority of all.
+
+:class:`GradientDescentClassifier` minimizes the logistic loss: the worked case of stability (BTT
+section 5.4).  Points (x, y) of the grid are lifted to z = (1, u, v, u^2 - 1/3, u v, v^2 - 1/3) / R,
+u and v in [-1, 1], with R so large that |z| <= 1: discs, ellipses and strips are halfspaces of z.
+Steps
+
+    w <- w - eta_t * gradient of ln(1 + exp(-s w.z)) at the example i_t,   s = +-1 the label,
+
+start at 0; i_t are independent and uniform.  The loss is convex, L = 1-Lipschitz and 1/4-smooth, so
+with eta_t <= 8 no step takes two runs further apart than they were, unless i_t is the example in
+which their samples differ: then by at most 2 L eta_t (Hardt, Recht, Singer 2016, lemma 2.5).  Hence
+
+    E |w - w'| <= (2 L / n) * sum of eta_t,        and of losses L times that (theorem 3.8);
+    E |w - w'|^2 <= (2 L)^2 (sum of eta_t^2 / n * (1 - 1/n) + (sum of eta_t / n)^2)
+
+(the second moment of the same sum, *derived*).  The prediction 1 / (1 + exp(-w.z)) moves by at
+most |w - w'| / 4: so gamma^2 <= a sixteenth of the second line, and lemma 5.8 applies
+(:mod:`learners.stability.quality`).
+
+The coins i_t come from `coins`, a public number, and need not be secret: the guarantee of a run
+holds for every value of its base's coins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from learners.estimator import check_count, check_examples, check_points
+from learners.noise_arrays import below_array
+from learners.plain_estimator import PlainClassifier
+from learners.randomness import SeededRandom
+from learners.sklearn_support import keyword_parameters
+
+
+class MajorityCells:
+    """Labels every cell of the square by the majority of its examples.
+
+    Parameters
+    ----------
+    grid : int
+        d: points have integer coordinates in 0..d.
+    cells : int
+        Along a side.
+    """
+
+    def __init__(self, *, grid: int = 1024, cells: int = 8) -> None:
+        self.grid = grid
+        self.cells = cells
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Count labels; errors as in :func:`learners.estimator.check_examples`."""
+        points, labels = check_examples(X, y, self.grid)
+        cell = self._cell(points)
+        lead = np.bincount(cell, 2.0 * labels - 1.0, minlength=self.cells**2)
+        whole = bool(2 * np.count_nonzero(labels) > len(labels))
+        self.inside_: NDArray[np.bool_] = np.where(lead == 0, whole, lead > 0)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Labels 0/1, int64 of shape (n,), of grid points, shape (n, 2)."""
+        return self.inside_[self._cell(check_points(X, self.grid))].astype(np.int64)
+
+    def _cell(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        at: Any = points * self.cells // (self.grid + 1)
+        return np.asarray(at[:, 1] * self.cells + at[:, 0])
+
+
+#: Lipschitz constant of the loss, for |z| <= 1.
+LIPSCHITZ = 1.0
+
+#: Steps up to 2 / smoothness do not expand.
+LARGEST_STEP = 8.0
+
+#: |z| before scaling: 1 + 1 + 1 + 4/9 + 1 + 4/9 at the corners, less elsewhere.
+_RADIUS = np.sqrt(4 + 8 / 9)
+
+
+def lift(points: NDArray[np.int64], d: int) -> NDArray[np.float64]:
+    """Lifted coordinates of grid points (n, 2), float of shape (n, 6), length at most 1."""
+    u, v = (2.0 * points.T - d) / d
+    lifted = np.stack([np.ones_like(u), u, v, u * u - 1 / 3, u * v, v * v - 1 / 3], axis=1)
+    return np.asarray(lifted / _RADIUS)
+
+
+@dataclass(frozen=True, slots=True)
+class DescentRelease:
+    """What a run learns, the weights of the lifted coordinates: not private."""
+
+    learner: str
+    parameters: tuple[tuple[str, float], ...]
+    weights: tuple[float, ...]
+    privacy: None = None
+
+
+@keyword_parameters()
+class GradientDescentClassifier(PlainClassifier):
+    """Logistic regression on lifted coordinates by SGD; not private by itself.
+
+    Parameters
+    ----------
+    grid : int
+        d: points have integer coordinates in 0..d.
+    steps : int
+    rate : float
+        eta, in (0, 8].
+    coins : int
+        Seeds the choice of examples.
+
+    Attributes
+    ----------
+    release_ : DescentRelease
+    """
+
+    grid: int = 1024
+    steps: int = 500
+    rate: float = 1.0
+    coins: int = 0
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Take the steps of the descent.
+
+        Raises
+        ------
+        ValueError
+            If an example or a parameter is out of range, or there is no example.
+        """
+        self._begin()
+        points, labels = check_examples(X, y, self.grid)
+        if not 0 < self.rate <= LARGEST_STEP:
+            raise ValueError(f"rate must lie in (0, {LARGEST_STEP:g}], got {self.rate}")
+        if len(points) == 0:
+            raise ValueError("there is no example to learn from")
+        lifted = lift(points, self.grid) * np.where(labels, 1.0, -1.0)[:, None]
+        count = check_count("steps", self.steps)
+        chosen = below_array(SeededRandom(self.coins), len(lifted), count)
+        weights = np.zeros(lifted.shape[1])
+        for example in lifted[chosen]:
+            weights += self.rate / (1.0 + np.exp(min(weights @ example, 700.0))) * example
+        parameters = (("steps", count), ("rate", self.rate), ("coins", self.coins))
+        learned = tuple(weights.tolist())
+        self.release_: DescentRelease = DescentRelease(type(self).__name__, parameters, learned)
+        return self
+
+    @property
+    def weights_(self) -> NDArray[np.float64]:
+        """Weights of the lifted coordinates, float64 of shape (6,)."""
+        self._require_fitted()
+        return np.array(self.release_.weights)
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Probabilities of labels 0 and 1, float of shape (n, 2)."""
+        signed = lift(check_points(X, self.grid), self.grid) @ self.weights_
+        positive = 1.0 / (1.0 + np.exp(-np.clip(signed, -700, 700)))
+        return np.stack([1 - positive, positive], axis=1)
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Labels 0/1, int64 of shape (n,)."""
+        return (self.predict_proba(X)[:, 1] > 0.5).astype(np.int64)
+
+
+def uniform_stability(n: int, steps: int, rate: float) -> float:
+    """Uniform stability of the loss on average over the coins: (2 L^2 / n) * sum of step sizes."""
+    return 2 * LIPSCHITZ**2 / check_count("n", n) * check_count("steps", steps) * rate
+
+
+def prediction_stability(n: int, steps: int, rate: float) -> float:
+    """Bound on gamma^2 of the predictions, for every sample and every example replaced."""
+    count, hits = check_count("n", n), check_count("steps", steps) / n
+    second = rate**2 * (hits * (1 - 1 / count) + hits**2)
+    return (2 * LIPSCHITZ) ** 2 * second / 16

@@ -1,0 +1,218 @@
+"""Examples as CSV: what is read, what is refused, and how the fault is named."""
+
+from __future__ import annotations
+
+import re
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.errors import InputError
+from geodp_app.files.examples_csv import format_examples, read_examples
+from geometry.grid import Bounds, GridMap
+
+BOX = Bounds(13.0, 42.0, 20.0, 47.0)
+MARK = '# geodp {"grid": 1024, "bounds": [13.0, 42.0, 20.0, 47.0]}\n'
+
+
+def random_examples(n: int, frame: Frame, seed: int = 0) -> Examples:
+    rng = np.random.default_rng(seed)
+    return Examples(rng.integers(0, frame.d + 1, (n, 2)), rng.integers(0, 2, n), frame)
+
+
+@pytest.mark.parametrize("frame", [Frame(7), Frame(4096, BOX)])
+def test_what_is_written_is_read_back_with_its_frame(write, frame):
+    examples = random_examples(500, frame)
+    back = read_examples(write("p.csv", format_examples(examples)))
+    assert (back.points == examples.points).all()
+    assert (back.labels == examples.labels).all()
+    assert back.frame == frame
+    assert back.points.dtype == back.labels.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x,y,label\n3,4,1\n5,6,0\n",
+        "x,y,label\r\n3,4,1\r\n5,6,0\r\n",
+        "x,y,label\r3,4,1\r5,6,0",
+        "\ufeffx,y,label\n3,4,1\n5,6,0",
+        "x,y,label\n3,4,1\n5,6,0\n\n\n",
+        "x,y,label\n3,4,1\n5,6,0\n  \n \t\n",
+        "x,y,label\n\n3,4,1\n\n5,6,0\n",
+        "# made by hand\n\nx,y,label\n3,4,1\n5,6,0\n",
+        " X , Y , Label \n 3 , 4 , 1 \n 5 , 6 , 0 \n",
+        "x,y,label\n3.0,4.0,1.0\n5e0,+6,0\n",
+        '"x","y","label"\n"3","4","1"\n"5","6","0"\n',
+        "label,y,x\n1,4,3\n0,6,5\n",
+        "id,x,y,label,name\n7,3,4,1,a\n8,5,6,0,b\n",
+        'name,y,label,x\n"a, b",4,1,3\n"c ""d""",6,0,5\n\n',
+    ],
+)
+def test_every_way_of_writing_the_same_two_examples(write, text):
+    examples = read_examples(write("p.csv", text))
+    assert examples.points.tolist() == [[3, 4], [5, 6]]
+    assert examples.labels.tolist() == [1, 0]
+    assert examples.frame == Frame(1024)
+
+
+def test_degrees_go_to_the_nearest_grid_point(write):
+    text = "lat,lon,label\n42,13,1\n47,20,0\n44.5,16.5,1\n"
+    examples = read_examples(write("p.csv", text), grid=10, bounds=BOX)
+    assert examples.points.tolist() == [[0, 0], [10, 10], [5, 5]]
+    assert examples.frame == Frame(10, BOX)
+
+
+def test_degrees_of_every_grid_point_come_back_to_it(write):
+    examples = random_examples(2000, Frame(4096, BOX))
+    degrees = GridMap(4096, BOX).to_lonlat(examples.points).clip((13.0, 42.0), (20.0, 47.0))
+    rows = zip(degrees.tolist(), examples.labels.tolist(), strict=True)
+    text = "lon,lat,label\n" + "".join(f"{lon!r},{lat!r},{s}\n" for (lon, lat), s in rows)
+    back = read_examples(write("p.csv", text), grid=4096, bounds=BOX)
+    assert (back.points == examples.points).all()
+
+
+def test_arguments_come_before_the_file_before_the_fallback(write):
+    plain, marked = (
+        write("a.csv", "x,y,label\n3,4,1\n"),
+        write("b.csv", MARK + "x,y,label\n3,4,1\n"),
+    )
+    other = Frame(64, Bounds(0, 0, 1, 1))
+    assert read_examples(plain, fallback=other).frame == other
+    assert read_examples(plain, grid=9, bounds=BOX, fallback=other).frame == Frame(9, BOX)
+    assert read_examples(marked, fallback=other).frame == Frame(1024, BOX)
+    assert read_examples(marked, grid=1024, bounds=BOX).frame == Frame(1024, BOX)
+
+
+@pytest.mark.parametrize(
+    ("text", "frame"),
+    [
+        ("x,y,label\n", Frame(1024)),
+        ("x,y,label", Frame(1024)),
+        ("id,label,y,x\n\n \t\n", Frame(1024)),
+        (MARK + "x,y,label\n", Frame(1024, BOX)),
+        (MARK + "lon,lat,label\n\n", Frame(1024, BOX)),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_a_header_without_rows_is_a_sample_of_no_examples(write, text, frame):
+    examples = read_examples(write("p.csv", text))
+    assert examples.points.shape == (0, 2)
+    assert examples.labels.shape == (0,)
+    assert examples.points.dtype == examples.labels.dtype == np.int64
+    assert examples.frame == frame
+    again = read_examples(write("q.csv", format_examples(examples)))
+    assert len(again.labels) == 0
+    assert again.frame == frame
+
+
+BAD_ROWS = [
+    ("3,4,2", "column label: 2 is not 0 or 1"),
+    ("3,4,0.5", "column label: 0.5 is not 0 or 1"),
+    ("3,4,yes", "column label: 'yes' is not a number"),
+    ("3,4,nan", "column label: nan is not finite"),
+    ("nan,4,1", "column x: nan is not finite"),
+    ("3,inf,1", "column y: inf is not finite"),
+    ("3,-Infinity,1", "column y: -Infinity is not finite"),
+    ("1e999,4,1", "column x: 1e999 is not finite"),
+    ("3.5,4,1", "column x: 3.5 is not an integer"),
+    ("3,1025,1", "column y: 1025 is off the grid 0..1024"),
+    ("-1,4,1", "column x: -1 is off the grid 0..1024"),
+    ("3,,1", "column y: is empty"),
+    ("1_0,4,1", "column x: '1_0' is not a number"),
+    ("0x10,4,1", "column x: '0x10' is not a number"),
+    ("３,4,1", "column x: '３' is not a number"),
+    ("3,4", "has 2 fields, the header has 3"),
+    ("3,4,1,5", "has 4 fields, the header has 3"),
+    ("# 3,4,1", "column x: '# 3' is not a number"),
+    ('"3,4",4,1', "column x: '3,4' is not a number"),
+]
+
+
+@pytest.mark.parametrize(("row", "reason"), BAD_ROWS)
+@pytest.mark.parametrize("header", ["x,y,label", "id,x,y,label"])
+def test_a_bad_row_is_named(write, row, reason, header):
+    extra = "7," if header.startswith("id") else ""
+    path = write("p.csv", f"{header}\n{extra}1,2,1\n\n{extra}{row}\n{extra}5,6,0\n")
+    if extra and "fields" in reason:
+        fields = row.count(",") + 2
+        reason = f"has {fields} fields, the header has 4"
+    with pytest.raises(InputError) as caught:
+        read_examples(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: row 2 (line 4)")
+    assert reason in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("12.9,44,1", "column lon: 12.9 is outside the bounds 13..20"),
+        ("14,47.1,1", "column lat: 47.1 is outside the bounds 42..47"),
+        ("14,nan,1", "column lat: nan is not finite"),
+    ],
+)
+def test_degrees_outside_the_public_bounds_are_refused(write, row, reason):
+    path = write("p.csv", f"{MARK}lon,lat,label\n14,44,1\n{row}\n")
+    with pytest.raises(InputError, match=re.escape(f"row 2 (line 4), {reason}")):
+        read_examples(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("", "the file is empty"),
+        (" \n\n", "the file is empty"),
+        ("# only a comment\n", "has no header"),
+        ("x,y\n3,4\n", "missing column label"),
+        ("a,b,c\n3,4,1\n", "missing column x, y, label"),
+        ("lon,label\n3,4\n", "missing column lat"),
+        ("3,4,1\n", "missing column x, y, label"),
+        ("x,x,y,label\n1,1,2,1\n", "names column x twice"),
+        ("lon,lat,label\n3,4,1\n", "need public bounds"),
+        ("x,y,label\n3,4,1\n5,\x006,0\n", "line 3 holds a NUL byte"),
+        (b"x,y,label\n3,4,1\n\xff,6,0\n", "line 3 is not UTF-8"),
+        ("# geodp {oops\nx,y,label\n3,4,1\n", "line 1: '# geodp' must be followed by a JSON"),
+        ('# geodp {"grid": 0}\nx,y,label\n3,4,1\n', "grid 0"),
+        ('# geodp {"grid": 1048577}\nx,y,label\n3,4,1\n', "grid 1048577"),
+        ('# geodp {"grid": true}\nx,y,label\n3,4,1\n', "grid True"),
+        ('# geodp {"bounds": [5, 0, 1, 1]}\nx,y,label\n3,4,1\n', "bounds in its first line"),
+        ('# geodp {"bounds": 5}\nx,y,label\n3,4,1\n', "bounds in its first line"),
+        ('# geodp {"bounds": [1, 2]}\nx,y,label\n3,4,1\n', "bounds in its first line"),
+    ],
+)
+def test_a_bad_file_is_named(write, content, reason):
+    path = write("p.csv", content)
+    with pytest.raises(InputError) as caught:
+        read_examples(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert reason in str(caught.value)
+
+
+def test_two_frames_at_odds_are_refused(write):
+    path = write("p.csv", MARK + "x,y,label\n3,4,1\n")
+    with pytest.raises(InputError, match="says grid 1024, --grid says 512"):
+        read_examples(path, grid=512)
+    with pytest.raises(InputError, match="says bounds"):
+        read_examples(path, bounds=Bounds(0, 0, 1, 1))
+
+
+def test_no_file_and_a_folder(tmp_path):
+    with pytest.raises(InputError, match="No such file"):
+        read_examples(tmp_path / "none.csv")
+    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+        read_examples(tmp_path)
+
+
+def test_a_million_rows_fit_in_little_memory(write):
+    examples = random_examples(1_000_000, Frame(1024))
+    path = write("p.csv", format_examples(examples))
+    tracemalloc.start()
+    back = read_examples(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (back.points == examples.points).all()
+    assert peak < 200e6

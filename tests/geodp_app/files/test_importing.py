@@ -1,0 +1,350 @@
+"""Files of examples with columns of any names: guesses, rows that do not fit, bounds of maps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assets import example_path, land_path
+from geodp_app.document.examples import Frame
+from geodp_app.errors import InputError
+from geodp_app.files.examples_csv import read_examples
+from geodp_app.files.import_file import open_import
+from geodp_app.files.import_rows import (
+    MOST_LABELS,
+    MOST_TOLD,
+    CheckedRows,
+    Columns,
+    Meaning,
+    check_rows,
+    guess_columns,
+    guess_labels,
+    normal,
+    read_rows,
+)
+from geodp_app.files.public_bounds import bounds_of_map, typed_bounds
+from geometry.geojson import read_geojson
+from geometry.grid import Bounds
+
+BOX = Bounds(10, 40, 20, 50)
+
+Write = Callable[[str, object], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def to(name: str, content: object) -> Path:
+        text = content if isinstance(content, str) else json.dumps(content)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return tmp_path / name
+
+    return to
+
+
+def check(path: Path, meaning: Meaning, columns: Columns | None = None) -> CheckedRows:
+    file = open_import(path)
+    rows = read_rows(file, columns or guess_columns(file.columns, file.preview)[0])
+    assert rows is not None
+    return check_rows(rows, meaning)
+
+
+def told(checked: CheckedRows) -> list[tuple[int, int | None, str, str]]:
+    return [(each.row, each.line, each.column, each.reason) for each in checked.misfits]
+
+
+# -- guesses ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("names", "places", "kind"),
+    [
+        ("x,y,label", (0, 1, 2), "grid"),
+        ("Label, LAT, Lon", (2, 1, 0), "degrees"),
+        ("longitude,latitude,flooded", (0, 1, 2), "degrees"),
+        ("id,lng,lat,class,note", (1, 2, 3), "degrees"),
+        ("long,lat,y", (0, 1, 2), "degrees"),
+        ("Easting,Northing,inside,x", (0, 1, 2), "grid"),
+        ("id,x,y,comment", (1, 2, None), "grid"),
+        ("a,b,label", (None, None, 2), "degrees"),
+        ("a,b,c", (None, None, None), "degrees"),
+    ],
+)
+def test_columns_are_guessed_from_their_names(
+    names: str, places: tuple[int | None, ...], kind: str
+) -> None:
+    assert guess_columns(names.split(",")) == (Columns(*places), kind)
+
+
+def test_a_column_of_yes_and_no_is_a_label_where_no_name_tells() -> None:
+    names = ["id", "lon", "lat", "wet", "note"]
+    rows = [["7", "1", "2", "yes", "a"], ["8", "1", "2", "No", "b"]]
+    assert guess_columns(names, rows)[0] == Columns(1, 2, 3)
+    both = [[*row[:4], "no"] for row in rows]
+    assert guess_columns(names, both)[0].label is None  # two might be
+
+
+@pytest.mark.parametrize(
+    ("found", "pair"),
+    [
+        ([], ("1", "0")),
+        (["0"], ("1", "0")),
+        (["no", "yes"], ("yes", "no")),
+        (["false", "true", "unknown"], ("true", "false")),
+        (["-1", "1"], ("1", "-1")),
+        (["1"], ("1", "0")),
+        (["wet", "dry"], (None, None)),
+        (["yes", "no", "1", "0"], (None, None)),
+    ],
+)
+def test_labels_are_guessed_from_words_alone(
+    found: list[str], pair: tuple[str | None, str | None]
+) -> None:
+    assert guess_labels(found) == pair
+
+
+def test_what_makes_no_difference_between_labels() -> None:
+    assert [normal(text) for text in (" Yes", "1.0", "+1", "00", "2.0", "nan", "")] == [
+        "yes", "1", "1", "0", "2.0", "nan", "",
+    ]  # fmt: skip
+
+
+# -- files --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_rows_are_read_whatever_stands_between_columns(write: Write, delimiter: str) -> None:
+    text = 'name,longitude,latitude,wet\n"a ""b"" c",12.5,45,yes\nd,15,40,no\n'
+    path = write("p.csv", text.replace(",", delimiter))
+    file = open_import(path)
+    assert file.columns == ("name", "longitude", "latitude", "wet")
+    assert file.preview[0] == ('a "b" c', "12.5", "45", "yes")
+    checked = check(path, Meaning("degrees", Frame(100, BOX), "yes", "no"))
+    assert checked.examples.points.tolist() == [[25, 50], [50, 0]]
+    assert checked.examples.labels.tolist() == [1, 0]
+    assert checked.left_out == 0
+
+
+def test_the_strict_form_is_read_as_the_command_line_reads_it(write: Write) -> None:
+    rng = np.random.default_rng(3)
+    degrees = rng.uniform((10, 40), (20, 50), (300, 2))
+    rows = [f"{lon!r},{lat!r},{i % 2}\n" for i, (lon, lat) in enumerate(degrees.tolist())]
+    path = write("p.csv", "lon,lat,label\n" + "".join(rows))
+    ours = check(path, Meaning("degrees", Frame(1000, BOX), "1", "0")).examples
+    theirs = read_examples(path, grid=1000, bounds=BOX)
+    assert np.array_equal(ours.points, theirs.points)
+    assert np.array_equal(ours.labels, theirs.labels)
+    assert ours.frame == theirs.frame
+
+
+def test_points_of_a_map_are_rows_with_their_properties_as_columns(write: Write) -> None:
+    def feature(geometry: object, **properties: object) -> object:
+        return {"type": "Feature", "properties": properties, "geometry": geometry}
+
+    def point(*at: object) -> object:
+        return {"type": "Point", "coordinates": at}
+
+    features = [
+        feature(point(12.5, 45, 300.0), wet=True, street="A"),
+        feature(point(15, 40), wet=False, depth=None),
+        feature({"type": "LineString", "coordinates": [[1, 2], [3, 4]]}, wet=True),
+        feature(None, wet=True),
+        feature(point("x", 40), wet=False),
+        feature(point(15, 40)),
+    ]
+    path = write("p.geojson", {"type": "FeatureCollection", "features": features})
+    file = open_import(path)
+    assert file.on_map
+    assert file.columns == ("longitude", "latitude", "wet", "street", "depth")
+    assert guess_columns(file.columns, file.preview) == (Columns(0, 1, 2), "degrees")
+    checked = check(path, Meaning("degrees", Frame(100, BOX), "true", "false"))
+    assert checked.examples.points.tolist() == [[25, 50], [50, 0]]
+    assert checked.examples.labels.tolist() == [1, 0]
+    assert told(checked) == [
+        (3, None, "longitude", "'a LineString' is not a number"),
+        (4, None, "longitude", "is empty"),
+        (5, None, "longitude", "'x' is not a number"),
+        (6, None, "wet", "is empty"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("p.csv", "", "the file is empty"),
+        ("p.csv", "1,2,0\n3,4,1\n", "line 1 holds numbers; put a line above it that names"),
+        ("p.csv", "# a comment\n\n", "has no header"),
+        ("p.geojson", "{", "not JSON"),
+        ("p.geojson", {"type": "FeatureCollection", "features": []}, "has no features"),
+        ("p.geojson", {"type": "FeatureCollection", "features": [3]}, "must be a Feature"),
+        ("p.geojson", '{"type":' + "[" * 100_000, "nested too deeply"),
+        ("gone.csv", None, "cannot be read: No such file"),
+    ],
+)
+def test_files_without_rows_to_read_are_refused_in_one_line(
+    write: Write, tmp_path: Path, name: str, content: object, message: str
+) -> None:
+    path = tmp_path / name if content is None else write(name, content)
+    with pytest.raises(InputError) as caught:
+        open_import(path)
+    assert message in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+# -- rows that do not fit -----------------------------------------------------------------------
+
+BAD = """# geodp {"grid": 8}
+x,y,label
+1,2,1
+
+3,4,maybe
+,4,0
+1e0,5,0
+1_0,5,0
+2.5,5,1
+9,0,0
+0,-1,0
+nan,1,0
+inf,1,0
+1,2
+0,0,
+8,8,0
+"""
+
+
+def test_rows_that_do_not_fit_are_told_by_row_line_column_and_reason(write: Write) -> None:
+    checked = check(write("p.csv", BAD), Meaning("grid", Frame(8), "1", "0"))
+    assert checked.examples.points.tolist() == [[1, 2], [1, 5], [8, 8]]
+    assert checked.examples.labels.tolist() == [1, 0, 0]
+    assert told(checked) == [
+        (2, 5, "label", "'maybe' means neither inside nor outside"),
+        (3, 6, "x", "is empty"),
+        (5, 8, "x", "'1_0' is not a number"),
+        (6, 9, "x", "2.5 is not a whole number"),
+        (7, 10, "x", "9 is off the grid 0..8"),
+        (8, 11, "y", "-1 is off the grid 0..8"),
+        (9, 12, "x", "nan is not finite"),
+        (10, 13, "x", "inf is not finite"),
+        (11, 14, "", "has 2 fields, the header has 3"),
+        (12, 15, "label", "is empty"),
+    ]
+    assert checked.left_out == 10
+
+
+@pytest.mark.parametrize("odd", ["1_0", "٣", "0x1", "1e", "--1"])
+def test_numbers_are_what_the_command_line_takes_for_numbers(write: Write, odd: str) -> None:
+    path = write("p.csv", f"x,y,label\n1,2,1\n{odd},5,0\n")
+    checked = check(path, Meaning("grid", Frame(16), "1", "0"))
+    assert told(checked) == [(2, 3, "x", f"{odd!r} is not a number")]
+    with pytest.raises(InputError, match=r"row 2 \(line 3\), column x: .* is not a number"):
+        read_examples(path, grid=16)
+
+
+def test_a_row_more_is_one_example_more_or_none(write: Write) -> None:
+    """Each row is judged by itself: what is left out leaves neighbours neighbours."""
+    lines = BAD.splitlines()
+    rows = [line for line in lines[2:] if line]
+    meaning = Meaning("grid", Frame(8), "1", "0")
+    whole = check(write("p.csv", BAD), meaning)
+    pairs = np.column_stack([whole.examples.points, whole.examples.labels]).tolist()
+    for i in range(len(rows)):
+        text = "\n".join([*lines[:2], *rows[:i], *rows[i + 1 :]])
+        less = check(write("q.csv", text), meaning)
+        left = np.column_stack([less.examples.points, less.examples.labels]).tolist()
+        alone = check(write("r.csv", f"x,y,label\n{rows[i]}\n"), meaning)
+        own = np.column_stack([alone.examples.points, alone.examples.labels]).tolist()
+        assert sorted(left + own) == sorted(pairs)
+
+
+def test_bounds_are_inclusive_and_rows_off_them_are_told(write: Write) -> None:
+    path = write("p.csv", "lat,lon,label\n40,10,1\n50,20,0\n45,20.001,0\n39.9,15,0\n")
+    checked = check(path, Meaning("degrees", Frame(10, BOX), "1", "0"))
+    assert checked.examples.points.tolist() == [[0, 0], [10, 10]]
+    assert told(checked) == [
+        (3, 4, "lon", "20.001 is outside the bounds 10..20"),
+        (4, 5, "lat", "39.9 is outside the bounds 40..50"),
+    ]
+
+
+def test_either_label_may_be_inside_and_case_makes_no_difference(write: Write) -> None:
+    path = write("p.csv", "x,y,state\n1,1,wet\n2,2,Dry\n3,3,WET \n4,4,?\n")
+    checked = check(path, Meaning("grid", Frame(8), "dry", "wet"))
+    assert checked.examples.labels.tolist() == [0, 1, 0]
+    assert told(checked) == [(4, 5, "state", "'?' means neither inside nor outside")]
+    none = check(path, Meaning("grid", Frame(8), "wet", None))
+    assert none.examples.labels.tolist() == [1, 1]
+
+
+def test_of_many_misfits_the_first_are_told_and_all_are_counted(write: Write) -> None:
+    n = 12_000  # some blocks
+    rows = "".join(f"{i % 5},{i % 7},{'one' if i % 3 else f'other {i}'}\n" for i in range(n))
+    path = write("p.csv", "x,y,label\n" + rows)
+    file = open_import(path)
+    shares: list[float] = []
+    read = read_rows(file, Columns(0, 1, 2), tell=shares.append)
+    assert read is not None
+    assert len(read.labels) == MOST_LABELS
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    checked = check_rows(read, Meaning("grid", Frame(8), "one", None))
+    assert (len(checked.examples.labels), checked.left_out) == (8_000, 4_000)
+    assert len(checked.misfits) == MOST_TOLD
+    assert read_rows(file, Columns(0, 1, 2), stop=lambda: True) is None
+
+
+# -- bounds -------------------------------------------------------------------------------------
+
+
+def test_bounds_come_from_a_map_file_as_stated_or_as_the_box_of_its_shapes(write: Write) -> None:
+    croatia = example_path("croatia")
+    assert bounds_of_map(croatia) == read_geojson(croatia).bounds
+    ring = [[11, 41], [19, 42], [15, 48], [11, 41]]
+    assert bounds_of_map(
+        write("m.geojson", {"type": "Polygon", "coordinates": [ring]})
+    ) == Bounds(11, 41, 19, 48)  # fmt: skip
+    assert bounds_of_map(land_path()).north == pytest.approx(83.6)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"type": "Point", "coordinates": [11, 41]}, "bounds are taken from shapes only"),
+        ({"type": "MultiPoint", "coordinates": [[1, 2], [3, 4]]}, "as points may be private"),
+        ("[]", "must be a JSON object"),
+    ],
+)
+def test_bounds_are_never_taken_from_points(write: Write, content: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        bounds_of_map(write("m.geojson", content))
+
+
+def test_a_shape_that_lies_nowhere_has_no_bounds() -> None:
+    with pytest.raises(InputError, match="lies nowhere on the globe"):
+        bounds_of_map(example_path("star"))
+
+
+def test_typed_bounds_are_read_as_a_map_page_has_them() -> None:
+    typed = {"West": "−12,5°", "South": " 42", "East": "20", "North": "47"}
+    assert typed_bounds(typed) == Bounds(-12.5, 42, 20, 47)
+    for missing in ("", "-", "."):
+        with pytest.raises(InputError) as caught:
+            typed_bounds(typed | {"East": missing})
+        assert not str(caught.value)
+    with pytest.raises(InputError, match="East: 'e' is not a number of degrees"):
+        typed_bounds(typed | {"East": "e"})
+    with pytest.raises(InputError, match="west < east"):
+        typed_bounds(typed | {"East": "-20"})
+
+
+def test_the_map_of_land_is_valid_and_no_outline_leaps_across_it() -> None:
+    land = read_geojson(land_path()).geometry
+    assert land.is_valid
+    assert 0.25 < land.area / (360 * 180) < 0.4
+    for part in land.geoms:
+        xy = np.array(part.exterior.coords)
+        leaps = np.abs(np.diff(xy, axis=0))[:, 0] > 61
+        assert not leaps.any()

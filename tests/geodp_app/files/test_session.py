@@ -1,0 +1,338 @@
+"""Sessions: what is saved comes back, and an older file stays when saving fails."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import math
+import os
+import time
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from full_work import BOX, examples, full_work
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stored_runs import sharpened, stored
+
+from geodp_app.document.charges import RunCharge
+from geodp_app.document.document import Document
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.work import RunSettings, Work
+from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.errors import InputError
+from geodp_app.files import session
+from geodp_app.files.session import load_session, save_session
+from geometry.halfplane import MAX_D
+
+
+def assert_same(one: Work, other: Work) -> None:
+    assert replace(one, examples=None) == replace(other, examples=None)
+    assert (one.examples is None) == (other.examples is None)
+    if one.examples is not None and other.examples is not None:
+        assert one.examples.frame == other.examples.frame
+        assert np.array_equal(one.examples.points, other.examples.points)
+        assert np.array_equal(one.examples.labels, other.examples.labels)
+        assert other.examples.points.dtype == other.examples.labels.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        Work(),
+        full_work(),
+        replace(full_work(), simulated=True),
+        replace(full_work(), k_drawn=False),
+        replace(full_work(), examples=examples(0)),
+    ],
+)
+@pytest.mark.parametrize("run", [None, stored(), stored(False), sharpened(), sharpened(5)])
+def test_a_session_comes_back_as_it_was(tmp_path, work, run):
+    path = tmp_path / "a.geodp"
+    save_session(path, work, run)
+    back, back_run = load_session(path)
+    assert_same(work, back)
+    assert back_run == run
+
+
+def test_a_session_is_its_owners_alone_also_in_place_of_an_open_file(tmp_path):
+    path = tmp_path / "a.geodp"
+    save_session(path, full_work())
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o644)
+    save_session(path, full_work())
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_same_session_gives_the_same_bytes(tmp_path):
+    for name in ("a", "b"):
+        save_session(tmp_path / name, full_work(), stored())
+        time.sleep(0.01)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_session_says_what_it_is_and_that_it_is_private(tmp_path):
+    save_session(tmp_path / "a.geodp", full_work(), stored())
+    with zipfile.ZipFile(tmp_path / "a.geodp") as archive:
+        assert archive.namelist() == ["session.json", "points.npz", "steps.jsonl"]
+        state = json.loads(archive.read("session.json"))
+        with np.load(io.BytesIO(archive.read("points.npz")), allow_pickle=False) as arrays:
+            assert arrays["points"].shape == (300, 2)
+            assert set(arrays.files) == {"points", "labels"}
+    assert state["format"] == "geodp session"
+    assert state["schema"] == session.SCHEMA
+    assert state["warning"].startswith("Private data")
+
+
+def test_points_in_column_order_or_views_are_saved_right(tmp_path):
+    work = full_work()
+    odd = examples(600)
+    odd = replace(odd, points=np.asfortranarray(odd.points)[::2], labels=odd.labels[::2])
+    save_session(tmp_path / "a", replace(work, examples=odd))
+    assert_same(replace(work, examples=odd), load_session(tmp_path / "a").work)
+    one = replace(odd, points=odd.points[:1], labels=odd.labels[:1])
+    save_session(tmp_path / "a", replace(work, examples=one))
+    assert_same(replace(work, examples=one), load_session(tmp_path / "a").work)
+
+
+@pytest.mark.parametrize("d", [65535, 65536, MAX_D])
+def test_points_at_the_far_edge_of_a_large_grid_come_back(tmp_path, d):
+    frame = Frame(d)
+    far = Examples(np.array([[d, 0], [d - 1, d], [0, d]]), np.array([1, 0, 1]), frame)
+    work = Work(drawing=Drawing(d), examples=far)
+    save_session(tmp_path / "a", work)
+    assert_same(work, load_session(tmp_path / "a").work)
+
+
+def test_a_million_examples_take_a_moment_and_5_megabytes(tmp_path):
+    path = tmp_path / "a.geodp"
+    work = replace(full_work(), examples=examples(10**6))
+    started = time.perf_counter()
+    save_session(path, work)
+    back = load_session(path)
+    assert time.perf_counter() - started < 5
+    assert path.stat().st_size < 5.1e6
+    assert_same(work, back.work)
+
+
+def test_a_session_that_another_program_packed_again_is_read(tmp_path):
+    path, again = tmp_path / "a.geodp", tmp_path / "b.geodp"
+    work = replace(full_work(), examples=Examples(np.zeros((10**5, 2), int), np.zeros(10**5, int),
+                                                  full_work().frame))  # fmt: skip
+    save_session(path, work, stored())
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(again, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in reversed(old.namelist()):
+            new.writestr(name, old.read(name))
+    assert_same(work, load_session(again).work)
+    assert load_session(again).run == stored()
+
+
+coordinates = st.tuples(st.integers(0, 50), st.integers(0, 50))
+rings = st.lists(coordinates, min_size=3, max_size=6).map(tuple)
+finite = st.floats(1e-12, 1e6, exclude_min=True)
+
+
+@given(
+    name=st.text(max_size=30),
+    shapes=st.lists(st.builds(Shape, rings, st.lists(rings, max_size=2).map(tuple)), max_size=4),
+    bounds=st.none() | st.just(BOX),
+    noise=st.floats(0, 1),
+    seed=st.none() | st.integers(0, 2**128 - 1),
+    epsilon=finite,
+    delta=st.floats(1e-40, 0.5),
+    n_steps=st.none() | st.integers(1, 10**6),
+)
+@settings(max_examples=30, deadline=None)
+def test_whatever_the_document_takes_can_be_saved_and_read_back(
+    tmp_path_factory, name, shapes, bounds, noise, seed, epsilon, delta, n_steps
+):
+    document = Document()
+    document.set_name(name)
+    document.set_grid(50)
+    document.edit("draw", Drawing(50, tuple(shapes)))
+    document.set_bounds(bounds)
+    document.set_sampling(noise=noise, seed=seed, n=20)
+    document.set_run(epsilon=epsilon, delta=delta, n_steps=n_steps, seed=seed)
+    document.sample()
+    path = tmp_path_factory.getbasetemp() / "any.geodp"
+    save_session(path, document.work)
+    assert_same(document.work, load_session(path).work)
+
+
+# -- schemas ------------------------------------------------------------------------------------
+
+
+def rewrite(path: Path, change: Any) -> None:
+    """Change session.json of a session in place."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["session.json"] = json.dumps(change(json.loads(members["session.json"]))).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+
+
+def test_an_older_schema_is_migrated_step_by_step(tmp_path, monkeypatch):
+    """Version 0 of this test: the drawing was called target, and there was no name."""
+    path = tmp_path / "a.geodp"
+    save_session(path, full_work(), stored())
+
+    def aged(state):
+        state["target"] = state.pop("drawing")
+        del state["name"]
+        return {**state, "schema": 0}
+
+    rewrite(path, aged)
+    with pytest.raises(InputError, match=r"session.json: schema 0 is not known"):
+        load_session(path)
+
+    def from_0(state):
+        return {**state, "drawing": state["target"], "name": "named later"}
+
+    monkeypatch.setitem(session._MIGRATIONS, 0, from_0)
+    work, run = load_session(path)
+    # and on the way from 3 to 4 its k became one that was set by hand
+    assert_same(replace(full_work(), name="named later", k_drawn=False), work)
+    assert run == stored()
+
+
+def test_before_schema_5_covers_ended_with_their_triangles(tmp_path):
+    """The settings said nothing of an end, nor did those of the run."""
+    path = tmp_path / "a.geodp"
+    save_session(path, full_work(), stored())
+    rewrite(path, lambda state: {**state, "schema": 4} | {"run": without_finish(state["run"])})
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    head, *lines = members["steps.jsonl"].splitlines(keepends=True)
+    first = json.loads(head)
+    first |= {"version": 2, "settings": without_finish(first["settings"])}
+    members["steps.jsonl"] = b"".join([json.dumps(first).encode() + b"\n", *lines])
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    work, run = load_session(path)
+    assert_same(replace(full_work(), run=replace(full_work().run, finish="none")), work)
+    assert run == stored()
+    rewrite(path, lambda state: {**state, "schema": 5} | {"run": without_finish(state["run"])})
+    with pytest.raises(InputError, match=r"session.json: run: 'finish' is missing"):
+        load_session(path)
+
+
+def without_finish(settings: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name != "finish"}
+
+
+def test_a_damaged_zone_is_refused_with_the_name_of_its_line(tmp_path):
+    path = tmp_path / "a.geodp"
+    run = sharpened()
+    save_session(path, full_work(), run)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    lines = members["steps.jsonl"].splitlines(keepends=True)
+    zone = json.loads(lines[6])
+    lines[6] = json.dumps({**zone, "inside": 2}).encode() + b"\n"
+    members["steps.jsonl"] = b"".join(lines)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    with pytest.raises(InputError, match=r"steps.jsonl: line 7: inside: 2 is neither 0 nor 1"):
+        load_session(path)
+
+
+CHARGES = (
+    RunCharge(1.0, 1e-40, "add-remove", finished=True),
+    RunCharge(0.1 + 0.2, 0.0, "replace-one", finished=False),
+)
+
+
+def test_what_runs_on_the_examples_spent_comes_back(tmp_path):
+    path, work = tmp_path / "a.geodp", replace(full_work(), spent=CHARGES)
+    save_session(path, work)
+    back = load_session(path).work
+    assert_same(work, back)
+    assert back.spent == CHARGES
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_session_of_schema_2_owes_its_one_run(tmp_path, finished):
+    """It did not say what runs had spent, and forgot all but the last."""
+    path = tmp_path / "a.geodp"
+    run = stored(finished)
+
+    def aged(state):
+        del state["spent"]
+        return {**state, "schema": 2}
+
+    save_session(path, full_work(), run)
+    rewrite(path, aged)
+    s = run.settings
+    assert load_session(path).work.spent == (
+        RunCharge(s.epsilon, s.delta, s.neighbours, finished=finished),
+    )
+    for free in (None, replace(run, settings=replace(s, seed=1)), replace(run, records=())):
+        if free is not None and free.release is not None:
+            free = replace(free, release=None)
+        save_session(path, full_work(), free)
+        rewrite(path, aged)
+        assert load_session(path).work.spent == ()
+
+
+def test_a_newer_schema_is_refused_before_anything_else_is_asked(tmp_path):
+    path = tmp_path / "a.geodp"
+    save_session(path, full_work())
+    rewrite(path, lambda state: {"format": state["format"], "schema": 7, "geodp": "9.1.0"})
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("dual.bin", b"new in schema 7")
+    with pytest.raises(InputError) as caught:
+        load_session(path)
+    assert f"{path}: session.json: is of schema 7, written by a newer geodp" in str(caught.value)
+    assert "update geodp" in str(caught.value)
+
+
+# -- failures while writing ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_full_disk_keeps_the_old_session_and_says_so(tmp_path, monkeypatch, call):
+    path = tmp_path / "a.geodp"
+    save_session(path, Work(name="old"))
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, call, full)
+    with pytest.raises(InputError) as caught:
+        save_session(path, full_work())
+    monkeypatch.undo()
+    assert str(caught.value) == (
+        f"{path}: cannot be written: No space left on device; the file that was there is unchanged"
+    )
+    assert load_session(path).work.name == "old"
+    assert os.listdir(tmp_path) == ["a.geodp"]
+
+
+def test_a_session_cannot_be_written_over_a_folder_or_into_none(tmp_path):
+    with pytest.raises(InputError, match="cannot be written: Is a directory"):
+        save_session(tmp_path, Work())
+    with pytest.raises(InputError, match=r"cannot be written: No such file or directory$"):
+        save_session(tmp_path / "no" / "a.geodp", Work())
+
+
+def test_a_session_too_large_to_be_read_back_is_not_written(tmp_path, monkeypatch):
+    path = tmp_path / "a.geodp"
+    monkeypatch.setitem(session._LIMITS, "points.npz", 1000)
+    with pytest.raises(InputError, match=r"points.npz would have [\d,]+ bytes; .* at most 1,000"):
+        save_session(path, full_work())
+    assert not path.exists()
+
+
+def test_infinite_settings_never_reach_a_file(tmp_path):
+    work = Work(run=RunSettings(epsilon=math.inf))
+    with pytest.raises(ValueError, match="JSON"):
+        save_session(tmp_path / "a.geodp", work)
+    assert not (tmp_path / "a.geodp").exists()

@@ -1,0 +1,205 @@
+"""The sentences beside n."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from geodp_app.document.work import Work
+from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.runs.verdict import verdict
+from geometry.halfplane import HalfplaneLattice
+from learners import ThresholdLearner
+from learners.theory.planner import Setting, error_guaranteed
+from learners.theory.theorems import find_theorem
+
+SQUARE = Drawing(64, (Shape(((8, 8), (40, 8), (40, 40), (8, 40))),))
+
+
+def work(n: int, **run: object) -> Work:
+    base = Work(drawing=SQUARE)
+    settings = replace(base.run, **{"learner": "cover", "k": 1, **run})
+    return replace(base, sampling=replace(base.sampling, n=n), run=settings)
+
+
+def test_few_examples_promise_nothing_and_say_so() -> None:
+    told = verdict(work(100))
+    assert "nothing below error 50 %" in told.promise
+    assert "privacy holds" in told.promise
+    assert "No estimate is made" in told.practice  # its grid is small
+
+
+def test_the_promise_is_the_planners() -> None:
+    n = 10_000_000
+    plan = error_guaranteed(
+        Setting(k=1, beta=0.1, epsilon=1.0, delta=1e-6, lattice=HalfplaneLattice(64)), n
+    )
+    assert plan.alpha is not None
+    assert f"{plan.alpha:.2%}" in verdict(work(n, finish="none")).promise
+
+
+@pytest.mark.parametrize(("epsilon", "rate"), [(1.0, 1.0), (100.0, 16.0)])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_the_promise_for_one_triangle_is_that_of_a_draw_from_all_triangles(
+    epsilon: float, rate: float, neighbours: str
+) -> None:
+    """By the exponential mechanism's tail: no more than size * exp(-rate * mistakes) beyond."""
+    n, lattice = 10_000, HalfplaneLattice(64)
+    promise = verdict(work(n, epsilon=epsilon, neighbours=neighbours)).promise
+    told = re.search(r"error at most ([\d.]+)\u00a0% with probability 0.9", promise)
+    assert told is not None
+    size = (lattice.points_per_sheet * len(lattice.sheets)) ** 3
+    if neighbours == "replace-one":
+        rate = min(16.0, epsilon / 2)
+    sure = find_theorem("private-finite").examples
+    wanted = {"size": size, "beta": 0.1, "epsilon": rate, "neighbours": "add-remove"}
+    alpha = float(told[1]) / 100
+    assert sure(alpha=1.1 * alpha, **wanted) <= n < sure(alpha=0.9 * alpha, **wanted)
+
+
+def test_a_seeded_run_and_a_greedy_one_are_not_called_private() -> None:
+    assert "not private" in verdict(work(1_000, seed=3)).promise
+    assert "No privacy" in verdict(work(1_000, learner="greedy-cover")).promise
+
+
+def on_grid(n: int, **run: object) -> Work:
+    """As `work`, on a grid of the size that was measured."""
+    made = work(n, **run)
+    return replace(made, drawing=Drawing(1024))
+
+
+RANGE = r"([\d.]+)–([\d.]+)\u00a0% for "
+
+
+@pytest.mark.parametrize(
+    ("n", "reached"),
+    [
+        (9_000, {"few edges": (0.8, 1.1), "outlines": (2.1, 3.6)}),  # star, three; croatia, italy
+        (20_000, {"few edges": (0.4, 0.5), "outlines": (1.6, 2.0)}),
+    ],
+)
+def test_by_tiles_a_range_is_told_for_either_kind_of_shapes(
+    n: int, reached: dict[str, tuple[float, float]]
+) -> None:
+    told = verdict(on_grid(n, learner="tiles"))
+    assert told.practice.startswith(f"In practice, with {n:,} examples at ε = 1 and right labels")
+    for shapes, errors in reached.items():
+        found = re.search(RANGE + f"(shapes of )?{shapes}", told.practice)
+        assert found is not None
+        least, largest = float(found[1]), float(found[2])
+        assert all(least <= error <= largest for error in errors)
+        assert largest < 6 * least
+    assert told.promise.startswith("Proved: nothing about the error")
+    assert "not private" not in told.promise
+
+
+def test_replacing_one_is_told_as_half_of_epsilon() -> None:
+    replaced = verdict(on_grid(9_000, learner="tiles", epsilon=2.0, neighbours="replace-one"))
+    plain = verdict(on_grid(9_000, learner="tiles"))
+    assert replaced.practice == plain.practice.replace("ε = 1", "ε = 2")
+
+
+def test_a_hopeless_sample_is_called_so() -> None:
+    told = verdict(on_grid(30, learner="tiles")).practice
+    assert told.startswith("Hopeless: with 30 examples at ε = 1 the noise is larger")
+    assert "Expect to learn nothing." in told
+    assert "Hopeless" not in verdict(on_grid(1_000, learner="tiles")).practice
+
+
+def test_covers_by_several_triangles_say_what_was_measured_and_when() -> None:
+    measured = {
+        "sharpen": ("6.5 % with 1,000 examples, 1.2 % with 10,000", "errors of 3–8 %"),
+        "none": ("18 % with 1,000 examples, 4.0 % with 10,000", "errors of 15–19 %"),
+    }
+    for finish, (few_words, many_words) in measured.items():
+        few = verdict(on_grid(9_000, learner="cover", k=5, finish=finish)).practice
+        assert "told the right k" in few
+        assert f"mean errors of {few_words}" in few
+        assert "no estimate is made" in few
+        many = verdict(on_grid(9_000, learner="cover", k=6, finish=finish)).practice
+        assert many.startswith("Not measured")
+        assert many_words in many
+
+
+def test_of_sharpened_edges_no_error_is_proved() -> None:
+    told = verdict(on_grid(9_000, learner="cover", k=2))
+    assert told.promise.startswith("Proved: nothing about the error of sharpened edges")
+    assert "sharpened" not in verdict(on_grid(9_000, learner="cover", k=2, finish="none")).promise
+
+
+@pytest.mark.parametrize(
+    ("n", "run", "reason"),
+    [
+        (9_000, {"epsilon": 30.0}, "ε was measured from 0.1 to 10, not at 30"),
+        (9_000_000, {}, "not at 9,000,000"),
+        (9_000, {"learner": "cover", "k": 1, "delta": 1e-9}, "δ = 1e-06"),
+    ],
+)
+def test_what_was_not_measured_is_not_estimated(
+    n: int, run: dict[str, object], reason: str
+) -> None:
+    told = verdict(on_grid(n, **{"learner": "tiles", **run})).practice
+    assert told.startswith("No estimate is made: ")
+    assert reason in told
+
+
+@pytest.mark.parametrize("k", [2, 12, "auto"])
+def test_what_was_measured_by_another_measure_is_not_told(k: int | str) -> None:
+    assert verdict(work(10_000, k=k)).practice.startswith(("Measured", "Not measured"))
+    told = verdict(work(10_000, k=k, measure="paper")).practice
+    assert told == "No estimate is made: only runs with the chord measure were measured."
+
+
+def test_covers_that_were_measured_have_a_range() -> None:
+    assert "for a triangle" in verdict(on_grid(9_000, k=1)).practice
+    convex = verdict(on_grid(9_000, learner="convex-cover", k=5)).practice
+    assert "for convex polygons of 5 edges" in convex
+
+
+def test_by_tiles_too_a_seed_and_a_number_of_tiles_are_told() -> None:
+    told = verdict(on_grid(1_000, learner="tiles", seed=3, tiles=4))
+    assert "not private" in told.promise
+    assert "as many tiles as a run chooses itself" in told.practice
+
+
+@pytest.mark.parametrize(("epsilon", "n"), [(0.1, 1_000), (1.0, 100), (10.0, 100)])
+def test_the_error_of_a_threshold_is_what_runs_reach_on_average(epsilon: float, n: int) -> None:
+    made = verdict(on_grid(n, learner="threshold", epsilon=epsilon)).practice
+    found = re.search(r"about ([\d.]+)\u00a0% if", made)
+    assert found is not None
+    errors = []
+    fresh = np.random.default_rng(99).integers(0, 1025, (20_000, 2))
+    for seed in range(60):
+        X = np.random.default_rng(seed).integers(0, 1025, (n, 2))
+        model = ThresholdLearner(epsilon=epsilon, seed=seed).fit(X, X[:, 0] <= 400)
+        errors.append(np.mean(model.predict(fresh) != (fresh[:, 0] <= 400)))
+    assert 0.6 < 100 * np.mean(errors) / float(found[1]) < 1.6
+
+
+@pytest.mark.parametrize(
+    ("run", "told"),
+    [
+        ({}, ""),
+        ({"learner": "tiles", "delta": 0.5}, ""),  # it has no such field
+        ({"epsilon": 50.0}, "Warning: ε = 50 protects hardly anybody"),
+        ({"delta": 1e-3}, "Warning: δ = 0.001 protects hardly anybody"),
+        ({"delta": 2e-4}, "Warning: δ = 0.0002 protects hardly anybody"),  # 1/5,000
+        ({"delta": 1.9e-4}, ""),
+        ({"learner": "greedy-cover", "epsilon": 50.0}, ""),
+    ],
+)
+def test_a_silly_budget_is_warned_about(run: dict[str, object], told: str) -> None:
+    warning = verdict(work(5_000, **run)).warning
+    assert warning.startswith(told) if told else warning == ""
+
+
+@pytest.mark.parametrize("change", [{"epsilon": -1.0}, {"delta": 2.0}, {"beta": 0.0}])
+def test_impossible_settings_are_named(change: dict[str, float]) -> None:
+    assert "cannot run" in verdict(work(1_000, **change)).practice
+
+
+def test_by_tiles_an_impossible_epsilon_is_named() -> None:
+    assert "cannot run" in verdict(work(1_000, learner="tiles", epsilon=-1.0)).practice

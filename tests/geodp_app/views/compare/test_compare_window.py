@@ -1,0 +1,227 @@
+"""The window that compares learners, driven by clicks."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QPushButton
+from pytestqt.qtbot import QtBot
+from window_driver import LEFT, action, click, key, open_window, wait
+
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.files.learned_file import read_learned
+from geodp_app.palette import load_palette
+from geodp_app.runs.comparison import TABLE
+from geodp_app.views.compare.compare_plane import stroke_pen
+from geodp_app.views.compare.compare_window import CompareWindow
+from geodp_app.views.window.main_window import MainWindow
+
+L_SHAPE = ((50, 50), (200, 50), (200, 100), (100, 100), (100, 200), (50, 200))
+
+
+@pytest.fixture
+def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
+    with open_window(qtbot, tmp_path) as made:
+        yield made
+
+
+def draw_l(window: MainWindow) -> None:
+    key(window, Qt.Key.Key_P)
+    for x, y in L_SHAPE:
+        click(window, x, y)
+    key(window, Qt.Key.Key_Return)
+    window.document.set_sampling(n=2_000)
+
+
+def opened(qtbot: QtBot, window: MainWindow) -> CompareWindow:
+    action(window, "compare")
+    made = window.comparison
+    assert made is not None
+    qtbot.waitUntil(made.isVisible)
+    return made
+
+
+def press(button: QPushButton) -> None:
+    assert button.isEnabled(), f"{button.text()} is disabled"
+    QTest.mouseClick(button, LEFT)
+
+
+def choose(compare: CompareWindow, *names: str) -> None:
+    """Click boxes until exactly these are checked."""
+    for name, box in compare.boxes.items():
+        if box.isChecked() != (name in names):
+            QTest.mouseClick(box, LEFT, pos=QPoint(10, box.height() // 2))
+        assert box.isChecked() == (name in names)
+
+
+def run(qtbot: QtBot, compare: CompareWindow) -> None:
+    press(compare.compare_button)
+    assert compare.controller.busy
+    wait(qtbot, lambda: not compare.controller.busy)
+    assert compare.banner.text() == ""
+
+
+def row_rect(compare: CompareWindow, line: int, column: int) -> QRect:
+    return compare.table.visualRect(compare.table.model().index(line, column))
+
+
+def test_three_learners_on_a_drawing(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw_l(window)
+    window.document.set_run(epsilon=2.0)
+    compare = opened(qtbot, window)
+    assert not compare.save_button.isEnabled()
+    choose(compare, "tiles", "histogram", "greedy-cover")
+    compare.counts["greedy-cover"].setValue(2)
+    run(qtbot, compare)
+
+    assert window.document.work.examples is not None  # sampled, as Run does
+    # what the private ones spent is in the note of runs on the sample
+    charges = [(charge.epsilon, charge.finished) for charge in window.document.work.spent]
+    assert charges == [(2.0, True), (2.0, True)]
+    assert window.document.work.spent[0].delta == 1e-40  # as its statement says
+    table, plane = compare.table, compare.plane
+    assert [table.name(line) for line in range(table.rowCount())] == [
+        "tiles",
+        "histogram",
+        "greedy-cover",
+    ]
+    texts = [[table.item(line, c).text() for c in range(6)] for line in range(3)]
+    assert texts[2][:2] == ["Greedy cover, k = 2", "no"]
+    assert texts[0][1] == "yes"
+    assert all("%" in line[2] for line in texts)
+    assert list(plane.items) == ["tiles", "histogram", "greedy-cover"]
+    assert all(item.path().elementCount() > 3 for item in plane.items.values())
+    assert not plane.target.path().isEmpty()
+    assert "ε = 4" in compare.cost.text()
+    assert "not private must not be published" in compare.cost.text()
+    assert "20,000 new points" in compare.caution.text()
+
+    QTest.mouseClick(table.viewport(), LEFT, pos=row_rect(compare, 1, 2).center())
+    assert plane.highlighted == "histogram"
+    assert plane.items["histogram"].pen().widthF() > plane.items["tiles"].pen().widthF()
+    assert plane.items["histogram"].zValue() > plane.items["greedy-cover"].zValue()
+
+    box = row_rect(compare, 0, 0)
+    QTest.mouseClick(table.viewport(), LEFT, pos=QPoint(box.left() + 15, box.center().y()))
+    assert not plane.items["tiles"].isVisible()
+    QTest.mouseClick(table.viewport(), LEFT, pos=QPoint(box.left() + 15, box.center().y()))
+    assert plane.items["tiles"].isVisible()
+
+    window.set_dark(True)
+    dark = load_palette("dark")
+    assert plane.items["tiles"].pen().color().name().upper() == dark.learned
+    window.set_dark(False)
+
+    folder = tmp_path / "out"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(folder), ""))
+    press(compare.save_button)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        ["greedy-cover.geojson", "histogram.geojson", "tiles.geojson", TABLE]
+    )
+    assert read_learned(folder / "tiles.geojson").release == compare.rows[0].release
+    assert (folder / TABLE).stat().st_mode & 0o777 == 0o600
+    with (folder / TABLE).open(newline="") as text:
+        lines = list(csv.DictReader(text))
+    assert [line["learner"] for line in lines] == ["tiles", "histogram", "greedy-cover"]
+    assert float(lines[0]["test_error"]) == compare.rows[0].error
+    assert (lines[2]["epsilon"], lines[2]["k"]) == ("", "2")
+    press(compare.save_button)  # the folder is not empty any more
+    assert "is not empty" in compare.banner.text()
+
+    window.document.set_run(epsilon=1.0)
+    assert compare.stale.isVisible()
+    choose(compare, "quadtree")
+    run(qtbot, compare)
+    assert list(plane.items) == ["quadtree"]
+    assert [row.name for row in compare.rows] == ["quadtree"]
+    assert table.rowCount() == 1
+    assert "ε = 1" in compare.cost.text()
+    assert not compare.stale.isVisible()
+    assert plane.highlighted is None
+
+
+def test_cancel_and_closing_end_the_process(qtbot: QtBot, window: MainWindow) -> None:
+    draw_l(window)
+    window.document.set_sampling(n=100_000)
+    compare = opened(qtbot, window)
+    choose(compare, "histogram", "greedy-cover")
+    compare.counts["greedy-cover"].setValue(20)
+    press(compare.compare_button)
+    wait(qtbot, lambda: len(compare.rows) == 1)
+    link = compare.controller._link
+    assert link is not None
+    press(compare.cancel_button)
+    assert not compare.controller.busy
+    assert link.join(2.0)
+    assert list(compare.plane.items) == ["histogram"]
+    assert compare.state.text() == "Cancelled: 1 of 2 done"
+    assert compare.compare_button.isEnabled()
+
+    press(compare.compare_button)
+    assert compare.rows == []
+    assert compare.plane.items == {}
+    link = compare.controller._link
+    assert link is not None
+    compare.close()
+    assert link.join(5.0)
+    assert not compare.isVisible()
+    qtbot.wait(50)
+    assert compare.rows == []
+
+    assert opened(qtbot, window) is compare
+    press(compare.compare_button)
+    key_press = Qt.Key.Key_Escape
+    QTest.keyClick(compare, key_press)
+    assert not compare.controller.busy
+    assert compare.isVisible()
+    QTest.keyClick(compare, key_press)
+    assert not compare.isVisible()
+
+
+def test_without_a_drawing_some_examples_are_held_out(qtbot: QtBot, window: MainWindow) -> None:
+    points = np.random.default_rng(0).integers(0, 257, (2_000, 2))
+    labels = (points.sum(axis=1) <= 256).astype(np.int64)
+    window.document.change("import", examples=Examples(points, labels, Frame(256)), simulated=False)
+    compare = opened(qtbot, window)
+    choose(compare, "histogram")
+    run(qtbot, compare)
+    assert 300 < compare.rows[0].tested < 500
+    assert "held out (20%)" in compare.caution.text()
+
+
+def test_problems_are_told_in_the_window(qtbot: QtBot, window: MainWindow) -> None:
+    compare = opened(qtbot, window)
+    press(compare.compare_button)
+    assert compare.banner.text().startswith("There are no examples: draw a target")
+    assert not compare.controller.busy
+    choose(compare)
+    assert not compare.compare_button.isEnabled()
+
+    draw_l(window)
+    choose(compare, "tiles")
+    press(compare.compare_button)
+    assert not compare.banner.isVisible()
+    link = compare.controller._link
+    assert link is not None
+    wait(qtbot, lambda: link.pid is not None)
+    assert link._process is not None
+    link._process.kill()  # as a system short of memory does
+    wait(qtbot, lambda: not compare.controller.busy)
+    assert "process ended" in compare.banner.text()
+    assert compare.rows == []
+
+
+def test_every_learner_has_a_stroke_of_its_own() -> None:
+    from geodp_app.runs.comparison import KINDS
+
+    for theme in ("light", "dark"):
+        pens = [stroke_pen(name, load_palette(theme), 1.0) for name in KINDS]
+        assert len({(pen.color().name(), tuple(pen.dashPattern())) for pen in pens}) == len(KINDS)

@@ -1,0 +1,599 @@
+"""The dual view, driven by real mouse and key events off-screen."""
+
+import time
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt
+from PySide6.QtGui import QImage, QKeyEvent, QWheelEvent
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from geodp_app.dual.captions import EMPTY, EMPTY_RELEASE
+from geodp_app.dual.line_picture import SOME_DRAWN
+from geodp_app.dual.sheets import dual_position, extent
+from geodp_app.palette import load_palette, ramp
+from geodp_app.runs.protocol import BoxView, ShadedCell, ShadedSheet
+from geodp_app.views.dual.dual_sheet import SheetView
+from geodp_app.views.dual.dual_view import DualView
+from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from learners.records import Piece
+
+LATTICE = HalfplaneLattice(64)
+UNIT = 1 << LATTICE.bits
+RNG = np.random.default_rng(5)
+POINTS = RNG.integers(0, 65, size=(300, 2))
+LABELS = POINTS.sum(axis=1) < 60
+
+
+def piece(*places: tuple[int, float, float]) -> Piece:
+    """Halfplanes at (sheet, u, v) in grid units."""
+    return tuple(LATTICE.halfplane(Sheet(s), int(u * UNIT), int(v * UNIT)) for s, u, v in places)
+
+
+PIECES = (
+    piece((0, 10, 20), (1, 50, 30), (2, 5, 5)),
+    piece((0, 30, 5), (1, 40, 60), (3, 20.5, 40.25)),
+)
+BOXES = (BoxView((0, 1, 3), ((0, 64, 0, 64), (32, 48, 32, 64), (16, 32, 32, 48)), 0.7),)
+
+
+def raster() -> tuple[ShadedSheet, ...]:
+    """Scores that fall from left to right on every sheet."""
+    scores = np.repeat(-np.arange(12.0)[:, None], 12, axis=1)
+    return tuple(ShadedSheet(s, (), scores, -64.0, 128.0, -64.0, 128.0) for s in range(4))
+
+
+@pytest.fixture
+def view(qtbot: QtBot) -> DualView:
+    """A dual view with a sample and two pieces."""
+    view = DualView()
+    qtbot.addWidget(view)
+    view.resize(900, 900)
+    view.set_lattice(LATTICE)
+    view.set_examples(POINTS, LABELS)
+    view.set_pieces(PIECES, 1)
+    with qtbot.waitExposed(view):
+        view.show()
+    settle(qtbot, view)
+    return view
+
+
+def settle(qtbot: QtBot, view: DualView) -> None:
+    """Wait until windows rest and everything is drawn."""
+    qtbot.wait(60)
+    qtbot.waitUntil(lambda: not view.pictures.busy, timeout=30_000)
+    QApplication.processEvents()
+
+
+def pixel(sheet: SheetView, u: float, v: float) -> QPoint:
+    """Where a dual point is on the plot's viewport."""
+    at = sheet.chosen.to_pixels(np.array([[u, v]]))[0]
+    return sheet.plot.mapFromScene(sheet.plot.box.mapToScene(QPointF(*at.tolist())))
+
+
+def move(qtbot: QtBot, sheet: SheetView, at: QPoint) -> None:
+    """Move the pointer, in two steps so that the second is a move for sure."""
+    qtbot.mouseMove(sheet.plot.viewport(), at + QPoint(7, 5))
+    qtbot.mouseMove(sheet.plot.viewport(), at)
+
+
+def lines_drawn(sheet: SheetView) -> int:
+    return sum(len(item.getData()[0]) // 2 for item in (sheet.positive, sheet.negative))
+
+
+def picture(view: DualView) -> QImage:
+    return view.grab().toImage()
+
+
+def large(view: DualView) -> list[Sheet]:
+    """Sheets that can be seen large."""
+    return [number for number, sheet in view.sheets.items() if sheet.isVisible()]
+
+
+def test_every_sheet_shows_all_lines_by_class(qtbot: QtBot, view: DualView) -> None:
+    distinct = {(x, y) for x, y in POINTS.tolist()}
+    for number, sheet in view.sheets.items():
+        view.show_sheet(number)
+        settle(qtbot, view)
+        assert large(view) == [number]
+        assert lines_drawn(sheet) == len(distinct)
+        assert sheet.positive.opts["pen"].style() == Qt.PenStyle.SolidLine
+        assert sheet.negative.opts["pen"].style() == Qt.PenStyle.CustomDashLine
+        assert view.note == f"{len(distinct)} lines"
+
+
+def test_one_sheet_is_large_and_a_click_or_a_key_on_a_small_one_brings_it(
+    qtbot: QtBot, view: DualView
+) -> None:
+    thumbs = view.strip.thumbs
+    assert [thumb.text() for thumb in thumbs.values()] == ["Above", "Below", "Right", "Left"]
+    assert large(view) == [view.sheet] == [Sheet.FLAT_ABOVE]
+    for number, name in ((Sheet.STEEP_LEFT, "Left"), (Sheet.FLAT_BELOW, "Below")):
+        qtbot.mouseClick(thumbs[number], Qt.MouseButton.LeftButton)
+        assert large(view) == [view.sheet] == [number]
+        assert view.title.startswith(name)
+    qtbot.keyClick(thumbs[Sheet.STEEP_RIGHT], Qt.Key.Key_Space)
+    assert large(view) == [view.sheet] == [Sheet.STEEP_RIGHT]
+    view.set_lattice(HalfplaneLattice(64, "paper"))
+    settle(qtbot, view)
+    assert [thumb.isVisible() for thumb in thumbs.values()] == [True, True, False, False]
+    assert large(view) == [view.sheet] == [Sheet.FLAT_ABOVE]
+    assert lines_drawn(view.sheets[Sheet.FLAT_ABOVE]) > 0
+
+
+def test_the_large_sheet_is_that_of_the_newest_pieces_edge(qtbot: QtBot, view: DualView) -> None:
+    """Also after a change of the edge or of the step; a sheet of another edge asks about that."""
+    assert (view.sheet, view.title) == (Sheet.FLAT_ABOVE, "Above, edge 1 of 3")
+    with qtbot.waitSignal(view.shade_wanted) as asked:
+        qtbot.mouseClick(view.controls.edges[1], Qt.MouseButton.LeftButton)
+    assert asked.args == [1, "off"]
+    assert (view.sheet, view.title) == (Sheet.FLAT_BELOW, "Below, edge 2 of 3")
+    with qtbot.waitSignal(view.shade_wanted) as asked:
+        qtbot.mouseClick(view.strip.thumbs[Sheet.STEEP_LEFT], Qt.MouseButton.LeftButton)
+    assert asked.args == [2, "off"]
+    assert (view.controls.edge, view.title) == (2, "Left, edge 3 of 3")
+    with qtbot.assertNotEmitted(view.shade_wanted, wait=20):  # no edge lies there
+        qtbot.mouseClick(view.strip.thumbs[Sheet.STEEP_RIGHT], Qt.MouseButton.LeftButton)
+    assert (view.controls.edge, view.title) == (2, "Right")
+    view.set_pieces(PIECES, 0)  # its third edge is steep
+    assert (view.sheet, view.title) == (Sheet.STEEP_RIGHT, "Right, edge 3 of 3")
+    numbers = {s: [m.edge + 1 for m in thumb.marks] for s, thumb in view.strip.thumbs.items()}
+    assert numbers == {Sheet(0): [1], Sheet(1): [2], Sheet(2): [3], Sheet(3): []}
+
+
+def test_hidden_sheets_wait_until_they_are_seen(qtbot: QtBot, view: DualView) -> None:
+    view.show_sheet(Sheet.FLAT_BELOW)
+    settle(qtbot, view)
+    view.show_sheet(Sheet.FLAT_ABOVE)
+    view.set_examples(POINTS[:3], LABELS[:3])
+    settle(qtbot, view)
+    assert lines_drawn(view.sheets[Sheet.FLAT_ABOVE]) == 3
+    assert lines_drawn(view.sheets[Sheet.FLAT_BELOW]) > 3
+    view.show_sheet(Sheet.FLAT_BELOW)
+    settle(qtbot, view)
+    assert lines_drawn(view.sheets[Sheet.FLAT_BELOW]) == 3
+    view.show_sheet(Sheet.FLAT_ABOVE)
+    assert lines_drawn(view.sheets[Sheet.FLAT_ABOVE]) == 3
+
+
+def test_only_lines_of_alive_examples_and_wanted_classes_are_drawn(
+    qtbot: QtBot, view: DualView
+) -> None:
+    view.set_examples(POINTS, LABELS, LABELS)
+    sheet = view.sheets[Sheet.FLAT_ABOVE]
+    assert len(sheet.negative.getData()[0]) == 0
+    assert len(sheet.positive.getData()[0]) > 0
+    view.controls.positive.click()
+    assert lines_drawn(sheet) == 0
+
+
+@pytest.mark.parametrize("number", list(Sheet))
+def test_hovering_tells_the_halfplane_whose_dual_point_is_under_the_pointer(
+    qtbot: QtBot, view: DualView, number: Sheet
+) -> None:
+    sheet = view.sheets[number]
+    view.show_sheet(number)
+    settle(qtbot, view)
+    with qtbot.waitSignal(view.dual_hovered) as told:
+        move(qtbot, sheet, pixel(sheet, 25.0, 40.0))
+    halfplane = told.args[0]
+    assert isinstance(halfplane, Halfplane)
+    assert halfplane.sheet == number
+    step = sheet.plot.window().width / sheet.plot.box.width()
+    assert np.abs(np.array(dual_position(halfplane)) - (25, 40)).max() <= step
+    name = view.strip.thumbs[number].text()
+    assert view.readout.text().startswith(f"{name}: u = ")
+    inside = halfplane.contains(POINTS)
+    counts = (int((inside & LABELS).sum()), int((inside & ~LABELS).sum()))
+    assert f"holds {counts[0]} positive and {counts[1]} negative" in view.readout.text()
+    view.show_halfplane(halfplane)
+    assert [s for s, v in view.sheets.items() if v.pointer.halfplane is not None] == [number]
+    assert pixel(sheet, *sheet.pointer.halfplane) == pixel(sheet, *dual_position(halfplane))
+
+
+def test_outside_the_region_and_off_the_plot_there_is_no_halfplane(
+    qtbot: QtBot, view: DualView
+) -> None:
+    sheet = view.sheets[Sheet.FLAT_ABOVE]
+    with qtbot.waitSignal(view.dual_hovered):
+        move(qtbot, sheet, pixel(sheet, 25.0, 40.0))
+    with qtbot.waitSignal(view.dual_hovered) as told:
+        move(qtbot, sheet, pixel(sheet, -30.0, -30.0))
+    assert told.args == [None]
+    with qtbot.waitSignal(view.dual_hovered):
+        move(qtbot, sheet, pixel(sheet, 25.0, 40.0))
+    with qtbot.waitSignal(view.dual_hovered) as told:
+        QApplication.sendEvent(sheet.plot, QEvent(QEvent.Type.Leave))
+    assert told.args == [None]
+
+
+def test_a_click_on_a_chosen_point_picks_its_step(qtbot: QtBot, view: DualView) -> None:
+    view.show_sheet(Sheet.FLAT_BELOW)
+    settle(qtbot, view)
+    viewport = view.sheets[Sheet.FLAT_BELOW].plot.viewport()
+    with qtbot.waitSignal(view.step_picked) as picked:
+        at = pixel(view.sheets[Sheet.FLAT_BELOW], 50, 30)
+        qtbot.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=at + QPoint(2, -2))
+    assert picked.args == [1]
+    with qtbot.waitSignal(view.step_picked) as picked:
+        at = pixel(view.sheets[Sheet.FLAT_BELOW], 40, 60)
+        qtbot.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=at)
+    assert picked.args == [2]
+    with qtbot.assertNotEmitted(view.step_picked, wait=50):
+        at = pixel(view.sheets[Sheet.FLAT_BELOW], 20, 10)
+        qtbot.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=at)
+
+
+def test_numbers_of_chosen_points_lie_beside_the_legend_and_the_colour_bar(
+    qtbot: QtBot, view: DualView
+) -> None:
+    view.resize(430, 430)
+    qtbot.mouseClick(view.controls.modes[1], Qt.MouseButton.LeftButton)
+    view.set_shading(raster(), nats=1.0)
+    moved = 0
+    for u in range(0, 64, 3):
+        # along the region's border, above the corner that it leaves empty, and below the other
+        for sheet, v in ((Sheet.FLAT_BELOW, u - 63), (Sheet.FLAT_BELOW, u + 63)):
+            view.set_pieces((piece((sheet, u, v)),), 0)
+            view.show_sheet(sheet)
+            settle(qtbot, view)
+            chosen = view.sheets[sheet].chosen
+            frames = [each for each in (view._legend, view._scale) if each.isVisible()]
+            assert len(frames) == 2
+            viewport = view.sheets[sheet].plot.viewport()
+            places = []
+            for frame in frames:
+                corner = viewport.mapFromGlobal(frame.mapToGlobal(QPoint(0, 0)))
+                in_box = view.sheets[sheet].plot.box.mapFromScene(
+                    view.sheets[sheet].plot.mapToScene(corner)
+                )
+                places.append(QRectF(in_box, frame.size().toSizeF()))
+            ((words, path),) = chosen.written(view.font())
+            assert words == "1"
+            assert not any(path.boundingRect().intersects(place) for place in places)
+            # without the frames, some words would be where they are
+            covered, chosen.covered = chosen.covered, ()
+            ((_, plain),) = chosen.written(view.font())
+            chosen.covered = covered
+            moved += any(plain.boundingRect().intersects(place) for place in places)
+    assert moved >= 2
+
+
+def test_going_back_hides_later_pieces(view: DualView) -> None:
+    view.set_pieces(PIECES, 0)
+    steps = {mark.step for sheet in view.sheets.values() for mark in sheet.chosen.marks}
+    assert steps == {1}
+
+
+def test_an_example_is_highlighted_on_every_sheet(view: DualView) -> None:
+    before = picture(view)
+    view.show_example(10, 50)
+    assert all(len(sheet.example.ends) == 2 for sheet in view.sheets.values())
+    assert picture(view) != before
+    view.show_example(None)
+    assert picture(view) == before
+
+
+def test_wheel_drag_and_keys_move_the_window(qtbot: QtBot, view: DualView) -> None:
+    view.show_sheet(Sheet.FLAT_ABOVE)
+    settle(qtbot, view)
+    sheet = view.sheets[Sheet.FLAT_ABOVE]
+    viewport, first = sheet.plot.viewport(), sheet.plot.window()
+    at = QPointF(pixel(sheet, 30, 30))
+    wheel = QWheelEvent(
+        at,
+        QPointF(viewport.mapToGlobal(at.toPoint())),
+        QPoint(),
+        QPoint(0, 240),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(viewport, wheel)
+    nearer = sheet.plot.window()
+    assert nearer.width < first.width
+    assert nearer.holds(30, 30)
+    start = at.toPoint()
+    qtbot.mousePress(viewport, Qt.MouseButton.LeftButton, pos=start)
+    for step in (20, 40, 60):
+        drag(viewport, start + QPoint(step, 0))
+    qtbot.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=start + QPoint(60, 0))
+    dragged = sheet.plot.window()
+    assert dragged.u0 < nearer.u0
+    assert dragged.width == pytest.approx(nearer.width)
+    sheet.plot.setFocus()
+    for key, moved in (
+        (Qt.Key.Key_Right, lambda a, b: b.u0 > a.u0),
+        (Qt.Key.Key_Up, lambda a, b: b.v0 > a.v0),
+        (Qt.Key.Key_Plus, lambda a, b: b.width < a.width),
+        (Qt.Key.Key_Minus, lambda a, b: b.width > a.width),
+    ):
+        before = sheet.plot.window()
+        qtbot.keyClick(sheet.plot, key)
+        assert moved(before, sheet.plot.window())
+    qtbot.keyClick(sheet.plot, Qt.Key.Key_F)
+    assert sheet.plot.window().width == pytest.approx(first.width)
+
+
+def drag(viewport: object, at: QPoint) -> None:
+    """A mouse move with the left button held."""
+    from PySide6.QtGui import QMouseEvent
+
+    held = Qt.MouseButton.LeftButton
+    QApplication.sendEvent(
+        viewport,
+        QMouseEvent(
+            QEvent.Type.MouseMove,
+            QPointF(at),
+            QPointF(viewport.mapToGlobal(at)),
+            Qt.MouseButton.NoButton,
+            held,
+            Qt.KeyboardModifier.NoModifier,
+        ),
+    )
+
+
+def test_the_plot_keeps_its_keys_from_shortcuts_of_the_window(view: DualView) -> None:
+    plot, none = view.sheets[Sheet.FLAT_ABOVE].plot, Qt.KeyboardModifier.NoModifier
+    for key, modifiers, kept in (
+        (Qt.Key.Key_F, none, True),
+        (Qt.Key.Key_Plus, Qt.KeyboardModifier.ShiftModifier, True),
+        (Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier, False),
+        (Qt.Key.Key_P, none, False),
+    ):
+        event = QKeyEvent(QEvent.Type.ShortcutOverride, key, modifiers)
+        event.ignore()
+        QApplication.sendEvent(plot, event)
+        assert event.isAccepted() == kept
+
+
+def test_zoom_to_chosen_shows_the_newest_point_and_fit_everything(
+    qtbot: QtBot, view: DualView
+) -> None:
+    whole = extent(LATTICE)
+    for number, place in ((0, (30, 5)), (1, (40, 60)), (2, None), (3, (20.5, 40.25))):
+        sheet = view.sheets[Sheet(number)]
+        view.show_sheet(Sheet(number))
+        settle(qtbot, view)
+        assert view.window_shown.width > whole.width
+        if place is None:  # an older piece has its point there
+            assert not [mark for mark in sheet.chosen.marks if mark.age == 0]
+            continue
+        qtbot.mouseClick(view.controls.zoom, Qt.MouseButton.LeftButton)
+        settle(qtbot, view)
+        assert view.window_shown.width < whole.width / 2
+        assert view.window_shown.holds(*place)
+        assert lines_drawn(sheet) > 0
+        qtbot.mouseClick(view.controls.fit, Qt.MouseButton.LeftButton)
+        assert view.window_shown.width > whole.width
+    view.show_sheet(Sheet.STEEP_RIGHT)
+    settle(qtbot, view)
+    view.zoom_to_chosen()
+    assert view.sheets[Sheet.STEEP_RIGHT].plot.window().holds(5, 5)
+    view.set_pieces((), -1)
+    view.zoom_to_chosen()
+    assert "No chosen point" in view.readout.text()
+
+
+def test_the_deepest_zoom_still_tells_lattice_points_apart(qtbot: QtBot, view: DualView) -> None:
+    """Also where the sheet's own coordinates are large: the paper's measure on a fine grid."""
+    for lattice in (HalfplaneLattice(1024), HalfplaneLattice(1024, "paper")):
+        view.set_lattice(lattice)
+        view.show_sheet(Sheet.FLAT_BELOW)
+        unit = 1 << lattice.bits
+        wanted = lattice.halfplane(Sheet.FLAT_BELOW, 700 * unit + 3, 701 * unit - 1)
+        sheet = view.sheets[Sheet.FLAT_BELOW]
+        u, v = dual_position(wanted)
+        sheet.zoom_to(type(extent(lattice))(u - 9 / unit, u + 9 / unit, v - 9 / unit, v + 9 / unit))
+        settle(qtbot, view)
+        assert sheet.plot.window().width < 60 / unit
+        with qtbot.waitSignal(view.dual_hovered) as told:
+            move(qtbot, sheet, pixel(sheet, u, v))
+        assert told.args == [wanted]
+        assert not picture(view).isNull()
+
+
+def test_the_release_view_is_the_same_whatever_the_private_data(
+    qtbot: QtBot, view: DualView
+) -> None:
+    """Pixel by pixel: no line, shading, box, highlight or note."""
+    view.controls.choose("score", 1)
+    view.set_shading(raster())
+    view.set_boxes(BOXES)
+    view.show_example(10, 50)
+    settle(qtbot, view)
+    private = picture(view)
+    view.set_release_view(True)
+    settle(qtbot, view)
+    released = picture(view)
+    assert released != private
+    for sheet in view.sheets.values():
+        assert not any(item.isVisible() for item in sheet.private_items)
+        assert sheet.chosen.isVisible()
+    for private in (view.controls.lines, view.controls.shade_row, view.controls.streak, view.bar):
+        assert not private.isVisible()
+    assert view.note == ""
+    other = DualView()
+    qtbot.addWidget(other)
+    other.resize(900, 900)
+    other.set_lattice(LATTICE)
+    other.set_pieces(PIECES, 1)
+    other.controls.choose("off", 1)  # which edge it is about is the person's choice
+    other.set_release_view(True)
+    with qtbot.waitExposed(other):
+        other.show()
+    settle(qtbot, other)
+    assert picture(other) == released
+    sheet = view.sheets[Sheet.FLAT_ABOVE]
+    with qtbot.waitSignal(view.dual_hovered):
+        move(qtbot, sheet, pixel(sheet, 25.0, 40.0))
+    assert "holds" not in view.readout.text()
+    assert "score" not in view.readout.text()
+    view.set_examples(POINTS[:9], LABELS[:9])
+    settle(qtbot, view)
+    assert not any(i.isVisible() for s in view.sheets.values() for i in s.private_items)
+    view.set_release_view(False)
+    settle(qtbot, view)
+    assert lines_drawn(sheet) == 9
+    assert all(item.isVisible() for item in sheet.private_items)
+
+
+def test_the_release_view_drops_a_window_that_private_data_chose(
+    qtbot: QtBot, view: DualView
+) -> None:
+    """And zooms to a chosen point alike for any sample."""
+    widths = []
+    for n in (len(POINTS), 100):
+        view.set_examples(POINTS[:n], LABELS[:n])
+        settle(qtbot, view)
+        view.zoom_to_chosen()
+        near = view.sheets[Sheet.FLAT_ABOVE].plot.window().width
+        view.set_release_view(True)
+        widths.append(view.sheets[Sheet.FLAT_ABOVE].plot.window().width)
+        assert near < widths[-1] / 2
+        view.zoom_to_chosen()
+        widths.append(view.sheets[Sheet.FLAT_ABOVE].plot.window().width)
+        view.set_release_view(False)
+    assert widths[:2] == pytest.approx(widths[2:], rel=0.1)
+
+
+def test_shading_is_asked_for_shown_and_read(qtbot: QtBot, view: DualView) -> None:
+    with qtbot.waitSignal(view.shade_wanted) as asked:
+        qtbot.mouseClick(view.controls.modes[1], Qt.MouseButton.LeftButton)
+    assert asked.args == [0, "score"]
+    with qtbot.waitSignal(view.shade_wanted) as asked:
+        qtbot.mouseClick(view.controls.edges[2], Qt.MouseButton.LeftButton)
+    assert asked.args == [2, "score"]
+    plain = picture(view)
+    view.set_shading(raster(), nats=0.3)
+    settle(qtbot, view)
+    assert picture(view) != plain
+    assert view.bar.isVisible()
+    assert view.bar.scale is not None
+    assert (view.bar.scale.low, view.bar.scale.high) == (-11.0, 0.0)
+    assert "if edge 3 were elsewhere" in view.readout.text()
+    sheet = view.sheets[Sheet.STEEP_LEFT]
+    assert view.sheet == Sheet.STEEP_LEFT
+    with qtbot.waitSignal(view.dual_hovered):
+        move(qtbot, sheet, pixel(sheet, 25.0, 40.0))
+    assert "score −5 examples" in view.readout.text()
+    with qtbot.waitSignal(view.shade_wanted) as asked:
+        qtbot.mouseClick(view.controls.modes[2], Qt.MouseButton.LeftButton)
+    assert asked.args == [2, "probability"]
+    assert view.bar.scale is not None
+    assert view.bar.scale.percent
+    view.set_shading(None)
+    assert not view.bar.isVisible()
+
+
+def test_cells_are_painted_where_they_are(qtbot: QtBot, view: DualView) -> None:
+    """The better cell's colour is on its side of the common edge."""
+    view.set_examples(None, None)
+    view.set_pieces((), -1)
+    view.show_sheet(Sheet.FLAT_ABOVE)
+    lower = ShadedCell(np.array([[0.0, 0], [64, 64], [64, 0]]), -9.0, 0.1)
+    upper = ShadedCell(np.array([[0.0, 0], [64, 64], [0, 64]]), 0.0, 0.9)
+    view.controls.choose("score")
+    view.set_shading((ShadedSheet(0, (lower, upper), None, -64.0, 128.0, -64.0, 128.0),))
+    settle(qtbot, view)
+    sheet = view.sheets[Sheet.FLAT_ABOVE]
+    image = sheet.plot.viewport().grab().toImage()
+    above, below = (image.pixelColor(pixel(sheet, u, v)) for u, v in ((10, 50), (50, 10)))
+    table = ramp(load_palette("light"))
+    best, worst = (tuple(table[i].tolist()) for i in (-1, 0))
+    assert above.getRgb()[:3] == best
+    assert below.getRgb()[:3] == worst
+    sheet.zoom_to(type(extent(LATTICE))(31.9, 32.1, 31.9, 32.1))
+    settle(qtbot, view)
+    image = sheet.plot.viewport().grab().toImage()
+    assert image.pixelColor(pixel(sheet, 31.95, 32.05)).getRgb()[:3] == best
+    assert image.pixelColor(pixel(sheet, 32.05, 31.95)).getRgb()[:3] == worst
+
+
+def test_pieces_of_one_halfplane_have_no_edges_to_choose(view: DualView) -> None:
+    assert view.controls.edges[0].isVisible()
+    view.set_pieces((piece((0, 10, 20)),), 0)
+    assert not view.controls.edges[0].isVisible()
+    assert view.sheets[Sheet.FLAT_ABOVE].chosen.marks[0].text == "1"
+
+
+def test_boxes_are_outlined_while_a_selection_runs(view: DualView) -> None:
+    before = picture(view)
+    view.set_boxes(BOXES)
+    assert picture(view) != before
+    view.set_boxes(())
+    assert picture(view) == before
+
+
+def test_many_lines_become_a_density_without_holding_up_the_window(qtbot: QtBot) -> None:
+    view = DualView()
+    qtbot.addWidget(view)
+    view.resize(900, 900)
+    with qtbot.waitExposed(view):
+        view.show()
+    view.set_lattice(HalfplaneLattice(1024))
+    points = RNG.integers(0, 1025, size=(100_000, 2))
+    labels, alive = points[:, 0] < 500, np.ones(100_000, dtype=bool)
+    start = time.perf_counter()
+    view.set_examples(points, labels, alive)
+    assert time.perf_counter() - start < 0.1
+    settle(qtbot, view)
+    sheet = view.sheets[Sheet.FLAT_ABOVE]
+    assert view.note == f"100,000 lines, {SOME_DRAWN} of them drawn"
+    assert lines_drawn(sheet) == SOME_DRAWN
+    assert view.bar.isVisible()
+    view.set_examples(points[:5], labels[:5])
+    settle(qtbot, view)
+    assert lines_drawn(sheet) == 5
+    assert not view.bar.isVisible()
+
+
+def test_the_empty_view_says_what_will_appear(qtbot: QtBot) -> None:
+    view = DualView()
+    qtbot.addWidget(view)
+    view.show()
+    assert (view.empty.isVisible(), view.empty.text()) == (True, EMPTY)
+    view.set_lattice(LATTICE)
+    assert view.empty.isVisible()
+    view.set_release_view(True)
+    assert view.empty.text() == EMPTY_RELEASE
+    view.set_release_view(False)
+    view.set_examples(POINTS, LABELS)
+    assert not view.empty.isVisible()
+    view.set_lattice(None)
+    assert view.empty.isVisible()
+
+
+def test_the_words_of_the_empty_view_hide_no_axis(qtbot: QtBot) -> None:
+    view = DualView()
+    qtbot.addWidget(view)
+    view.set_lattice(LATTICE)
+    with qtbot.waitExposed(view):
+        view.show()
+    for side in (380, 440, 700):
+        view.resize(side, side)
+        settle(qtbot, view)
+        axis = view.sheets[view.sheet].plot.axes["left"]
+        viewport = view.sheets[view.sheet].plot.viewport()
+        numbers = viewport.mapToGlobal(
+            view.sheets[view.sheet].plot.mapFromScene(axis.sceneBoundingRect().bottomRight())
+        )
+        assert view.empty.isVisible()
+        assert view.empty.mapToGlobal(QPoint(0, 0)).x() > numbers.x()
+
+
+def test_both_palettes_and_accessible_names(view: DualView) -> None:
+    light = picture(view)
+    view.set_palette(load_palette("dark"))
+    assert picture(view) != light
+    names = [sheet.plot.accessibleName() for sheet in view.sheets.values()]
+    assert names == [f"Dual plane, sheet {name}" for name in ("Above", "Below", "Right", "Left")]
+    buttons = (view.controls.streak, view.controls.zoom, view.controls.fit)
+    thumbs = (view.strip, *view.strip.thumbs.values())
+    for widget in (view, view.readout, view.bar, *thumbs, *view.controls.edges, *buttons):
+        assert widget.accessibleName()
+    assert view.strip.thumbs[Sheet.FLAT_BELOW].accessibleDescription() == (
+        "Edge 2 of the newest piece"
+    )

@@ -1,0 +1,209 @@
+"""The chart of errors, driven by a real mouse and keys."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from geodp_app.palette import load_palette
+from geodp_app.runs.figures import ErrorPoint
+from geodp_app.views.run.error_chart import ErrorChart
+from geodp_app.views.run.error_readout import ErrorReadout
+
+LEFT = Qt.MouseButton.LeftButton
+POINTS = tuple(
+    ErrorPoint(step, 0.4 / step + 0.01 * step, 0.01 * step, 0.4 / step, 0.5 / step)
+    for step in range(1, 9)
+)
+
+
+@pytest.fixture
+def chart(qtbot) -> ErrorChart:
+    made = ErrorChart()
+    qtbot.addWidget(made)
+    made.resize(640, 260)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def at(chart: ErrorChart, step: float) -> QPoint:
+    """Where a step is, on the viewport."""
+    scene = chart.plot.getViewBox().mapViewToScene(QPointF(step, 0))
+    return QPoint(chart.plot.mapFromScene(scene).x(), chart.plot.viewport().height() // 2)
+
+
+def picked(chart: ErrorChart) -> list[int]:
+    steps: list[int] = []
+    chart.step_picked.connect(steps.append)
+    return steps
+
+
+def test_empty_it_says_what_to_do(chart: ErrorChart) -> None:
+    assert "F5" in chart.message()
+    assert chart.visible_curves() == 0
+    steps = picked(chart)
+    QTest.mouseClick(chart.plot.viewport(), LEFT, pos=QPoint(200, 60))
+    assert steps == []
+
+
+def test_a_click_goes_to_the_nearest_step_that_was_made(chart: ErrorChart) -> None:
+    chart.set_points(POINTS, 12, 8)
+    steps = picked(chart)
+    for where in (3, 5.3, 11.5):
+        QTest.mouseClick(chart.plot.viewport(), LEFT, pos=at(chart, where))
+    assert steps == [3, 5, 8]
+    assert chart.step == 8
+
+
+def test_dragging_scrubs_and_tells_each_step_once(chart: ErrorChart) -> None:
+    chart.set_points(POINTS, 12, 8)
+    steps = picked(chart)
+    view = chart.plot.viewport()
+    QTest.mousePress(view, LEFT, pos=at(chart, 2))
+    for where in (2.1, 2.3, 3.0, 3.2, 4.0):
+        QTest.mouseMove(view, at(chart, where))
+    QTest.mouseRelease(view, LEFT, pos=at(chart, 4))
+    assert steps == [2, 3, 4]
+    low, high = chart.plot.viewRange()[0]
+    assert low < 1 < 12 < high  # it has not been dragged away
+
+
+def test_hovering_reads_the_values_of_a_step_without_going_there(chart: ErrorChart) -> None:
+    chart.set_points(POINTS, 12, 8)
+    steps = picked(chart)
+    QTest.mouseMove(chart.plot.viewport(), at(chart, 2))
+    text = chart.readout.text().replace("\u00a0", " ")
+    assert text == (
+        "Step 2: Test 25.0 %, Empirical 22.0 %, False positives 2.00 %, False negatives 20.0 %"
+    )
+    assert steps == []
+    assert chart.step == 8
+
+
+def test_otherwise_the_values_are_those_of_the_step_shown(chart: ErrorChart) -> None:
+    chart.set_points(POINTS, 12, 8)
+    assert chart.readout.text().startswith("Step 8:")
+    chart.set_points(POINTS, 12, 4)
+    assert chart.readout.text().startswith("Step 4:")
+
+
+def test_arrow_keys_move_within_the_steps_made(chart: ErrorChart) -> None:
+    chart.set_points(POINTS, 12, 7)
+    steps = picked(chart)
+    for key in (Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_Home):
+        QTest.keyClick(chart.plot, key)
+    assert steps == [8, 7, 1]
+    QTest.keyClick(chart.plot, Qt.Key.Key_End)
+    assert steps == [8, 7, 1, 8]
+
+
+def test_setting_points_emits_nothing(chart: ErrorChart) -> None:
+    steps = picked(chart)
+    chart.set_points(POINTS, 12, 3)
+    chart.set_points(POINTS[:2], 12, 2)
+    chart.set_points((), 0, 0)
+    assert steps == []
+
+
+def test_the_plain_scale_stacks_and_the_logarithmic_one_does_not(chart: ErrorChart) -> None:
+    chart.set_points(POINTS, 12, 8)
+    assert chart._in_band.isVisible()
+    assert chart._out_band.isVisible()
+    top = chart._stack.getData()[1]
+    assert top == pytest.approx([p.false_positives + p.false_negatives for p in POINTS])
+    QTest.mouseClick(chart.log_button, LEFT)
+    assert not chart._in_band.isVisible()
+    assert chart.visible_curves() == 4
+    assert chart._empirical.getData()[1] == pytest.approx([math.log10(p.empirical) for p in POINTS])
+
+
+def test_an_error_of_nothing_is_drawn_on_the_floor_of_the_logarithmic_scale(
+    chart: ErrorChart,
+) -> None:
+    points = (ErrorPoint(1, 0.2, 0.1, 0.1, 0.3), ErrorPoint(2, 0.0, 0.0, 0.0, 0.0))
+    chart.set_log(True)
+    chart.set_points(points, 2, 2)
+    bottom = chart.plot.viewRange()[1][0]
+    assert chart._empirical.getData()[1][1] == pytest.approx(bottom)
+    assert "Empirical 0" in chart.readout.text()
+
+
+def test_without_a_test_sample_there_is_no_test_curve(chart: ErrorChart) -> None:
+    points = tuple(ErrorPoint(p.step, p.empirical, 0.0, p.empirical) for p in POINTS)
+    chart.set_points(points, 8, 8)
+    x, _ = chart._test.getData()
+    assert x is None or len(x) == 0
+    assert "Test –" in chart.readout.text()
+
+
+def test_the_release_view_hides_errors_but_not_steps(chart: ErrorChart) -> None:
+    chart.set_points(POINTS, 12, 8)
+    chart.set_release_view(True)
+    assert chart.visible_curves() == 0
+    assert not chart._in_band.isVisible()
+    assert not chart.readout.isVisible()
+    assert not chart.mark.isVisible()
+    assert "private" in chart.message()
+    assert chart.plot.getAxis("left")._tickLevels == [[]]
+    # the scale itself must not tell the errors either
+    assert [text for _, text in chart.plot.getAxis("bottom")._tickLevels[0]][-1] == "12"
+    QTest.mouseMove(chart.plot.viewport(), at(chart, 2))
+    assert chart.readout.text() == "No errors to show"
+    steps = picked(chart)
+    QTest.mouseClick(chart.plot.viewport(), LEFT, pos=at(chart, 3))
+    assert steps == [3]
+    chart.set_release_view(False)
+    assert chart.visible_curves() == 3
+    assert chart.mark.isVisible()
+
+
+def test_curves_differ_by_dash_and_marker_not_by_colour_alone(chart: ErrorChart) -> None:
+    chart.set_points(POINTS, 12, 8)
+    empirical, test = chart._empirical.opts, chart._test.opts
+    assert empirical["pen"].style() == Qt.PenStyle.SolidLine
+    assert test["pen"].dashPattern()
+    assert empirical["symbol"] != test["symbol"]
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_a_long_run_and_a_narrow_chart_are_drawn(chart: ErrorChart, name) -> None:
+    chart.set_palette(load_palette(name))
+    points = tuple(ErrorPoint(s, 0.4 / s, 0.1 / s, 0.3 / s, 0.5 / s) for s in range(1, 401))
+    chart.set_points(points, 400, 400)
+    chart.resize(220, 160)
+    labels = [text for _, text in chart.plot.getAxis("bottom")._tickLevels[0]]
+    assert 1 <= len(labels) <= 5
+    assert not chart.grab().isNull()
+
+
+def test_the_wheel_does_not_zoom(chart: ErrorChart, qtbot) -> None:
+    chart.set_points(POINTS, 12, 8)
+    before = chart.plot.viewRange()
+    at, turn = QPointF(200, 60), QPoint(0, 240)
+    none, plain = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
+    event = QWheelEvent(at, at, QPoint(), turn, none, plain, Qt.ScrollPhase.NoScrollPhase, False)
+    QApplication.sendEvent(chart.plot.viewport(), event)
+    assert chart.plot.viewRange() == before
+
+
+def test_the_legend_takes_two_lines_where_one_is_too_short(qtbot: QtBot) -> None:
+    readout = ErrorReadout()
+    qtbot.addWidget(readout)
+    readout.show()
+    readout.resize(900, 40)
+    one = readout.sizeHint().height()
+    assert readout.columns == 4
+    readout.resize(230, 40)
+    assert readout.columns == 2
+    assert readout.sizeHint().height() == 2 * one
+    image = readout.grab().toImage()
+    ground = image.pixelColor(229, 0)
+    below = [image.pixelColor(x, y) for x in range(230) for y in range(one, 2 * one)]
+    assert any(colour != ground for colour in below)

@@ -1,0 +1,187 @@
+"""The timeline, driven by a real mouse and keys."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+
+from geodp_app.palette import load_palette
+from geodp_app.runs.figures import Selecting
+from geodp_app.views.run.timeline import Timeline
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def timeline(qtbot) -> Timeline:
+    made = Timeline()
+    qtbot.addWidget(made)
+    made.resize(900, 40)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def moves(timeline: Timeline) -> list[int]:
+    steps: list[int] = []
+    timeline.cursor_moved.connect(steps.append)
+    return steps
+
+
+def click(widget: QWidget, at: QPoint | None = None) -> None:
+    QTest.mouseClick(widget, LEFT, pos=at or widget.rect().center())
+
+
+def on_track(timeline: Timeline, step: float) -> QPoint:
+    return QPoint(round(timeline.track.x_of(step)), timeline.track.height() // 2)
+
+
+def test_without_a_run_nothing_can_be_pressed(timeline: Timeline) -> None:
+    assert timeline.text() == "No steps yet"
+    for button in (timeline.back, timeline.forward, timeline.play):
+        assert not button.isEnabled()
+    steps = moves(timeline)
+    click(timeline.track, QPoint(200, 15))
+    assert steps == []
+
+
+def test_back_and_forward_go_by_one_and_stop_at_the_ends(timeline: Timeline) -> None:
+    timeline.set_run(1, 2, 12)
+    steps = moves(timeline)
+    click(timeline.forward)
+    assert not timeline.forward.isEnabled()
+    click(timeline.forward)
+    for _ in range(3):
+        click(timeline.back)
+    assert steps == [2, 1, 0]
+    assert timeline.text() == "Before step 1 of 12. 2 made"
+
+
+def test_a_click_on_the_track_goes_straight_to_a_step(timeline: Timeline) -> None:
+    timeline.set_run(8, 8, 12)
+    steps = moves(timeline)
+    click(timeline.track, on_track(timeline, 3.2))
+    assert steps == [3]
+    assert timeline.text() == "Step 3 of 12. 8 made"
+
+
+def test_steps_that_were_not_made_are_out_of_reach(timeline: Timeline) -> None:
+    timeline.set_run(2, 8, 12)
+    steps = moves(timeline)
+    click(timeline.track, on_track(timeline, 11))
+    assert steps == [8]
+
+
+def test_dragging_scrubs(timeline: Timeline) -> None:
+    timeline.set_run(8, 8, 12)
+    steps = moves(timeline)
+    track = timeline.track
+    QTest.mousePress(track, LEFT, pos=on_track(timeline, 2))
+    for step in (2.2, 3, 4):
+        QTest.mouseMove(track, on_track(timeline, step))
+    QTest.mouseRelease(track, LEFT, pos=on_track(timeline, 4))
+    assert steps == [2, 3, 4]
+
+
+def test_keys_move_the_track(timeline: Timeline) -> None:
+    timeline.set_run(4, 8, 12)
+    steps = moves(timeline)
+    for key in (Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_Home, Qt.Key.Key_End):
+        QTest.keyClick(timeline.track, key)
+    assert steps == [5, 4, 0, 8]
+
+
+def test_showing_a_run_emits_nothing(timeline: Timeline) -> None:
+    steps = moves(timeline)
+    timeline.set_run(3, 8, 12)
+    timeline.set_run(1, 2, 12)
+    assert timeline.step == 1
+    timeline.set_run(0, 0, 0)
+    assert timeline.step == 0
+    assert steps == []
+
+
+def test_play_shows_the_steps_again_up_to_the_last(timeline: Timeline, qtbot) -> None:
+    timeline.set_run(6, 8, 8)
+    timeline._player.setInterval(5)
+    steps, asked = moves(timeline), []
+    timeline.play_asked.connect(lambda: asked.append(True))
+    click(timeline.play)
+    assert timeline.replaying
+    qtbot.waitUntil(lambda: not timeline.replaying, timeout=2000)
+    assert steps == [7, 8]
+    assert asked == []
+    # a finished run at its end: play must not begin another run, which would spend epsilon
+    assert not timeline.play.isEnabled()
+
+
+def test_play_can_be_paused(timeline: Timeline) -> None:
+    timeline.set_run(0, 8, 8)
+    click(timeline.play)
+    assert timeline.play.accessibleName() == "Pause"
+    click(timeline.play)
+    assert not timeline.replaying
+    assert timeline.play.accessibleName() == "Play from here"
+
+
+def test_at_the_last_step_made_play_asks_for_the_next_one(timeline: Timeline) -> None:
+    timeline.set_run(3, 3, 12)
+    asked: list[bool] = []
+    timeline.play_asked.connect(lambda: asked.append(True))
+    assert timeline.play.accessibleName() == "Run on"
+    click(timeline.play)
+    assert asked == [True]
+    timeline.set_playing(True)
+    assert timeline.play.accessibleName() == "Pause"
+    click(timeline.play)
+    assert asked == [True, True]
+    assert not timeline.replaying
+
+
+def test_a_selection_under_way_moves_and_tells_how_far_it_is(timeline: Timeline, qtbot) -> None:
+    timeline.set_run(3, 3, 12)
+    timeline.set_selecting(Selecting(4, 12430, 8112, 1.2))
+    assert "12,430 trials, 8,112 boxes" in timeline.text()
+    assert timeline.note.text() == timeline._note
+    assert timeline.track.busy
+    phase = timeline.track._phase
+    qtbot.waitUntil(lambda: timeline.track._phase > phase, timeout=2000)
+    timeline.set_selecting(None)
+    assert not timeline.track.busy
+    assert timeline.text() == "Step 3 of 12"
+
+
+def test_the_release_view_does_not_tell_how_hard_a_selection_is(timeline: Timeline) -> None:
+    timeline.set_run(3, 3, 12)
+    timeline.set_release_view(True)
+    timeline.set_selecting(Selecting(4, 12430, 8112, 1.2))
+    assert timeline.text() == "Step 3 of 12. Selecting step 4…"
+    assert "12,430" not in timeline.note.toolTip()
+    timeline.set_release_view(False)
+    assert "12,430" in timeline.text()
+
+
+def test_the_track_stays_put_while_words_come_and_go(timeline: Timeline, qtbot) -> None:
+    timeline.set_run(3, 3, 12)
+    qtbot.wait(10)
+    before = timeline.track.geometry()
+    timeline.set_selecting(Selecting(4, 1_234_567, 81_120, 12.0))
+    qtbot.wait(10)
+    assert timeline.track.geometry() == before
+    for step in range(3):
+        timeline.set_run(step, 3, 12)
+        qtbot.wait(10)
+        assert timeline.track.geometry() == before
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+@pytest.mark.parametrize("run", [(0, 0, 0), (0, 0, 5), (5, 5, 5), (77, 130, 1000)])
+def test_every_run_can_be_drawn_at_every_width(timeline: Timeline, name, run) -> None:
+    timeline.set_palette(load_palette(name))
+    timeline.set_run(*run)
+    for width in (260, 900):
+        timeline.resize(width, 40)
+        assert not timeline.grab().isNull()
+    assert timeline.track.width() > 100

@@ -1,0 +1,69 @@
+"""Work beside the window: newest wins, dropped work is silent, errors do not stop the thread."""
+
+import gc
+import threading
+import time
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from geodp_app.views.widgets.background import Background
+
+
+def test_the_result_comes_with_its_key(qtbot: QtBot) -> None:
+    background = Background()
+    with qtbot.waitSignal(background.done) as told:
+        background.submit("sum", lambda stop: 1 + 1)
+        assert background.busy
+    assert told.args == ["sum", 2]
+    assert not background.busy
+
+
+def test_a_newer_request_replaces_an_older_one_and_tells_it_to_stop(qtbot: QtBot) -> None:
+    background, started, stopped = Background(), threading.Event(), threading.Event()
+    told: list[tuple[object, object]] = []
+    background.done.connect(lambda key, result: told.append((key, result)))
+
+    def endless(stop: object) -> str:
+        started.set()
+        while not stop():  # type: ignore[operator]
+            time.sleep(0.001)
+        stopped.set()
+        return "old"
+
+    background.submit("a", endless)
+    assert started.wait(2)
+    background.submit("a", lambda stop: "new")
+    background.submit("b", lambda stop: "other")
+    qtbot.waitUntil(lambda: not background.busy)
+    assert stopped.is_set()
+    assert told == [("a", "new"), ("b", "other")]
+
+
+def test_dropped_work_tells_nothing(qtbot: QtBot) -> None:
+    background = Background()
+    background.submit("a", lambda stop: 1)
+    background.drop("a")
+    assert not background.busy
+    with qtbot.assertNotEmitted(background.done, wait=50):
+        pass
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_error_ends_one_request_only(qtbot: QtBot) -> None:
+    background = Background()
+    told: list[object] = []
+    background.done.connect(lambda key, result: told.append(result))
+    background.submit("bad", lambda stop: 1 // 0)
+    background.submit("good", lambda stop: 1)
+    qtbot.waitUntil(lambda: not background.busy)
+    assert told == [None, 1]
+
+
+def test_the_thread_ends_with_its_owner(qtbot: QtBot) -> None:
+    before = set(threading.enumerate())
+    background = Background()
+    (thread,) = set(threading.enumerate()) - before
+    del background
+    gc.collect()
+    qtbot.waitUntil(lambda: not thread.is_alive())

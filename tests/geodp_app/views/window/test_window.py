@@ -1,0 +1,646 @@
+"""The real window, driven by clicks and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QSettings, QStandardPaths, Qt
+from PySide6.QtGui import QImage, QPainter, QStatusTipEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QApplication,
+    QFileDialog,
+    QMessageBox,
+    QScrollArea,
+    QToolBar,
+    QToolButton,
+)
+from pytestqt.qtbot import QtBot
+from window_driver import (
+    action,
+    at,
+    click,
+    double_click,
+    drag,
+    finish_run,
+    key,
+    open_window,
+    wait,
+)
+
+from geodp_app.document.work import RunSettings
+from geodp_app.files.learned_file import read_learned
+from geodp_app.palette import load_palette
+from geodp_app.views.panels.vertex_table import VertexDialog
+from geodp_app.views.window import layout
+from geodp_app.views.window.main_window import MainWindow
+from geometry.geojson import read_geojson
+from geometry.halfplane import Sheet
+
+L_SHAPE = ((50, 50), (200, 50), (200, 100), (100, 100), (100, 200), (50, 200))
+CONTROL = Qt.KeyboardModifier.ControlModifier
+HOLE = ((60, 60), (80, 60), (80, 80), (60, 80))
+
+
+@pytest.fixture
+def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
+    with open_window(qtbot, tmp_path) as made:
+        yield made
+
+
+def quick(window: MainWindow, **run: object) -> None:
+    """Settings of a cover whose runs take moments."""
+    window.document.set_sampling(n=2_000)
+    window.document.set_run(**{"learner": "cover", "k": 2, "n_steps": 4, "finish": "none", **run})
+
+
+def draw_l(window: MainWindow) -> None:
+    key(window, Qt.Key.Key_P)
+    for x, y in L_SHAPE:
+        click(window, x, y)
+    key(window, Qt.Key.Key_Return)
+
+
+def choose_file(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
+
+
+def test_from_the_first_click_to_the_reopened_file(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw_l(window)
+    key(window, Qt.Key.Key_H)
+    for x, y in HOLE:
+        click(window, x, y)
+    click(window, *HOLE[0])  # closes
+    (shape,) = window.document.drawing.shapes
+    assert len(shape.outer) == 6
+    assert len(shape.holes) == 1
+    drawn = window.document.drawing.region()
+    assert drawn.area == 50 * 150 + 100 * 50 - 20 * 20
+
+    key(window, Qt.Key.Key_Z, CONTROL)
+    assert window.document.drawing.shapes[0].holes == ()
+    key(window, Qt.Key.Key_Z, CONTROL)
+    assert window.document.drawing.shapes == ()
+    key(
+        window,
+        Qt.Key.Key_Z,
+        CONTROL | Qt.KeyboardModifier.ShiftModifier,
+    )
+    key(window, Qt.Key.Key_Y, CONTROL)
+    assert window.document.drawing.region().equals(drawn)
+
+    quick(window)
+    key(window, Qt.Key.Key_F6)
+    examples = window.document.work.examples
+    assert examples is not None
+    assert len(examples.points) == 2_000
+    assert examples.labels.mean() == pytest.approx(drawn.area / 256**2, abs=0.05)
+
+    key(window, Qt.Key.Key_F10)
+    wait(qtbot, lambda: window.runs.current is not None and len(window.runs.current.records) == 1)
+    key(window, Qt.Key.Key_F5)
+    finish_run(qtbot, window)
+    log = window.runs.current
+    assert log is not None
+    assert len(log.records) == 4
+    assert log.cursor == log.last_gain == window.timeline.track.value()
+
+    window.timeline.track.setValue(4)
+    action(window, "back")
+    action(window, "back")
+    assert log.cursor == 2
+    assert log.release is not None
+    assert window.timeline.track.value() == 2
+
+    target, learned = tmp_path / "target.geojson", tmp_path / "learned.geojson"
+    choose_file(monkeypatch, target)
+    action(window, "export_drawing")
+    assert read_geojson(target).on_grid(256).normalize().equals_exact(drawn.normalize(), 1e-6)
+    choose_file(monkeypatch, learned)
+    action(window, "export_learned")
+    assert read_learned(learned).release == log.release
+
+    session = tmp_path / "work.geodp"
+    choose_file(monkeypatch, session)
+    action(window, "save")
+    assert not window.document.dirty
+    work = window.document.work
+    window.files.start_anew()
+    assert window.document.drawing.shapes == ()
+    action(window, "open")
+    assert window.document.drawing == work.drawing
+    assert window.document.work.examples is not None
+    assert np.array_equal(window.document.work.examples.points, examples.points)
+    again = window.runs.current
+    assert again is not None
+    assert again.release == log.release
+    assert again.records == log.records
+
+
+def test_cancel_takes_effect_at_once_and_releases_nothing(qtbot: QtBot, window: MainWindow) -> None:
+    window.document.open_example("three")
+    window.document.set_sampling(n=100_000)
+    window.document.set_run(learner="cover", k=3, n_steps=3)
+    window.sample()
+    wait(qtbot, lambda: window.runs.controller.state != "preparing")
+    seen: list[object] = []
+    window.runs.progressed.connect(seen.append)
+    key(window, Qt.Key.Key_F5)
+    wait(qtbot, lambda: bool(seen))  # in the middle of a selection
+    with qtbot.waitSignal(window.runs.controller.stopped, timeout=2_000):
+        key(window, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
+    assert not window.runs.busy
+    log = window.runs.current
+    assert log is None or log.release is None
+    assert not window.commands.by_id["export_learned"].isEnabled()
+    # and the window can go on
+    window.document.set_sampling(n=500)
+    window.document.set_run(k=1, n_steps=1)
+    window.sample()
+    key(window, Qt.Key.Key_F5)
+    finish_run(qtbot, window)
+
+
+def test_a_double_click_closes_without_a_stray_vertex(window: MainWindow) -> None:
+    key(window, Qt.Key.Key_P)
+    click(window, 25, 25)
+    click(window, 150, 25)
+    double_click(window, 150, 150)
+    (shape,) = window.document.drawing.shapes
+    assert shape.outer == ((25, 25), (150, 25), (150, 150))
+
+
+def test_escape_cancels_and_backspace_takes_back_a_vertex(window: MainWindow) -> None:
+    key(window, Qt.Key.Key_P)
+    click(window, 25, 25)
+    click(window, 150, 25)
+    key(window, Qt.Key.Key_Backspace)
+    assert window.editor.draft is not None
+    assert len(window.editor.draft.vertices) == 1
+    key(window, Qt.Key.Key_Escape)
+    assert window.editor.draft is None
+    assert not window.document.can_undo
+
+
+def test_ctrl_z_takes_back_a_vertex_before_it_takes_back_a_shape(window: MainWindow) -> None:
+    draw_l(window)
+    click(window, 220, 220)
+    click(window, 250, 220)
+    key(window, Qt.Key.Key_Z, CONTROL)
+    key(window, Qt.Key.Key_Z, CONTROL)
+    assert window.editor.draft is None
+    assert len(window.document.drawing.shapes) == 1
+    key(window, Qt.Key.Key_Z, CONTROL)
+    assert window.document.drawing.shapes == ()
+
+
+def test_a_mode_change_keeps_an_unfinished_polygon_that_can_stand(window: MainWindow) -> None:
+    key(window, Qt.Key.Key_P)
+    for x, y in ((25, 25), (125, 25), (125, 125)):
+        click(window, x, y)
+    key(window, Qt.Key.Key_V)
+    assert [len(s.outer) for s in window.document.drawing.shapes] == [3]
+    assert window.editor.tool == "select"
+
+
+def test_a_rectangle_by_drag_and_a_vertex_by_drag(window: MainWindow) -> None:
+    key(window, Qt.Key.Key_R)
+    drag(window, (25, 25), (75, 60), (125, 100))
+    (shape,) = window.document.drawing.shapes
+    assert sorted(shape.outer) == [(25, 25), (25, 100), (125, 25), (125, 100)]
+    key(window, Qt.Key.Key_D)
+    drag(window, (125, 100), (150, 125), (175, 150))
+    (shape,) = window.document.drawing.shapes
+    assert sorted(shape.outer) == [(25, 25), (25, 100), (125, 25), (175, 150)]
+
+
+def test_a_crossing_is_shown_where_it_happens(window: MainWindow) -> None:
+    key(window, Qt.Key.Key_P)
+    for x, y in ((25, 25), (125, 125), (125, 25), (25, 125)):
+        click(window, x, y)
+    key(window, Qt.Key.Key_Return)
+    assert window.document.drawing.shapes == ()  # refused, and kept as a draft
+    assert window.editor.draft is not None
+    assert "(75, 75)" in window.status_line.text()
+
+
+def test_drawing_without_a_mouse(window: MainWindow) -> None:
+    key(window, Qt.Key.Key_P)
+    key(window, Qt.Key.Key_Insert)
+    for moves in ([Qt.Key.Key_Right] * 4, [Qt.Key.Key_Up] * 3):
+        for move in moves:
+            key(window, move, Qt.KeyboardModifier.ShiftModifier)
+        key(window, Qt.Key.Key_Insert)
+    key(window, Qt.Key.Key_Return)
+    (shape,) = window.document.drawing.shapes
+    (ax, ay), (bx, by), (cx, cy) = shape.outer
+    assert (bx - ax, by - ay) == (40, 0)
+    assert (cx - bx, cy - by) == (0, 30)
+
+
+def test_space_lends_the_hand(window: MainWindow) -> None:
+    key(window, Qt.Key.Key_P)
+    before = window.plane.getViewBox().viewRange()
+    window.plane.setFocus()
+    QTest.keyPress(window.plane, Qt.Key.Key_Space)
+    drag(window, (125, 125), (137, 130), (150, 135), (160, 140))
+    QTest.keyRelease(window.plane, Qt.Key.Key_Space)
+    assert window.plane.getViewBox().viewRange() != before
+    assert window.editor.draft is None
+
+
+def test_letters_typed_into_a_field_are_not_tools(window: MainWindow) -> None:
+    window.set_tool("select")
+    window.document.set_run(learner="cover")
+    field = window.settings.delta
+    assert not field.isVisible()
+    window.settings.privacy_fold.button.click()
+    assert field.isVisible()
+    field.setFocus()
+    field.selectAll()
+    QTest.keyClicks(field, "1e-8")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert window.document.work.run.delta == 1e-8
+    assert window.editor.tool == "select"
+
+
+def test_every_setting_can_be_undone(window: MainWindow) -> None:
+    window.settings.epsilon.setValue(2.5)
+    index = window.settings.learner.findData("convex-cover")
+    window.settings.learner.setCurrentIndex(index)
+    window.settings.k.setValue(7)
+    run = window.document.work.run
+    assert (run.k, run.epsilon, run.learner) == (7, 2.5, "convex-cover")
+    for _ in range(3):
+        action(window, "undo")
+    assert window.document.work.run == RunSettings()
+    assert window.settings.k.value() == RunSettings().k
+
+
+def test_editing_the_drawing_labels_the_sample_anew_and_undo_brings_run_and_sample_back(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    draw_l(window)
+    quick(window, k=1, n_steps=1)
+    key(window, Qt.Key.Key_F5)  # samples by itself
+    finish_run(qtbot, window)
+    log, sample = window.runs.current, window.document.work.examples
+    assert sample is not None
+    key(window, Qt.Key.Key_R)
+    drag(window, (210, 210), (240, 240))
+    now = window.document.work.examples
+    assert now is not None
+    assert now.points is sample.points
+    assert (now.labels != sample.labels).any()
+    assert window.runs.current is not log
+    action(window, "undo")
+    assert window.document.work.examples is sample
+    assert window.runs.current is log
+
+
+def test_the_release_view_hides_what_is_private(qtbot: QtBot, window: MainWindow) -> None:
+    draw_l(window)
+    quick(window)
+    key(window, Qt.Key.Key_F5)
+    finish_run(qtbot, window)
+    assert window.plane_pane.mark.isVisible()
+    action(window, "release_view")
+    assert not window.plane_pane.mark.isVisible()
+    assert not window.dual_pane.mark.isVisible()
+    assert not window.figures.errors.isVisible()
+    assert not window.settings.count.isVisible()  # n is private
+    assert not window.dual.controls.shade_row.isVisible()
+    assert window.commands.by_id["release_view"].isChecked()
+    visible = [
+        item
+        for item in window.plane.getPlotItem().items
+        if item.isVisible() and item.boundingRect().width() > 0
+    ]
+    learned = window.plane.learned
+    allowed = {id(learned._region), id(window.plane._border)}
+    assert {id(item) for item in visible} <= allowed
+    action(window, "release_view")
+    assert window.plane_pane.mark.isVisible()
+
+
+def test_closing_with_changes_asks_and_can_be_taken_back(
+    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw_l(window)
+    asked: list[str] = []
+
+    def answer(box: QMessageBox) -> QMessageBox.StandardButton:
+        asked.append(box.text())
+        return QMessageBox.StandardButton.Cancel
+
+    monkeypatch.setattr(QMessageBox, "exec", answer)
+    assert not window.close()
+    assert asked
+    assert window.isVisible()
+
+
+def test_closing_in_the_middle_of_a_run_leaves_no_process(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    discard = QMessageBox.StandardButton.Discard
+    monkeypatch.setattr(QMessageBox, "exec", lambda _: discard)
+    with open_window(qtbot, tmp_path) as window:
+        window.document.open_example("three")
+        window.document.set_sampling(n=50_000)
+        window.document.set_run(learner="cover")
+        window.sample()
+        seen: list[object] = []
+        window.runs.progressed.connect(seen.append)
+        key(window, Qt.Key.Key_F5)
+        wait(qtbot, lambda: bool(seen))
+        pid = window.runs.controller.pid
+        assert window.close()
+        assert pid is not None
+        assert not Path(f"/proc/{pid}/exe").exists()
+
+
+def test_a_damaged_session_and_a_full_disk_are_told_and_lose_nothing(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw_l(window)
+    drawn = window.document.drawing
+    told: list[str] = []
+    monkeypatch.setattr(window, "complain", lambda what, why: told.append(f"{what}: {why}"))
+    monkeypatch.setattr(window.files, "may_discard", lambda: True)
+    broken = tmp_path / "broken.geodp"
+    broken.write_bytes(b"PK\x03\x04 no zip at all")
+    assert not window.files.open(broken)
+    assert "broken.geodp" in told[0]
+    assert window.document.drawing == drawn
+
+    choose_file(monkeypatch, Path("/dev/full/no.geodp"))
+    action(window, "save")
+    assert len(told) == 2
+    assert window.document.dirty
+    assert window.document.drawing == drawn
+
+
+def test_the_first_minute_one_key_from_opening_to_a_shape(qtbot: QtBot, tmp_path: Path) -> None:
+    with open_window(qtbot, tmp_path) as window:
+        window.begin()
+        assert window.document.work.examples is not None
+        assert not window.document.dirty
+        assert not window.document.can_undo
+        assert window.commands.by_id["run"].isEnabled()
+        assert window.status_line.text()
+
+
+def test_pointing_at_an_example_marks_its_dual_line(window: MainWindow) -> None:
+    draw_l(window)
+    shown: list[object] = []
+    original = window.dual.show_example
+    window.dual.show_example = lambda x, y=None: (shown.append((x, y)), original(x, y))[1]  # type: ignore[method-assign]
+    QTest.mouseMove(window.plane.viewport(), at(window, 75, 175))
+    assert window.where.text() == "x 75  y 175"
+    assert shown[-1] == (75, 175)
+
+
+def test_the_vertex_table_moves_vertices(qtbot: QtBot, window: MainWindow) -> None:
+    from geodp_app.views.panels.vertex_table import VertexModel
+
+    draw_l(window)
+    model = VertexModel(window.document)
+    assert model.rowCount() == 6
+    assert model.setData(model.index(1, 3), "225")
+    assert window.document.drawing.shapes[0].outer[1] == (225, 50)
+    assert not model.setData(model.index(1, 3), "257")
+    assert not model.setData(model.index(1, 4), "north")
+    action(window, "undo")
+    assert window.document.drawing.shapes[0].outer[1] == (200, 50)
+
+
+def test_the_vertex_table_opens_once_and_is_freed(qtbot: QtBot, window: MainWindow) -> None:
+    """Its menu entry is ticked as long as it is open, however it is closed."""
+    entry = window.commands.by_id["vertex_table"]
+    for close in ("entry", "window"):
+        action(window, "vertex_table")
+        assert entry.isChecked()
+        assert len(window.findChildren(VertexDialog)) == 1
+        shown = window.vertices
+        assert shown is not None
+        assert shown.isVisible()
+        if close == "entry":
+            action(window, "vertex_table")
+        else:
+            shown.close()
+        assert not entry.isChecked()
+        assert window.vertices is None
+        qtbot.waitUntil(lambda: not window.findChildren(VertexDialog))
+    draw_l(window)  # nothing that was freed follows the drawing
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_pictures_are_written_whole(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    draw_l(window)
+    path = tmp_path / f"picture.{suffix}"
+    choose_file(monkeypatch, path)
+    action(window, "export_picture")
+    start = path.read_bytes()[:200]
+    assert start.startswith(b"\x89PNG") or b"<svg" in start or b"<?xml" in start
+    assert [each.name for each in tmp_path.glob("picture*")] == [path.name]
+    assert path.stat().st_mode & 0o777 == 0o600  # the curator's view
+    path.unlink()
+    window.set_release_view(True)
+    action(window, "export_picture")
+    assert path.stat().st_mode & 0o044
+
+
+def test_nudges_are_one_step_to_undo(window: MainWindow) -> None:
+    draw_l(window)
+    key(window, Qt.Key.Key_V)
+    click(window, 75, 150)
+    for _ in range(5):
+        key(window, Qt.Key.Key_Right)
+    assert window.document.drawing.shapes[0].outer[0] == (55, 50)
+    key(window, Qt.Key.Key_Z, CONTROL)
+    assert window.document.drawing.shapes[0].outer[0] == (50, 50)
+
+
+def test_the_release_view_of_an_unfinished_run_shows_nothing_of_it(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    draw_l(window)
+    quick(window)
+    action(window, "release_view")
+    key(window, Qt.Key.Key_F10)
+    wait(qtbot, lambda: window.runs.current is not None and len(window.runs.current.records) == 1)
+    threshold = window.figures.budget.values["Noisy threshold"]
+    assert threshold.text() == "–"
+    action(window, "release_view")
+    assert threshold.text() != "–"
+
+
+def test_what_is_told_takes_the_place_of_the_hint_and_gives_way_to_a_tip(
+    window: MainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = window.status_line
+    assert line.text()
+    monkeypatch.setattr(layout, "_TELL_FOR", 50)
+    window.tell("somewhere.geojson: shapes: 2, vertices: 11")
+    line.set_hint("Click to place a vertex.")
+    assert line.text().startswith("somewhere")
+    # pointing at a command of a menu
+    QApplication.sendEvent(window, QStatusTipEvent("Take back the last change"))
+    assert line.text() == "Take back the last change"
+    QApplication.sendEvent(window, QStatusTipEvent(""))
+    assert line.text().startswith("somewhere")
+    # the bar has no message of its own that could lie over the line
+    assert window.statusBar().currentMessage() == ""
+    wait(qtbot, lambda: line.text() == "Click to place a vertex.")
+
+
+def named(window: MainWindow) -> set[str]:
+    """What the one action for Run and Pause is called, wherever it has a name."""
+    made = window.commands.by_id["run"]
+    bars = window.findChildren(QToolBar)
+    buttons = [button for bar in bars if (button := bar.widgetForAction(made)) is not None]
+    assert len(buttons) == 1
+    shown = (button.text() for button in buttons if isinstance(button, QToolButton))
+    tip, status = made.toolTip(), made.statusTip()
+    assert tip.endswith(status)
+    assert "(F5)" in tip
+    names = [made.text(), *shown, tip.split(" (")[0], status.split()[0]]
+    return {*names, *(button.accessibleName() for button in buttons)}
+
+
+def test_run_is_called_pause_while_it_pauses(qtbot: QtBot, window: MainWindow) -> None:
+    assert named(window) == {"Run"}
+    window.document.open_example("three")
+    window.document.set_sampling(n=50_000)
+    window.document.set_run(learner="cover")
+    window.sample()
+    (bar,) = (
+        each for each in window.findChildren(QToolBar) if each.windowTitle() == "Sample and run"
+    )
+    step = bar.widgetForAction(window.commands.by_id["step"])
+    assert step is not None
+    place = step.x()
+    key(window, Qt.Key.Key_F5)
+    wait(qtbot, lambda: window.runs.controller.state == "selecting")
+    assert named(window) == {"Pause"}
+    assert step.x() == place  # what is beside it does not move away from the pointer
+    action(window, "stop")
+    wait(qtbot, lambda: not window.runs.busy)
+    assert named(window) == {"Run"}
+
+
+def test_between_two_steps_nothing_is_said_to_be_selected(qtbot: QtBot, window: MainWindow) -> None:
+    draw_l(window)
+    quick(window, k=1, n_steps=2)
+    window.runs.set_speed(0)
+    key(window, Qt.Key.Key_F5)
+    wait(qtbot, lambda: window.runs.controller.state == "waiting")
+    assert window.timeline.text() == "Step 1 of 2"
+
+
+def test_finished_is_said_only_as_long_as_what_finished_is_there(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    draw_l(window)
+    quick(window, k=1, n_steps=1)
+    key(window, Qt.Key.Key_F5)
+    finish_run(qtbot, window)
+    assert window.learner.text() == "Finished"
+    action(window, "clear_examples")
+    assert window.learner.text() == "Ready"
+    action(window, "undo")
+    assert window.learner.text() == "Finished"
+    key(window, Qt.Key.Key_R)
+    drag(window, (210, 210), (240, 240))
+    assert window.learner.text() == "Ready"
+    action(window, "undo")
+    action(window, "reset")
+    assert window.learner.text() == "Ready"
+
+
+def test_the_large_sheet_has_the_same_room_whatever_was_shown_before(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    draw_l(window)
+    quick(window)
+    key(window, Qt.Key.Key_F6)
+    room = window.dual.sheets[Sheet.FLAT_ABOVE].geometry()
+    assert room.width() > 400
+    for shown in (Sheet.STEEP_LEFT, Sheet.FLAT_BELOW, Sheet.STEEP_RIGHT, Sheet.FLAT_ABOVE):
+        window.dual.strip.thumbs[shown].click()
+        qtbot.wait(20)
+        for _ in range(2):
+            action(window, "dark_theme")
+            qtbot.wait(20)
+        places = {s: v.geometry() for s, v in window.dual.sheets.items() if v.isVisible()}
+        assert places == {shown: room}
+
+
+def test_the_first_window_is_no_larger_than_the_screen(qtbot: QtBot, tmp_path: Path) -> None:
+    """The off-screen platform's screen is 800 x 800."""
+    QStandardPaths.setTestModeEnabled(True)
+    kept = QSettings(str(tmp_path / "kept.ini"), QSettings.Format.IniFormat)
+    for _ in range(2):
+        window = MainWindow(load_palette("light"), kept, recovery=tmp_path / "recovery")
+        room = window.screen().availableGeometry()
+        assert (room.width(), room.height()) == (800, 800)
+        window.show()
+        qtbot.wait(20)
+        assert window.width() <= 800
+        assert window.height() <= 800 - 24  # its title bar
+        # as a larger screen would have left it
+        window.resize(1900, 1200)
+        kept.setValue("geometry", window.saveGeometry())
+        window.abandon()
+        window.hide()
+        window.deleteLater()
+
+
+@pytest.mark.parametrize("size", [(640, 400), (800, 600), (1366, 728)])
+def test_any_size_can_be_had_and_everything_reached(
+    qtbot: QtBot, window: MainWindow, size: tuple[int, int]
+) -> None:
+    window.tell("A long sentence that would not fit " * 9)
+    window.resize(*size)
+    qtbot.wait(50)
+    assert (window.width(), window.height()) == size
+    area = window.centralWidget()
+    assert isinstance(area, QScrollArea)
+    inside = area.widget()
+    assert inside is not None
+
+    def all_in_reach() -> bool:
+        least, room = inside.minimumSizeHint(), area.viewport()
+        across, down = area.horizontalScrollBar(), area.verticalScrollBar()
+        return (
+            across.maximum() >= least.width() - room.width()
+            and down.maximum() >= least.height() - room.height()
+        )
+
+    qtbot.waitUntil(all_in_reach)
+    assert window.status_line.toolTip().startswith("A long sentence")
+
+
+def test_no_number_of_the_plane_is_cut_by_its_border(qtbot: QtBot, window: MainWindow) -> None:
+    plane = window.plane
+    for height in range(700, 760, 9):
+        window.resize(1100, height)
+        qtbot.wait(20)
+        for axis in plane._axes.values():
+            image = QImage(10, 10, QImage.Format.Format_ARGB32)
+            painter = QPainter(image)
+            _, _, texts = axis.generateDrawSpecs(painter)
+            painter.end()
+            assert texts
+            shown = plane.mapToScene(plane.viewport().rect()).boundingRect()
+            shown.adjust(-1, -1, 1, 1)  # places are no whole pixels
+            for place, _, words in texts:
+                assert shown.contains(axis.mapRectToScene(place)), words

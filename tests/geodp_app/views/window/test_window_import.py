@@ -1,0 +1,581 @@
+"""Importing examples in the real window: choices, bounds, rows that do not fit, big files."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractSpinBox,
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QFileDialog,
+    QLineEdit,
+    QMessageBox,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+from window_driver import LEFT, NONE, action, drag, key, open_window
+
+from geodp_app.palette import contrast, load_palette
+from geodp_app.runs.verdict import verdict
+from geodp_app.views.panels.import_dialog import ImportDialog
+from geodp_app.views.window import window_files
+from geodp_app.views.window.main_window import MainWindow
+from geometry.grid import Bounds
+
+REPORTS = "longitude, latitude, flooded\n13.5,43.25,yes\n19,46,no\n"
+BAD = REPORTS + "north,43,yes\n25,43,yes\n14,44,perhaps\n"
+BOX = {"type": "Polygon", "coordinates": [[[12, 42], [20, 42], [20, 47], [12, 47], [12, 42]]]}
+
+
+@pytest.fixture
+def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
+    with open_window(qtbot, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def complaints(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    told: list[str] = []
+    monkeypatch.setattr(window, "complain", lambda what, why: told.append(why))
+    return told
+
+
+def choose_file(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
+
+
+def by_open(window: MainWindow, path: Path) -> None:
+    action(window, "open")
+
+
+def by_import(window: MainWindow, path: Path) -> None:
+    action(window, "import_examples")
+
+
+def by_drop(window: MainWindow, path: Path) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    under, copy = window.plane.viewport(), Qt.DropAction.CopyAction
+    QApplication.sendEvent(under, QDragEnterEvent(QPoint(9, 9), copy, data, LEFT, NONE))
+    QApplication.sendEvent(under, QDropEvent(QPointF(9, 9), copy, data, LEFT, NONE))
+
+
+def settle(dialog: ImportDialog) -> None:
+    """Until nothing is being read, or the dialog is closed."""
+    end = time.monotonic() + 60
+    QTest.qWait(20)
+    while dialog.isVisible() and dialog._background.busy and time.monotonic() < end:
+        QTest.qWait(10)
+    QTest.qWait(20)
+
+
+@pytest.fixture
+def answering() -> Iterator[Callable[[Callable[[ImportDialog], None]], list[ImportDialog]]]:
+    """Do this in the dialog once it has read the file; which dialogs there were."""
+    failed: list[BaseException] = []
+    timers: list[QTimer] = []
+
+    def begin(act: Callable[[ImportDialog], None]) -> list[ImportDialog]:
+        seen: list[ImportDialog] = []
+
+        def look() -> None:
+            dialog = QApplication.activeModalWidget()
+            if isinstance(dialog, ImportDialog):
+                seen.append(dialog)
+                try:
+                    settle(dialog)
+                    act(dialog)
+                except BaseException as error:  # told by the test, not by the event loop
+                    failed.append(error)
+                if dialog.isVisible():  # a test that failed would wait for ever
+                    dialog.reject()
+            elif isinstance(dialog, QMessageBox):
+                dialog.reject()
+
+        timer = QTimer(singleShot=True)
+        timer.timeout.connect(look)
+        timer.start(50)
+        timers.append(timer)
+        return seen
+
+    yield begin
+    for timer in timers:  # one that saw no dialog must not see the next test's
+        timer.stop()
+    if failed:
+        raise failed[0]
+
+
+Answering = Callable[[Callable[[ImportDialog], None]], list[ImportDialog]]
+
+
+def fill(dialog: ImportDialog, *values: str) -> None:
+    for field, value in zip(dialog.bounds.fields.values(), values, strict=True):
+        field.setFocus()
+        field.selectAll()
+        QTest.keyClick(field, Qt.Key.Key_Backspace)
+        if value.isascii():
+            QTest.keyClicks(field, value)
+        else:
+            field.insert(value)  # as from the clipboard
+    settle(dialog)
+
+
+def close_all() -> list[ImportDialog]:
+    """Close what would wait for ever; which dialogs these were."""
+    dialog = QApplication.activeModalWidget()
+    if not isinstance(dialog, ImportDialog):
+        return []
+    dialog.reject()
+    return [dialog]
+
+
+def write(path: Path, content: object) -> Path:
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+@pytest.mark.parametrize("way", [by_open, by_drop, by_import])
+def test_reports_of_other_columns_are_taken_with_the_bounds_of_a_map_file(
+    window: MainWindow,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    answering: Answering,
+    way: Callable[[MainWindow, Path], None],
+) -> None:
+    path = write(tmp_path / "p.csv", REPORTS)
+    box = write(tmp_path / "box.geojson", BOX)
+    choose_file(monkeypatch, path)
+
+    def take(dialog: ImportDialog) -> None:
+        assert dialog.preview.item(0, 2).text() == "yes"
+        assert [
+            each.currentText()
+            for each in (dialog.choices.first, dialog.choices.second, dialog.choices.label)
+        ] == ["longitude", "latitude", "flooded"]
+        assert (dialog.choices.inside.currentText(), dialog.choices.outside.currentText()) == (
+            "yes", "no",
+        )  # fmt: skip
+        assert [field.text() for field in dialog.bounds.fields.values()] == [""] * 4
+        assert not dialog.take.isEnabled()
+        choose_file(monkeypatch, box)
+        QTest.mouseClick(dialog.bounds.from_map, LEFT)
+        settle(dialog)
+        assert dialog.take.isEnabled()
+        QTest.mouseClick(dialog.take, LEFT)
+
+    seen = answering(take)
+    way(window, path)
+    assert len(seen) == 1
+    work = window.document.work
+    assert work.bounds == Bounds(12, 42, 20, 47)
+    assert work.examples is not None
+    # d = 256: (1.5 of 8, 1.25 of 5) and (7 of 8, 4 of 5)
+    assert work.examples.points.tolist() == [[48, 64], [224, 205]]
+    assert work.examples.labels.tolist() == [1, 0]
+    assert not work.simulated
+    assert window.document.path is None
+    assert window.document.dirty == (way is by_import)
+
+
+def test_bad_rows_are_listed_and_left_out_only_on_demand(
+    window: MainWindow, tmp_path: Path, answering: Answering
+) -> None:
+    path = write(tmp_path / "p.csv", BAD)
+
+    def leave_out(dialog: ImportDialog) -> None:
+        fill(dialog, "12", "42", "20", "47")
+        table = dialog.misfits.table
+        shown = [[table.item(i, j).text() for j in range(4)] for i in range(table.rowCount())]
+        assert shown == [
+            ["3", "4", "longitude", "'north' is not a number"],
+            ["4", "5", "longitude", "25 is outside the bounds 12..20"],
+            ["5", "6", "flooded", "'perhaps' means neither inside nor outside"],
+        ]
+        assert "3 of 5 rows do not fit" in dialog.misfits.words.text()
+        assert not dialog.take.isEnabled()
+        QTest.keyClick(dialog.bounds.fields["West"], Qt.Key.Key_Return)
+        assert dialog.isVisible()  # Enter does no more than the button
+        QTest.keyClick(dialog.misfits.leave_out, Qt.Key.Key_Space)
+        assert dialog.take.isEnabled()
+        fill(dialog, "12", "42", "26", "47")  # other rows: decide again
+        assert dialog.misfits.table.rowCount() == 2
+        assert not dialog.take.isEnabled()
+        QTest.keyClick(dialog.misfits.leave_out, Qt.Key.Key_Space)
+        assert dialog.take.isEnabled()
+        QTest.keyClick(dialog.bounds.fields["West"], Qt.Key.Key_Return)
+
+    answering(leave_out)
+    assert window.files.open(path)
+    examples = window.document.work.examples
+    assert examples is not None
+    assert examples.labels.tolist() == [1, 0, 1]
+    assert "2 rows left out" in window.status_line.text()
+
+
+def test_bounds_that_all_rows_miss_cannot_be_confirmed(
+    window: MainWindow, tmp_path: Path, answering: Answering
+) -> None:
+    path = write(tmp_path / "p.csv", REPORTS)
+    before = window.document.work
+
+    def miss(dialog: ImportDialog) -> None:
+        fill(dialog, "-20", "-47", "-12", "-42")
+        assert not dialog.misfits.leave_out.isEnabled()
+        assert dialog.problem.text().startswith("No row fits")
+        assert not dialog.take.isEnabled()
+        dialog.accept()
+        assert dialog.isVisible()
+
+    answering(miss)
+    assert not window.files.open(path)
+    assert window.document.work is before
+
+
+def test_what_is_wrong_with_bounds_is_said_while_they_are_typed(
+    window: MainWindow, tmp_path: Path, answering: Answering
+) -> None:
+    path = write(tmp_path / "p.csv", REPORTS)
+    said: list[str] = []
+
+    def mistype(dialog: ImportDialog) -> None:
+        tries = [
+            ("12", "42", "20", ""),  # not typed yet: nothing is wrong
+            ("-", "42", "20", "47"),
+            ("east", "42", "20", "47"),
+            ("20", "42", "12", "47"),
+            ("12", "42", "20", "95"),
+            ("nan", "42", "20", "47"),
+        ]
+        for values in tries:
+            fill(dialog, *values)
+            assert not dialog.take.isEnabled()
+            said.append(dialog.problem.text() if dialog.problem.isVisible() else "")
+            assert dialog.hint.isVisible() != dialog.problem.isVisible()
+        # a minus sign and a decimal comma as a map's page has them
+        fill(dialog, "−12,5°", "42", "20", "47")
+        assert dialog.bounds.bounds() == Bounds(-12.5, 42, 20, 47)
+        assert dialog.take.isEnabled()
+
+    answering(mistype)
+    assert not window.files.open(path)
+    assert said[:2] == ["", ""]
+    assert said[2].startswith("West: 'east' is not a number")
+    assert "west < east" in said[3]
+    assert "north <= 90" in said[4]
+    assert "finite" in said[5]
+
+
+def test_a_box_is_dragged_on_a_map_that_has_seen_no_point(
+    window: MainWindow, tmp_path: Path, answering: Answering
+) -> None:
+    path = write(tmp_path / "p.csv", REPORTS)
+    pictures = []
+
+    def drag_box(dialog: ImportDialog) -> None:
+        chart = dialog.bounds.map
+        pictures.append(chart.grab().toImage())
+        start, end = (chart.to_widget(*place).toPoint() for place in ((10, 40), (30, 60)))
+        QTest.mousePress(chart, LEFT, NONE, start)
+        QTest.mouseMove(chart, (start + end) / 2)
+        QTest.mouseMove(chart, end)
+        QTest.mouseRelease(chart, LEFT, NONE, end)
+        settle(dialog)
+        dragged = dialog.bounds.bounds().as_tuple()
+        assert dragged == pytest.approx((10, 40, 30, 60), abs=4)
+        assert all(value == round(value) for value in dragged)  # round numbers
+        assert [float(field.text()) for field in dialog.bounds.fields.values()] == list(dragged)
+        assert dialog.take.isEnabled()
+
+    answering(drag_box)
+    window.files.open(path)
+    elsewhere = write(tmp_path / "q.csv", REPORTS.replace("13.5", "-70.5").replace("46", "-46"))
+    answering(lambda dialog: pictures.append(dialog.bounds.map.grab().toImage()))
+    window.files.open(elsewhere)
+    assert len(pictures) == 2
+    assert pictures[0] == pictures[1]
+
+
+def test_the_map_is_moved_and_zoomed_by_keys(
+    window: MainWindow, tmp_path: Path, answering: Answering
+) -> None:
+    path = write(tmp_path / "p.csv", REPORTS)
+
+    def steer(dialog: ImportDialog) -> None:
+        chart = dialog.bounds.map
+        chart.setFocus()
+        whole = chart.to_widget(10, 40)
+        QTest.keyClick(chart, Qt.Key.Key_Left)
+        assert chart.to_widget(10, 40) == whole  # there is nothing beyond
+        for name in (Qt.Key.Key_Plus, Qt.Key.Key_Plus, Qt.Key.Key_Right, Qt.Key.Key_Up):
+            before = chart.to_widget(10, 40)
+            QTest.keyClick(chart, name)
+            assert chart.to_widget(10, 40) != before
+        QTest.keyClick(chart, Qt.Key.Key_Home)
+        assert chart.to_widget(10, 40) == whole
+
+    answering(steer)
+    window.files.open(path)
+
+
+def test_columns_and_labels_that_nothing_tells_are_asked_for(
+    window: MainWindow, tmp_path: Path, answering: Answering
+) -> None:
+    path = write(tmp_path / "p.csv", "a,b,state,when\n3,4,dry,9\n50,60,wet,8\n7,8,wet,7\n")
+
+    def choose(dialog: ImportDialog) -> None:
+        choices = dialog.choices
+        assert dialog.hint.text() == "Choose the column of: Longitude, Latitude, Label."
+        for box, keys in ((choices.kind, "w"), (choices.first, "a"), (choices.second, "b")):
+            QTest.keyClicks(box, keys)
+        assert dialog.hint.text() == "Choose the column of: Label."
+        assert not dialog.bounds.isVisible()
+        QTest.keyClicks(choices.label, "s")
+        settle(dialog)
+        assert dialog.hint.text() == "Choose which label is inside and which is outside."
+        assert not dialog.take.isEnabled()
+        QTest.keyClicks(choices.inside, "w")
+        settle(dialog)
+        assert choices.outside.currentText() == "dry"
+        assert dialog.take.isEnabled()
+        choices.label.setCurrentText("a")  # the same column twice
+        assert "twice" in dialog.hint.text()
+        assert not dialog.take.isEnabled()
+        choices.label.setCurrentText("state")
+        settle(dialog)
+        choices.inside.setCurrentText("wet")
+        settle(dialog)
+        QTest.keyClick(dialog, Qt.Key.Key_Return)
+
+    answering(choose)
+    assert window.files.open(path)
+    examples = window.document.work.examples
+    assert examples is not None
+    assert examples.points.tolist() == [[3, 4], [50, 60], [7, 8]]
+    assert examples.labels.tolist() == [0, 1, 1]
+
+
+def test_what_to_expect_is_what_the_planner_says_of_as_many_examples(
+    window: MainWindow, tmp_path: Path, answering: Answering
+) -> None:
+    work = window.document.work
+    window.document.new(replace(work, run=replace(work.run, learner="tiles")))
+    path = write(tmp_path / "p.csv", REPORTS + "14,43,yes\n15,44,no\n" * 4000)
+    told: list[str] = []
+
+    def look(dialog: ImportDialog) -> None:
+        assert not dialog.expected.isVisible()
+        fill(dialog, "12", "42", "20", "47")
+        assert dialog.expected.isVisible()
+        told.append(dialog.expected.text())
+        QTest.mouseClick(dialog.take, LEFT)
+
+    answering(look)
+    assert window.files.open(path)
+    assert verdict(window.document.work).practice in told[0]
+    assert "8,002 examples" in told[0]
+
+
+@pytest.mark.parametrize("way", [by_open, by_drop, by_import])
+def test_cancel_leaves_everything_as_it_was(
+    window: MainWindow,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    complaints: list[str],
+    answering: Answering,
+    way: Callable[[MainWindow, Path], None],
+) -> None:
+    key(window, Qt.Key.Key_R)
+    drag(window, (50, 50), (120, 120), (200, 200))
+    window.document.mark_saved(tmp_path / "mine.geodp")
+    path = write(tmp_path / "p.csv", REPORTS)
+    choose_file(monkeypatch, path)
+    before = window.document.work
+
+    def cancel(dialog: ImportDialog) -> None:
+        fill(dialog, "12", "42", "20", "47")
+        QTest.keyClick(dialog, Qt.Key.Key_Escape)
+        assert not dialog.isVisible()
+
+    seen = answering(cancel)
+    way(window, path)
+    assert len(seen) == 1
+    assert window.document.work is before
+    assert not window.document.dirty
+    assert window.document.path == tmp_path / "mine.geodp"
+    assert complaints == []
+
+
+def test_points_of_a_map_file_are_examples(
+    window: MainWindow, tmp_path: Path, answering: Answering
+) -> None:
+    features = [
+        {
+            "type": "Feature",
+            "properties": {"wet": wet},
+            "geometry": {"type": "Point", "coordinates": at},
+        }
+        for wet, at in ((True, [13.5, 43.25]), (False, [19, 46]))
+    ]
+    path = write(tmp_path / "p.geojson", {"type": "FeatureCollection", "features": features})
+
+    def take(dialog: ImportDialog) -> None:
+        fill(dialog, "12", "42", "20", "47")
+        QTest.mouseClick(dialog.take, LEFT)
+
+    seen = answering(take)
+    assert window.files.open(path)
+    assert len(seen) == 1
+    examples = window.document.work.examples
+    assert examples is not None
+    assert examples.points.tolist() == [[48, 64], [224, 205]]
+    assert examples.labels.tolist() == [1, 0]
+
+
+def test_the_bounds_of_the_target_are_the_first_offer(
+    window: MainWindow, tmp_path: Path, answering: Answering
+) -> None:
+    path = write(tmp_path / "p.csv", REPORTS)
+    window.files.open_example("croatia")
+    bounds = window.document.work.bounds
+    assert bounds is not None
+    offered: list[Bounds] = []
+    answering(lambda dialog: offered.append(dialog.bounds.bounds()))
+    window.files.open(path)
+    assert offered == [bounds]
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_files_that_leave_no_question_open_without_one(
+    window: MainWindow,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    large: bool,
+) -> None:
+    """A large one shows how far it is read, and closes by itself."""
+    if large:
+        monkeypatch.setattr(window_files, "_SMALL", 0)
+    stated = '# geodp {"grid": 128, "bounds": [12, 42, 20, 47]}\n'
+    degrees = stated + "lon,lat,label\n13.5,43.25,1\n19,46,0\n"
+    for text in ("x,y,label\n3,4,1\n50,60,0\n", degrees):
+        questions: list[ImportDialog] = []
+        QTimer.singleShot(3000, lambda kept=questions: kept.extend(close_all()))
+        assert window.files.open(write(tmp_path / "p.csv", text))
+        assert not questions
+        assert window.document.work.examples is not None
+    assert window.document.work.examples.points.tolist() == [[24, 32], [112, 102]]
+    assert window.document.work.frame.d == 128
+
+
+def test_a_wrong_row_of_a_strict_file_is_asked_about(
+    window: MainWindow, tmp_path: Path, answering: Answering
+) -> None:
+    path = write(tmp_path / "p.csv", "x,y,label\n3,4,1\n300,60,0\n")
+
+    def widen(dialog: ImportDialog) -> None:
+        assert dialog.misfits.table.item(0, 3).text() == "300 is off the grid 0..256"
+        assert not dialog.take.isEnabled()
+        dialog.choices.grid.setValue(512)
+        settle(dialog)
+        QTest.mouseClick(dialog.take, LEFT)
+
+    answering(widen)
+    assert window.files.open(path)
+    assert window.document.drawing.grid == 512
+    assert window.document.work.examples is not None
+    assert window.document.work.examples.points.tolist() == [[3, 4], [300, 60]]
+
+
+def test_a_file_that_cannot_be_read_is_told_and_the_dialog_goes(
+    window: MainWindow, tmp_path: Path, complaints: list[str]
+) -> None:
+    before = window.document.work
+    for text, reason in (("", "the file is empty"), ("1,2,0\n", "holds numbers")):
+        assert not window.files.open(write(tmp_path / "p.csv", text))
+        assert reason in complaints.pop()
+    assert QApplication.activeModalWidget() is None
+    assert window.document.work is before
+
+
+def test_the_release_view_shows_no_rows(
+    window: MainWindow, tmp_path: Path, complaints: list[str], answering: Answering
+) -> None:
+    action(window, "release_view")
+    seen = answering(lambda dialog: None)
+    assert not window.files.open(write(tmp_path / "p.csv", REPORTS))
+    QTest.qWait(80)
+    assert not seen
+    assert "leave the release view first" in complaints[0]
+
+
+def test_a_million_rows_are_read_beside_the_window_and_can_be_cancelled(
+    window: MainWindow, tmp_path: Path, answering: Answering
+) -> None:
+    text = "longitude,latitude,flooded\n" + "13.5,43.25,yes\n19.0,46.0,no\n" * 500_000
+    path = write(tmp_path / "p.csv", text)
+    before = window.document.work
+    shares: list[int] = []
+    dialog = ImportDialog(path, before, load_palette("light"), opening=True, parent=window)
+    dialog.show()
+    while len(shares) < 5:
+        QTest.qWait(5)
+        if dialog.progress.value() not in shares:
+            shares.append(dialog.progress.value())
+    assert dialog.progress.isVisible()
+    assert shares == sorted(shares)
+    assert shares[-1] < dialog.progress.maximum()
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()
+    assert not dialog._background.busy
+    assert dialog.checked is None
+    assert window.document.work is before
+    dialog.deleteLater()
+
+
+def test_every_widget_that_takes_keys_has_a_name(
+    window: MainWindow, tmp_path: Path, answering: Answering
+) -> None:
+    path = write(tmp_path / "p.csv", BAD)
+
+    def look(dialog: ImportDialog) -> None:
+        fill(dialog, "12", "42", "20", "47")
+        kinds = (QComboBox, QLineEdit, QAbstractSpinBox, QCheckBox)
+        named = [
+            each
+            for kind in kinds
+            for each in dialog.findChildren(kind)
+            if each.focusPolicy() & Qt.FocusPolicy.TabFocus
+            and not isinstance(each.parent(), QAbstractSpinBox)
+        ]
+        others: list[QWidget] = [dialog.preview, dialog.misfits.table, dialog.bounds.map]
+        for each in (*named, *others):
+            assert each.accessibleName(), each
+        # the keyboard comes everywhere, and back
+        seen, at = set[QWidget](), dialog.focusWidget()
+        while at not in seen:
+            seen.add(at)
+            QTest.keyClick(at, Qt.Key.Key_Tab)
+            at = dialog.focusWidget()
+        assert {*others, *dialog.bounds.fields.values(), dialog.misfits.leave_out} <= seen
+        assert {dialog.choices.label, dialog.choices.grid, dialog.bounds.from_map} <= seen
+
+    answering(look)
+    window.files.open(path)
+
+
+def test_words_on_the_map_can_be_read() -> None:
+    from geodp_app.palette import mix
+
+    for name in ("light", "dark"):
+        p = load_palette(name)
+        for ground in (p.canvas, mix(p.canvas, p.border, 0.35)):
+            assert contrast(p.ink, ground) >= 4.5

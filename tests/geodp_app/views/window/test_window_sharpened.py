@@ -1,0 +1,303 @@
+"""A cover that is sharpened, in the real window: chosen in the panel, watched on both planes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+from window_driver import action, at, choose, key, open_window, point_at, run, settle, wait
+
+from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.runs.run_log import RunLog
+from geodp_app.views.run.window_runs import SPEEDS
+from geodp_app.views.widgets.plotting import shape_path
+from geodp_app.views.window.main_window import MainWindow
+from geometry.edge_zones import EdgeZone
+from geometry.halfplane import HalfplaneLattice, Sheet
+from learners.records import TileStep, predict_pieces
+from learners.releases import SharpenedRelease
+
+TARGET = Drawing(256, (Shape(((30, 40), (220, 60), (220, 150), (100, 230))),))
+STEPS = 3
+
+
+def set_up(window: MainWindow) -> None:
+    window.document.edit("draw", TARGET)
+    window.document.set_sampling(n=3_000)
+    window.document.set_run(learner="cover", k=2, n_steps=STEPS, epsilon=2.0, seed=5)
+
+
+@pytest.fixture
+def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
+    with open_window(qtbot, tmp_path) as made:
+        set_up(made)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def seen(
+    qapp: QApplication, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MainWindow]:
+    """A window after its run, for all that only look."""
+    qtbot = QtBot(request)
+    with open_window(qtbot, tmp_path_factory.mktemp("window")) as made:
+        set_up(made)
+        run(qtbot, made)
+        yield made
+
+
+@pytest.fixture
+def finished(qtbot: QtBot, seen: MainWindow) -> MainWindow:
+    """That window in the curator's view at the end of its run, with nothing pointed at."""
+    seen.set_release_view(False)
+    seen.activateWindow()
+    qtbot.waitUntil(seen.isActiveWindow)
+    seen.runs.move_cursor(len(log_of(seen).records))
+    for view in (seen.plane, *(sheet.plot for sheet in seen.dual.sheets.values())):
+        QApplication.sendEvent(view, QEvent(QEvent.Type.Leave))
+    seen.dual.pointer.try_halfplane(None)
+    settle(qtbot, seen)
+    return seen
+
+
+def log_of(window: MainWindow) -> RunLog:
+    log = window.runs.current
+    assert log is not None
+    return log
+
+
+def zone_of(log: RunLog, step: int) -> EdgeZone:
+    release = log.records[step - 1].release
+    assert isinstance(release, TileStep)
+    assert isinstance(release.tile, EdgeZone)
+    return release.tile
+
+
+def drawn(log: RunLog) -> int:
+    """The step whose zone has a piece, and the most examples."""
+    steps = [step for step in range(STEPS + 1, len(log.records) + 1)
+             if log.records[step - 1].release.piece]  # fmt: skip
+    return max(steps, key=lambda step: len(log.tile_examples(step)[0]))
+
+
+def boundary(path) -> list[tuple[float, float]]:
+    """Corners of a path on the plane."""
+    return [
+        (path.elementAt(i).x, path.elementAt(i).y)  # type: ignore[attr-defined]
+        for i in range(path.elementCount())
+    ]
+
+
+def test_what_comes_at_the_end_is_chosen_in_the_panel_and_made_by_the_run(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    panel = window.settings
+    assert not panel.finish.isVisible()  # folded away
+    panel.learner_fold.button.click()
+    assert panel.finish.isVisible()
+    assert panel.finish.currentText() == "Sharpen the edges"
+    label = panel._more_learner.labelForField(panel.finish)
+    assert label.text() == "At the end"  # type: ignore[attr-defined]
+    for learner, k, there in (
+        ("cover", 1, False), ("cover", 2, True), ("convex-cover", 2, False), ("tiles", 2, False),
+        ("discs", 2, False), ("greedy-cover", 2, False), ("cover", 3, True), ("cover", 2, True),
+    ):  # fmt: skip
+        window.document.set_run(learner=learner, k=k)
+        assert panel.finish.isVisible() == there, (learner, k)
+    log = run(qtbot, window)
+    assert isinstance(log.release, SharpenedRelease)
+    assert len(log.records) == STEPS + len(log.release.zones)
+    assert len(log.release.zones) >= 3 * STEPS
+    choose(panel.finish, "Stop at the triangles")
+    assert window.document.work.run.finish == "none"
+    log = run(qtbot, window)
+    assert len(log.records) == STEPS
+    assert not isinstance(log.release, SharpenedRelease)
+    assert window.commands.by_id["undo"].text() == "Undo change the end of the cover"
+    action(window, "undo")
+    assert window.document.work.run.finish == "sharpen"
+    assert panel.finish.currentText() == "Sharpen the edges"
+
+
+def test_the_plane_shows_zones_more_faintly_than_tiles(qtbot: QtBot, window: MainWindow) -> None:
+    log = run(qtbot, window)
+    layer = window.plane.learned
+    window.runs.move_cursor(STEPS)
+    assert layer._tiling.path().isEmpty()
+    assert not layer._earlier.path().isEmpty()
+    step = drawn(log)
+    window.runs.move_cursor(step)
+    zone = zone_of(log, step)
+    assert boundary(layer._newest.path()) == boundary(shape_path(zone.polygon()))
+    assert layer._earlier.path().isEmpty()
+    assert not layer._tiling.path().isEmpty()
+    faint = layer._tiling.pen()
+    window.document.set_run(learner="tiles", tiles=2)
+    run(qtbot, window)
+    plain = layer._tiling.pen()
+    assert faint.color().alphaF() < 0.6 * plain.color().alphaF()
+    assert faint.widthF() < plain.widthF()
+
+
+def test_the_dual_plane_of_a_zone_has_the_lines_of_its_own_examples(
+    qtbot: QtBot, finished: MainWindow
+) -> None:
+    window, log = finished, log_of(finished)
+    window.runs.move_cursor(STEPS)
+    settle(qtbot, window)
+    assert window.dual_pane.heading.text().startswith("Dual plane: ")
+    assert window.dual._lattice == HalfplaneLattice(256)
+    examples = window.document.work.examples
+    assert examples is not None
+    for step in (STEPS + 1, drawn(log), len(log.records)):
+        window.runs.move_cursor(step)
+        settle(qtbot, window)
+        zone = zone_of(log, step)
+        name = f"edge {zone.edge_number % 3 + 1} of triangle {zone.edge_number // 3 + 1}"
+        if zone.part[1] > 1:
+            name = f"part {zone.part[0] + 1} of {name}"
+        assert window.dual_pane.heading.text().startswith("Dual plane of this zone")
+        place = f"x {zone.x0}–{zone.x1}, y {zone.y0}–{zone.y1}"
+        assert window.dual_pane.note.words == f"{name}: {place}"
+        assert window.dual._lattice == zone.lattice
+        held = zone.holds(examples.points)
+        labels = examples.labels[held].tolist()
+        kinds = set(zip(map(tuple, examples.points[held].tolist()), labels, strict=True))
+        for number, sheet in window.dual.sheets.items():
+            window.dual.show_sheet(number)
+            settle(qtbot, window)
+            lines = [len(item.getData()[0]) // 2 for item in (sheet.positive, sheet.negative)]
+            assert sum(lines) == len(kinds)
+
+
+def test_zones_go_by_five_times_as_fast_as_triangles(qtbot: QtBot, window: MainWindow) -> None:
+    window.commands.speed.setCurrentIndex(SPEEDS.index(0.2))
+    controller, delays = window.runs.controller, list[float]()
+    window.runs.changed.connect(lambda _: delays.append(controller.delay))
+    log = run(qtbot, window)
+    zones = len(log.records) - STEPS
+    assert zones > 5
+    assert delays.count(0.2) >= STEPS - 1
+    assert delays.count(0.04) >= zones - 1
+    assert set(delays) == {0.2, 0.04}
+    # and the next run begins as slowly as this one did
+    key(window, Qt.Key.Key_F5)
+    wait(qtbot, lambda: window.runs.current is not log)
+    assert controller.delay == 0.2
+    window.runs.cancel()
+
+
+def test_pointing_at_the_plane_marks_a_line_in_the_zone_alone(
+    qtbot: QtBot, finished: MainWindow
+) -> None:
+    window, log = finished, log_of(finished)
+    step = drawn(log)
+    window.runs.move_cursor(step)
+    settle(qtbot, window)
+    zone, d = zone_of(log, step), log.tile_lattice(step).d
+    example = window.dual.sheets[Sheet.FLAT_ABOVE].example
+    inside = zone.polygon().representative_point()
+    x, y = round(inside.x), round(inside.y)
+    assert zone.holds(np.array([[x, y]]))[0]
+    QTest.mouseMove(window.plane.viewport(), at(window, x, y))
+    assert len(example.ends) == 2
+    for u, v in example.ends.tolist():
+        assert u + (v - u) * (x - zone.x0) / d == pytest.approx(y - zone.y0)
+    other = next(zone_of(log, s) for s in range(STEPS + 1, len(log.records) + 1)
+                 if s != step and zone_of(log, s).polygon().area > 100)  # fmt: skip
+    outside = other.polygon().representative_point()
+    QTest.mouseMove(window.plane.viewport(), at(window, outside.x, outside.y))
+    assert len(example.ends) == 0
+
+
+def test_pointing_at_the_dual_plane_marks_a_piece_inside_the_zone(
+    qtbot: QtBot, finished: MainWindow
+) -> None:
+    window, log = finished, log_of(finished)
+    step = drawn(log)
+    window.runs.move_cursor(step)
+    settle(qtbot, window)
+    sheet = window.dual.sheets[window.dual.sheet]
+    zone, layer = zone_of(log, step), window.plane.learned
+    middle = zone.lattice.d / 2
+    spots = [(middle, middle), (0.3 * middle, 0.9 * middle), (1.5 * middle, 1.2 * middle)]
+    spots += [(0.8 * middle, 1.3 * middle), (1.2 * middle, 0.5 * middle)]
+    shown = 0
+    for u, v in spots:
+        point_at(qtbot, sheet, u, v)
+        qtbot.wait(60)
+        candidate = window.dual.pointer.candidate
+        if candidate is None:
+            continue  # no halfplane there
+        expected = zone.piece_polygon(candidate.piece)  # type: ignore[arg-type]
+        assert layer._pointed.path().isEmpty() == expected.is_empty
+        if not expected.is_empty:
+            assert boundary(layer._pointed.path()) == boundary(shape_path(expected))
+        assert expected.difference(zone.polygon().buffer(1e-6)).is_empty
+        shown += not expected.is_empty
+    assert shown > 1
+
+
+def test_another_zone_may_come_while_the_pointer_rests_on_the_dual_plane(
+    qtbot: QtBot, finished: MainWindow
+) -> None:
+    """Zones have frames of their own sizes: what is pointed at belongs to one alone."""
+    window, log = finished, log_of(finished)
+    sizes = set()
+    for step in range(STEPS + 1, len(log.records) + 1):
+        point_at(
+            qtbot, window.dual.sheets[window.dual.sheet], *[zone_of(log, step).lattice.d / 2] * 2
+        )
+        window.dual.pointer.look()
+        window.runs.move_cursor(step)
+        pointed = window.dual.pointer.pointed
+        assert pointed is None or pointed.lattice == zone_of(log, step).lattice
+        sizes.add(zone_of(log, step).lattice.d)
+    assert len(sizes) > 2
+
+
+def test_the_release_view_shows_the_region_and_no_triangle(
+    qtbot: QtBot, finished: MainWindow
+) -> None:
+    window, log = finished, log_of(finished)
+    release = log.release
+    assert isinstance(release, SharpenedRelease)
+    action(window, "release_view")
+    settle(qtbot, window)
+    layer = window.plane.learned
+    assert boundary(layer._region.path()) == boundary(shape_path(release.shape()))
+    assert shapely.area(release.shape()) > 1_000
+    for item in (layer._earlier, layer._newest, layer._tiling, layer._pointed):
+        assert item.path().isEmpty()
+    # the region is not that of the triangles
+    points = np.stack(np.meshgrid(range(257), range(257)), axis=-1).reshape(-1, 2)
+    cover = predict_pieces("disjunction", release.pieces, points)
+    assert (cover != release.predict(points)).any()
+
+
+def test_a_look_back_goes_from_zones_to_triangles_and_forth(
+    qtbot: QtBot, finished: MainWindow
+) -> None:
+    window, log = finished, log_of(finished)
+    back = window.timeline.track
+    whole = len(log.records)
+    second = drawn(log)
+    for step in (whole, STEPS + 1, STEPS, 1, second, 0):
+        back.setValue(step)
+        settle(qtbot, window)
+        assert log.cursor == step
+        newest = window.plane.learned._newest.path()
+        empty = step > STEPS and zone_of(log, step).polygon().is_empty
+        assert newest.isEmpty() == (step == 0 or empty)
+        if step > STEPS:
+            assert window.why.heading.text() == f"Step {step} of {whole}: sharpening, and why"
+            assert window.why.what.text().startswith(("Draws edge ", "Draws part "))
+        elif step:
+            assert window.why.heading.text() == f"Step {step} of {whole}: why this triangle"

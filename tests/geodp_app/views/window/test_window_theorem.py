@@ -1,0 +1,168 @@
+"""The page of the theorem in the real window: it follows the settings, and holds no private n."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractSpinBox, QLabel, QPushButton
+from pytestqt.qtbot import QtBot
+from window_driver import LEFT, action, open_window, wait
+
+from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.runs.theorem_view import Answer, Question, answer
+from geodp_app.views.widgets.panes import PrivateMark
+from geodp_app.views.window.main_window import MainWindow
+
+SQUARE = Drawing(256, (Shape(((40, 40), (200, 40), (200, 150), (40, 150))),))
+
+
+@pytest.fixture
+def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
+    with open_window(qtbot, tmp_path) as made:
+        made.document.edit("draw", SQUARE)
+        bar = made.pages.tabBar()
+        names = [bar.tabText(i) for i in range(bar.count())]
+        QTest.mouseClick(bar, LEFT, pos=bar.tabRect(names.index("Theorem")).center())
+        assert made.theorem.isVisible()
+        yield made
+
+
+def told(qtbot: QtBot, window: MainWindow) -> Answer:
+    wait(qtbot, lambda: window.theorem.settled)
+    found = window.theorem.answer
+    assert found is not None
+    return found
+
+
+def shown(window: MainWindow, label: str) -> tuple[str, str]:
+    for card in window.theorem.cards:
+        if label in card.values:
+            theorem, run = card.values[label]
+            return theorem.text(), run.text()
+    raise AssertionError(label)
+
+
+def test_the_figures_are_the_theorems(qtbot: QtBot, window: MainWindow) -> None:
+    a = told(qtbot, window)
+    assert a == answer(Question(window.document.work.run, 256))
+    assert shown(window, "Steps m") == (f"{a.theorem_steps}", f"{a.run_steps}")
+    assert shown(window, "Proved here")[0] == f"{a.here:,}"
+    assert shown(window, "KMMS’s constants")[0] == f"{a.printed:,}"
+    assert shown(window, "Closed form")[1] == f"{a.run_rates.optimal:.4f}"
+    assert shown(window, "Error at planned n")[0] == "–"
+
+
+def test_they_follow_the_settings_and_the_fields(qtbot: QtBot, window: MainWindow) -> None:
+    before = told(qtbot, window)
+    window.settings.epsilon.setValue(2.0)
+    louder = told(qtbot, window)
+    assert louder.question.run.epsilon == 2.0
+    assert louder.here < before.here
+    window.settings.k.setValue(before.question.run.k + 3)
+    more = told(qtbot, window)
+    assert more.theorem_steps > before.theorem_steps
+    # triangles whose edges are drawn again, and without that
+    assert shown(window, "Steps m")[1] == str(2 * more.question.run.k)
+    window.document.set_run(finish="none")
+    unsharpened = told(qtbot, window)
+    assert shown(window, "Steps m")[1] == str(3 * more.question.run.k)
+    assert unsharpened.here == more.here
+    field = window.theorem.alpha
+    field.setFocus()
+    field.selectAll()
+    QTest.keyClicks(field, "0.02")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert told(qtbot, window).question.alpha == 0.02
+    window.theorem.planned.setValue(100_000_000)
+    a = told(qtbot, window)
+    assert a.reached is not None
+    assert shown(window, "Error at planned n")[0].endswith("%")
+
+
+def test_the_private_number_of_examples_is_not_used(qtbot: QtBot, window: MainWindow) -> None:
+    before = told(qtbot, window)
+    window.document.set_sampling(n=2_000)
+    action(window, "draw_sample")
+    assert window.theorem.settled  # nothing was asked
+    window.document.set_sampling(n=70_000)
+    action(window, "draw_sample")
+    assert window.theorem.settled
+    assert window.theorem.answer is before
+
+
+def test_the_steps_of_the_theorem_can_be_used_and_taken_back(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    a = told(qtbot, window)
+    button = window.theorem.use
+    window.theorem.ensureWidgetVisible(button)
+    assert a.run_steps != a.theorem_steps
+    QTest.mouseClick(button, LEFT)
+    assert window.document.work.run.n_steps == a.theorem_steps
+    assert window.settings.steps.value() == a.theorem_steps
+    assert told(qtbot, window).run_steps == a.theorem_steps
+    assert not button.isEnabled()
+    action(window, "undo")
+    assert window.document.work.run.n_steps is None
+    assert told(qtbot, window).run_steps == a.run_steps
+    assert button.isEnabled()
+
+
+def test_other_learners_have_no_such_theorem(qtbot: QtBot, window: MainWindow) -> None:
+    page = window.theorem
+    told(qtbot, window)
+    window.document.set_run(learner="tiles")
+    assert page.note.isVisible()
+    assert not page.cards[0].isVisible()
+    assert page.answer is None
+    window.document.set_run(learner="convex-cover")
+    told(qtbot, window)
+    assert not page.note.isVisible()
+    assert page.cards[0].isVisible()
+
+
+def test_settings_that_cannot_run_are_explained(qtbot: QtBot, window: MainWindow) -> None:
+    told(qtbot, window)
+    window.document.set_run(epsilon=500.0, delta=1e-40, n_steps=1_000)
+    wait(qtbot, lambda: window.theorem.settled)
+    assert window.theorem.problem.isVisible()
+    assert "cannot run" in window.theorem.problem.text()
+    assert shown(window, "Steps m") == ("–", "–")
+    assert not window.theorem.use.isEnabled()
+
+
+def test_nothing_of_it_is_private_and_it_stays_in_the_release_view(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    a = told(qtbot, window)
+    action(window, "release_view")
+    assert window.theorem.isVisible()
+    assert all(card.isVisible() for card in window.theorem.cards)
+    assert window.theorem.answer is a
+    assert not window.theorem.findChildren(PrivateMark)
+
+
+def test_what_is_not_in_sight_is_not_worked_out(qtbot: QtBot, window: MainWindow) -> None:
+    before = told(qtbot, window)
+    window.pages.setCurrentWidget(window.settings)
+    window.settings.epsilon.setValue(3.0)
+    assert window.theorem.settled
+    assert window.theorem.answer is before
+    window.pages.setCurrentWidget(window.theorem)
+    assert told(qtbot, window).question.run.epsilon == 3.0
+
+
+def test_every_field_and_number_has_a_name(qtbot: QtBot, window: MainWindow) -> None:
+    told(qtbot, window)
+    page = window.theorem
+    for field in page.findChildren(QAbstractSpinBox):
+        assert field.accessibleName()
+        assert field.focusPolicy() & Qt.FocusPolicy.TabFocus
+    for label in page.findChildren(QLabel, "figure"):
+        assert label.text() in label.accessibleName() or not label.text()
+    for button in page.findChildren(QPushButton):
+        assert button.accessibleDescription()

@@ -1,0 +1,474 @@
+"""A run by tiles in the real window: chosen in the panel, watched on both planes, kept."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog
+from pytestqt.qtbot import QtBot
+from window_driver import (
+    LEFT,
+    action,
+    at,
+    choose,
+    finish_run,
+    key,
+    open_window,
+    point_at,
+    settle,
+    wait,
+)
+from window_driver import run as run_to_end
+
+from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.files.learned_file import read_learned
+from geodp_app.runs.run_log import RunLog
+from geodp_app.views.window.main_window import MainWindow
+from geometry.halfplane import HalfplaneLattice, Sheet
+from learners.releases import MosaicRelease
+
+#: A triangle: edges through some tiles, others of one label.
+TARGET = Drawing(256, (Shape(((30, 40), (220, 60), (100, 230))),))
+
+
+@pytest.fixture
+def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
+    with open_window(qtbot, tmp_path) as made:
+        made.document.edit("draw", TARGET)
+        made.document.set_sampling(n=4_000)
+        made.document.set_run(learner="tiles")
+        yield made
+
+
+def run(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
+    """Run to the end, with four tiles along a side."""
+    window.document.set_run(**{"tiles": 4, "seed": 5, **settings})
+    return run_to_end(qtbot, window)
+
+
+def box_of(item) -> tuple[float, float, float, float]:
+    """Left, bottom, right, top of a path on the plane."""
+    bounds = item.path().boundingRect()
+    return bounds.left(), bounds.top(), bounds.right(), bounds.bottom()
+
+
+def edges_of(log: RunLog, step: int) -> tuple[float, ...]:
+    release = log.records[step - 1].release
+    return tuple(float(edge) for edge in release.tile.edges)  # type: ignore[union-attr]
+
+
+# -- the panel ---------------------------------------------------------------------------------
+
+
+def test_the_panel_offers_learners_and_asks_only_for_what_they_use(window: MainWindow) -> None:
+    panel = window.settings
+    for fold in (panel.learner_fold, panel.privacy_fold):
+        fold.button.click()
+    assert panel.learner.currentText() == "Tiles"
+    assert panel.tiles.text() == "automatic"
+    rows = (panel.tiles, panel.k, panel.steps, panel.delta)
+    seen = {
+        "Tiles": (True, False, False, False),
+        "Set cover (the paper's)": (False, True, True, True),
+        "Convex polygon": (True, False, False, False),
+        "Convex polygon of k edges (the paper's)": (False, True, True, True),
+        "Triangles by votes": (False, True, False, True),
+        "Noisy quadtree": (False, False, False, False),
+        "Greedy cover (not private)": (False, True, True, False),
+    }
+    for text, shown in (*seen.items(), *list(seen.items())[:1]):
+        choose(panel.learner, text)
+        assert panel.learner.currentText() == text
+        assert panel.sentence.text() == window.document.work.run.declared.sentence
+        assert tuple(row.isVisible() for row in rows) == shown
+    assert window.document.work.run.learner == "tiles"
+
+
+def test_the_number_of_tiles_is_typed_and_undone(window: MainWindow) -> None:
+    window.settings.learner_fold.button.click()
+    field = window.settings.tiles
+    field.setFocus()
+    field.selectAll()
+    QTest.keyClicks(field, "7")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert window.document.work.run.tiles == 7
+    assert window.document.undo_label == "change the number of tiles"
+    action(window, "undo")
+    assert window.document.work.run.tiles is None
+    assert field.text() == "automatic"
+
+
+def test_what_to_expect_of_tiles_is_said_beside_them(window: MainWindow) -> None:
+    practice = window.settings._practice.text()
+    assert practice.startswith("In practice, with 4,000 examples at ε = 1 and right labels")
+    assert "for shapes of few edges" in practice
+    assert "for outlines with many bends, such as coasts" in practice
+    assert "privacy holds in any case" in window.settings._promise.text()
+
+
+def test_a_silly_epsilon_is_warned_about_below_its_field(window: MainWindow) -> None:
+    panel = window.settings
+    assert not panel._warning.isVisible()
+    panel.epsilon.setFocus()
+    panel.epsilon.selectAll()
+    QTest.keyClicks(panel.epsilon, "50")
+    QTest.keyClick(panel.epsilon, Qt.Key.Key_Return)
+    assert window.document.work.run.epsilon == 50
+    panel.ensureWidgetVisible(panel._warning)
+    assert panel._warning.isVisible()
+    assert panel._warning.text().startswith("Warning: ε = 50 protects hardly anybody")
+    assert panel._practice.text().startswith("No estimate is made: ε was measured from 0.1 to 10")
+    # delta is compared with the number of examples: the curator's view alone shows that
+    action(window, "release_view")
+    assert not panel._warning.isVisible()
+    action(window, "release_view")
+    action(window, "undo")
+    assert not panel._warning.isVisible()
+
+
+# -- the plane ---------------------------------------------------------------------------------
+
+
+def test_tiles_arrive_one_by_one_and_can_be_walked_through(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    window.document.set_run(tiles=3, seed=5)
+    learned = window.plane.learned
+    for step in (1, 2):
+        key(window, Qt.Key.Key_F10)
+        wait(
+            qtbot,
+            lambda step=step: (
+                window.runs.current is not None and len(window.runs.current.records) == step
+            ),
+        )
+        wait(qtbot, lambda: not window.runs.busy)
+        log = window.runs.current
+        assert log is not None
+        assert box_of(learned._newest) == edges_of(log, step)
+        # the grid of all nine is there from the first
+        assert box_of(learned._tiling) == (0, 0, 256, 256)
+        assert learned._tiling.path().elementCount() == 9 * 5
+    assert window.timeline.words.text() == "Step 2 of 9"
+    key(window, Qt.Key.Key_F5)
+    finish_run(qtbot, window)
+    settle(qtbot, window)
+    log = window.runs.current
+    assert log is not None
+    assert isinstance(log.release, MosaicRelease)
+    assert len(log.records) == 9
+    assert log.cursor == log.last_gain
+    # at rest all that is released is painted
+    assert shapely.equals(log.region(), log.release.shape())
+    whole = learned._region.path().boundingRect()
+    assert whole.isEmpty() == log.release.shape().is_empty
+    window.runs.move_cursor(9)
+    for step in (8, 7):
+        action(window, "back")
+        assert log.cursor == step
+        assert box_of(learned._newest) == edges_of(log, step)
+    # tiles to come are not painted: the first row alone lies above the others
+    window.runs.move_cursor(3)
+    assert learned._region.path().boundingRect().top() >= 256 * 2 / 3 - 1
+    action(window, "forward")
+    assert box_of(learned._newest) == edges_of(log, 4)
+    window.runs.move_cursor(0)
+    assert learned._newest.path().isEmpty()
+    assert learned._region.path().isEmpty()
+    assert not learned._tiling.path().isEmpty()
+
+
+def test_examples_are_grey_once_their_tile_is_learned(qtbot: QtBot, window: MainWindow) -> None:
+    log = run(qtbot, window)
+    for step in (0, 5, 16):
+        window.runs.move_cursor(step)
+        shown = window.plane.examples._examples
+        assert shown is not None
+        learned = np.zeros(len(shown.points), dtype=bool)
+        for record in log.records[:step]:
+            learned |= record.release.tile.holds(shown.points)  # type: ignore[union-attr]
+        grey_or_wrong = np.isin(shown.kinds, (1, 4))
+        assert (grey_or_wrong == learned).all()
+
+
+def test_the_figures_speak_of_tiles(qtbot: QtBot, window: MainWindow) -> None:
+    log = run(qtbot, window, seed=None)
+    values = window.figures.budget.values
+    assert values["Account"].text().replace("\u00a0", " ") == "basic composition"
+    assert values["δ"].text() == "10⁻⁴⁰"
+    assert values["η per step"].text() == "1"
+    assert values["Noisy threshold"].text() == "–"
+    window.runs.move_cursor(1)
+    # every example lies in one tile: the first costs as much as all
+    assert window.figures.budget.spent.text() == "1 of ε = 1"
+    assert window.figures.step.title() == "Step 1 of 16"
+    window.runs.move_cursor(16)
+    errors = window.figures.errors.values
+    f = log.figures(16)
+    assert f.empirical_error < 0.06
+    share = 100 * f.positives_covered / log.positives
+    assert errors["Positives covered"].text().startswith(f"{share:.3g}"[:3])
+    assert len(window.chart._points) == 16
+    assert window.chart._points[-1].empirical == f.empirical_error
+    assert window.chart._points[0].empirical > 0.2
+
+
+def test_another_learner_takes_the_tiles_off_the_plane(qtbot: QtBot, window: MainWindow) -> None:
+    run(qtbot, window)
+    assert not window.plane.learned._tiling.path().isEmpty()
+    run(qtbot, window, learner="cover", k=1, n_steps=1)
+    assert window.plane.learned._tiling.path().isEmpty()
+    assert window.dual_pane.heading.text().startswith("Dual plane: ")
+    assert window.dual._lattice == HalfplaneLattice(256)
+
+
+# -- the dual plane ----------------------------------------------------------------------------
+
+
+def test_the_dual_plane_is_that_of_the_tile_shown(qtbot: QtBot, window: MainWindow) -> None:
+    assert window.dual._lattice == HalfplaneLattice(256)  # before a run, that of the whole square
+    log = run(qtbot, window)
+    for step in (16, 7, 3):
+        window.runs.move_cursor(step)
+        settle(qtbot, window)
+        heading = window.dual_pane.heading.text()
+        assert heading.startswith(f"Dual plane of tile {step} of 16: ")
+        tile = log.tile_steps[-1].tile
+        place = f"x {tile.x0}–{tile.x1}, y {tile.y0}–{tile.y1}"
+        assert window.dual_pane.note.words == place
+        assert window.dual._lattice == log.tile_lattice(step) == HalfplaneLattice(64)
+        points, labels = log.tile_examples(step)
+        assert points.min() >= 0
+        assert points.max() <= 64
+        kinds = {(x, y, label) for (x, y), label in zip(points.tolist(), labels, strict=True)}
+        for number, sheet in window.dual.sheets.items():
+            window.dual.show_sheet(number)
+            settle(qtbot, window)
+            lines = [len(item.getData()[0]) // 2 for item in (sheet.positive, sheet.negative)]
+            assert sum(lines) == len(kinds)
+        piece = log.records[step - 1].release.piece
+        marks = window.dual._marks
+        assert [(mark.step, mark.edge) for mark in marks] == [(step, e) for e in range(len(piece))]
+        assert [mark.sheet for mark in marks] == [halfplane.sheet for halfplane in piece]
+
+
+def test_pointing_at_the_plane_marks_the_line_in_the_tiles_own_frame(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    log = run(qtbot, window)
+    window.runs.move_cursor(6)
+    tile = log.tile_steps[-1].tile
+    middle = ((tile.x0 + tile.x1) // 2, (tile.y0 + tile.y1) // 2)
+    example = window.dual.sheets[Sheet.FLAT_ABOVE].example
+    QTest.mouseMove(window.plane.viewport(), at(window, *middle))
+    x, y = middle[0] - tile.x0, middle[1] - tile.y0
+    d = log.tile_lattice(log.cursor).d
+    # on the line of (x, y): a boundary from (0, u) to (d, v) passes through the point
+    assert len(example.ends) == 2
+    for u, v in example.ends.tolist():
+        assert u + (v - u) * x / d == pytest.approx(y)
+    QTest.mouseMove(window.plane.viewport(), at(window, 5, 250))
+    assert len(example.ends) == 0
+
+
+def test_pointing_at_the_dual_plane_lights_up_the_tile_alone(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    log = run(qtbot, window)
+    window.runs.move_cursor(6)
+    settle(qtbot, window)
+    window.dual.show_sheet(Sheet.FLAT_BELOW)
+    settle(qtbot, window)
+    sheet = window.dual.sheets[Sheet.FLAT_BELOW]
+    point_at(qtbot, sheet, 30, 40)
+    pointed = window.plane.learned._pointed
+    qtbot.waitUntil(lambda: not pointed.path().isEmpty(), timeout=5_000)
+    left, bottom, right, top = edges_of(log, 6)
+    found = box_of(pointed)
+    assert found[:3] == pytest.approx((left, bottom, right))
+    # below a line from height 30 to height 40 in the tile
+    assert found[3] == pytest.approx(log.tile_steps[-1].tile.y0 + 40, abs=1.5)
+    assert found[3] < top
+
+
+def test_an_edge_of_a_tile_can_be_asked_about(qtbot: QtBot, window: MainWindow) -> None:
+    log = run(qtbot, window)
+    most = max(log.records, key=lambda record: len(record.release.piece))
+    edges = len(most.release.piece)
+    assert edges > 1
+    window.runs.move_cursor(most.step)
+    settle(qtbot, window)
+    controls = window.dual.controls
+    assert [button.isVisible() for button in controls.edges] == [i < edges for i in range(3)]
+    QTest.mouseClick(controls.edges[1], LEFT)
+    settle(qtbot, window)
+    assert "edge 2" in window.dual.readout.text()
+    chosen = most.release.piece[1]
+    unit = 1 << chosen.lattice.bits
+    u, v = chosen.u / unit, chosen.v / unit
+    # the shading's best is no worse than what was chosen, and the chosen has the record's score
+    value = window.dual.pictures.shade_at(chosen.sheet, u, v)
+    scale = window.dual.pictures.shade_scale
+    assert value is not None
+    assert scale is not None
+    assert scale.high >= most.diagnostics.score
+    assert value == pytest.approx(most.diagnostics.score, abs=0.2 * (scale.high - scale.low))
+
+
+def test_a_tile_without_examples_or_halfplanes_is_calm(qtbot: QtBot, window: MainWindow) -> None:
+    told: list[str] = []
+    window.document.set_sampling(n=300)
+    window.document.add_dab((128, 128, 50))
+    log = run(qtbot, window)
+    window.runs.told.connect(told.append)
+    empty = next(
+        record
+        for record in log.records
+        if not record.release.piece
+        and record.diagnostics.positives_alive + record.diagnostics.negatives_alive == 0
+    )
+    window.runs.move_cursor(empty.step)
+    settle(qtbot, window)
+    assert window.dual.empty.isVisible()
+    assert window.dual.empty.text().startswith(f"No examples in tile {empty.step}")
+    assert "No halfplane was chosen" in window.dual.readout.text()
+    assert not window.dual.controls.edge_row.isVisible()
+    assert window.dual.pictures.shade_scale is None
+    action(window, "zoom_to_chosen")
+    assert "No chosen point" in window.dual.readout.text()
+    assert told == []
+    full = next(record for record in log.records if record.release.piece)
+    window.runs.move_cursor(full.step)
+    assert not window.dual.empty.isVisible()
+
+
+# -- release, files ----------------------------------------------------------------------------
+
+
+def test_the_release_view_of_a_mosaic_shows_its_region_and_chosen_points(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    log = run(qtbot, window)
+    step = next(record.step for record in log.records if record.release.piece)
+    action(window, "release_view")
+    assert log.cursor == 16  # where it rested depends on the examples
+    window.runs.move_cursor(step)
+    shown = [
+        item
+        for item in window.plane.getPlotItem().items
+        if item.isVisible() and item.boundingRect().width() > 0
+    ]
+    learned = window.plane.learned
+    assert {id(item) for item in shown} <= {id(learned._region), id(window.plane._border)}
+    # all of it, wherever the cursor is
+    bounds = learned._region.path().boundingRect()
+    assert log.release is not None
+    assert (bounds.left(), bounds.top()) == pytest.approx(log.release.shape().bounds[:2])
+    assert {mark.step for mark in window.dual._marks} == {step}
+    for sheet in window.dual.sheets.values():
+        assert not sheet.positive.isVisible()
+        assert not sheet.boxes.isVisible()
+    window.runs.move_cursor(0)
+    assert window.dual._marks == ()
+
+
+def test_an_unfinished_mosaic_releases_nothing(qtbot: QtBot, window: MainWindow) -> None:
+    window.document.set_run(tiles=3, seed=5)
+    key(window, Qt.Key.Key_F10)
+    wait(qtbot, lambda: window.runs.current is not None and len(window.runs.current.records) == 1)
+    wait(qtbot, lambda: not window.runs.busy)
+    action(window, "release_view")
+    assert window.plane.learned._region.path().isEmpty()
+    assert window.dual._marks == ()
+    assert window.dual_pane.heading.text() == "Dual plane: Above"  # of no tile
+    assert window.dual_pane.note.words == ""
+    assert not window.commands.by_id["export_learned"].isEnabled()
+
+
+def choose_file(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
+
+
+def test_a_mosaic_is_saved_opened_and_exported(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = run(qtbot, window, seed=None, tiles=None)
+    session, learned, steps = (tmp_path / name for name in ("w.geodp", "l.geojson", "s.jsonl"))
+    choose_file(monkeypatch, learned)
+    action(window, "export_learned")
+    found = read_learned(learned)
+    assert found.release == log.release
+    assert log.release is not None
+    assert found.target.geometry.area == pytest.approx(log.release.shape().area / 256**2, rel=1e-6)
+    choose_file(monkeypatch, steps)
+    action(window, "export_steps")
+    assert len(steps.read_text().splitlines()) == len(log.records) + 1
+    choose_file(monkeypatch, session)
+    action(window, "save")
+    window.files.start_anew()
+    assert window.plane.learned._tiling.path().isEmpty()
+    action(window, "open")
+    again = window.runs.current
+    assert again is not None
+    assert again is not log
+    assert (again.records, again.release) == (log.records, log.release)
+    # an opened run rests at its last step that gained, which need not be its last
+    assert again.cursor == log.last_gain
+    assert box_of(window.plane.learned._newest) == edges_of(log, log.last_gain)
+    again.cursor = 2
+    log.cursor = 2
+    assert again.region().equals(log.region())
+
+
+def test_a_session_from_before_there_were_tiles_opens_as_what_it_was(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    log = run(qtbot, window, learner="cover", k=2, n_steps=2, finish="none")
+    new, old = tmp_path / "new.geodp", tmp_path / "old.geodp"
+    assert window.files._save(new)
+    with zipfile.ZipFile(new) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    state = json.loads(members["session.json"])
+    assert state["schema"] == 5
+    state["schema"] = 1
+    assert state.pop("k_drawn") is False  # k was set by hand
+    assert state.pop("spent") == []  # the run was seeded
+    del state["run"]["tiles"], state["run"]["finish"]
+    head, *rest = members["steps.jsonl"].split(b"\n")
+    first = json.loads(head)
+    del first["settings"]["tiles"], first["settings"]["finish"], first["version"]
+    state["run"]["learner"] = first["settings"]["learner"] = "union"
+    members["session.json"] = json.dumps(state).encode()
+    members["steps.jsonl"] = b"\n".join([json.dumps(first).encode(), *rest])
+    with zipfile.ZipFile(old, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    window.files.start_anew()
+    assert window.files.open(old)
+    assert window.document.work.run.learner == "cover"
+    assert window.settings.learner.currentText() == "Set cover (the paper's)"
+    assert window.document.work.spent == ()
+    again = window.runs.current
+    assert again is not None
+    assert (again.records, again.release) == (log.records, log.release)
+
+
+def test_a_run_by_tiles_follows_an_undo(qtbot: QtBot, window: MainWindow) -> None:
+    log = run(qtbot, window)
+    window.document.edit(
+        "draw more", Drawing(256, (*TARGET.shapes, Shape(((1, 1), (9, 1), (9, 9)))))
+    )
+    assert window.runs.current is not log
+    action(window, "undo")
+    assert window.runs.current is log
+    assert shapely.equals(log.region(), log.release.shape())  # type: ignore[union-attr]
+    assert not window.plane.learned._tiling.path().isEmpty()

@@ -1,0 +1,302 @@
+"""The tour in the real window: by keyboard to its end, and cleanly ended in the middle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QRect, QSettings, QSize, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+from window_driver import LEFT, action, key, open_window, wait
+
+from geodp_app.palette import load_palette
+from geodp_app.views.window import window_files
+from geodp_app.views.window.main_window import MainWindow
+from geodp_app.views.window.tour import STOPS
+from geodp_app.views.window.tour_card import place_beside
+
+#: Fewer examples than it opens with, as the tour makes all steps of a run; enough for the first
+#: triangle to hold some.
+FEW = 10_000
+
+
+@pytest.fixture(autouse=True)
+def _few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(window_files, "FIRST_SIZE", FEW)
+
+
+@pytest.fixture
+def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
+    with open_window(qtbot, tmp_path) as made:
+        made.resize(1280, 800)
+        made.files.begin_with_example(None)
+        yield made
+
+
+def begin(qtbot: QtBot, window: MainWindow) -> None:
+    action(window, "tour")
+    assert window.tour.active
+    wait(qtbot, lambda: window.tour.ready)
+
+
+def press(window: MainWindow, name: Qt.Key) -> None:
+    """A key wherever the keyboard is."""
+    focus = window.focusWidget()
+    assert focus is not None
+    QTest.keyClick(focus, name)
+
+
+def rect(window: MainWindow, widget: QWidget) -> QRect:
+    return QRect(widget.mapTo(window, QPoint()), widget.size())
+
+
+def state(window: MainWindow) -> tuple[object, ...]:
+    by_id = window.commands.by_id
+    return (
+        window.dual.controls.mode,
+        by_id["show_boxes"].isChecked(),
+        by_id["release_view"].isChecked(),
+        by_id["shade_probability"].isChecked(),
+        window.pages.currentWidget(),
+        window.plane_pane.mark.isVisible(),
+    )
+
+
+def is_over(window: MainWindow) -> bool:
+    tour = window.tour
+    shown = tour.card.isVisible() or tour.outline.isVisible()
+    return not (tour.active or shown or tour._timer.isActive())
+
+
+def check_scene(window: MainWindow, at: int) -> None:
+    """What each stop speaks of is there to be seen."""
+    log, dual = window.runs.current, window.dual
+    cursor = 0 if log is None else log.cursor
+    if at == 0:
+        examples = window.document.work.examples
+        assert examples is not None
+        ringed = (examples.points == window.tour._ring).all(axis=1)
+        assert examples.labels[ringed].any()
+        assert window.tour.outline.ring is not None
+        assert cursor == 0
+        return
+    assert log is not None
+    if at < 5:
+        assert cursor == 1
+        assert window.why.mark.isVisible()
+    if at == 1:
+        assert dual.pointer.candidate is not None
+        assert not window.plane.learned._pointed.path().isEmpty()
+    assert window.commands.by_id["show_boxes"].isChecked() == (at == 2)
+    assert (dual.controls.mode == "probability") == (at == 3)
+    assert window.commands.by_id["release_view"].isChecked() == (at == 5)
+    if at == 5:
+        assert log.release is not None
+        assert cursor == len(log.records)
+        assert not window.plane_pane.mark.isVisible()
+
+
+def test_by_keyboard_from_beginning_to_end(qtbot: QtBot, window: MainWindow) -> None:
+    window.pages.setCurrentWidget(window.figures)
+    action(window, "shade_probability")
+    action(window, "show_boxes")
+    window.plane.setFocus()
+    before, work = state(window), window.document.work
+    begin(qtbot, window)
+    for at, stop in enumerate(STOPS):
+        tour = window.tour
+        wait(qtbot, lambda: window.tour.ready)
+        assert tour.card.title.text() == stop.title
+        assert tour.card.place.text() == f"{at + 1} of 6"
+        assert stop.title in tour.card.accessibleName()
+        assert stop.words in tour.card.next.accessibleDescription()
+        assert tour.card.next.hasFocus()
+        wait(qtbot, lambda: window.display.settled)
+        qtbot.wait(120)  # outlines follow a moment later
+        card = rect(window, tour.card)
+        assert window.rect().contains(card)
+        for target, outline in zip(tour.targets(), tour.outline.rects, strict=True):
+            assert target.isVisible()
+            assert outline == rect(window, target)
+            assert not card.intersects(outline)
+        check_scene(window, at)
+        press(window, Qt.Key.Key_Right if at % 2 else Qt.Key.Key_Return)
+    assert is_over(window)
+    assert state(window) == before
+    assert window.plane.hasFocus()
+    assert window.document.work.examples is work.examples
+    assert window.dual.pointer.candidate is None
+    # once more: the run that is there is used
+    log = window.runs.current
+    assert log is not None
+    assert log.cursor == log.last_gain
+    begin(qtbot, window)
+    for _ in STOPS:
+        press(window, Qt.Key.Key_Right)
+    assert window.runs.current is log
+
+
+def test_left_goes_back_and_the_scene_with_it(qtbot: QtBot, window: MainWindow) -> None:
+    begin(qtbot, window)
+    press(window, Qt.Key.Key_Left)
+    assert window.tour.stop is STOPS[0]
+    for _ in range(3):
+        press(window, Qt.Key.Key_Right)
+    wait(qtbot, lambda: window.tour.ready)
+    check_scene(window, 3)
+    press(window, Qt.Key.Key_Left)
+    wait(qtbot, lambda: window.tour.ready)
+    check_scene(window, 2)
+    QTest.mouseClick(window.tour.card.back, LEFT)
+    wait(qtbot, lambda: window.tour.ready)
+    check_scene(window, 1)
+    press(window, Qt.Key.Key_Left)
+    wait(qtbot, lambda: window.tour.ready)
+    check_scene(window, 0)
+    QTest.mouseClick(window.tour.card.skip, LEFT)
+    assert is_over(window)
+
+
+def test_esc_ends_it_at_every_stop(qtbot: QtBot, window: MainWindow) -> None:
+    before = state(window)
+    for at in range(len(STOPS)):
+        action(window, "tour")
+        for _ in range(at):
+            press(window, Qt.Key.Key_Right)
+        assert window.tour.stop is STOPS[at]
+        press(window, Qt.Key.Key_Escape)
+        assert is_over(window)
+        assert state(window) == before
+        wait(qtbot, lambda: not window.runs.busy)
+
+
+def test_what_is_pointed_at_by_hand_takes_the_ring_away(qtbot: QtBot, window: MainWindow) -> None:
+    begin(qtbot, window)
+    QTest.mouseMove(window.plane.viewport(), window.plane.to_widget(700, 700).toPoint())
+    wait(qtbot, lambda: window.tour.outline.ring is None)
+
+
+@pytest.mark.parametrize("at", [1, 5])
+def test_the_window_can_be_closed_during_it(qtbot: QtBot, window: MainWindow, at: int) -> None:
+    action(window, "tour")
+    for _ in range(at):
+        press(window, Qt.Key.Key_Right)
+    window.close()
+    assert not window.isVisible()
+    assert is_over(window)
+
+
+def test_run_ends_it_and_runs(qtbot: QtBot, window: MainWindow) -> None:
+    before = state(window)
+    begin(qtbot, window)
+    action(window, "run")
+    assert is_over(window)
+    assert state(window) == before
+    wait(qtbot, lambda: window.runs.current is not None and window.runs.current.release is not None)
+
+
+def test_another_document_ends_it(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    path = tmp_path / "points.csv"
+    path.write_text("x,y,label\n1,1,0\n5,5,1\n", encoding="utf-8")
+    for change in (
+        lambda: window.document.clear(),
+        lambda: window.settings.epsilon.setValue(3.0),
+        lambda: window.document.clear_examples(),
+        lambda: window.files.new(),
+        lambda: window.files.open(path),
+    ):
+        window.files.begin_with_example(None)
+        begin(qtbot, window)
+        press(window, Qt.Key.Key_Right)
+        change()
+        assert is_over(window)
+    assert not window.document.work.simulated  # the file's
+
+
+def test_unsaved_work_is_asked_about(
+    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key(window, Qt.Key.Key_P)
+    window.document.clear()
+    mine = window.document.work
+    assert window.document.dirty
+    answers = [QMessageBox.StandardButton.Cancel, QMessageBox.StandardButton.Discard]
+    monkeypatch.setattr(QMessageBox, "exec", lambda box: answers.pop(0))
+    action(window, "tour")
+    assert is_over(window)
+    assert window.document.work is mine
+    begin(qtbot, window)
+    assert not answers
+    assert window.files.shows_opening
+    press(window, Qt.Key.Key_Escape)
+    assert not window.document.dirty
+
+
+def test_it_follows_the_window_and_the_theme(qtbot: QtBot, window: MainWindow) -> None:
+    begin(qtbot, window)
+    window.resize(1500, 950)
+    wait(
+        qtbot,
+        lambda: (
+            window.tour.outline.rects == tuple(rect(window, w) for w in window.tour.targets())
+            and window.tour.outline.geometry() == window.rect()
+        ),
+    )
+    light = window.grab().toImage()
+    window.set_dark(True)
+    spot = window.tour.outline.rects[0].topLeft() + QPoint(60, 1)
+    accent = load_palette("dark").accent.lower()
+    assert window.grab().toImage().pixelColor(spot).name() == accent
+    assert light.pixelColor(spot).name() == load_palette("light").accent.lower()
+    window.set_dark(False)
+
+
+def test_it_is_offered_once_without_a_dialog(qtbot: QtBot, tmp_path: Path) -> None:
+    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+    offers: list[list[QPushButton]] = []
+    for number in range(2):
+        made = MainWindow(load_palette("light"), settings, tmp_path / str(number))
+        qtbot.addWidget(made)
+        try:
+            made.show()
+            made.begin()
+            offers.append(made.statusBar().findChildren(QPushButton))
+            if not number:
+                (offer,) = offers[0]
+                assert offer.isVisible()
+                assert offer.focusPolicy() & Qt.FocusPolicy.TabFocus
+                QTest.mouseClick(offer, LEFT)
+                assert made.tour.active
+                assert not offer.isVisible()
+        finally:
+            made.abandon()
+    assert offers[1] == []
+
+
+def test_the_card_covers_as_little_as_can_be() -> None:
+    rng = np.random.default_rng(3)
+    room, size = QRect(0, 0, 800, 600), QSize(200, 120)
+    for _ in range(20):
+        x, y = (int(c) for c in rng.integers(0, 300, 2))
+        wide, high = (int(c) for c in rng.integers(100, 300, 2))
+        target = QRect(x, y, wide, high)
+        card = QRect(place_beside(size, room, [target]), size)
+        assert room.contains(card)
+        assert not card.intersects(target)
+    half = QRect(0, 0, 800, 580)
+    card = QRect(place_beside(size, room, [half]), size)
+    assert room.contains(card)
+    assert card.bottom() >= 580  # as far off as there is room for
+
+
+def test_every_stop_says_two_sentences() -> None:
+    assert len(STOPS) == 6
+    for stop in STOPS:
+        assert stop.words.endswith(".")
+        assert stop.words.count(". ") == 1
+        assert not stop.title.endswith(".")
+        assert len(stop.words) <= 240

@@ -1,0 +1,144 @@
+"""One smoke test with a real window on a real (virtual) screen."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux") or shutil.which("Xvfb") is None,
+    reason="needs Xvfb (Debian: apt-get install xvfb)",
+)
+
+_SCRIPT = """
+import sys
+from PySide6.QtCore import QTimer, QStandardPaths
+from PySide6.QtGui import QGuiApplication
+from geodp_app.palette import load_palette
+from geodp_app.views.window.app import make_application
+from geodp_app.views.window.main_window import MainWindow
+from geodp_app.views.widgets.theme import apply_theme
+from pathlib import Path
+
+QStandardPaths.setTestModeEnabled(True)
+application = make_application()
+palette = load_palette("light")
+apply_theme(application, palette)
+window = MainWindow(palette, recovery=Path(sys.argv[1]))
+window.show()
+window.files.begin_with_example("tri")
+window.document.set_sampling(n=2000)
+window.sample()
+
+def look():
+    log = window.runs.current
+    if log is not None and log.release is not None:
+        picture = window.screen().grabWindow(window.winId()).toImage()
+        colours = {picture.pixel(x, y) for x in range(0, picture.width(), 7)
+                   for y in range(0, picture.height(), 7)}
+        print(QGuiApplication.platformName(), window.isVisible(), len(log.records), len(colours))
+        window.abandon()
+        application.exit(0)  # quit() would close the window, which asks about unsaved work
+
+watch = QTimer()
+watch.timeout.connect(look)
+watch.start(100)
+QTimer.singleShot(0, window.runs.run_or_pause)
+application.exec()
+"""
+
+
+@pytest.fixture
+def display() -> Iterator[str]:
+    """A virtual screen of its own."""
+    reading, writing = os.pipe()
+    server = subprocess.Popen(
+        ["Xvfb", "-displayfd", str(writing), "-screen", "0", "1280x800x24", "-nolisten", "tcp"],
+        pass_fds=(writing,),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(writing)
+    with os.fdopen(reading) as told:
+        number = told.readline().strip()
+    try:
+        yield f":{number}"
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def test_a_real_window_runs_an_example(display: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb"}
+    environment.pop("WAYLAND_DISPLAY", None)
+    done = subprocess.run(
+        [sys.executable, "-c", _SCRIPT, str(tmp_path)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    platform, visible, records, colours = done.stdout.split()
+    assert (platform, visible, records) == ("xcb", "True", "1")
+    assert int(colours) > 20  # something is painted
+
+
+_FIRST = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QSettings, QStandardPaths, QTimer
+from geodp_app.palette import load_palette
+from geodp_app.views.window.app import make_application
+from geodp_app.views.window.main_window import MainWindow
+from geodp_app.views.widgets.theme import apply_theme
+
+QStandardPaths.setTestModeEnabled(True)
+application = make_application()
+palette = load_palette("light")
+apply_theme(application, palette)
+window = MainWindow(palette, recovery=Path(sys.argv[1]))
+window.show()
+
+def look():
+    room = window.screen().availableGeometry()
+    print(room.width(), room.height(), window.width(), window.height())
+    window.abandon()
+    application.exit(0)
+
+QTimer.singleShot(300, look)
+application.exec()
+"""
+
+
+@pytest.mark.parametrize(("scale", "room"), [("1", (1280, 800)), ("2", (640, 400))])
+def test_the_first_window_fits_on_the_screen_at_any_scale(
+    display: str, tmp_path: Path, scale: str, room: tuple[int, int]
+) -> None:
+    environment = {
+        **os.environ,
+        "DISPLAY": display,
+        "QT_QPA_PLATFORM": "xcb",
+        "QT_SCALE_FACTOR": scale,
+    }
+    environment.pop("WAYLAND_DISPLAY", None)
+    done = subprocess.run(
+        [sys.executable, "-c", _FIRST, str(tmp_path)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    width, height, its_width, its_height = map(int, done.stdout.split())
+    assert (width, height) == room
+    assert its_width <= width
+    assert its_height <= height
