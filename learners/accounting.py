@@ -359,6 +359,18 @@ def inner_budget(epsilon: float, delta: float, neighbours: Neighbours) -> tuple[
     raise ValueError(f"neighbours must be 'add-remove' or 'replace-one', got {neighbours!r}")
 
 
+def pure_budget(epsilon: float, neighbours: Neighbours) -> float:
+    """Epsilon for add/remove neighbours of a run that is epsilon-DP, delta = 0, for these.
+
+    Raises
+    ------
+    ValueError
+        If epsilon states no guarantee, or there are no such neighbours.
+    """
+    check_budget(epsilon, LEAST_DELTA)
+    return inner_budget(epsilon, LEAST_DELTA, neighbours)[0]
+
+
 def noise_scale(epsilon_noise: float, steps: int) -> Fraction:
     """Scale of the integer Laplace noise of each of `steps` counts, at least steps / epsilon."""
     share = Fraction(epsilon_noise) / steps

@@ -14,20 +14,34 @@ import time
 from collections.abc import Iterator
 from typing import ClassVar
 
-from geometry.halfplane import HalfplaneLattice
+from geometry.grid_counts import GridCounts
+from geometry.halfplane import HalfplaneLattice, Measure
+from learners.accounting import Neighbours
 from learners.convex_fit import fit_convex
+from learners.cover_run import SelectionName, plane_cover
+from learners.estimator import Estimator, Run, Stream
 from learners.records import StepRecord, StepRelease, TileStep
 from learners.releases import MosaicRelease
 from learners.scores import Role, mistakes_score
-from learners.selection import PieceKind, Selected, SelectionProgress
-from learners.set_cover import Cover
-from learners.tile_estimator import TileEstimator, TileRun
+from learners.selection import PieceKind, Selected, SelectionProgress, Watch
+from learners.set_cover import Cover, Pieces
+from learners.sklearn_support import keyword_parameters
+from learners.tile_run import tile_run
 
 
-class ConvexPolygonLearner(TileEstimator):
-    """(epsilon, delta)-private learner of a convex polygon; parameters as in the base class.
+@keyword_parameters()
+class ConvexPolygonLearner(Estimator):
+    """(epsilon, delta)-private learner of a convex polygon.
 
-    With `k` that many edges are assumed.
+    Parameters
+    ----------
+    k : int, optional
+        Edges of a good polygon.  By default none are assumed, and the run goes by tiles.
+    n_steps : int, optional
+        Halfplanes of a run with `k`.  By default 1 for k = 1, else 3k, or with `alpha` the source's
+        ceil(2k ln(2/alpha)).
+
+    The others are those of :class:`learners.polygon_union.PolygonUnionLearner`.
 
     Attributes
     ----------
@@ -48,26 +62,52 @@ class ConvexPolygonLearner(TileEstimator):
     role: ClassVar[Role] = "conjunction"
     piece: ClassVar[PieceKind] = "halfplane"
 
-    def _by_tiles(self, run: TileRun) -> Iterator[StepRecord]:
-        lattice = HalfplaneLattice(self.grid, self.measure)
-        return self._publish(self._edges(run, lattice), lattice, run.parameters, run.budget.spent)
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: Pieces | None = None
+    grid: int = 1024
+    tiles: int | None = None
+    edges: int = 2
+    n_steps: int | None = None
+    alpha: float | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    measure: Measure = "chord"
+    selection: SelectionName = "envelope"
+    seed: int | None = None
 
-    def _edges(self, run: TileRun, lattice: HalfplaneLattice) -> Iterator[StepRecord]:
-        """Learn all tiles, then one record for each edge of the polygon fitted to them."""
-        started = time.perf_counter()
-        trials, boxes, tiles = 0, 0, []
-        for record in run.steps():
-            assert isinstance(record.release, TileStep)
-            tiles.append(record.release)
-            trials += record.diagnostics.trials
-            boxes += record.diagnostics.boxes
-        mosaic = MosaicRelease("", run.lattice, run.parameters, None, tuple(tiles))
-        edges = fit_convex(lattice, mosaic.predict)
-        cover = Cover(run.counts, self.role)
-        for number, edge in enumerate(edges, start=1):
-            # the tiles' work is the first edge's; what is left of the score is a matter of books
-            progress = SelectionProgress(trials, boxes, float("nan"))
-            score = mistakes_score(run.counts.where(cover.alive).positives)
-            diagnostics = cover.take(Selected((edge,), progress), score, started)
-            yield StepRecord(number, len(edges), StepRelease((edge,), None), diagnostics)
-            started, trials, boxes = time.perf_counter(), 0, 0
+    def _planned(self) -> Run:
+        if self.k is not None:
+            return plane_cover(self, self.k)
+        by_tiles = tile_run(self)
+
+        def begin(counts: GridCounts, watch: Watch | None) -> Stream:
+            tiles = by_tiles.begin(counts, watch)
+            lattice = HalfplaneLattice(self.grid, self.measure)
+            return Stream(fitted_edges(tiles, counts, lattice), lattice, tiles.parameters)
+
+        return Run(by_tiles.spent, begin)
+
+
+def fitted_edges(
+    by_tiles: Stream, counts: GridCounts, lattice: HalfplaneLattice
+) -> Iterator[StepRecord]:
+    """Learn all tiles, then one record for each edge of the polygon fitted to them."""
+    started = time.perf_counter()
+    trials, boxes, tiles = 0, 0, []
+    for record in by_tiles.records:
+        assert isinstance(record.release, TileStep)
+        tiles.append(record.release)
+        trials += record.diagnostics.trials
+        boxes += record.diagnostics.boxes
+    assert isinstance(by_tiles.lattice, HalfplaneLattice)
+    mosaic = MosaicRelease("", by_tiles.lattice, (), None, tuple(tiles))
+    edges = fit_convex(lattice, mosaic.predict)
+    cover = Cover(counts, "conjunction")
+    for number, edge in enumerate(edges, start=1):
+        # the tiles' work is the first edge's; what is left of the score is a matter of books
+        progress = SelectionProgress(trials, boxes, float("nan"))
+        score = mistakes_score(counts.where(cover.alive).positives)
+        diagnostics = cover.take(Selected((edge,), progress), score, started)
+        yield StepRecord(number, len(edges), StepRelease((edge,), None), diagnostics)
+        started, trials, boxes = time.perf_counter(), 0, 0

@@ -3,12 +3,16 @@
 Parameters are stored unchanged and checked when a run starts; learned attributes end in ``_``.
 scikit-learn is not imported, but its pipelines, scores and searches take the learners, see
 :mod:`learners.sklearn_support`.  Only `release_` may be published (docs/privacy.md, lemma 6).
+
+A learner declares its parameters and picks the :class:`Run` that they ask for; how that goes is a
+matter of the run (docs/decisions/0022-runs.md).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from operator import index
 from typing import Any, ClassVar, Self
 
@@ -16,12 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from shapely.geometry.base import BaseGeometry
 
-from geometry.edge_zones import EdgeZone
 from geometry.grid_counts import GridCounts
-from geometry.halfplane import HalfplaneLattice
 from learners.accounting import PrivacySpent
-from learners.records import StepRecord, StepRelease, TileStep
-from learners.releases import CoverRelease, MosaicRelease, Release, SharpenedRelease
+from learners.records import StepRecord
+from learners.releases import Lattice, Release, release_of
 from learners.scores import Role
 from learners.selection import Watch
 from learners.sklearn_support import (
@@ -33,8 +35,47 @@ from learners.sklearn_support import (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A run that has begun.
+
+    Attributes
+    ----------
+    records : iterator of StepRecord
+        To come.
+    lattice : HalfplaneLattice, ConicLattice or HalfspaceLattice3
+        As the release states it.
+    parameters : tuple of (str, value)
+        Public parameters of the run, in order.
+    """
+
+    records: Iterator[StepRecord]
+    lattice: Lattice
+    parameters: tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What parameters ask for: planned by public numbers alone, and not begun.
+
+    Attributes
+    ----------
+    spent : PrivacySpent or None
+        What it will spend; None for a learner that is not private.
+    begin : callable
+        begin(counts, watch) starts it on a sample that has been checked.  Refuses other parameters
+        than those of the plan before anything is drawn.
+    """
+
+    spent: PrivacySpent | None
+    begin: Callable[[GridCounts, Watch | None], Stream]
+
+
 class Estimator(WithParameters, ABC):
-    """fit, predict, score and parameters of a learner that is a stream of step records.
+    """fit, predict and score of a learner that is a stream of step records.
+
+    It asks of a sample only how many examples of each label lie on each grid point, so examples may
+    come as rows or as their counts: the same release under the same seed.
 
     Attributes
     ----------
@@ -53,12 +94,15 @@ class Estimator(WithParameters, ABC):
     feature_names_in_: NDArray[np.object_]
 
     @abstractmethod
-    def steps(
-        self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
-    ) -> Iterator[StepRecord]:
-        """Run step by step; see the learner."""
+    def _planned(self) -> Run:
+        """The run that the parameters ask for.
 
-    @abstractmethod
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range.
+        """
+
     def plan(self) -> PrivacySpent | None:
         """What a run with these parameters will spend, by public numbers alone.
 
@@ -72,6 +116,24 @@ class Estimator(WithParameters, ABC):
         ValueError
             If a parameter is out of range.
         """
+        return self._planned().spent
+
+    def steps(
+        self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
+    ) -> Iterator[StepRecord]:
+        """Run the learner, one record a step; `release_` is set when the last one is taken.
+
+        Parameters and errors as in :meth:`fit`.  Checks happen at the call, before the first
+        record is asked for.
+        """
+        return self._start(GridCounts.of_examples(*self._begin(X, y), self.grid), watch)
+
+    def steps_counts(
+        self, counts: GridCounts | ArrayLike, *, watch: Watch | None = None
+    ) -> Iterator[StepRecord]:
+        """As :meth:`steps`, of counted examples; parameters and errors as in :meth:`fit_counts`."""
+        self._forget()
+        return self._start(GridCounts.of(counts, self._side(), self.dimensions), watch)
 
     def fit(self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None) -> Self:
         """Run all steps.
@@ -93,6 +155,28 @@ class Estimator(WithParameters, ABC):
             If X is a sparse matrix, or holds objects that are no numbers.
         """
         for _ in self.steps(X, y, watch=watch):
+            pass
+        return self
+
+    def fit_counts(self, counts: GridCounts | ArrayLike, *, watch: Watch | None = None) -> Self:
+        """Run all steps on examples that are counted already, however many they are.
+
+        Parameters
+        ----------
+        counts : GridCounts or array of int
+            Counts of every grid point, counts[label, x, y], shape (2, grid + 1, grid + 1); or
+            entries (x, y, label, count) in any order, shape (m, 4).  In three dimensions with a z
+            after the y.
+        watch : callable, optional
+            As in :meth:`fit`.
+
+        Raises
+        ------
+        ValueError
+            If the counts are of another grid, a count is negative or no whole number, or a
+            parameter is out of range.
+        """
+        for _ in self.steps_counts(counts, watch=watch):
             pass
         return self
 
@@ -125,86 +209,58 @@ class Estimator(WithParameters, ABC):
         sample_weight : array of float, shape (n,), optional
             What each point counts; by default all the same.
         """
-        predicted = self.predict(X)
-        labels = check_labels(y, len(predicted))
-        if sample_weight is None:
-            return float(np.mean(predicted == labels))
-        return float(np.average(predicted == labels, weights=np.asarray(sample_weight)))
+        return accuracy(self.predict(X), y, sample_weight)
 
     @property
     def classes_(self) -> NDArray[np.int64]:
         """Labels, always [0, 1]: to take them from the examples would publish something."""
-        self._fitted()
+        self._require_fitted()
         return np.array([0, 1], dtype=np.int64)
 
     @property
     def n_features_in_(self) -> int:
         """Columns of X: 2, or 3 for a learner in space."""
-        self._fitted()
+        self._require_fitted()
         return self.dimensions
-
-    def _begin(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Forget the last run, and check the examples of the next; as :func:`check_examples`."""
-        self._start()
-        points, labels = check_examples(X, y, self.grid, self.dimensions)
-        names = column_names(X)
-        if names is not None:
-            self.feature_names_in_ = names
-        return points, labels
-
-    def _start(self) -> None:
-        # a run that is cancelled leaves nothing behind, nor the last run's release
-        self.__dict__.pop("release_", None)
-        self.__dict__.pop("feature_names_in_", None)
-        try:
-            index(self.grid)
-        except TypeError:
-            raise ValueError(f"grid must be a whole number, got {self.grid!r}") from None
-
-    def _check_points(self, X: ArrayLike, release: Release) -> NDArray[np.int64]:
-        check_column_names(X, getattr(self, "feature_names_in_", None))
-        return check_points(X, release.d, self.dimensions)
-
-    def _publish(
-        self,
-        stream: Iterator[StepRecord],
-        lattice: HalfplaneLattice,
-        parameters: tuple[tuple[str, Any], ...],
-        spent: PrivacySpent | None,
-    ) -> Iterator[StepRecord]:
-        """Pass the records on, and keep the release once the run is complete."""
-
-        def release(
-            name: str, privacy: PrivacySpent | None, released: list[StepRelease | TileStep]
-        ) -> Release:
-            return _release((name, lattice, parameters, privacy), self.role, released)
-
-        return self._keep(stream, release, spent)
-
-    def _keep(
-        self,
-        stream: Iterator[StepRecord],
-        release: Callable[[str, PrivacySpent | None, list[StepRelease | TileStep]], Release],
-        spent: PrivacySpent | None,
-    ) -> Iterator[StepRecord]:
-        """As :meth:`_publish`; `release` makes it of the learner's name, the privacy statement and
-        what the steps published."""
-        released = []
-        for record in stream:
-            released.append(record.release)
-            if record.step == record.steps:
-                self.release_ = release(type(self).__name__, spent, released)
-            yield record
 
     @property
     def polygons_(self) -> BaseGeometry:
         """The learned region, valid shapely geometry in grid units."""
         return self._fitted().shape()
 
-    @property
-    def privacy_(self) -> PrivacySpent | None:
-        """What the run spent and by which account; None for a learner that is not private."""
-        return self._fitted().privacy
+    def _begin(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Forget the last run, and check the examples of the next; as :func:`check_examples`."""
+        self._forget()
+        points, labels = check_examples(X, y, self._side(), self.dimensions)
+        names = column_names(X)
+        if names is not None:
+            self.feature_names_in_ = names
+        return points, labels
+
+    def _side(self) -> int:
+        try:
+            return index(self.grid)
+        except TypeError:
+            raise ValueError(f"grid must be a whole number, got {self.grid!r}") from None
+
+    def _start(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
+        """The records of a run on a sample that has been checked; checks the parameters now."""
+        run = self._planned()
+        return self._keep(run.begin(counts, watch), run.spent)
+
+    def _keep(self, stream: Stream, spent: PrivacySpent | None) -> Iterator[StepRecord]:
+        """Pass the records on, and keep the release once the run is complete."""
+        released = []
+        for record in stream.records:
+            released.append(record.release)
+            if record.step == record.steps:
+                common = type(self).__name__, stream.lattice, stream.parameters, spent
+                self.release_ = release_of(common, self.role, released)
+            yield record
+
+    def _check_points(self, X: ArrayLike, release: Release) -> NDArray[np.int64]:
+        check_column_names(X, getattr(self, "feature_names_in_", None))
+        return check_points(X, release.d, self.dimensions)
 
     def _fitted(self) -> Release:
         self._require_fitted()
@@ -215,77 +271,20 @@ class Estimator(WithParameters, ABC):
         return classifier_tags(random=getattr(self, "seed", 0) is None)
 
 
-def _release(
-    common: tuple[str, HalfplaneLattice, tuple[tuple[str, Any], ...], PrivacySpent | None],
-    role: Role,
-    released: list[StepRelease | TileStep],
-) -> Release:
-    """The hypothesis of a complete run: a mosaic of its tiles, or a cover, sharpened or not."""
-    tiles = tuple(step for step in released if isinstance(step, TileStep))
-    steps = [step for step in released if isinstance(step, StepRelease)]
-    pieces = tuple(step.halfplanes for step in steps)
-    thresholds = tuple(step.threshold for step in steps if step.threshold is not None)
-    if tiles and isinstance(tiles[0].tile, EdgeZone):
-        return SharpenedRelease(*common, pieces, thresholds, tiles[0].tile.zones.side, tiles)
-    if tiles:
-        return MosaicRelease(*common, tiles)
-    return CoverRelease(*common, role, pieces, thresholds)
+def accuracy(
+    predicted: NDArray[np.int64], y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Share of the examples that are labelled right, 0..1, each counted by its weight.
 
-
-class CountedEstimator(Estimator):
-    """A learner that asks of a sample only how many examples of each label lie on each grid point.
-
-    Examples may come as rows or as their counts: the same release under the same seed.
+    Raises
+    ------
+    ValueError
+        As :func:`check_labels`.
     """
-
-    @abstractmethod
-    def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
-        """The run on a sample whose counts have been checked; checks the parameters at the call.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is out of range.
-        """
-
-    def steps(
-        self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
-    ) -> Iterator[StepRecord]:
-        """Run the learner, one record a step; `release_` is set when the last one is taken.
-
-        Parameters and errors as in :meth:`fit`.  Checks happen at the call, before the first
-        record is asked for.
-        """
-        return self._run(GridCounts.of_examples(*self._begin(X, y), self.grid), watch)
-
-    def steps_counts(
-        self, counts: GridCounts | ArrayLike, *, watch: Watch | None = None
-    ) -> Iterator[StepRecord]:
-        """As :meth:`steps`, of counted examples; parameters and errors as in :meth:`fit_counts`."""
-        self._start()
-        return self._run(GridCounts.of(counts, self.grid, self.dimensions), watch)
-
-    def fit_counts(self, counts: GridCounts | ArrayLike, *, watch: Watch | None = None) -> Self:
-        """Run all steps on examples that are counted already, however many they are.
-
-        Parameters
-        ----------
-        counts : GridCounts or array of int
-            Counts of every grid point, counts[label, x, y], shape (2, grid + 1, grid + 1); or
-            entries (x, y, label, count) in any order, shape (m, 4).  In three dimensions with a z
-            after the y.
-        watch : callable, optional
-            As in :meth:`fit`.
-
-        Raises
-        ------
-        ValueError
-            If the counts are of another grid, a count is negative or no whole number, or a
-            parameter is out of range.
-        """
-        for _ in self.steps_counts(counts, watch=watch):
-            pass
-        return self
+    right = predicted == check_labels(y, len(predicted))
+    return float(
+        np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight))
+    )
 
 
 def check_count(name: str, value: int) -> int:

@@ -17,14 +17,14 @@ Nothing here is differentially private: the thresholds are missing, the release 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.best_piece import BestPiece, best_piece, gain_less_loss
-from learners.estimator import CountedEstimator, check_count
+from learners.estimator import Estimator, Run, Stream, check_count
 from learners.records import StepDiagnostics, StepRecord, StepRelease
 from learners.scores import Role, set_cover_score
 from learners.selection import PieceKind, Selected, Watch
@@ -51,8 +51,10 @@ class GreedyDiagnostics(StepDiagnostics):
 
 
 @keyword_parameters()
-class GreedySetCover(CountedEstimator):
-    """The greedy learner; its two named forms fix the role and the piece.
+class GreedyUnionLearner(Estimator):
+    """Greedy union of triangles; not private.
+
+    A search for a triangle may end before it is proved the best: see `gap` in the records.
 
     Parameters
     ----------
@@ -78,85 +80,6 @@ class GreedySetCover(CountedEstimator):
     ----------
     release_ : Release
         The hypothesis; its `privacy` is None.
-    """
-
-    piece: ClassVar[PieceKind]
-
-    k: int = 4
-    grid: int = 1024
-    n_steps: int | None = None
-    loss_weight: int | None = None
-    measure: Measure = "chord"
-    max_boxes: int = 1 << 18
-
-    def plan(self) -> None:
-        """Nothing is spent: the learner is not private."""
-
-    def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
-        """One record a step, and at least one step.
-
-        A record comes when it is known whether it is the last, so after the search for the next
-        piece; the last one's `steps` is the number of steps taken.
-        """
-        k = check_count("k", self.k)
-        limit = default_steps(k)
-        if self.n_steps is not None:
-            limit = check_count("the number of steps", self.n_steps)
-        if self.loss_weight is not None:
-            check_count("the weight of a loss", self.loss_weight)
-        check_count("the number of boxes", self.max_boxes)
-        lattice = HalfplaneLattice(self.grid, self.measure)
-        stream = self._records(counts, lattice, limit, watch)
-        parameters = (("k", k), ("steps", limit), ("loss_weight", self.loss_weight))
-        return self._publish(stream, lattice, parameters, None)
-
-    def _records(
-        self,
-        counts: GridCounts,
-        lattice: HalfplaneLattice,
-        limit: int,
-        watch: Watch | None,
-    ) -> Iterator[StepRecord]:
-        cover = Cover(counts, self.role)
-        last: tuple[StepRelease, StepDiagnostics] | None = None
-        taken = 0
-        while taken < limit and (last is None or _left_to_gain(self.role, last[1])):
-            started = time.perf_counter()
-            found = self._search(counts.where(cover.alive), lattice, watch)
-            if last is not None:
-                if found.value <= 0:
-                    break
-                yield StepRecord(taken, limit, *last)
-            last = StepRelease(found.piece, None), self._take(cover, found, started)
-            taken += 1
-        if last is not None:
-            yield StepRecord(taken, taken, *last)
-
-    def _search(
-        self, alive: GridCounts, lattice: HalfplaneLattice, watch: Watch | None
-    ) -> BestPiece:
-        objective = gain_less_loss(self.role, self.loss_weight, alive.positives, alive.negatives)
-        return best_piece(
-            alive, lattice, self.piece, objective, max_boxes=self.max_boxes, watch=watch
-        )
-
-    def _take(self, cover: Cover, found: BestPiece, started: float) -> GreedyDiagnostics:
-        # the books ask for a private step's score; it is overwritten below
-        unused = set_cover_score(self.role, 1, 0, 0, 0)
-        books = asdict(cover.take(Selected(found.piece, found.progress), unused, started))
-        return GreedyDiagnostics(**books | {"score": float(found.value), "gap": found.gap})
-
-
-def _left_to_gain(role: Role, diagnostics: StepDiagnostics) -> bool:
-    if role == "disjunction":
-        return diagnostics.positives_alive > diagnostics.positives_taken
-    return diagnostics.negatives_alive > diagnostics.negatives_taken
-
-
-class GreedyUnionLearner(GreedySetCover):
-    """Greedy union of triangles; parameters as in the base class.
-
-    A search for a triangle may end before it is proved the best: see `gap` in the records.
 
     Examples
     --------
@@ -171,9 +94,20 @@ class GreedyUnionLearner(GreedySetCover):
     role: ClassVar[Role] = "disjunction"
     piece: ClassVar[PieceKind] = "triangle"
 
+    k: int = 4
+    grid: int = 1024
+    n_steps: int | None = None
+    loss_weight: int | None = None
+    measure: Measure = "chord"
+    max_boxes: int = 1 << 18
 
-class GreedyConvexLearner(GreedySetCover):
-    """Greedy convex polygon, an intersection of halfplanes; parameters as in the base class.
+    def _planned(self) -> Run:
+        return greedy_run(self)
+
+
+@keyword_parameters()
+class GreedyConvexLearner(Estimator):
+    """Greedy convex polygon, an intersection of halfplanes; parameters as of the greedy union.
 
     Examples
     --------
@@ -187,3 +121,74 @@ class GreedyConvexLearner(GreedySetCover):
 
     role: ClassVar[Role] = "conjunction"
     piece: ClassVar[PieceKind] = "halfplane"
+
+    k: int = 4
+    grid: int = 1024
+    n_steps: int | None = None
+    loss_weight: int | None = None
+    measure: Measure = "chord"
+    max_boxes: int = 1 << 18
+
+    def _planned(self) -> Run:
+        return greedy_run(self)
+
+
+def greedy_run(told: GreedyUnionLearner | GreedyConvexLearner) -> Run:
+    """One record a step, and at least one step."""
+
+    def begin(counts: GridCounts, watch: Watch | None) -> Stream:
+        k = check_count("k", told.k)
+        limit = default_steps(k)
+        if told.n_steps is not None:
+            limit = check_count("the number of steps", told.n_steps)
+        if told.loss_weight is not None:
+            check_count("the weight of a loss", told.loss_weight)
+        check_count("the number of boxes", told.max_boxes)
+        lattice = HalfplaneLattice(told.grid, told.measure)
+
+        def search(alive: GridCounts) -> BestPiece:
+            objective = gain_less_loss(
+                told.role, told.loss_weight, alive.positives, alive.negatives
+            )
+            return best_piece(
+                alive, lattice, told.piece, objective, max_boxes=told.max_boxes, watch=watch
+            )
+
+        parameters = (("k", k), ("steps", limit), ("loss_weight", told.loss_weight))
+        return Stream(_records(counts, told.role, search, limit), lattice, parameters)
+
+    return Run(None, begin)
+
+
+def _records(
+    counts: GridCounts, role: Role, search: Callable[[GridCounts], BestPiece], limit: int
+) -> Iterator[StepRecord]:
+    """A record comes when it is known whether it is the last, so after the search for the next
+    piece; the last one's `steps` is the number of steps taken."""
+    cover = Cover(counts, role)
+    last: tuple[StepRelease, StepDiagnostics] | None = None
+    taken = 0
+    while taken < limit and (last is None or _left_to_gain(role, last[1])):
+        started = time.perf_counter()
+        found = search(counts.where(cover.alive))
+        if last is not None:
+            if found.value <= 0:
+                break
+            yield StepRecord(taken, limit, *last)
+        last = StepRelease(found.piece, None), _take(cover, role, found, started)
+        taken += 1
+    if last is not None:
+        yield StepRecord(taken, taken, *last)
+
+
+def _take(cover: Cover, role: Role, found: BestPiece, started: float) -> GreedyDiagnostics:
+    # the books ask for a private step's score; it is overwritten below
+    unused = set_cover_score(role, 1, 0, 0, 0)
+    books = asdict(cover.take(Selected(found.piece, found.progress), unused, started))
+    return GreedyDiagnostics(**books | {"score": float(found.value), "gap": found.gap})
+
+
+def _left_to_gain(role: Role, diagnostics: StepDiagnostics) -> bool:
+    if role == "disjunction":
+        return diagnostics.positives_alive > diagnostics.positives_taken
+    return diagnostics.negatives_alive > diagnostics.negatives_taken

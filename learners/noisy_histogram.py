@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -28,7 +27,6 @@ from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
-from geometry.tiling import Tile
 from learners.accounting import (
     Charge,
     Neighbours,
@@ -38,12 +36,11 @@ from learners.accounting import (
     noise_scale,
     pure_spent,
 )
-from learners.estimator import CountedEstimator, check_count
-from learners.labelled_tiles import labelled_steps
+from learners.estimator import Estimator, Run, Stream, check_count
+from learners.labelled_tiles import labelled_stream
 from learners.noise import discrete_laplace
 from learners.noise_arrays import discrete_laplace_array
 from learners.randomness import RandomSource, open_source
-from learners.records import StepRecord
 from learners.scores import Role
 from learners.selection import SelectionProgress, Watch
 from learners.sklearn_support import keyword_parameters
@@ -68,27 +65,15 @@ class HistogramBudget:
         Scale of the integer Laplace noise of the number of examples; None when nothing is counted.
     cell_scale : Fraction
         Scale of the integer Laplace noise of every cell.
-    epsilon, neighbours, private :
-        As in :class:`learners.accounting.PrivacySpent`.
     inner : float
         Epsilon for neighbours that add or remove one example.
+    spent : PrivacySpent
     """
 
     count_scale: Fraction | None
     cell_scale: Fraction
-    epsilon: float
     inner: float
-    neighbours: Neighbours
-    private: bool
-
-    @property
-    def spent(self) -> PrivacySpent:
-        """The privacy statement of a run."""
-        cells = Charge("noisy cells", float(1 / self.cell_scale))
-        if self.count_scale is None:
-            return pure_spent(self.epsilon, self.neighbours, self.private, cells)
-        count = Charge("noisy number of examples", float(1 / self.count_scale))
-        return pure_spent(self.epsilon, self.neighbours, self.private, count, cells)
+    spent: PrivacySpent
 
 
 def plan_histogram(
@@ -107,7 +92,11 @@ def plan_histogram(
     count_scale = noise_scale(epsilon_count, 1) if counted else None
     # rounded down: the shares must not add up to more
     cell_scale = noise_scale(math.nextafter(inner - epsilon_count, 0.0), 1)
-    return HistogramBudget(count_scale, cell_scale, epsilon, inner, neighbours, private)
+    charges = [Charge("noisy cells", float(1 / cell_scale))]
+    if count_scale is not None:
+        charges.insert(0, Charge("noisy number of examples", float(1 / count_scale)))
+    spent = pure_spent(epsilon, neighbours, private, *charges)
+    return HistogramBudget(count_scale, cell_scale, inner, spent)
 
 
 def cells_per_side(count: int, epsilon: float, d: int, smooth: bool) -> int:
@@ -206,7 +195,7 @@ def merge_cells(
 
 
 @keyword_parameters()
-class NoisyHistogramLearner(CountedEstimator):
+class NoisyHistogramLearner(Estimator):
     """epsilon-private baseline: the signs of a noisy, smoothed histogram.
 
     Parameters
@@ -251,53 +240,44 @@ class NoisyHistogramLearner(CountedEstimator):
     neighbours: Neighbours = "add-remove"
     seed: int | None = None
 
-    def plan(self) -> PrivacySpent:
-        """What a run with these parameters will spend, by public numbers alone."""
-        return self._plan().spent
-
-    def _plan(self) -> HistogramBudget:
+    def _planned(self) -> Run:
         counted, private = self.cells is None, self.seed is None
-        return plan_histogram(self.epsilon, self.delta, self.neighbours, private, counted=counted)
+        budget = plan_histogram(self.epsilon, self.delta, self.neighbours, private, counted)
 
-    def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
-        """One record a rectangle.
+        def begin(counts: GridCounts, watch: Watch | None) -> Stream:
+            """All noise is drawn at the call: the number of rectangles is known after it."""
+            started = time.perf_counter()
+            # refuses a grid that cannot be used at all before anything is drawn
+            HalfplaneLattice(self.grid)
+            source = open_source(self.seed)
+            per_side, parameters = self._cells(counts.n, budget, source)
+            if watch is not None:
+                watch(SelectionProgress(0, per_side**2, 0.0))
+            cuts = cell_cuts(self.grid, per_side)
+            across, up = (np.searchsorted(cuts, at, side="right") - 1 for at in counts.points.T)
+            cells = up * per_side + across
+            noisy = noisy_cells(counts, cells, per_side**2, budget.cell_scale, source)
+            square = noisy.reshape(per_side, per_side)
+            inside = (smooth_cells(square.astype(np.float64)) if self.smooth else square) > 0
+            spans, labels, owner = merge_cells(np.asarray(inside))
+            boxes = np.concatenate([cuts[spans[:, :2]], cuts[spans[:, 2:]] - 1], axis=1)
+            return labelled_stream(boxes, labels, owner[up, across], counts, started, parameters)
 
-        All noise is drawn at the call: the number of rectangles is known after it.
-        """
-        started = time.perf_counter()
-        # refuses a grid that cannot be used at all before anything is drawn
-        HalfplaneLattice(self.grid)
-        source = open_source(self.seed)
-        budget = self._plan()
-        per_side, parameters = self._cells(counts.n, budget, source)
-        if watch is not None:
-            watch(SelectionProgress(0, per_side**2, 0.0))
-        cuts = cell_cuts(self.grid, per_side)
-        across, up = (np.searchsorted(cuts, along, side="right") - 1 for along in counts.points.T)
-        noisy = noisy_cells(
-            counts, up * per_side + across, per_side**2, budget.cell_scale, source
-        ).reshape(per_side, per_side)
-        inside = (smooth_cells(noisy.astype(np.float64)) if self.smooth else noisy) > 0
-        spans, inside_spans, owner = merge_cells(np.asarray(inside))
-        first, after = cuts[spans[:, :2]], cuts[spans[:, 2:]] - 1
-        corners = np.concatenate([first, after], axis=1)
-        tiles = [Tile(self.grid, *corner) for corner in corners.tolist()]
-        lattice = HalfplaneLattice(max(1, int((after - first).max())))
-        seconds = time.perf_counter() - started
-        stream = labelled_steps(tiles, inside_spans, owner[up, across], counts, seconds)
-        return self._publish(stream, lattice, parameters, budget.spent)
+        return Run(budget.spent, begin)
 
     def _cells(
         self, n: int, budget: HistogramBudget, source: RandomSource
     ) -> tuple[int, tuple[tuple[str, int | bool], ...]]:
         """Cells along a side, and the public parameters of the run."""
         smooth = bool(self.smooth)
-        if self.cells is not None:
-            per_side, most = check_count("cells", self.cells), min(MOST_PER_SIDE, self.grid + 1)
+        if budget.count_scale is None:
+            per_side, most = (
+                check_count("cells", self.cells or 0),
+                min(MOST_PER_SIDE, self.grid + 1),
+            )
             if per_side > most:
                 raise ValueError(f"cells must be at most {most} along a side, got {per_side}")
             return per_side, (("cells", per_side), ("smooth", smooth))
-        assert budget.count_scale is not None  # the budget pays for a count
         count = n + discrete_laplace(source, budget.count_scale)
         per_side = cells_per_side(count, budget.inner, self.grid, smooth)
         return per_side, (("cells", per_side), ("smooth", smooth), ("noisy_count", count))

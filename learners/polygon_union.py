@@ -11,22 +11,21 @@ cells; the envelope sampler draws from a lattice of halfplanes without enumerati
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
-from learners.accounting import PrivacySpent
-from learners.cover_estimator import CoverRun
-from learners.records import StepRecord
+from geometry.halfplane import Measure
+from learners.accounting import Neighbours
+from learners.cover_run import SelectionName, plane_cover
+from learners.estimator import Estimator, Run
 from learners.scores import Role
 from learners.selection import PieceKind
-from learners.set_cover import Budget, Finish, Pieces, default_steps, noise_share
-from learners.sharpening import SharpenedBudget, plan_sharpened, sharpened_steps
+from learners.set_cover import Finish, Pieces
 from learners.sklearn_support import keyword_parameters
-from learners.tile_estimator import TileEstimator, TileRun
+from learners.tile_run import tile_run
 
 
-@keyword_parameters(after={"beta": ["finish"]})
-class PolygonUnionLearner(TileEstimator):
+@keyword_parameters()
+class PolygonUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of polygons.
 
     With `k` that many triangles are taken to cover the region; with k = "auto" nobody needs to know
@@ -34,18 +33,41 @@ class PolygonUnionLearner(TileEstimator):
 
     Parameters
     ----------
+    epsilon, delta : float
+        Privacy of the whole run.  A run by tiles needs no delta: it states 1e-40.
+    k : int or "auto", optional
+        Pieces of a good hypothesis: select them one after the other.  By "auto" the run finds by
+        its noisy counts how many.  By default none are assumed, and the run goes by tiles.
+    grid : int
+        d: examples have integer coordinates in 0..d.
+    tiles : int, optional
+        Tiles along a side of the square.  By default a small part of epsilon is spent on a noisy
+        number of examples, which chooses them.
+    edges : int
+        Most edges of a tile's piece, 1 or 2.  One is faster where many labels are wrong: a draw
+        of two takes seconds where one label in ten is wrong, and minutes where three are.
+    n_steps : int, optional
+        Triangles of a run with `k`.  By default 1 for k = 1, else 2k when they are sharpened and
+        3k when not, or with `alpha` the source's ceil(2k ln(2/alpha)).  With k = "auto" the most
+        of them, by default 8.
+    alpha : float, optional
+        Error aimed at, in (0, 1): only chooses the number of steps.
+    beta : float
+        With `k`: probability, in (0, 1), with which some noisy count may exceed the true one.
     finish : {"sharpen", "none"}
         With `k`: what follows the triangles.  By "sharpen" they have three tenths of epsilon, and
         their edges are drawn again with the rest, each among the examples nearest to it
         (:mod:`learners.sharpening`); a single triangle has all of epsilon, and is drawn by its
         number of mistakes.  By "none" the run ends with them, as KMMS's does, and all are drawn by
         KMMS's score.
-    n_steps : int, optional
-        Triangles of a run with `k`.  By default 1 for k = 1, else 2k when they are sharpened and
-        3k when not, or with `alpha` the source's ceil(2k ln(2/alpha)).  With k = "auto" the most
-        of them, by default 8.
-
-    The others are those of :class:`learners.tile_estimator.TileEstimator`.
+    neighbours : {"add-remove", "replace-one"}
+    measure : {"chord", "paper"}
+        Base measure of the dual plane, see :class:`geometry.halfplane.HalfplaneLattice`.
+    selection : {"envelope", "arrangement"}
+        With `k`: the sampler.  Both draw from the same law up to their rounding, which is charged;
+        the second only for tiny samples.
+    seed : int, optional
+        Makes the run reproducible and therefore not private; the release says so.
 
     Attributes
     ----------
@@ -68,58 +90,23 @@ class PolygonUnionLearner(TileEstimator):
 
     role: ClassVar[Role] = "disjunction"
     piece: ClassVar[PieceKind] = "triangle"
-    finds_k: ClassVar[bool] = True
 
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: Pieces | None = None
+    grid: int = 1024
+    tiles: int | None = None
+    edges: int = 2
+    n_steps: int | None = None
+    alpha: float | None = None
+    beta: float = 0.1
     finish: Finish = "sharpen"
+    neighbours: Neighbours = "add-remove"
+    measure: Measure = "chord"
+    selection: SelectionName = "envelope"
+    seed: int | None = None
 
-    @property
-    def _sharpened(self) -> bool:
+    def _planned(self) -> Run:
         if self.finish not in ("sharpen", "none"):
             raise ValueError(f"unknown finish {self.finish!r}: use 'sharpen' or 'none'")
-        # the edges of one triangle divide the square without any need
-        if self.k == "auto" and self.finish == "none":
-            raise ValueError(
-                "k = 'auto' is for covers that are sharpened: give the number of pieces"
-            )
-        several = self.k == "auto" or (self.k is not None and self.k > 1)
-        return self.finish == "sharpen" and several
-
-    def _alone(self, steps: int) -> bool:
-        return self.finish == "sharpen" and self.k == steps == 1
-
-    def _by_tiles(self, run: TileRun) -> Iterator[StepRecord]:
-        return self._publish(run.steps(), run.lattice, run.parameters, run.budget.spent)
-
-    def _step_count(self, k: Pieces) -> int:
-        if self._sharpened and self.n_steps is None and self.alpha is None:
-            return default_steps(k, sharpened=True)
-        return super()._step_count(k)
-
-    def plan(self) -> PrivacySpent | None:
-        """What a run with these parameters will spend, by public numbers alone."""
-        if not self._sharpened:
-            return super().plan()
-        return self._plan_sharpened(self._plan_cover()[1].steps).spent
-
-    def _plan_steps(self, steps: int) -> Budget:
-        return self._plan_sharpened(steps).cover if self._sharpened else super()._plan_steps(steps)
-
-    def _plan_sharpened(self, steps: int) -> SharpenedBudget:
-        private = self.seed is None
-        share = noise_share(self._check_k())
-        return plan_sharpened(
-            self.epsilon, self.delta, steps, self.beta, self.neighbours, private, share
-        )
-
-    def _finished(self, run: CoverRun) -> tuple[Iterator[StepRecord], PrivacySpent]:
-        if not self._sharpened:
-            return super()._finished(run)
-        budget = self._plan_sharpened(run.budget.steps)
-        steps = sharpened_steps(
-            run.counts,
-            run.steps,
-            eta=budget.eta,
-            source=run.source,
-            watch=run.watch,
-        )
-        return steps, budget.spent
+        return tile_run(self) if self.k is None else plane_cover(self, self.k, self.finish)

@@ -39,7 +39,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -49,7 +48,6 @@ from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
-from geometry.tiling import Tile
 from learners.accounting import (
     Charge,
     Neighbours,
@@ -59,11 +57,10 @@ from learners.accounting import (
     noise_scale,
     pure_spent,
 )
-from learners.estimator import CountedEstimator
-from learners.labelled_tiles import labelled_steps
+from learners.estimator import Estimator, Run, Stream
+from learners.labelled_tiles import labelled_stream
 from learners.noise_arrays import discrete_laplace_array
 from learners.randomness import RandomSource, open_source
-from learners.records import StepRecord
 from learners.scores import Role
 from learners.selection import SelectionProgress, Watch
 from learners.sklearn_support import keyword_parameters
@@ -90,27 +87,16 @@ class QuadtreeBudget:
         Taken off the score for every ancestor.
     leaf_scale : Fraction
         Scale of the integer Laplace noise of a leaf's majority.
-    epsilon, neighbours, private :
-        As in :class:`learners.accounting.PrivacySpent`.
-    epsilon_tree, epsilon_leaves : float
-        For neighbours that add or remove one example.
+    epsilon_tree : float
+        What the tree costs, for neighbours that add or remove one example.
+    spent : PrivacySpent
     """
 
     tree_scale: Fraction
     decay: int
     leaf_scale: Fraction
-    epsilon: float
     epsilon_tree: float
-    epsilon_leaves: float
-    neighbours: Neighbours
-    private: bool
-
-    @property
-    def spent(self) -> PrivacySpent:
-        """The privacy statement of a run."""
-        splits = Charge("noisy splits", self.epsilon_tree)
-        leaves = Charge("noisy cells", self.epsilon_leaves)
-        return pure_spent(self.epsilon, self.neighbours, self.private, splits, leaves)
+    spent: PrivacySpent
 
 
 def plan_quadtree(
@@ -129,16 +115,10 @@ def plan_quadtree(
     # rounded down: the shares must not add up to more
     epsilon_leaves = math.nextafter(inner - epsilon_tree, 0.0)
     scale = Fraction(2 * FAN_OUT - 1, FAN_OUT - 1) * noise_scale(epsilon_tree, 1)
-    return QuadtreeBudget(
-        tree_scale=scale,
-        decay=math.ceil(scale * _LOG_FAN_OUT),
-        leaf_scale=noise_scale(epsilon_leaves, 1),
-        epsilon=epsilon,
-        epsilon_tree=epsilon_tree,
-        epsilon_leaves=epsilon_leaves,
-        neighbours=neighbours,
-        private=private,
-    )
+    decay, leaf_scale = math.ceil(scale * _LOG_FAN_OUT), noise_scale(epsilon_leaves, 1)
+    charges = Charge("noisy splits", epsilon_tree), Charge("noisy cells", epsilon_leaves)
+    spent = pure_spent(epsilon, neighbours, private, *charges)
+    return QuadtreeBudget(scale, decay, leaf_scale, epsilon_tree, spent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +202,7 @@ def _split(
 
 
 @keyword_parameters()
-class QuadtreeLearner(CountedEstimator):
+class QuadtreeLearner(Estimator):
     """epsilon-private baseline: a quadtree refined where the labels are mixed.
 
     Parameters
@@ -260,28 +240,19 @@ class QuadtreeLearner(CountedEstimator):
     neighbours: Neighbours = "add-remove"
     seed: int | None = None
 
-    def plan(self) -> PrivacySpent:
-        """What a run with these parameters will spend, by public numbers alone."""
-        return self._plan().spent
+    def _planned(self) -> Run:
+        budget = plan_quadtree(self.epsilon, self.delta, self.neighbours, self.seed is None)
 
-    def _plan(self) -> QuadtreeBudget:
-        return plan_quadtree(self.epsilon, self.delta, self.neighbours, self.seed is None)
+        def begin(counts: GridCounts, watch: Watch | None) -> Stream:
+            """All noise is drawn at the call: the number of leaves is known after it."""
+            started = time.perf_counter()
+            # refuses a grid that cannot be used at all before anything is drawn
+            HalfplaneLattice(self.grid)
+            source = open_source(self.seed)
+            leaves = grow(counts, budget.tree_scale, budget.decay, source, watch)
+            negatives, positives = counts.by_group(leaves.owner, len(leaves.boxes))
+            noise = discrete_laplace_array(source, budget.leaf_scale, len(leaves.boxes))
+            inside = np.asarray(positives - negatives + noise > 0)
+            return labelled_stream(leaves.boxes, inside, leaves.owner, counts, started)
 
-    def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
-        """One record a leaf; all noise is drawn at the call: their number is known after it."""
-        started = time.perf_counter()
-        # refuses a grid that cannot be used at all before anything is drawn
-        HalfplaneLattice(self.grid)
-        source = open_source(self.seed)
-        budget = self._plan()
-        leaves = grow(counts, budget.tree_scale, budget.decay, source, watch)
-        count = len(leaves.boxes)
-        negatives, positives = counts.by_group(leaves.owner, count)
-        noise = discrete_laplace_array(source, budget.leaf_scale, count)
-        inside = np.asarray(positives - negatives + noise > 0)
-        tiles = [Tile(self.grid, *box) for box in leaves.boxes.tolist()]
-        widest = int((leaves.boxes[:, 2:] - leaves.boxes[:, :2]).max())
-        seconds = time.perf_counter() - started
-        stream = labelled_steps(tiles, inside, leaves.owner, counts, seconds)
-        lattice = HalfplaneLattice(max(1, widest))
-        return self._publish(stream, lattice, (), budget.spent)
+        return Run(budget.spent, begin)

@@ -23,8 +23,11 @@ from geometry.lift import Conic, ConicLattice, conic_union
 from geometry.polygons import intersection_shape, union_shape
 from geometry.tiling import Tile, TileIndex, mosaic_shape
 from learners.accounting import PrivacySpent
-from learners.records import Piece, TileStep, predict_pieces
+from learners.records import Piece, StepRelease, TileStep, predict_pieces
 from learners.scores import Role
+
+#: What the pieces of a release are taken from.
+Lattice = HalfplaneLattice | ConicLattice | HalfspaceLattice3
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Release(ABC):
     kind: ClassVar[str]
 
     learner: str
-    lattice: HalfplaneLattice | ConicLattice | HalfspaceLattice3
+    lattice: Lattice
     parameters: tuple[tuple[str, Any], ...]
     privacy: PrivacySpent | None
 
@@ -297,3 +300,37 @@ class SpaceRelease(PiecesRelease):
             Always.
         """
         raise ValueError("a hypothesis in three dimensions has no shape in the plane")
+
+
+def release_of(
+    common: tuple[str, Lattice, tuple[tuple[str, Any], ...], PrivacySpent | None],
+    role: Role,
+    released: list[StepRelease | TileStep],
+) -> Release:
+    """The hypothesis of a complete run.
+
+    Parameters
+    ----------
+    common : tuple
+        Name of the learner, lattice, public parameters, and what was spent.
+    role : {"disjunction", "conjunction"}
+    released : list of StepRelease or TileStep
+        What the steps published.
+    """
+    name, lattice, parameters, spent = common
+    tiles = tuple(step for step in released if isinstance(step, TileStep))
+    steps = [step for step in released if isinstance(step, StepRelease)]
+    thresholds = tuple(step.threshold for step in steps if step.threshold is not None)
+    if isinstance(lattice, ConicLattice):
+        conics: tuple[Any, ...] = tuple(conic for step in steps for conic in step.piece)
+        return ConicRelease(name, lattice, parameters, spent, conics, thresholds)
+    if isinstance(lattice, HalfspaceLattice3):
+        bodies: tuple[Any, ...] = tuple(step.piece for step in steps)
+        return SpaceRelease(name, lattice, parameters, spent, role, bodies, thresholds)
+    plane = name, lattice, parameters, spent
+    pieces = tuple(step.halfplanes for step in steps)
+    if tiles and isinstance(tiles[0].tile, EdgeZone):
+        return SharpenedRelease(*plane, pieces, thresholds, tiles[0].tile.zones.side, tiles)
+    if tiles:
+        return MosaicRelease(*plane, tiles)
+    return CoverRelease(*plane, role, pieces, thresholds)

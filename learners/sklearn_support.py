@@ -33,6 +33,8 @@ from typing import Any, Self, TypeVar, dataclass_transform
 import numpy as np
 from numpy.typing import NDArray
 
+from learners.accounting import PrivacySpent
+
 Class = TypeVar("Class")
 
 
@@ -108,8 +110,10 @@ class WithParameters:
     """Constructor parameters by name, and whether a run is complete.
 
     Parameters are stored unchanged when a learner is made, see :func:`keyword_parameters`; what a
-    run publishes is `release_`.
+    run publishes is `release_`; what else it learns ends in ``_`` too.
     """
+
+    release_: Any
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor parameters by name (`deep` has no effect)."""
@@ -133,6 +137,18 @@ class WithParameters:
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
         return f"{type(self).__name__}({shown})"
+
+    @property
+    def privacy_(self) -> PrivacySpent | None:
+        """What the run spent and by which account; None for a learner that is not private."""
+        self._require_fitted()
+        spent: PrivacySpent | None = self.release_.privacy
+        return spent
+
+    def _forget(self) -> None:
+        """Forget the last run: one that fails or is cancelled leaves nothing behind."""
+        for name in [name for name in self.__dict__ if name.endswith("_")]:
+            del self.__dict__[name]
 
     def _require_fitted(self) -> None:
         """Raise unless a run is complete."""

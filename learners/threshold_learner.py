@@ -26,12 +26,11 @@ from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from learners.accounting import Charge, Neighbours, PrivacySpent, check_budget, pure_spent
-from learners.estimator import CountedEstimator
+from learners.accounting import Charge, Neighbours, check_budget, pure_budget, pure_spent
+from learners.estimator import Estimator, Run, Stream
 from learners.exponential_mechanism import exponential_index, private_rate
 from learners.finite.finite_class import ThresholdClass
-from learners.plain_estimator import pure_budget
-from learners.randomness import open_source
+from learners.randomness import RandomSource, open_source
 from learners.records import StepRecord, StepRelease
 from learners.scores import Role, mistakes_score
 from learners.selection import Selected, SelectionProgress, Watch
@@ -99,7 +98,7 @@ def threshold_class_size(d: int, direction: Direction | None = None) -> int:
 
 
 @keyword_parameters()
-class ThresholdLearner(CountedEstimator):
+class ThresholdLearner(Estimator):
     """epsilon-private learner of a halfplane along an axis.
 
     Parameters
@@ -138,37 +137,41 @@ class ThresholdLearner(CountedEstimator):
     neighbours: Neighbours = "add-remove"
     seed: int | None = None
 
-    def plan(self) -> PrivacySpent:
-        """What a run with these parameters will spend, by public numbers alone: one draw."""
+    def _planned(self) -> Run:
         check_budget(self.epsilon, self.delta)
-        selection = Charge("selections", float(self._rate()))
-        return pure_spent(self.epsilon, self.neighbours, self.seed is None, selection)
+        rate = private_rate(pure_budget(self.epsilon, self.neighbours), one_way=True)
+        selection = Charge("selections", float(rate))
+        spent = pure_spent(self.epsilon, self.neighbours, self.seed is None, selection)
 
-    def _rate(self) -> Fraction:
-        return private_rate(pure_budget(self.epsilon, self.neighbours), one_way=True)
+        def begin(counts: GridCounts, watch: Watch | None) -> Stream:
+            lattice = HalfplaneLattice(self.grid)
+            if self.direction is not None and self.direction not in _SHEETS:
+                raise ValueError(
+                    f"unknown direction {self.direction!r}: use {', '.join(_SHEETS)} or None"
+                )
+            record = self._record(counts, lattice, rate, open_source(self.seed), watch)
+            return Stream(record, lattice, (("direction", self.direction),))
 
-    def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
-        lattice = HalfplaneLattice(self.grid)
-        if self.direction is not None and self.direction not in _SHEETS:
-            raise ValueError(
-                f"unknown direction {self.direction!r}: use {', '.join(_SHEETS)} or None"
-            )
-        spent, rate = self.plan(), self._rate()
-        source = open_source(self.seed)
+        return Run(spent, begin)
 
-        def records() -> Iterator[StepRecord]:
-            started = time.perf_counter()
-            directions = tuple(_SHEETS) if self.direction is None else (self.direction,)
-            if watch is not None:
-                watch(SelectionProgress(0, len(directions) * (lattice.d + 1), 0.0))
-            mistakes = [threshold_mistakes(counts, one) for one in directions]
-            index = exponential_index(source, -np.concatenate(mistakes), rate)
-            which, t = divmod(index, lattice.d + 1)
-            piece = (threshold_halfplane(lattice, directions[which], t),)
-            score = mistakes_score(counts.positives)
-            progress = SelectionProgress(1, len(directions) * (lattice.d + 1), float("nan"))
-            books = Cover(counts, self.role).take(Selected(piece, progress), score, started)
-            yield StepRecord(1, 1, StepRelease(piece, None), books)
-
-        parameters = (("direction", self.direction),)
-        return self._publish(records(), lattice, parameters, spent)
+    def _record(
+        self,
+        counts: GridCounts,
+        lattice: HalfplaneLattice,
+        rate: Fraction,
+        source: RandomSource,
+        watch: Watch | None,
+    ) -> Iterator[StepRecord]:
+        """The only step's record."""
+        started = time.perf_counter()
+        directions = tuple(_SHEETS) if self.direction is None else (self.direction,)
+        if watch is not None:
+            watch(SelectionProgress(0, len(directions) * (lattice.d + 1), 0.0))
+        mistakes = [threshold_mistakes(counts, one) for one in directions]
+        index = exponential_index(source, -np.concatenate(mistakes), rate)
+        which, t = divmod(index, lattice.d + 1)
+        piece = (threshold_halfplane(lattice, directions[which], t),)
+        progress = SelectionProgress(1, len(directions) * (lattice.d + 1), float("nan"))
+        score = mistakes_score(counts.positives)
+        books = Cover(counts, self.role).take(Selected(piece, progress), score, started)
+        yield StepRecord(1, 1, StepRelease(piece, None), books)

@@ -76,29 +76,13 @@ class TileBudget:
         Scale of the integer Laplace noise of the count; None when nothing is counted.
     eta : float
         Nats per mistake in every tile.
-    neighbours, epsilon, private :
-        As in :class:`learners.accounting.PrivacySpent`.
+    spent : PrivacySpent
+        However many tiles there are.
     """
 
     scale: Fraction | None
     eta: float
-    epsilon: float
-    epsilon_noise: float
-    neighbours: Neighbours
-    private: bool
-
-    @property
-    def spent(self) -> PrivacySpent:
-        """The privacy statement of a run, however many tiles it has."""
-        count = (Charge("noisy number of examples", self.epsilon_noise),) if self.scale else ()
-        return PrivacySpent(
-            epsilon=self.epsilon,
-            delta=LEAST_DELTA,
-            neighbours=self.neighbours,
-            account="basic",
-            charges=(*count, Charge("selections", self.eta)),
-            private=self.private,
-        )
+    spent: PrivacySpent
 
 
 def plan_tiles(
@@ -118,7 +102,10 @@ def plan_tiles(
     eta, _ = after_arithmetic(inner - epsilon_noise, inner_delta, 1)
     eta = min(eta, MOST_RATE)
     scale = noise_scale(epsilon_noise, 1) if counted else None
-    return TileBudget(scale, eta, epsilon, epsilon_noise, neighbours, private)
+    count = (Charge("noisy number of examples", epsilon_noise),) if counted else ()
+    charges = (*count, Charge("selections", eta))
+    spent = PrivacySpent(epsilon, LEAST_DELTA, neighbours, "basic", charges, private)
+    return TileBudget(scale, eta, spent)
 
 
 def tiles_per_side(count: int, eta: float, d: int) -> int:

@@ -51,7 +51,13 @@ from learners.accounting import (
     inner_budget,
     selection_account,
 )
-from learners.boolean.formulas import BooleanCover, LiteralDiagnostics, LiteralRelease, LiteralStep
+from learners.boolean.formulas import (
+    BooleanLearner,
+    LiteralDiagnostics,
+    LiteralRelease,
+    LiteralStep,
+    run_by_steps,
+)
 from learners.boolean.literals import Columns, Literal, candidate_literal, decided_by
 from learners.estimator import check_count, check_open_unit
 from learners.exponential_mechanism import exponential_index
@@ -207,8 +213,8 @@ def private_literal_steps(
 
 
 @keyword_parameters()
-class PrivateLiteralCover(BooleanCover):
-    """The private learner; its two named forms fix the role.
+class ConjunctionLearner(BooleanLearner):
+    """(epsilon, delta)-private conjunction of literals.
 
     Parameters
     ----------
@@ -234,55 +240,6 @@ class PrivateLiteralCover(BooleanCover):
     ----------
     release_ : FormulaRelease
         What may be published.
-    """
-
-    epsilon: float = 1.0
-    delta: float = 1e-6
-    k: int = 4
-    n_steps: int | None = None
-    alpha: float | None = None
-    beta: float = 0.1
-    neighbours: Neighbours = "add-remove"
-    account: AccountChoice = "optimal"
-    seed: int | None = None
-
-    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        """Run the learner, one record a step; `release_` is set when the last one is taken.
-
-        Parameters and errors as in :meth:`fit`.  Checks happen at the call, before the first
-        record is asked for.
-        """
-        k = check_count("k", self.k)
-        n_steps = self._step_count(k)
-        check_open_unit(beta=self.beta)
-        source = open_source(self.seed)
-        budget = cover_budget(
-            self.epsilon,
-            self.delta,
-            n_steps,
-            self.beta,
-            self.neighbours,
-            source.private,
-            self.account,
-        )
-        columns, labels = self._examples(X, y)
-        stream = private_literal_steps(
-            columns, labels, role=self.role, k=k, budget=budget, source=source
-        )
-        parameters = (("k", k), ("steps", n_steps), ("beta", self.beta))
-        return self._publish(stream, columns.d, parameters, budget.spent)
-
-    def _step_count(self, k: int) -> int:
-        if self.n_steps is not None:
-            return check_count("the number of steps", self.n_steps)
-        if self.alpha is None:
-            return default_steps(k)
-        check_open_unit(alpha=self.alpha)
-        return theorem_steps(k, self.alpha)
-
-
-class ConjunctionLearner(PrivateLiteralCover):
-    """(epsilon, delta)-private conjunction of literals; parameters as in the base class.
 
     Examples
     --------
@@ -296,9 +253,25 @@ class ConjunctionLearner(PrivateLiteralCover):
 
     role: ClassVar[Role] = "conjunction"
 
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: int = 4
+    n_steps: int | None = None
+    alpha: float | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    account: AccountChoice = "optimal"
+    seed: int | None = None
 
-class DisjunctionLearner(PrivateLiteralCover):
-    """(epsilon, delta)-private disjunction of literals; parameters as in the base class.
+    steps = run_by_steps
+
+    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+        return _private_cover(self, X, y)
+
+
+@keyword_parameters()
+class DisjunctionLearner(BooleanLearner):
+    """(epsilon, delta)-private disjunction of literals; parameters as of the conjunction.
 
     Examples
     --------
@@ -311,3 +284,42 @@ class DisjunctionLearner(PrivateLiteralCover):
     """
 
     role: ClassVar[Role] = "disjunction"
+
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: int = 4
+    n_steps: int | None = None
+    alpha: float | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    account: AccountChoice = "optimal"
+    seed: int | None = None
+
+    steps = run_by_steps
+
+    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+        return _private_cover(self, X, y)
+
+
+def _private_cover(
+    told: ConjunctionLearner | DisjunctionLearner, X: ArrayLike | Any, y: ArrayLike
+) -> Iterator[LiteralStep]:
+    k = check_count("k", told.k)
+    if told.n_steps is not None:
+        n_steps = check_count("the number of steps", told.n_steps)
+    elif told.alpha is None:
+        n_steps = default_steps(k)
+    else:
+        check_open_unit(alpha=told.alpha)
+        n_steps = theorem_steps(k, told.alpha)
+    check_open_unit(beta=told.beta)
+    source = open_source(told.seed)
+    budget = cover_budget(
+        told.epsilon, told.delta, n_steps, told.beta, told.neighbours, source.private, told.account
+    )
+    columns, labels = told._examples(X, y)
+    stream = private_literal_steps(
+        columns, labels, role=told.role, k=k, budget=budget, source=source
+    )
+    parameters = (("k", k), ("steps", n_steps), ("beta", told.beta))
+    return told._publish(stream, columns.d, parameters, budget.spent)

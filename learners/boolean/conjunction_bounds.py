@@ -174,7 +174,7 @@ def cover_examples(
     alpha, beta : float
         In (0, 1).
     epsilon, delta, neighbours, account :
-        As in :class:`learners.boolean.conjunction.PrivateLiteralCover`.
+        As in :class:`learners.boolean.conjunction.ConjunctionLearner`.
     n_steps : int, optional
         By default :func:`cover_steps`.
 

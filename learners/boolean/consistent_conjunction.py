@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,7 +42,7 @@ from numpy.typing import ArrayLike, NDArray
 from learners.accounting import Charge, Neighbours, pure_spent
 from learners.boolean.conjunction import LiteralCover
 from learners.boolean.conjunction_bounds import consistency_rate
-from learners.boolean.formulas import BooleanCover, BooleanLearner, LiteralRelease, LiteralStep
+from learners.boolean.formulas import BooleanLearner, LiteralRelease, LiteralStep, run_by_steps
 from learners.boolean.literals import Columns, Literal, candidate_literal
 from learners.estimator import check_count
 from learners.exponential_mechanism import exponential_index
@@ -52,8 +52,10 @@ from learners.sklearn_support import keyword_parameters
 
 
 @keyword_parameters()
-class GreedyLiteralCover(BooleanCover):
-    """Elimination and greedy cover; its two named forms fix the role.
+class GreedyConjunctionLearner(BooleanLearner):
+    """Eliminate, then cover greedily; not private.
+
+    There is at least one step; it takes the constant if no literal gains anything.
 
     Parameters
     ----------
@@ -64,47 +66,6 @@ class GreedyLiteralCover(BooleanCover):
     ----------
     release_ : FormulaRelease
         The formula; its `privacy` is None.
-    """
-
-    n_steps: int | None = None
-
-    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        """Take literals, one record a step; `release_` is set when the last one is taken.
-
-        There is at least one step; it takes the constant if no literal gains anything.  A record
-        comes when it is known whether it is the last.
-        """
-        limit = None
-        if self.n_steps is not None:
-            limit = check_count("the number of steps", self.n_steps)
-        columns, labels = self._examples(X, y)
-        parameters = () if limit is None else (("steps", limit),)
-        stream = self._records(columns, labels, limit)
-        return self._publish(stream, columns.d, parameters, None)
-
-    def _records(
-        self, columns: Columns, labels: NDArray[np.bool_], limit: int | None
-    ) -> Iterator[LiteralStep]:
-        started = time.perf_counter()
-        cover = LiteralCover(columns, labels, self.role)
-        # losses stay 0: what is kept never removes an example to lose
-        kept = cover.lost() == 0
-        taken, ended = 0, False
-        while not ended:
-            gained = np.where(kept, cover.gained(), 0)
-            best = int(np.argmax(gained)) if gained.any() else 2 * columns.d
-            literal, diagnostics = cover.take(best, started, float(gained[best]))
-            started = time.perf_counter()
-            taken += 1
-            more = (kept & (cover.gained() > 0)).any()
-            ended = not more or taken == limit
-            release = LiteralRelease(literal, None)
-            # `steps` is the number of steps taken, known with the last one
-            yield LiteralStep(taken, taken if ended else taken + 1, release, diagnostics)
-
-
-class GreedyConjunctionLearner(GreedyLiteralCover):
-    """Eliminate, then cover greedily; not private.
 
     Examples
     --------
@@ -118,11 +79,60 @@ class GreedyConjunctionLearner(GreedyLiteralCover):
 
     role: ClassVar[Role] = "conjunction"
 
+    n_steps: int | None = None
 
-class GreedyDisjunctionLearner(GreedyLiteralCover):
+    steps = run_by_steps
+
+    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+        return _greedy_cover(self, X, y)
+
+
+@keyword_parameters()
+class GreedyDisjunctionLearner(BooleanLearner):
     """The dual of :class:`GreedyConjunctionLearner`; not private."""
 
     role: ClassVar[Role] = "disjunction"
+
+    n_steps: int | None = None
+
+    steps = run_by_steps
+
+    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+        return _greedy_cover(self, X, y)
+
+
+def _greedy_cover(
+    told: GreedyConjunctionLearner | GreedyDisjunctionLearner, X: ArrayLike | Any, y: ArrayLike
+) -> Iterator[LiteralStep]:
+    limit = None
+    if told.n_steps is not None:
+        limit = check_count("the number of steps", told.n_steps)
+    columns, labels = told._examples(X, y)
+    parameters = () if limit is None else (("steps", limit),)
+    records = _greedy_steps(columns, labels, told.role, limit)
+    return told._publish(records, columns.d, parameters, None)
+
+
+def _greedy_steps(
+    columns: Columns, labels: NDArray[np.bool_], role: Role, limit: int | None
+) -> Iterator[LiteralStep]:
+    """A record comes when it is known whether it is the last."""
+    started = time.perf_counter()
+    cover = LiteralCover(columns, labels, role)
+    # losses stay 0: what is kept never removes an example to lose
+    kept = cover.lost() == 0
+    taken, ended = 0, False
+    while not ended:
+        gained = np.where(kept, cover.gained(), 0)
+        best = int(np.argmax(gained)) if gained.any() else 2 * columns.d
+        literal, diagnostics = cover.take(best, started, float(gained[best]))
+        started = time.perf_counter()
+        taken += 1
+        more = (kept & (cover.gained() > 0)).any()
+        ended = not more or taken == limit
+        release = LiteralRelease(literal, None)
+        # `steps` is the number of steps taken, known with the last one
+        yield LiteralStep(taken, taken if ended else taken + 1, release, diagnostics)
 
 
 class ConsistentConjunctionLearner(BooleanLearner):
@@ -139,21 +149,27 @@ class ConsistentConjunctionLearner(BooleanLearner):
 
     role: ClassVar[Role] = "conjunction"
 
-    def fit(self, X: ArrayLike | Any, y: ArrayLike) -> Self:
-        """Keep what is consistent; parameters and errors as in the base class."""
-        columns, labels = self._examples(X, y)
-        d = columns.d
-        kept = np.flatnonzero(LiteralCover(columns, labels, self.role).lost()[: 2 * d] == 0)
-        order = kept[np.argsort(kept % d, kind="stable")].tolist()
-        literals = [candidate_literal(self.role, candidate, d) for candidate in order]
-        self._keep([LiteralRelease(literal, None) for literal in literals], d, (), None)
-        return self
+    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+        return _eliminate(self, X, y)
 
 
-class ConsistentDisjunctionLearner(ConsistentConjunctionLearner):
+class ConsistentDisjunctionLearner(BooleanLearner):
     """The dual: all literals that no negative example satisfies; not private."""
 
     role: ClassVar[Role] = "disjunction"
+
+    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+        return _eliminate(self, X, y)
+
+
+def _eliminate(told: BooleanLearner, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+    columns, labels = told._examples(X, y)
+    d = columns.d
+    kept = np.flatnonzero(LiteralCover(columns, labels, told.role).lost()[: 2 * d] == 0)
+    order = kept[np.argsort(kept % d, kind="stable")].tolist()
+    literals = [candidate_literal(told.role, candidate, d) for candidate in order]
+    told._keep([LiteralRelease(literal, None) for literal in literals], d, (), None)
+    return iter(())
 
 
 #: Most variables: 3^14 formulas take about 100 MB and half a second.
@@ -194,7 +210,7 @@ def literals_of(formula: int, d: int, negate: bool = False) -> list[Literal]:
 
 @keyword_parameters()
 class PrivateConsistentConjunctionLearner(BooleanLearner):
-    """epsilon-private conjunction over few variables, by one draw from all.
+    """epsilon-private conjunction over few variables, by one draw from all; at most 14.
 
     Parameters
     ----------
@@ -225,34 +241,42 @@ class PrivateConsistentConjunctionLearner(BooleanLearner):
     neighbours: Neighbours = "add-remove"
     seed: int | None = None
 
-    def fit(self, X: ArrayLike | Any, y: ArrayLike) -> Self:
-        """Draw a formula; parameters as in the base class.
-
-        Raises
-        ------
-        ValueError
-            If an example or a parameter is out of range, or there are more than 14 variables.
-        """
-        rate = consistency_rate(self.epsilon, self.neighbours)
-        columns, labels = self._examples(X, y)
-        d = columns.d
-        if d > MOST_VARIABLES:
-            raise ValueError(
-                f"X has {d} columns: this learner weighs all 3^d formulas, so at most "
-                f"{MOST_VARIABLES}; ConjunctionLearner takes any number"
-            )
-        source = open_source(self.seed)
-        dual = self.role == "disjunction"
-        mistakes = mistakes_of_all(columns, ~labels if dual else labels)
-        drawn = exponential_index(source, -mistakes, rate)
-        selection = Charge("selections", float(rate))
-        spent = pure_spent(self.epsilon, self.neighbours, source.private, selection)
-        released = [LiteralRelease(literal, None) for literal in literals_of(drawn, d, dual)]
-        self._keep(released, d, (), spent)
-        return self
+    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+        return _draw_formula(self, X, y)
 
 
-class PrivateConsistentDisjunctionLearner(PrivateConsistentConjunctionLearner):
-    """epsilon-private disjunction over few variables; parameters as in the base class."""
+@keyword_parameters()
+class PrivateConsistentDisjunctionLearner(BooleanLearner):
+    """epsilon-private disjunction over few variables; parameters as of the conjunction."""
 
     role: ClassVar[Role] = "disjunction"
+
+    epsilon: float = 1.0
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
+
+    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+        return _draw_formula(self, X, y)
+
+
+def _draw_formula(
+    told: PrivateConsistentConjunctionLearner | PrivateConsistentDisjunctionLearner,
+    X: ArrayLike | Any,
+    y: ArrayLike,
+) -> Iterator[LiteralStep]:
+    rate = consistency_rate(told.epsilon, told.neighbours)
+    columns, labels = told._examples(X, y)
+    d = columns.d
+    if d > MOST_VARIABLES:
+        raise ValueError(
+            f"X has {d} columns: this learner weighs all 3^d formulas, so at most "
+            f"{MOST_VARIABLES}; ConjunctionLearner takes any number"
+        )
+    source = open_source(told.seed)
+    dual = told.role == "disjunction"
+    mistakes = mistakes_of_all(columns, ~labels if dual else labels)
+    drawn = exponential_index(source, -mistakes, rate)
+    selection = Charge("selections", float(rate))
+    spent = pure_spent(told.epsilon, told.neighbours, source.private, selection)
+    told._keep([LiteralRelease(one, None) for one in literals_of(drawn, d, dual)], d, (), spent)
+    return iter(())

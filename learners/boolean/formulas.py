@@ -23,10 +23,10 @@ from learners.boolean.literals import (
     formula_text,
     read_columns,
 )
-from learners.estimator import check_labels
-from learners.plain_estimator import PlainEstimator
+from learners.estimator import accuracy, check_labels
 from learners.scores import Role
 from learners.sklearn_support import (
+    WithParameters,
     check_column_names,
     classifier_tags,
     column_names,
@@ -147,7 +147,7 @@ class FormulaRelease:
         return columns
 
 
-class BooleanLearner(PlainEstimator, ABC):
+class BooleanLearner(WithParameters, ABC):
     """fit, predict, score and parameters of a learner of Boolean formulas.
 
     Attributes
@@ -163,6 +163,9 @@ class BooleanLearner(PlainEstimator, ABC):
     feature_names_in_: NDArray[np.object_]
 
     @abstractmethod
+    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+        """Check parameters and examples now, then learn; see :func:`run_by_steps`."""
+
     def fit(self, X: ArrayLike | Any, y: ArrayLike) -> Self:
         """Learn a formula.
 
@@ -178,6 +181,9 @@ class BooleanLearner(PlainEstimator, ABC):
         ValueError
             If an example or a parameter is out of range.
         """
+        for _ in self._run(X, y):
+            pass
+        return self
 
     def predict(self, X: ArrayLike | Any) -> NDArray[np.int64]:
         """Labels 0/1, int64 of shape (n,), of examples, shape (n, d), dense or sparse.
@@ -201,10 +207,7 @@ class BooleanLearner(PlainEstimator, ABC):
         self, X: ArrayLike | Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
         """Accuracy on labelled examples, each counted by its weight."""
-        predicted = self.predict(X)
-        right = predicted == check_labels(y, len(predicted))
-        weights = None if sample_weight is None else np.asarray(sample_weight)
-        return float(np.average(right, weights=weights))
+        return accuracy(self.predict(X), y, sample_weight)
 
     @property
     def classes_(self) -> NDArray[np.int64]:
@@ -219,8 +222,7 @@ class BooleanLearner(PlainEstimator, ABC):
 
     def _examples(self, X: ArrayLike | Any, y: ArrayLike) -> tuple[Columns, NDArray[np.bool_]]:
         """Forget the last run, and check the examples of the next."""
-        self._begin()
-        self.__dict__.pop("feature_names_in_", None)
+        self._forget()
         columns = read_columns(X)
         labels = check_labels(y, columns.n)
         names = column_names(X)
@@ -247,30 +249,6 @@ class BooleanLearner(PlainEstimator, ABC):
             privacy=privacy,
         )
 
-    def _fitted(self) -> FormulaRelease:
-        self._require_fitted()
-        return self.release_
-
-    def __sklearn_tags__(self) -> Any:
-        """What scikit-learn asks of a learner's kind and input."""
-        tags = classifier_tags(random=getattr(self, "seed", 0) is None)
-        tags.input_tags.sparse = True
-        return tags
-
-
-class BooleanCover(BooleanLearner):
-    """A Boolean learner that runs step by step, one literal a step."""
-
-    @abstractmethod
-    def steps(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        """Run step by step; see the learner."""
-
-    def fit(self, X: ArrayLike | Any, y: ArrayLike) -> Self:
-        """Run all steps; parameters and errors as in :meth:`BooleanLearner.fit`."""
-        for _ in self.steps(X, y):
-            pass
-        return self
-
     def _publish(
         self,
         stream: Iterator[LiteralStep],
@@ -285,3 +263,22 @@ class BooleanCover(BooleanLearner):
             if record.step == record.steps:
                 self._keep(released, d, parameters, privacy)
             yield record
+
+    def _fitted(self) -> FormulaRelease:
+        self._require_fitted()
+        return self.release_
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks of a learner's kind and input."""
+        tags = classifier_tags(random=getattr(self, "seed", 0) is None)
+        tags.input_tags.sparse = True
+        return tags
+
+
+def run_by_steps(self: BooleanLearner, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+    """Run the learner, one record a step; `release_` is set when the last one is taken.
+
+    Parameters and errors as in :meth:`fit`.  Checks happen at the call, before the first record is
+    asked for.
+    """
+    return self._run(X, y)

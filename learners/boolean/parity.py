@@ -39,14 +39,13 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.accounting import Charge, Neighbours, PrivacySpent, pure_spent
+from learners.accounting import Charge, Neighbours, PrivacySpent, pure_budget, pure_spent
 from learners.boolean.gf2 import PackedBits, solve, word_count
-from learners.estimator import check_count, check_labels, check_open_unit
+from learners.estimator import accuracy, check_count, check_labels, check_open_unit
 from learners.exponential_mechanism import exponential_index
 from learners.noise_arrays import below_array
-from learners.plain_estimator import PlainClassifier, pure_budget
 from learners.randomness import RandomSource, bernoulli, open_source, words
-from learners.sklearn_support import keyword_parameters
+from learners.sklearn_support import WithParameters, keyword_parameters
 
 Constants = Literal["tight", "source"]
 
@@ -235,7 +234,7 @@ class BlockDiagnostics:
     failed: bool
 
 
-class _Parity(PlainClassifier):
+class _Parity(WithParameters):
     release_: ParityRelease
     diagnostics_: tuple[BlockDiagnostics, ...]
 
@@ -250,10 +249,14 @@ class _Parity(PlainClassifier):
         self._require_fitted()
         return self.release_.predict(check_bits(X))
 
+    def score(self, X: ArrayLike | PackedBits, y: ArrayLike) -> float:
+        """Share of the examples that are labelled right, 0..1."""
+        return accuracy(self.predict(X), y)
+
     def _examples(
         self, X: ArrayLike | PackedBits, y: ArrayLike
     ) -> tuple[PackedBits, NDArray[np.bool_]]:
-        self._begin()
+        self._forget()
         rows = check_bits(X)
         return rows, check_labels(y, len(rows))
 

@@ -13,31 +13,29 @@ class that looks at no data (docs/privacy.md, lemmas 1 to 5 and L1).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
-from geometry.grid_counts import GridCounts
-from geometry.lift import Conic, ConicKind, ConicLattice
-from learners.accounting import PrivacySpent
+from geometry.lift import ConicKind, ConicLattice
+from learners.accounting import Neighbours
 from learners.conic.selection import ConicSelection
-from learners.cover_estimator import CoverEstimator
-from learners.records import StepRecord
-from learners.releases import ConicRelease
+from learners.cover_run import cover_run
+from learners.estimator import Estimator, Run
 from learners.scores import Role
-from learners.selection import Watch
 from learners.sklearn_support import keyword_parameters
 
 
 @keyword_parameters()
-class ConicSetCover(CoverEstimator):
-    """The private set cover by discs or ellipses; its two named forms fix which.
+class DiscUnionLearner(Estimator):
+    """(epsilon, delta)-private learner of a union of discs.
+
+    Discs have their centre in the square and a radius of at most its side.
 
     Parameters
     ----------
     epsilon, delta : float
         Privacy of the whole run.
     k : int
-        Pieces of a good hypothesis: discs or ellipses that cover the region.
+        Pieces of a good hypothesis: discs that cover the region.
     grid : int
         d: examples have integer coordinates in 0..d; at most 2048.
     n_steps : int, optional
@@ -52,33 +50,6 @@ class ConicSetCover(CoverEstimator):
     ----------
     release_ : ConicRelease
         What may be published.
-    """
-
-    role: ClassVar[Role] = "disjunction"
-    kind: ClassVar[ConicKind]
-
-    k: int = 1
-
-    def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
-        lattice = ConicLattice(self.grid, self.kind)
-        stream, spent, parameters = self._cover(counts, lambda: ConicSelection(lattice), watch)
-
-        def release(
-            name: str,
-            privacy: PrivacySpent | None,
-            pieces: list[tuple[Conic, ...]],
-            thresholds: tuple[int, ...],
-        ) -> ConicRelease:
-            conics = tuple(conic for piece in pieces for conic in piece)
-            return ConicRelease(name, lattice, parameters, privacy, conics, thresholds)
-
-        return self._keep_pieces(stream, spent, release)
-
-
-class DiscUnionLearner(ConicSetCover):
-    """(epsilon, delta)-private learner of a union of discs; parameters as in the base class.
-
-    Discs have their centre in the square and a radius of at most its side.
 
     Examples
     --------
@@ -92,11 +63,25 @@ class DiscUnionLearner(ConicSetCover):
     (1.0, False)
     """
 
+    role: ClassVar[Role] = "disjunction"
     kind: ClassVar[ConicKind] = "disc"
 
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: int = 1
+    grid: int = 1024
+    n_steps: int | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
 
-class EllipseUnionLearner(ConicSetCover):
-    """(epsilon, delta)-private learner of a union of ellipses; parameters as in the base class.
+    def _planned(self) -> Run:
+        return cover_run(self, self.k, lambda: _conics(self.grid, "disc"))
+
+
+@keyword_parameters()
+class EllipseUnionLearner(Estimator):
+    """(epsilon, delta)-private learner of a union of ellipses; parameters as of discs.
 
     Ellipses of any axes and rotation with the centre in the square; half width, shear and half of
     the vertical chord through the centre are at most its side (:mod:`geometry.lift`).  A draw takes
@@ -105,4 +90,22 @@ class EllipseUnionLearner(ConicSetCover):
     1,000, take up to a minute.
     """
 
+    role: ClassVar[Role] = "disjunction"
     kind: ClassVar[ConicKind] = "ellipse"
+
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: int = 1
+    grid: int = 1024
+    n_steps: int | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
+
+    def _planned(self) -> Run:
+        return cover_run(self, self.k, lambda: _conics(self.grid, "ellipse"))
+
+
+def _conics(d: int, kind: ConicKind) -> tuple[ConicLattice, ConicSelection]:
+    lattice = ConicLattice(d, kind)
+    return lattice, ConicSelection(lattice)

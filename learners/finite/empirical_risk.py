@@ -28,13 +28,19 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.accounting import Charge, Neighbours, PrivacySpent, noise_scale, pure_spent
+from learners.accounting import (
+    Charge,
+    Neighbours,
+    PrivacySpent,
+    noise_scale,
+    pure_budget,
+    pure_spent,
+)
 from learners.estimator import check_count
 from learners.exponential_mechanism import exponential_index, private_rate
 from learners.noise_arrays import discrete_laplace_array
-from learners.plain_estimator import PlainEstimator, pure_budget
 from learners.randomness import RandomSource, open_source
-from learners.sklearn_support import keyword_parameters
+from learners.sklearn_support import WithParameters, keyword_parameters
 
 Mechanism = Literal["exponential", "laplace"]
 
@@ -154,7 +160,7 @@ class ErmDiagnostics:
 
 
 @keyword_parameters()
-class _LeastLoss(PlainEstimator):
+class _LeastLoss(WithParameters):
     """Sums of losses, checked and in whole numbers."""
 
     losses: Losses
@@ -163,7 +169,7 @@ class _LeastLoss(PlainEstimator):
 
     def _sums(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], int, int]:
         """Of every hypothesis over the sample; the bound of one loss; the number of examples."""
-        self._begin()
+        self._forget()
         rows, targets = np.asarray(X), np.asarray(y)
         if rows.ndim == 0 or targets.ndim == 0 or len(rows) != len(targets):
             raise ValueError("X and y must hold the same examples: as many rows of each")

@@ -36,12 +36,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.accounting import Neighbours
-from learners.estimator import check_count, check_labels
+from learners.estimator import accuracy, check_count, check_labels
 from learners.finite.empirical_risk import Choice, ErmRelease, Mechanism, choose_least
 from learners.finite.vc import as_class
-from learners.plain_estimator import PlainClassifier
 from learners.randomness import open_source
-from learners.sklearn_support import keyword_parameters
+from learners.sklearn_support import WithParameters, keyword_parameters
 
 
 class ConceptClass(Protocol):
@@ -237,7 +236,7 @@ class FiniteClassDiagnostics:
 
 
 @keyword_parameters()
-class _FiniteClass(PlainClassifier):
+class _FiniteClass(WithParameters):
     concepts: ConceptClass
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
@@ -252,9 +251,13 @@ class _FiniteClass(PlainClassifier):
         points = check_domain_points(X, self.concepts.domain)
         return self.concepts.predict(self.release_.index, points).astype(np.int64)
 
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Share of the examples that are labelled right, 0..1."""
+        return accuracy(self.predict(X), y)
+
     def _mistakes(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], int]:
         """Of every concept; and the number of examples."""
-        self._begin()
+        self._forget()
         positives, negatives = count_labels(X, y, self.concepts.domain)
         count = int(positives.sum() + negatives.sum())
         return self.concepts.mistakes(positives, negatives), count

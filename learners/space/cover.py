@@ -8,84 +8,41 @@ of halfspaces, a union is one of tetrahedra.  Privacy is that of the cover (docs
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator
 from typing import ClassVar
 
-from geometry.grid_counts import GridCounts
-from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
-from learners.accounting import PrivacySpent
-from learners.cover_estimator import CoverEstimator
-from learners.estimator import check_count
-from learners.records import StepRecord
-from learners.releases import SpaceRelease
+from geometry.halfspace3 import HalfspaceLattice3
+from learners.accounting import Neighbours
+from learners.cover_run import cover_run
+from learners.estimator import Estimator, Run, check_count
 from learners.scores import Role
-from learners.selection import Sampler, Watch
+from learners.selection import Sampler
 from learners.sklearn_support import keyword_parameters
 from learners.space.selection import HalfspaceSelection3, SimplexSelection3
 
-Piece3 = tuple[Halfspace3, ...]
 
-
-@keyword_parameters(after={"grid": ["levels"]})
-class SpaceCover(CoverEstimator):
-    """The private set cover in three dimensions; its two named forms fix role and piece.
-
-    X has shape (n, 3).
+@keyword_parameters()
+class ConvexPolytopeLearner(Estimator):
+    """(epsilon, delta)-private learner of a convex polytope; X has shape (n, 3).
 
     Parameters
     ----------
     epsilon, delta : float
         Privacy of the whole run.
     k : int
-        Pieces of a good hypothesis: faces of the polytope, or simplices of the union.
+        Pieces of a good hypothesis: faces of the polytope.
     grid : int
         d: examples have integer coordinates in 0..d; at most 64.
+    reach : int
+        Largest entry of a normal.
     levels : int
         Levels of each normal of a halfspace (:class:`geometry.halfspace3.HalfspaceLattice3`).
     n_steps, beta, neighbours, seed :
-        As in :class:`learners.conic.union.ConicSetCover`.
+        As in :class:`learners.conic.union.DiscUnionLearner`.
 
     Attributes
     ----------
     release_ : SpaceRelease
         What may be published.
-    """
-
-    dimensions: ClassVar[int] = 3
-
-    k: int = 1
-    grid: int = 16
-    levels: int = 8
-
-    @abstractmethod
-    def _sampler(self) -> tuple[HalfspaceLattice3, Sampler]:
-        """The class and its sampler."""
-
-    def _run(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
-        lattice, sampler = self._sampler()
-        stream, spent, parameters = self._cover(counts, lambda: sampler, watch)
-
-        def release(
-            name: str,
-            privacy: PrivacySpent | None,
-            pieces: list[Piece3],
-            thresholds: tuple[int, ...],
-        ) -> SpaceRelease:
-            common = (name, lattice, parameters, privacy)
-            return SpaceRelease(*common, self.role, tuple(pieces), thresholds)
-
-        return self._keep_pieces(stream, spent, release)
-
-
-@keyword_parameters(after={"grid": ["reach"]})
-class ConvexPolytopeLearner(SpaceCover):
-    """(epsilon, delta)-private learner of a convex polytope; parameters as in the base class.
-
-    Parameters
-    ----------
-    reach : int
-        Largest entry of a normal.
 
     Examples
     --------
@@ -97,27 +54,53 @@ class ConvexPolytopeLearner(SpaceCover):
     True
     """
 
+    dimensions: ClassVar[int] = 3
     role: ClassVar[Role] = "conjunction"
 
+    epsilon: float = 1.0
+    delta: float = 1e-6
     k: int = 4
+    grid: int = 16
     reach: int = 2
     levels: int = 64
+    n_steps: int | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
 
-    def _sampler(self) -> tuple[HalfspaceLattice3, Sampler]:
-        reach, levels = check_count("reach", self.reach), check_count("levels", self.levels)
-        lattice = HalfspaceLattice3(self.grid, reach, levels)
-        return lattice, HalfspaceSelection3(lattice)
+    def _planned(self) -> Run:
+        def pieces() -> tuple[HalfspaceLattice3, Sampler]:
+            reach, levels = check_count("reach", self.reach), check_count("levels", self.levels)
+            lattice = HalfspaceLattice3(self.grid, reach, levels)
+            return lattice, HalfspaceSelection3(lattice)
+
+        return cover_run(self, self.k, pieces)
 
 
 @keyword_parameters()
-class SimplexUnionLearner(SpaceCover):
-    """(epsilon, delta)-private learner of a union of simplices; parameters as in the base class.
+class SimplexUnionLearner(Estimator):
+    """(epsilon, delta)-private learner of a union of simplices; parameters as of polytopes.
 
-    Every simplex of the class is scored in every step, 684 * levels^4 of them.
+    `k` is a number of simplices.  Every simplex of the class is scored in every step, 684 *
+    levels^4 of them.
     """
 
+    dimensions: ClassVar[int] = 3
     role: ClassVar[Role] = "disjunction"
 
-    def _sampler(self) -> tuple[HalfspaceLattice3, Sampler]:
-        lattice = HalfspaceLattice3(self.grid, 1, check_count("levels", self.levels))
-        return lattice, SimplexSelection3(lattice)
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    k: int = 1
+    grid: int = 16
+    levels: int = 8
+    n_steps: int | None = None
+    beta: float = 0.1
+    neighbours: Neighbours = "add-remove"
+    seed: int | None = None
+
+    def _planned(self) -> Run:
+        def pieces() -> tuple[HalfspaceLattice3, Sampler]:
+            lattice = HalfspaceLattice3(self.grid, 1, check_count("levels", self.levels))
+            return lattice, SimplexSelection3(lattice)
+
+        return cover_run(self, self.k, pieces)

@@ -33,11 +33,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.estimator import check_count, check_examples, check_points
+from learners.estimator import accuracy, check_count, check_examples, check_points
 from learners.noise_arrays import below_array
-from learners.plain_estimator import PlainClassifier
 from learners.randomness import SeededRandom
-from learners.sklearn_support import keyword_parameters
+from learners.sklearn_support import WithParameters, keyword_parameters
 
 
 class MajorityCells:
@@ -101,7 +100,7 @@ class DescentRelease:
 
 
 @keyword_parameters()
-class GradientDescentClassifier(PlainClassifier):
+class GradientDescentClassifier(WithParameters):
     """Logistic regression on lifted coordinates by SGD; not private by itself.
 
     Parameters
@@ -132,7 +131,7 @@ class GradientDescentClassifier(PlainClassifier):
         ValueError
             If an example or a parameter is out of range, or there is no example.
         """
-        self._begin()
+        self._forget()
         points, labels = check_examples(X, y, self.grid)
         if not 0 < self.rate <= LARGEST_STEP:
             raise ValueError(f"rate must lie in (0, {LARGEST_STEP:g}], got {self.rate}")
@@ -164,6 +163,10 @@ class GradientDescentClassifier(PlainClassifier):
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Labels 0/1, int64 of shape (n,)."""
         return (self.predict_proba(X)[:, 1] > 0.5).astype(np.int64)
+
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Share of the examples that are labelled right, 0..1."""
+        return accuracy(self.predict(X), y)
 
 
 def uniform_stability(n: int, steps: int, rate: float) -> float:

@@ -30,9 +30,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from learners.accounting import PrivacySpent, Relation
 from learners.estimator import check_count
-from learners.plain_estimator import PlainEstimator
 from learners.randomness import RandomSource, open_source
-from learners.sklearn_support import keyword_parameters
+from learners.sklearn_support import WithParameters, keyword_parameters
 from learners.stability.sample_and_aggregate import (
     ChunkModels,
     Mapper,
@@ -116,7 +115,7 @@ def plan_for(
 
 
 @keyword_parameters()
-class ChunkClassifier(PlainEstimator, Generic[Queries]):
+class ChunkClassifier(WithParameters, Generic[Queries]):
     """A learner that trains any base on chunks, and is asked afterwards.
 
     Attributes
@@ -138,10 +137,6 @@ class ChunkClassifier(PlainEstimator, Generic[Queries]):
     neighbours: Relation = "add-remove"
     seed: int | None = None
     workers: int = 1
-
-    def _begin(self) -> None:
-        super()._begin()
-        self.__dict__.pop("private_models_", None)
 
     def _train(
         self,
@@ -261,7 +256,7 @@ class StableQueryClassifier(ChunkClassifier[StableQueries]):
         ValueError
             If X and y differ in length, a label is no class, or a parameter is out of range.
         """
-        self._begin()
+        self._forget()
         check_base(self.base)
         classes = check_classes(self.classes)
         points, labels = same_examples(X, y)
@@ -361,7 +356,7 @@ class StableSoftClassifier(ChunkClassifier[SoftQueries]):
         ValueError
             If X and y differ in length, a label is out of range, or a parameter is.
         """
-        self._begin()
+        self._forget()
         check_base(self.base)
         check_width(self.width)
         points, labels = same_examples(X, y)

@@ -33,9 +33,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from learners.accounting import PrivacySpent, Relation
 from learners.estimator import check_count
-from learners.plain_estimator import PlainEstimator
 from learners.randomness import RandomSource, below, open_source
-from learners.sklearn_support import keyword_parameters
+from learners.sklearn_support import WithParameters, keyword_parameters
 from learners.stability.classifiers import StableQueryClassifier
 from learners.stability.sample_and_aggregate import (
     ConstantModel,
@@ -63,7 +62,7 @@ class LabelPrivateRelease:
 
 
 @keyword_parameters()
-class LabelPrivateLearner(PlainEstimator):
+class LabelPrivateLearner(WithParameters):
     """Algorithm 5 for any two learners.
 
     Parameters
@@ -122,7 +121,7 @@ class LabelPrivateLearner(PlainEstimator):
         ValueError
             If a shape, a label or a parameter is wrong.
         """
-        self._begin()
+        self._forget()
         final = self.base if self.final is None else self.final
         check_base(final)
         classes = check_classes(self.classes)

@@ -46,8 +46,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
-from learners.accounting import PrivacySpent, Relation
-from learners.estimator import Estimator, check_count, check_points
+from learners.accounting import Relation
+from learners.estimator import Estimator, Run, Stream, check_count, check_points
 from learners.greedy import GreedyUnionLearner
 from learners.noise_arrays import below_array
 from learners.randomness import RandomSource, below, open_source
@@ -251,12 +251,14 @@ class StabilityLearner(Estimator):
     seed: int | None = None
     workers: int = 1
 
-    def plan(self) -> PrivacySpent:
-        """What a run with these parameters will spend, by public numbers alone."""
-        return self._plan().spent
+    def _planned(self) -> Run:
+        budget = plan_for(self, plan_sparse_vector, self.seed is None)
 
-    def _plan(self) -> SparseVectorBudget:
-        return plan_for(self, plan_sparse_vector, self.seed is None)
+        def begin(counts: GridCounts, watch: Watch | None) -> Stream:
+            rows = np.repeat(np.arange(len(counts)), counts.amounts)
+            return self._vote(budget, counts.points[rows], counts.labels[rows], watch)
+
+        return Run(budget.spent, begin)
 
     def steps(
         self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
@@ -266,9 +268,18 @@ class StabilityLearner(Estimator):
         Parameters and errors as in :meth:`fit`.  Checks happen at the call; chunks are trained and
         points labelled when the first record is asked for.
         """
-        for name in ("answers_", "private_models_"):
-            self.__dict__.pop(name, None)
+        # the coins of a seed belong to the rows in their order, so they are not counted
         points, labels = self._begin(X, y)
+        budget = plan_for(self, plan_sparse_vector, self.seed is None)
+        return self._keep(self._vote(budget, points, labels, watch), budget.spent)
+
+    def _vote(
+        self,
+        budget: SparseVectorBudget,
+        points: NDArray[np.int64],
+        labels: NDArray[np.bool_],
+        watch: Watch | None,
+    ) -> Stream:
         k = check_count("k", self.k)
         lattice = HalfplaneLattice(self.grid)
         if self.unanswered not in get_args(Unanswered):
@@ -278,7 +289,6 @@ class StabilityLearner(Estimator):
         base = self._default_base(k) if self.base is None else self.base
         check_base(base)
         source = open_source(self.seed)
-        budget = self._plan()
         chunks = default_chunks(budget, self.chunks)
         own = budget.queries - kept_queries(budget, self.kept)
         parameters = (
@@ -303,7 +313,7 @@ class StabilityLearner(Estimator):
             known = self._labelled(source)
             yield from self._cover(k, known, points, labels, watch)
 
-        return self._publish(records(), lattice, parameters, budget.spent)
+        return Stream(records(), lattice, parameters)
 
     def _point_choice(self) -> str:
         """Where the public points come from, as the release says it."""

@@ -18,15 +18,14 @@ from geometry.columns import count_columns
 from geometry.grid_counts import MOST_EXAMPLES, GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import ConicLattice
-from learners import ConvexPolygonLearner, PolygonUnionLearner, cover_estimator
-from learners import tile_estimator as tile_module
+from learners import ConvexPolygonLearner, PolygonUnionLearner, cover_run, tile_run
 from learners.best_piece import best_piece, gain_less_loss
 from learners.conic.selection import ConicSelection, count_areas
 from learners.conic.union import DiscUnionLearner
 from learners.envelope import strands
 from learners.envelope.concept_selection import ConceptSelection
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.estimator import CountedEstimator
+from learners.estimator import Estimator
 from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
 from learners.noisy_histogram import NoisyHistogramLearner
 from learners.quadtree import QuadtreeLearner
@@ -36,7 +35,7 @@ from learners.selection import PieceKind
 from learners.space.cover import ConvexPolytopeLearner
 from learners.threshold_learner import ThresholdLearner
 
-Make = Callable[[int], CountedEstimator]
+Make = Callable[[int], Estimator]
 
 LEARNERS: dict[str, Make] = {
     "union by tiles": lambda d: PolygonUnionLearner(grid=d, seed=4),
@@ -76,7 +75,7 @@ def entries(points: NDArray[np.int64], labels: NDArray[np.bool_]) -> NDArray[np.
     return np.random.default_rng(1).permutation(found)
 
 
-def run(learner: CountedEstimator, *sample: Any) -> tuple[Any, list[Any]]:
+def run(learner: Estimator, *sample: Any) -> tuple[Any, list[Any]]:
     """The release, and the records without their seconds."""
     steps = learner.steps(*sample) if len(sample) == 2 else learner.steps_counts(*sample)
     records = [
@@ -267,8 +266,8 @@ def nothing_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     def drawn(seed: object) -> None:
         raise AssertionError("a source of randomness was opened")
 
-    monkeypatch.setattr(tile_module, "open_source", drawn)
-    monkeypatch.setattr(cover_estimator, "open_source", drawn)
+    monkeypatch.setattr(tile_run, "open_source", drawn)
+    monkeypatch.setattr(cover_run, "open_source", drawn)
 
 
 CROWD = 123_456_789

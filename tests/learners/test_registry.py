@@ -14,7 +14,7 @@ import pytest
 
 from learners.audit_subjects import SUBJECTS
 from learners.declaration import Learner, Parameter
-from learners.estimator import CountedEstimator
+from learners.estimator import Estimator
 from learners.registry import BY_ID, LEARNERS, offered, unknown_learner
 
 #: Parameters that no field can hold: the grid is the sample's; the others are Python objects, or
@@ -78,9 +78,9 @@ def test_defaults_are_those_of_the_class_and_in_range(learner: Learner) -> None:
 @everyone
 def test_a_learner_is_what_its_entry_says(learner: Learner) -> None:
     cls = learner.load()
-    assert learner.takes_counts == (
-        issubclass(cls, CountedEstimator) and learner.piece not in ("halfspace", "simplex")
-    ), "takes_counts"
+    # a table counts points of the plane, and chunks that vote hold single examples
+    told = learner.piece not in ("halfspace", "simplex") and "votes" not in learner.shows
+    assert learner.takes_counts == (issubclass(cls, Estimator) and told), "takes_counts"
     assert learner.private == ("epsilon" in constructor(learner))
     assert bool(learner.counts) == (learner.parameter("k") is not None)
     role = getattr(cls, "role", None)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from learners import cover_estimator
+from learners import cover_run
 
 
 def watched_selections(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, float]]:
     """The score and the rate of every selection from now on, in turn; the list grows."""
-    made, asked = cover_estimator.make_selection, []
+    made, asked = cover_run.make_selection, []
 
     class Watched:
         def __init__(self, *arguments: Any) -> None:
@@ -21,5 +21,5 @@ def watched_selections(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, float
             asked.append((score, rate))
             return self.inner.select(counts, score, rate, *others)
 
-    monkeypatch.setattr(cover_estimator, "make_selection", Watched)
+    monkeypatch.setattr(cover_run, "make_selection", Watched)
     return asked
