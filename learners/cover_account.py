@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from learners.randomized_response import right_answers
 
-#: Part of eta that pays for the rounding of an account's own lines.
+#: Part of a rate, or of delta, that pays for the rounding of an account's own lines.
 GIVEN_UP = 1e-9
 
 #: Room for the rounding of U_m, in parts of (m + 1)^2.

@@ -134,7 +134,6 @@ class Learner:
         What is proved of it, for the catalogue.
     systems : tuple of int
         Keys of :data:`learners.catalogue.SYSTEMS`.
-    private : bool
     fixed : tuple of (str, value)
         Parameters that make the class this learner.
     parameters : tuple of Parameter
@@ -146,8 +145,6 @@ class Learner:
         What its k counts; empty for a learner without k.
     shows : frozenset of str
     offered : frozenset of str
-    takes_counts : bool
-        Whether it can learn from counts of a table.
     needs_delta : bool
         Whether its privacy rests on delta; others state 0, or what arithmetic alone takes.
     audits : tuple of Audit
@@ -159,7 +156,6 @@ class Learner:
     path: str
     promise: str
     systems: tuple[int, ...]
-    private: bool = True
     fixed: tuple[tuple[str, Any], ...] = ()
     parameters: tuple[Parameter, ...] = ()
     role: Role | None = None
@@ -167,7 +163,6 @@ class Learner:
     counts: str = ""
     shows: frozenset[Shown] = frozenset()
     offered: frozenset[Place] = frozenset()
-    takes_counts: bool = False
     needs_delta: bool = True
     audits: tuple[Audit, ...] = ()
 
@@ -175,6 +170,17 @@ class Learner:
     def class_name(self) -> str:
         """Of its class."""
         return self.path.rpartition(".")[2]
+
+    @property
+    def private(self) -> bool:
+        """Whether its runs are private."""
+        return self.parameter("epsilon") is not None
+
+    @property
+    def takes_counts(self) -> bool:
+        """Whether it can learn from counts of a table: points of the plane, unless chunks vote."""
+        apart = ("halfspace", "simplex", "literal", "concept")
+        return self.piece not in apart and "votes" not in self.shows
 
     @property
     def by_tiles(self) -> bool:

@@ -13,6 +13,7 @@ from geometry.halfplane import HalfplaneLattice
 from geometry.tiling import Tile
 from learners.estimator import Stream
 from learners.records import StepDiagnostics, StepRecord, TileStep
+from learners.selection import SelectionProgress
 
 
 def labelled_stream(
@@ -58,20 +59,14 @@ def _records(
     taken, wrong = positives * inside, negatives * inside
     false_positives = np.cumsum(wrong)
     false_negatives = counts.positives - np.cumsum(taken)
-    n = max(1, counts.n)
     for i, tile in enumerate(tiles):
-        diagnostics = StepDiagnostics(
-            positives_alive=int(positives[i]),
-            negatives_alive=int(negatives[i]),
-            positives_taken=int(taken[i]),
-            negatives_taken=int(wrong[i]),
+        diagnostics = StepDiagnostics.booked(
+            (int(negatives[i]), int(positives[i])),
+            (int(wrong[i]), int(taken[i])),
+            (int(false_positives[i]), int(false_negatives[i])),
+            counts.n,
             score=float(taken[i] - positives[i] - wrong[i]),
-            empirical_error=float(false_positives[i] + false_negatives[i]) / n,
-            false_positive_rate=float(false_positives[i]) / n,
-            false_negative_rate=float(false_negatives[i]) / n,
             seconds=seconds / count,
-            trials=0,
-            boxes=0,
-            log_mass=0.0,
+            **SelectionProgress(0, 0, 0.0).work(),
         )
         yield StepRecord(i + 1, count, TileStep(tile, (), bool(inside[i])), diagnostics)

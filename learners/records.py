@@ -7,7 +7,9 @@ may look at but not publish is a :class:`StepDiagnostics`.  What a finished run 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,8 +80,8 @@ class TileStep:
 
 
 @dataclass(frozen=True, slots=True)
-class StepDiagnostics:
-    """What only the curator may see of one step.
+class Diagnostics:
+    """What only the curator may see of one step, of formulas too.
 
     Attributes
     ----------
@@ -94,10 +96,6 @@ class StepDiagnostics:
         predicted 0 though 1).
     seconds : float
         Wall time of the step.
-    trials, boxes : int
-        Work of the sampler.
-    log_mass : float
-        Natural log of the sampler's envelope, relative to the base measure.
     """
 
     positives_alive: int
@@ -109,6 +107,50 @@ class StepDiagnostics:
     false_positive_rate: float
     false_negative_rate: float
     seconds: float
+
+    @classmethod
+    def booked(
+        cls,
+        alive: Sequence[int],
+        taken: Sequence[int],
+        mistakes: tuple[int, int],
+        n: int,
+        **others: Any,
+    ) -> Self:
+        """Of counts of examples.
+
+        Parameters
+        ----------
+        alive, taken : (negatives, positives)
+        mistakes : (false positives, false negatives)
+            Of the hypothesis so far.
+        n : int
+            Examples in all.
+        others :
+            The other fields as they are.
+        """
+        n = max(1, n)
+        return cls(
+            *(alive[1], alive[0], taken[1], taken[0]),
+            empirical_error=sum(mistakes) / n,
+            false_positive_rate=mistakes[0] / n,
+            false_negative_rate=mistakes[1] / n,
+            **others,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StepDiagnostics(Diagnostics):
+    """What only the curator may see of one step in the plane or in space.
+
+    Attributes
+    ----------
+    trials, boxes : int
+        Work of the sampler.
+    log_mass : float
+        Natural log of the sampler's envelope, relative to the base measure.
+    """
+
     trials: int
     boxes: int
     log_mass: float

@@ -225,7 +225,6 @@ def _greedy_boolean(form: Role) -> Learner:
         path=f"learners.boolean.consistent_conjunction.Greedy{form.capitalize()}Learner",
         promise="not private; consistent, at most k ln n literals if k suffice",
         systems=(1,),
-        private=False,
         parameters=(with_default(STEPS, None, unset="until nothing is left to gain"),),
         role=form,
         piece="literal",
@@ -241,7 +240,6 @@ def _consistent_boolean(form: Role) -> Learner:
         path=f"learners.boolean.consistent_conjunction.Consistent{form.capitalize()}Learner",
         promise=f"not private; the {which} consistent {form}, (alpha, beta)-PAC",
         systems=(1, 20),
-        private=False,
         role=form,
         piece="literal",
     )
@@ -291,7 +289,6 @@ LEARNERS: tuple[Learner, ...] = (
         counts=_TRIANGLES,
         shows=frozenset({"dual plane", "law", "boxes"}),
         offered=_EVERYWHERE,
-        takes_counts=True,
         audits=(
             _audit(
                 "cover",
@@ -316,7 +313,6 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"dual plane", "law", "tiles", "boxes"}),
         needs_delta=False,
         offered=_EVERYWHERE,
-        takes_counts=True,
         audits=(
             _audit("tiles", "union of polygons by tiles", 4_000, _AREA, _COUNT),
             _audit(
@@ -342,7 +338,6 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"dual plane"}),
         needs_delta=False,
         offered=_EVERYWHERE,
-        takes_counts=True,
         audits=(_audit("convex", "convex polygon by tiles", 800, _AREA, _COUNT),),
     ),
     Learner(
@@ -359,7 +354,6 @@ LEARNERS: tuple[Learner, ...] = (
         counts=_POLYGON,
         shows=frozenset({"dual plane", "law", "boxes"}),
         offered=_EVERYWHERE,
-        takes_counts=True,
         audits=(
             _audit("convex-cover", "convex polygon, k = 1", 5_000, _AREA, _COUNT, parameters=_ONE),
         ),
@@ -378,7 +372,6 @@ LEARNERS: tuple[Learner, ...] = (
         counts="discs that cover the region",
         shows=frozenset({"law"}),
         offered=_EVERYWHERE,
-        takes_counts=True,
         audits=(_audit("discs", "union of discs, k = 1", 20_000, _AREA, _COUNT, parameters=_ONE),),
     ),
     Learner(
@@ -395,7 +388,6 @@ LEARNERS: tuple[Learner, ...] = (
         counts="ellipses that cover the region",
         shows=frozenset({"law"}),
         offered=_EVERYWHERE,
-        takes_counts=True,
         audits=(
             _audit("ellipses", "union of ellipses, k = 1", 20_000, _AREA, _COUNT, parameters=_ONE),
         ),
@@ -413,7 +405,6 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"dual plane"}),
         needs_delta=False,
         offered=_EVERYWHERE,
-        takes_counts=True,
         audits=(
             _audit(
                 "threshold",
@@ -465,7 +456,6 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"tiles"}),
         needs_delta=False,
         offered=_NOT_PLANNED,
-        takes_counts=True,
         audits=(
             _audit("histogram", "noisy histogram", 20_000, _AREA, _COUNT),
             _audit(
@@ -490,7 +480,6 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"tiles"}),
         needs_delta=False,
         offered=_NOT_PLANNED,
-        takes_counts=True,
     ),
     Learner(
         id="quadtree",
@@ -504,7 +493,6 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"tiles"}),
         needs_delta=False,
         offered=_NOT_PLANNED,
-        takes_counts=True,
         audits=(_audit("quadtree", "noisy quadtree", 20_000, "label and number of tiles", _AREA),),
     ),
     Learner(
@@ -514,14 +502,12 @@ LEARNERS: tuple[Learner, ...] = (
         path="learners.greedy.GreedyUnionLearner",
         promise="not private; consistent with the sample if k triangles are",
         systems=(9,),
-        private=False,
         parameters=(_k(_TRIANGLES, 4), STEPS, MEASURE),
         role="disjunction",
         piece="triangle",
         counts=_TRIANGLES,
         shows=frozenset({"dual plane", "law"}),
         offered=_COMPARED,
-        takes_counts=True,
     ),
     Learner(
         id="greedy-convex",
@@ -530,14 +516,12 @@ LEARNERS: tuple[Learner, ...] = (
         path="learners.greedy.GreedyConvexLearner",
         promise="not private; consistent with the sample if k halfplanes are",
         systems=(9,),
-        private=False,
         parameters=(_k(_POLYGON, 4), STEPS, MEASURE),
         role="conjunction",
         piece="halfplane",
         counts=_POLYGON,
         shows=frozenset({"dual plane", "law"}),
         offered=_COMPARED,
-        takes_counts=True,
     ),
     # three dimensions
     Learner(
@@ -594,7 +578,6 @@ LEARNERS: tuple[Learner, ...] = (
         path="learners.boolean.parity.ParityLearner",
         promise="not private; a consistent parity over GF(2), (alpha, beta)-PAC",
         systems=(14,),
-        private=False,
         piece="concept",
     ),
     Learner(
@@ -650,7 +633,6 @@ LEARNERS: tuple[Learner, ...] = (
         path="learners.finite.finite_class.FiniteClassLearner",
         promise="not private; fewest mistakes, (alpha, beta)-PAC proper and agnostic",
         systems=(14, 15),
-        private=False,
         piece="concept",
     ),
     Learner(
@@ -689,7 +671,6 @@ LEARNERS: tuple[Learner, ...] = (
         path="learners.finite.empirical_risk.EmpiricalRiskMinimizer",
         promise="not private; the least loss on the sample, with uniform convergence",
         systems=(19,),
-        private=False,
         parameters=(BOUND, LOSS_LEVELS),
         piece="concept",
     ),

@@ -84,6 +84,10 @@ class SelectionProgress:
     )
     density: Callable[[int], SheetDensities] | None = field(default=None, compare=False, repr=False)
 
+    def work(self) -> dict[str, float]:
+        """Its numbers by name, as a step's diagnostics keep them."""
+        return {"trials": self.trials, "boxes": self.boxes, "log_mass": self.log_mass}
+
 
 @dataclass(frozen=True, slots=True)
 class Selected:

@@ -181,14 +181,7 @@ def plan_budget(
     if scale is not None:
         charges = Charge("noisy counts", epsilon_noise / steps, steps), selections
         margin = math.ceil(float(scale) * math.log(steps / beta))
-    spent = PrivacySpent(
-        epsilon=epsilon,
-        delta=delta,
-        neighbours=neighbours,
-        account="optimal",
-        charges=charges,
-        private=private,
-    )
+    spent = PrivacySpent(epsilon, delta, neighbours, "optimal", charges, private)
     return Budget(steps, scale, margin, eta, spent)
 
 
@@ -294,24 +287,17 @@ class Cover:
         decided = 3 if self._role == "disjunction" else 2
         self.alive = self.alive & (held != (decided == 3))
         left = 5 - decided
-        n = max(1, sum(negatives) + sum(positives))
         # alive examples are predicted 0 by a union so far, 1 by an intersection so far
         if self._role == "disjunction":
-            false_positives, false_negatives = sum(negatives) - negatives[left], positives[left]
+            mistakes = sum(negatives) - negatives[left], positives[left]
         else:
-            false_positives, false_negatives = negatives[left], sum(positives) - positives[left]
-        value = score.value(positives[3], negatives[3])
-        return StepDiagnostics(
-            positives_alive=positives[2] + positives[3],
-            negatives_alive=negatives[2] + negatives[3],
-            positives_taken=positives[decided],
-            negatives_taken=negatives[decided],
-            score=value / score.k,
-            empirical_error=(false_positives + false_negatives) / n,
-            false_positive_rate=false_positives / n,
-            false_negative_rate=false_negatives / n,
+            mistakes = negatives[left], sum(positives) - positives[left]
+        return StepDiagnostics.booked(
+            (negatives[2] + negatives[3], positives[2] + positives[3]),
+            (negatives[decided], positives[decided]),
+            mistakes,
+            sum(negatives) + sum(positives),
+            score=score.value(positives[3], negatives[3]) / score.k,
             seconds=time.perf_counter() - started,
-            trials=selected.progress.trials,
-            boxes=selected.progress.boxes,
-            log_mass=selected.progress.log_mass,
+            **selected.progress.work(),
         )

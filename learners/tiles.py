@@ -234,7 +234,7 @@ class _Books:
     """The curator's books: how wrong a run is so far; tiles to come are labelled as before."""
 
     def __init__(self, counts: GridCounts, before: NDArray[np.bool_] | None) -> None:
-        self._n = max(1, counts.n)
+        self._n = counts.n
         self._before = np.zeros(len(counts), dtype=np.bool_) if before is None else before
         held = counts.where(self._before)
         self._false_positives = held.negatives
@@ -254,17 +254,12 @@ class _Books:
         taken, wrong = inside.positives, inside.negatives
         self._false_positives += wrong - was.negatives
         self._false_negatives -= taken - was.positives
-        return StepDiagnostics(
-            positives_alive=positives,
-            negatives_alive=counts.negatives,
-            positives_taken=taken,
-            negatives_taken=wrong,
+        return StepDiagnostics.booked(
+            (counts.negatives, positives),
+            (wrong, taken),
+            (self._false_positives, self._false_negatives),
+            self._n,
             score=float(taken - positives - wrong),
-            empirical_error=(self._false_positives + self._false_negatives) / self._n,
-            false_positive_rate=self._false_positives / self._n,
-            false_negative_rate=self._false_negatives / self._n,
             seconds=seconds,
-            trials=selected.progress.trials,
-            boxes=selected.progress.boxes,
-            log_mass=selected.progress.log_mass,
+            **selected.progress.work(),
         )

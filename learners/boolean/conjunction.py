@@ -53,7 +53,6 @@ from learners.accounting import (
 )
 from learners.boolean.formulas import (
     BooleanLearner,
-    LiteralDiagnostics,
     LiteralRelease,
     LiteralStep,
     run_by_steps,
@@ -63,6 +62,7 @@ from learners.estimator import check_count, check_open_unit
 from learners.exponential_mechanism import exponential_index
 from learners.noise import discrete_laplace
 from learners.randomness import RandomSource, open_source
+from learners.records import Diagnostics
 from learners.scores import Role
 from learners.set_cover import Budget, default_steps, plan_budget, theorem_steps
 from learners.sklearn_support import keyword_parameters
@@ -101,8 +101,8 @@ class LiteralCover:
         return _by_candidate(self._loss_ones, self.loss)
 
     def take(
-        self, candidate: int, started: float, score: float | None = None
-    ) -> tuple[Literal | None, LiteralDiagnostics]:
+        self, candidate: int, started: float, score: float
+    ) -> tuple[Literal | None, Diagnostics]:
         """Remove the examples that the candidate of 0..2d decides; its literal and diagnostics."""
         literal = candidate_literal(self._role, candidate, self._columns.d)
         removed = self.alive & decided_by(self._role, literal, self._columns)
@@ -112,25 +112,13 @@ class LiteralCover:
         self._loss_ones -= self._columns.ones(np.flatnonzero(lost))
         self.alive &= ~removed
         self.gain, self.loss = gain - _count(gained), loss - _count(lost)
-        before, taken = (gain, loss), (gain - self.gain, loss - self.loss)
-        if self._role == "conjunction":
-            before, taken = before[::-1], taken[::-1]
-        wrong_alive, wrong_decided = self.gain, len(self.alive) - _count(self._gains) - self.loss
-        positive, negative = wrong_alive, wrong_decided
+        wrong = self.gain, len(self.alive) - _count(self._gains) - self.loss
+        # a conjunction gains negatives: what it gained stands first, of mistakes those still alive
+        booked = (gain, loss), (gain - self.gain, loss - self.loss), wrong
         if self._role == "disjunction":
-            positive, negative = wrong_decided, wrong_alive
-        n = max(1, len(self._labels))
-        return literal, LiteralDiagnostics(
-            positives_alive=before[0],
-            negatives_alive=before[1],
-            positives_taken=taken[0],
-            negatives_taken=taken[1],
-            score=score,
-            empirical_error=(positive + negative) / n,
-            false_positive_rate=positive / n,
-            false_negative_rate=negative / n,
-            seconds=time.perf_counter() - started,
-        )
+            booked = booked[0][::-1], booked[1][::-1], booked[2][::-1]
+        seconds = time.perf_counter() - started
+        return literal, Diagnostics.booked(*booked, len(self._labels), score=score, seconds=seconds)
 
 
 def _by_candidate(ones: NDArray[np.int64], total: int) -> NDArray[np.int64]:

@@ -24,6 +24,7 @@ from learners.boolean.literals import (
     read_columns,
 )
 from learners.estimator import accuracy, check_labels
+from learners.records import Diagnostics
 from learners.scores import Role
 from learners.sklearn_support import (
     WithParameters,
@@ -50,42 +51,13 @@ class LiteralRelease:
 
 
 @dataclass(frozen=True, slots=True)
-class LiteralDiagnostics:
-    """What only the curator may see of one step.
-
-    Attributes
-    ----------
-    positives_alive, negatives_alive : int
-        Examples that no literal had decided before the step.
-    positives_taken, negatives_taken : int
-        Examples that the step's literal decided.
-    score : float or None
-        Score of the literal in examples; None when nothing was scored.
-    empirical_error, false_positive_rate, false_negative_rate : float
-        Of the formula so far, as fractions of all examples.
-    seconds : float
-        Wall time of the step.
-    """
-
-    positives_alive: int
-    negatives_alive: int
-    positives_taken: int
-    negatives_taken: int
-    score: float | None
-    empirical_error: float
-    false_positive_rate: float
-    false_negative_rate: float
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
 class LiteralStep:
     """One step of a run: its number (from 1), of how many, its release and its diagnostics."""
 
     step: int
     steps: int
     release: LiteralRelease
-    diagnostics: LiteralDiagnostics
+    diagnostics: Diagnostics
 
 
 @dataclass(frozen=True, slots=True)

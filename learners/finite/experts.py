@@ -47,12 +47,10 @@ from learners.accounting import (
     inner_budget,
     selection_account,
 )
+from learners.cover_account import GIVEN_UP
 from learners.estimator import check_count
 from learners.exponential_mechanism import exponential_index
 from learners.randomness import open_source
-
-#: Part of the rate that pays for the rounding of the account's own lines.
-_GIVEN_UP = 1e-9
 
 
 def hedge_rate(experts: int, rounds: int) -> float:
@@ -176,16 +174,11 @@ def plan_experts(
     names: tuple[AccountName, ...] = ("basic", "zcdp")
     name = max(names, key=lambda one: options[one])
     spread = 2 if neighbours == "replace-one" else 1
-    rate = min(options[name] * (1 - _GIVEN_UP) / spread, hedge_rate(experts, rounds))
-    spent = PrivacySpent(
-        epsilon=epsilon,
-        delta=0.0 if name == "basic" else delta,
-        neighbours=neighbours,
-        account=name,
-        # one round's losses are seen by all draws after it
-        charges=(Charge("selections", rate, draws),),
-        private=private,
-    )
+    rate = min(options[name] * (1 - GIVEN_UP) / spread, hedge_rate(experts, rounds))
+    # one round's losses are seen by all draws after it
+    charges = (Charge("selections", rate, draws),)
+    delta = 0.0 if name == "basic" else delta
+    spent = PrivacySpent(epsilon, delta, neighbours, name, charges, private)
     return ExpertsPlan(rate, regret_bound(experts, rounds, rate), spent)
 
 

@@ -19,13 +19,11 @@ from functools import lru_cache
 import numpy as np
 
 from learners.accounting import check_budget
+from learners.cover_account import GIVEN_UP
 from learners.randomized_response import right_answers
 
 #: Relative room for the rounding of the sums here: 10^5 terms round to 10^-10 at most.
 _ROUNDING = 1e-8
-
-#: Part of the granted epsilon0 that pays for the search's own rounding.
-_GIVEN_UP = 1e-9
 
 #: Most mechanisms for which the optimal sum is taken.
 MOST_MECHANISMS = 100_000
@@ -59,7 +57,7 @@ def largest_epsilon0(epsilon: float, delta: float, count: int) -> float:
                 low = middle
             else:
                 high = middle
-    return low * (1 - _GIVEN_UP)
+    return low * (1 - GIVEN_UP)
 
 
 def advanced_epsilon(epsilon0: float, count: int, delta: float) -> float:

@@ -30,15 +30,13 @@ from learners.accounting import (
     inner_budget,
     selection_account,
 )
+from learners.cover_account import GIVEN_UP
 from learners.estimator import check_count
 from learners.exponential_mechanism import exponential_index
 from learners.randomness import RandomSource
 from learners.stability.composition import advanced_rate
 
 VotesAccount = Literal["zcdp", "advanced"]
-
-#: Part of the rate that pays for the rounding of the account's own lines.
-_GIVEN_UP = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +81,9 @@ def plan_noisy_votes(
     # the set-cover account is not valid: an example keeps mattering
     options = dict(selection_account(epsilon, delta, m).alternatives)
     other = options["zcdp"] if account == "zcdp" else advanced_rate(epsilon, delta, m)
-    spread = max(options["basic"], other) * (1 - _GIVEN_UP)
-    spent = PrivacySpent(
-        epsilon=epsilon,
-        delta=delta,
-        neighbours=neighbours,
-        account=account,
-        charges=(Charge("noisy votes", spread, m),),
-        private=private,
-    )
+    spread = max(options["basic"], other) * (1 - GIVEN_UP)
+    charges = (Charge("noisy votes", spread, m),)
+    spent = PrivacySpent(epsilon, delta, neighbours, account, charges, private)
     return NoisyVotesBudget(m, spread / 2, spent)
 
 

@@ -46,6 +46,7 @@ from learners.accounting import (
     inner_budget,
     noise_scale,
 )
+from learners.cover_account import GIVEN_UP
 from learners.estimator import check_count, check_open_unit
 from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
@@ -53,9 +54,6 @@ from learners.stability.composition import MOST_MECHANISMS, largest_epsilon0, op
 
 #: More than the relative error of the closed forms of tails.
 _ROUNDING = 1e-9
-
-#: Relative part of delta that is left over for the rounding of the few lines here.
-_GIVEN_UP = 1e-9
 
 Constants = Literal["tight", "printed"]
 
@@ -150,14 +148,8 @@ def stability_spent(
     """
     if neighbours != "replace-label":
         inner_budget(epsilon, delta, neighbours)
-    return PrivacySpent(
-        epsilon=epsilon,
-        delta=delta,
-        neighbours=neighbours,
-        account="stability",
-        charges=(Charge("unanswered queries", epsilon0, halts),),
-        private=private,
-    )
+    charges = (Charge("unanswered queries", epsilon0, halts),)
+    return PrivacySpent(epsilon, delta, neighbours, "stability", charges, private)
 
 
 def plan_sparse_vector(
@@ -212,7 +204,7 @@ def _tight(
     """The budget in which this share of delta pays for the composition."""
     epsilon0 = largest_epsilon0(epsilon, share * delta, halts)
     scale = noise_scale(epsilon0, 3)
-    most = (1 - share) * delta / halts * (1 - _GIVEN_UP)
+    most = (1 - share) * delta / halts * (1 - GIVEN_UP)
     margin = least_margin(lambda w: difference_tail(scale, scale, w), most)
     return SparseVectorBudget(m, halts, scale, scale, margin, epsilon0, spent(epsilon0=epsilon0))
 
@@ -224,7 +216,7 @@ def _printed(
     scale = noise_scale(rate, 1)
     margin = math.ceil(2 * float(scale) * math.log(2 * m / delta))
     passes = halts * difference_tail(2 * scale, scale, margin)
-    if passes + optimal_delta(2 * rate, halts, epsilon) > delta * (1 - _GIVEN_UP):
+    if passes + optimal_delta(2 * rate, halts, epsilon) > delta * (1 - GIVEN_UP):
         raise ValueError(
             f"the printed constants do not give (epsilon, delta) = ({epsilon}, {delta}) with "
             f"{halts} halts: use constants='tight'"
