@@ -158,26 +158,13 @@ def pure_spent(
     return PrivacySpent(epsilon, 0.0, neighbours, "basic", charges, private)
 
 
-def zcdp_delta(rho: float, epsilon: float) -> float:
-    """Least delta that rho-zCDP guarantees at epsilon: the optimum over Renyi orders.
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """Least epsilon with (epsilon, delta)-DP from rho-zCDP: the optimum over Renyi orders.
 
-    Canonne, Kamath, Steinke 2020, proposition 12:
+    The inverse of Canonne, Kamath, Steinke 2020, proposition 12: delta =
     inf over a > 1 of exp((a-1)(a rho - epsilon)) / (a-1) * (1 - 1/a)^a.
     Any order gives a valid bound; the search only tightens it.
     """
-    if rho <= 0:
-        return 0.0
-
-    def exponent(log_order: float) -> float:
-        a = 1.0 + math.exp(log_order)
-        # ln[(1 - 1/a)^a / (a - 1)] = (a-1) ln(1 - 1/a) - ln a
-        return (a - 1) * (a * rho - epsilon) + (a - 1) * math.log1p(-1 / a) - math.log(a)
-
-    return math.exp(min(0.0, exponent(_minimize(exponent, -20.0, 20.0))))
-
-
-def zcdp_epsilon(rho: float, delta: float) -> float:
-    """Least epsilon with (epsilon, delta)-DP from rho-zCDP, by the same conversion."""
     if rho <= 0:
         return 0.0
 

@@ -255,11 +255,12 @@ def _labelled(tile: Tile | EdgeZone, data: dict[str, Any], lattice: HalfplaneLat
 
 
 def _write_cover(release: CoverRelease) -> dict[str, Any]:
+    return {"role": release.role, **_write_pieces(release)}
+
+
+def _write_pieces(release: CoverRelease | SharpenedRelease) -> dict[str, Any]:
     return {
-        "role": release.role,
-        "grid": release.lattice.d,
-        "measure": release.lattice.measure,
-        "bits": release.lattice.bits,
+        **_write_lattice(release.lattice),
         "pieces": [_write_piece(piece) for piece in release.pieces],
         "thresholds": list(release.thresholds),
     }
@@ -278,9 +279,8 @@ def _read_cover(data: dict[str, Any], common: dict[str, Any]) -> CoverRelease:
 
 def _write_mosaic(release: MosaicRelease) -> dict[str, Any]:
     return {
+        **_write_lattice(release.lattice),
         "grid": release.d,
-        "measure": release.lattice.measure,
-        "bits": release.lattice.bits,
         "side": release.lattice.d,
         "tiles": [_write_tile(step) for step in release.tiles],
     }
@@ -295,15 +295,8 @@ def _read_mosaic(data: dict[str, Any], common: dict[str, Any]) -> MosaicRelease:
 
 
 def _write_sharpened(release: SharpenedRelease) -> dict[str, Any]:
-    return {
-        "grid": release.lattice.d,
-        "measure": release.lattice.measure,
-        "bits": release.lattice.bits,
-        "pieces": [_write_piece(piece) for piece in release.pieces],
-        "thresholds": list(release.thresholds),
-        "side": release.side,
-        "zones": [_write_tile(step) for step in release.zones],
-    }
+    zones = [_write_tile(step) for step in release.zones]
+    return {**_write_pieces(release), "side": release.side, "zones": zones}
 
 
 def _read_sharpened(data: dict[str, Any], common: dict[str, Any]) -> SharpenedRelease:
@@ -566,6 +559,10 @@ def _read_halfspace(entries: Any, lattice: HalfspaceLattice3) -> Halfspace3:
     if not lattice.holds(halfspace):
         raise ValueError(f"halfspaces: {_short(entries)} is not of the stated class")
     return halfspace
+
+
+def _write_lattice(lattice: HalfplaneLattice) -> dict[str, Any]:
+    return {"grid": lattice.d, "measure": lattice.measure, "bits": lattice.bits}
 
 
 def _read_lattice(data: dict[str, Any], size: str) -> HalfplaneLattice:

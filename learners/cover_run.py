@@ -14,7 +14,7 @@ from geometry.halfplane import HalfplaneLattice, Measure
 from learners.accounting import Neighbours
 from learners.arrangement_selection import ArrangementSelection
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.estimator import Run, Stream, check_count
+from learners.estimator import Run, Stream, check_count, check_open_unit
 from learners.randomness import open_source
 from learners.releases import Lattice
 from learners.scores import Role
@@ -86,8 +86,7 @@ def cover_run(
     k = _check_k(k, finish)
     sharpened = finish == "sharpen" and k != 1
     steps = _step_count(told.n_steps, k, alpha, sharpened)
-    if not 0 < told.beta < 1:
-        raise ValueError(f"beta must lie strictly between 0 and 1, got {told.beta}")
+    check_open_unit(beta=told.beta)
     # one triangle alone is drawn by its mistakes, without a noisy count
     share = 0.0 if finish == "sharpen" and k == steps == 1 else noise_share(k)
     terms = told.epsilon, told.delta, steps, told.beta, told.neighbours, told.seed is None, share
@@ -166,6 +165,5 @@ def _step_count(n_steps: int | None, k: Pieces, alpha: float | None, sharpened: 
         return default_steps(k, sharpened=sharpened)
     if k == "auto":
         raise ValueError("alpha chooses the number of steps by k: give k, or no alpha")
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha must lie strictly between 0 and 1, got {alpha}")
+    check_open_unit(alpha=alpha)
     return theorem_steps(k, alpha)

@@ -162,14 +162,6 @@ def utility_loss(log_candidates: float, rate: float | Fraction, beta: float) -> 
     return (log_candidates + math.log(1 / beta)) / float(check_rate(rate))
 
 
-def failure_probability(log_candidates: float, rate: float | Fraction, loss: float) -> float:
-    """Bound on the probability that a draw falls short of the best score by `loss` or more.
-
-    min(1, N exp(-rate loss)): the inverse of :func:`utility_loss`.
-    """
-    return math.exp(min(0.0, log_candidates - float(check_rate(rate)) * loss))
-
-
 def check_rate(rate: float | Fraction) -> Fraction:
     """A rate as the fraction it is.
 

@@ -207,13 +207,8 @@ class QuadtreeLearner(Estimator):
 
     Parameters
     ----------
-    epsilon, delta : float
-        Privacy of the whole run.  It needs no delta and states 0.
-    grid : int
-        d: examples have integer coordinates in 0..d.
-    neighbours : {"add-remove", "replace-one"}
-    seed : int, optional
-        Makes the run reproducible and therefore not private; the release says so.
+    epsilon, delta, grid, neighbours, seed :
+        As in :class:`learners.noisy_histogram.NoisyHistogramLearner`.
 
     Attributes
     ----------

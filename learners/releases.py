@@ -56,9 +56,9 @@ class Release(ABC):
     privacy: PrivacySpent | None
 
     @property
-    @abstractmethod
     def d(self) -> int:
         """Grid size: points have integer coordinates in 0..d."""
+        return self.lattice.d
 
     @abstractmethod
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -89,11 +89,6 @@ class PiecesRelease(Release):
     role: Role
     pieces: tuple[tuple[Any, ...], ...]
     thresholds: tuple[int, ...]
-
-    @property
-    def d(self) -> int:
-        """Grid size."""
-        return self.lattice.d
 
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), of grid points, shape (n, 2) or (n, 3), by exact side tests."""
@@ -196,11 +191,6 @@ class SharpenedRelease(Release):
     side: int
     zones: tuple[TileStep, ...]
 
-    @property
-    def d(self) -> int:
-        """Grid size."""
-        return self.lattice.d
-
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
         labels = predict_pieces("disjunction", self.pieces, points).astype(np.int64)
@@ -251,11 +241,6 @@ class ConicRelease(Release):
     lattice: ConicLattice
     conics: tuple[Conic, ...]
     thresholds: tuple[int, ...]
-
-    @property
-    def d(self) -> int:
-        """Grid size."""
-        return self.lattice.d
 
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact tests."""

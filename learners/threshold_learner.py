@@ -103,16 +103,11 @@ class ThresholdLearner(Estimator):
 
     Parameters
     ----------
-    epsilon, delta : float
-        Privacy of the whole run.  It needs no delta and states 0.
-    grid : int
-        d: examples have integer coordinates in 0..d.
+    epsilon, delta, grid, neighbours, seed :
+        As in :class:`learners.noisy_histogram.NoisyHistogramLearner`.
     direction : {"right", "left", "above", "below"}, optional
         The side that is labelled 1, a public choice; by default it is learned, privately, with
         the threshold.
-    neighbours : {"add-remove", "replace-one"}
-    seed : int, optional
-        Makes the run reproducible and therefore not private; the release says so.
 
     Attributes
     ----------

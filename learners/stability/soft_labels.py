@@ -26,7 +26,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.accounting import Relation
 from learners.estimator import check_count
 from learners.randomness import RandomSource
 from learners.selection import Cancelled
@@ -38,7 +37,6 @@ from learners.stability.sample_and_aggregate import (
     winners,
 )
 from learners.stability.sparse_vector import (
-    Constants,
     SparseVector,
     SparseVectorBudget,
     plan_sparse_vector,
@@ -186,28 +184,15 @@ class SoftQueries:
 
 
 def plan_soft_queries(
-    epsilon: float,
-    delta: float,
-    *,
-    queries: int,
-    halts: int,
-    constants: Constants = "tight",
-    neighbours: Relation = "add-remove",
-    private: bool = True,
+    epsilon: float, delta: float, *, queries: int, halts: int, **others: Any
 ) -> SparseVectorBudget:
     """The budget of m soft queries and T halts: 2m tests, 2T of which may fail.
 
-    As printed: lambda = sqrt(64 T ln(2/delta)) / epsilon, w = 2 lambda ln(4m/delta).
+    The others as in :func:`learners.stability.sparse_vector.plan_sparse_vector`.  As printed:
+    lambda = sqrt(64 T ln(2/delta)) / epsilon, w = 2 lambda ln(4m/delta).
     """
-    return plan_sparse_vector(
-        epsilon,
-        delta,
-        queries=2 * check_count("queries", queries),
-        halts=2 * check_count("halts", halts),
-        constants=constants,
-        neighbours=neighbours,
-        private=private,
-    )
+    tests, failures = 2 * check_count("queries", queries), 2 * check_count("halts", halts)
+    return plan_sparse_vector(epsilon, delta, queries=tests, halts=failures, **others)
 
 
 def soft_predictions(models: tuple[Any, ...], X: Any, mapper: Mapper = map) -> NDArray[np.float64]:

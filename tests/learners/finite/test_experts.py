@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from learners.accounting import Neighbours, zcdp_delta
+from learners.accounting import Neighbours, zcdp_epsilon
 from learners.codec import release_to_dict
 from learners.finite.experts import (
     MultiplicativeWeights,
@@ -182,7 +182,7 @@ def test_the_printed_theorem_fails() -> None:
     assert true > 10**7 * printed
     # the account used here covers it: range 2 a' a draw, a' = -ln(1 - a)
     rho = rounds * (2 * -math.log1p(-a)) ** 2 / 8
-    assert true <= zcdp_delta(rho, 1.0) < 1e-3
+    assert zcdp_epsilon(rho, 1e-3) < 1.0 <= zcdp_epsilon(rho, true)
 
 
 def test_at_the_printed_parameters_the_account_grants_less() -> None:
