@@ -92,28 +92,6 @@ class Classes:
     halfplanes: tuple[HalfplaneClass, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """One way to classify the sample, and what the mechanism gives it.
-
-    Attributes
-    ----------
-    inside : tuple of bool, length m
-        Which entries the piece holds.
-    count : int
-        Lattice pieces (halfplanes, or ordered triples) that do so.
-    value : int
-        Their score.
-    probability : float
-        Of this outcome; over `count` for one lattice piece.
-    """
-
-    inside: tuple[bool, ...]
-    count: int
-    value: int
-    probability: float
-
-
 def halfplane_classes(
     lattice: HalfplaneLattice,
     points: NDArray[np.int64] | Iterable[tuple[int, int]],
@@ -160,32 +138,6 @@ class ArrangementSelection:
     piece: PieceKind
     max_cells: int = 250_000
     max_triples: int = 10_000_000
-
-    def law(self, counts: GridCounts, score: Score, rate: float) -> list[Outcome]:
-        """The law up to the rounding of the weights, by the classification of the entries.
-
-        Parameters
-        ----------
-        counts, score, rate
-            As in :meth:`select`.
-
-        Raises
-        ------
-        ValueError
-            If a limit is exceeded or an argument is unusable.
-        """
-        sample = _sample(counts)
-        law = self.prepare(counts, score, rate)
-        place = {example: i for i, example in enumerate(law.classes.examples)}
-        return [
-            Outcome(
-                tuple(bool(inside >> place[point] & 1) for point in sample),
-                count,
-                law.values[inside],
-                law.probability(inside, count),
-            )
-            for inside, count in law.counts.items()
-        ]
 
     def select(
         self,
@@ -315,17 +267,6 @@ class PreparedLaw:
     total: int
     cells: int
     log_mass: float
-
-    def probability(self, inside: int, count: int) -> float:
-        """Probability of `count` lattice pieces that hold those distinct examples (bits).
-
-        Bits are in the order of :attr:`geometry.arrangement.Arrangement.examples`, so a
-        halfplane cell has ``probability(cell.inside, cell.lattice_points.count)``: zero
-        for a cell between the lattice points.
-        """
-        if count == 0:
-            return 0.0
-        return float(Fraction(count * self.weights[self.values[inside]], self.total))
 
     def draw(self, source: RandomSource) -> tuple[Halfplane, ...]:
         """A piece with exactly the prepared law: how it classifies, then uniform in that."""

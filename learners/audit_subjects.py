@@ -13,7 +13,7 @@ changes by nearly the whole factor e^epsilon.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,33 +37,29 @@ _PLACE = POINT[0] * (GRID + 1) + POINT[1]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A learner to be audited.
+    """A learner to be audited, as it is declared.
 
     Attributes
     ----------
-    title : str
-        What it is.
+    audit : Audit
     learner : callable
         Its class or a function that takes the parameters by name.
     parameters : tuple of (str, value)
         Besides `epsilon`, `delta`, `neighbours` and `seed`.
-    point : int or tuple of int
-        Where the examples are.
-    events : mapping of str to callable
-        Statistics of its release.
-    runs : int
-        In all, by default; about a minute.
     takes_delta : bool
         Whether it has a parameter `delta`.
     """
 
-    title: str
+    audit: Audit
     learner: Callable[..., Auditable]
     parameters: tuple[tuple[str, Any], ...]
-    point: int | tuple[int, ...]
-    events: Mapping[str, Statistic]
-    runs: int
-    takes_delta: bool = True
+    takes_delta: bool
+
+    @property
+    def events(self) -> dict[str, Statistic]:
+        """Statistics of its release, by name."""
+        known = statistics(self.audit.point)
+        return {name: known[name] for name in self.audit.events}
 
     def factory(
         self, epsilon: float, delta: float, neighbours: Neighbours, seed: int | None
@@ -98,8 +94,8 @@ class Subject:
         return pairs
 
     def _sample(self, labels: list[int]) -> tuple[Any, Any]:
-        shape = (len(labels), *np.shape(self.point))
-        return np.full(shape, self.point, dtype=np.int64), np.array(labels, dtype=np.int64)
+        shape = (len(labels), *np.shape(self.audit.point))
+        return np.full(shape, self.audit.point, dtype=np.int64), np.array(labels, dtype=np.int64)
 
 
 # --- what is looked at -------------------------------------------------------------------------
@@ -177,19 +173,11 @@ _CONCEPTS = {"thresholds": ThresholdClass(8), "points": PointClass(2)}
 
 
 def _subject(learner: Learner, audit: Audit) -> Subject:
-    known = statistics(audit.point)
     parameters = dict(learner.fixed) | dict(audit.parameters)
     if "concepts" in parameters:
         parameters["concepts"] = _CONCEPTS[parameters["concepts"]]
-    return Subject(
-        title=audit.title,
-        learner=learner.load(),
-        parameters=tuple(parameters.items()),
-        point=audit.point,
-        events={name: known[name] for name in audit.events},
-        runs=audit.runs,
-        takes_delta=learner.parameter("delta") is not None,
-    )
+    takes_delta = learner.parameter("delta") is not None
+    return Subject(audit, learner.load(), tuple(parameters.items()), takes_delta)
 
 
 #: By the name that the command takes.

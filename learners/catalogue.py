@@ -273,12 +273,7 @@ TOOLS: tuple[Entry, ...] = (
         (15,),
         "exact, by search; dichotomies and shattering beside it",
     ),
-    Entry(
-        "Sauer's bound",
-        "learners.finite.vc.sauer_bound",
-        (15,),
-        "exact whole numbers",
-    ),
+    Entry("Sauer's bound", "learners.finite.vc.sauer_bound", (15,), "exact whole numbers"),
     Entry(
         "VC bounds of intersections and unions",
         "learners.finite.vc.combined_vc_bound",

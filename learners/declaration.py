@@ -53,6 +53,8 @@ class Parameter:
         At the command line, without the dashes; empty if it is `name`.
     of_python : bool
         Whether the command line leaves it out.
+    counts : str
+        What it counts, of k.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Parameter:
     choices: tuple[tuple[Any, str], ...] = ()
     option: str = ""
     of_python: bool = False
+    counts: str = ""
 
     @property
     def typed(self) -> str:
@@ -141,8 +144,6 @@ class Learner:
     role : {"disjunction", "conjunction"} or None
         How pieces make the hypothesis: their union or their intersection.
     piece : str or None
-    counts : str
-        What its k counts; empty for a learner without k.
     shows : frozenset of str
     offered : frozenset of str
     needs_delta : bool
@@ -160,7 +161,6 @@ class Learner:
     parameters: tuple[Parameter, ...] = ()
     role: Role | None = None
     piece: PieceName | None = None
-    counts: str = ""
     shows: frozenset[Shown] = frozenset()
     offered: frozenset[Place] = frozenset()
     needs_delta: bool = True
@@ -181,6 +181,12 @@ class Learner:
         """Whether it can learn from counts of a table: points of the plane, unless chunks vote."""
         apart = ("halfspace", "simplex", "literal", "concept")
         return self.piece not in apart and "votes" not in self.shows
+
+    @property
+    def counts(self) -> str:
+        """What its k counts; empty for a learner without k."""
+        k = self.parameter("k")
+        return k.counts if k else ""
 
     @property
     def by_tiles(self) -> bool:

@@ -160,7 +160,7 @@ _COMPARED: frozenset[Place] = frozenset({"compare", "window"})
 
 def _k(counts: str, default: int) -> Parameter:
     label = counts.split()[0].capitalize()
-    return with_default(K, default, label=f"{label} k", help=f"How many {counts}.")
+    return with_default(K, default, label=f"{label} k", help=f"How many {counts}.", counts=counts)
 
 
 # -- how learners are audited --------------------------------------------------------------
@@ -207,7 +207,6 @@ def _boolean_cover(form: Role) -> Learner:
         parameters=(_k(f"literals of the {form}", 4), STEPS, ALPHA, BETA, ACCOUNT, *_PRIVACY),
         role=form,
         piece="literal",
-        counts=f"literals of the {form}",
         audits=(
             _audit(
                 form, f"{form}, k = 1", 30_000, "literals", "literals and noisy count",
@@ -286,7 +285,6 @@ LEARNERS: tuple[Learner, ...] = (
         ),
         role="disjunction",
         piece="triangle",
-        counts=_TRIANGLES,
         shows=frozenset({"dual plane", "law", "boxes"}),
         offered=_EVERYWHERE,
         audits=(
@@ -351,7 +349,6 @@ LEARNERS: tuple[Learner, ...] = (
         parameters=(_k(_POLYGON, 4), STEPS, ALPHA, BETA, MEASURE, SELECTION, *_PRIVACY),
         role="conjunction",
         piece="halfplane",
-        counts=_POLYGON,
         shows=frozenset({"dual plane", "law", "boxes"}),
         offered=_EVERYWHERE,
         audits=(
@@ -369,7 +366,6 @@ LEARNERS: tuple[Learner, ...] = (
         parameters=(_k("discs that cover the region", 1), STEPS, BETA, *_PRIVACY),
         role="disjunction",
         piece="disc",
-        counts="discs that cover the region",
         shows=frozenset({"law"}),
         offered=_EVERYWHERE,
         audits=(_audit("discs", "union of discs, k = 1", 20_000, _AREA, _COUNT, parameters=_ONE),),
@@ -385,7 +381,6 @@ LEARNERS: tuple[Learner, ...] = (
         parameters=(_k("ellipses that cover the region", 1), STEPS, BETA, *_PRIVACY),
         role="disjunction",
         piece="ellipse",
-        counts="ellipses that cover the region",
         shows=frozenset({"law"}),
         offered=_EVERYWHERE,
         audits=(
@@ -425,20 +420,9 @@ LEARNERS: tuple[Learner, ...] = (
         promise="(epsilon, delta)-DP; public grid points are labelled by stable votes, then k "
         "triangles learned from these",
         systems=(26, 27),
-        parameters=(
-            _k(_TRIANGLES, 4),
-            CHUNKS,
-            QUERIES,
-            HALTS,
-            KEPT,
-            EPSILON,
-            DELTA,
-            _LABELS,
-            SEED,
-        ),
+        parameters=(_k(_TRIANGLES, 4), CHUNKS, QUERIES, HALTS, KEPT, EPSILON, DELTA, _LABELS, SEED),
         role="disjunction",
         piece="triangle",
-        counts=_TRIANGLES,
         shows=frozenset({"dual plane", "votes"}),
         offered=_NOT_PLANNED,
     ),
@@ -505,7 +489,6 @@ LEARNERS: tuple[Learner, ...] = (
         parameters=(_k(_TRIANGLES, 4), STEPS, MEASURE),
         role="disjunction",
         piece="triangle",
-        counts=_TRIANGLES,
         shows=frozenset({"dual plane", "law"}),
         offered=_COMPARED,
     ),
@@ -519,7 +502,6 @@ LEARNERS: tuple[Learner, ...] = (
         parameters=(_k(_POLYGON, 4), STEPS, MEASURE),
         role="conjunction",
         piece="halfplane",
-        counts=_POLYGON,
         shows=frozenset({"dual plane", "law"}),
         offered=_COMPARED,
     ),
@@ -535,7 +517,6 @@ LEARNERS: tuple[Learner, ...] = (
         parameters=(_k("faces of the polytope", 4), REACH, LEVELS, STEPS, BETA, *_PRIVACY),
         role="conjunction",
         piece="halfspace",
-        counts="faces of the polytope",
         audits=(
             _audit(
                 "polytope",
@@ -564,7 +545,6 @@ LEARNERS: tuple[Learner, ...] = (
         ),
         role="disjunction",
         piece="simplex",
-        counts="simplices that cover the body",
     ),
     # Boolean functions
     *(_boolean_cover(form) for form in _FORMS),

@@ -140,7 +140,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.learner == "list":
         for name, subject in SUBJECTS.items():
-            print(f"{name}: {subject.title}, {subject.runs:,} runs")
+            print(f"{name}: {subject.audit.title}, {subject.audit.runs:,} runs")
         return 0
     names = tuple(SUBJECTS) if options.learner == "all" else (options.learner,)
     if options.learner not in (*SUBJECTS, "all"):
@@ -155,7 +155,7 @@ def run(options: argparse.Namespace) -> int:
         found = _audit(name, subject, options)
         refuted |= found.refuted
         if options.plot is not None:
-            atomic_write(options.plot, plot_svg(found, f"Audit of {subject.title}"))
+            atomic_write(options.plot, plot_svg(found, f"Audit of {subject.audit.title}"))
         if options.json:
             print(json.dumps({"learner": name, **found.to_dict()}), flush=True)
         else:
@@ -174,7 +174,7 @@ def _audit(name: str, subject: Subject, options: argparse.Namespace) -> Audit:
     from learners.audit import audit_pairs
     from learners.audit_subjects import SIZES
 
-    runs = options.runs or subject.runs
+    runs = options.runs or subject.audit.runs
     sizes = SIZES if options.n is None else (options.n,)
     from geodp_app.progress import telling_of_compiling
 

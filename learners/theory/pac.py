@@ -65,28 +65,6 @@ class LabelledDistribution:
             raise ValueError("weights must not be negative, nor sum to 0 or to more than 2^62")
         object.__setattr__(self, "weights", weights.astype(np.int64))
 
-    @classmethod
-    def of_concept(
-        cls, labels: ArrayLike, weights: ArrayLike | None = None, noise: tuple[int, int] = (0, 1)
-    ) -> LabelledDistribution:
-        """Points labelled by a concept, each label flipped with probability noise[0] / noise[1].
-
-        Parameters
-        ----------
-        labels : array of 0/1, shape (N,)
-        weights : array of int, shape (N,), optional
-            Of the points; by default all the same.
-        noise : (int, int)
-            A fraction in [0, 1].
-        """
-        truth = check_labels(labels, len(np.asarray(labels)))
-        each = np.ones(len(truth), dtype=np.int64) if weights is None else np.asarray(weights)
-        flipped, all_of_it = noise
-        if not 0 <= flipped <= all_of_it or all_of_it < 1 or each.shape != truth.shape:
-            raise ValueError("noise must be a fraction in [0, 1], and each point have a weight")
-        right, wrong = each * (all_of_it - flipped), each * flipped
-        return cls(np.column_stack([np.where(truth, wrong, right), np.where(truth, right, wrong)]))
-
     def sample(self, n: int, source: RandomSource) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """n independent examples: points int64 (n,) and labels bool (n,)."""
         sums = np.cumsum(self.weights.ravel())

@@ -10,6 +10,7 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
+from arrangement_laws import Outcome, arrangement_law, share
 from counted import counted, of_rows
 
 from geometry.arrangement import arrange
@@ -18,7 +19,6 @@ from learners import arrangement_selection
 from learners.arrangement_selection import (
     ArrangementSelection,
     Classes,
-    Outcome,
     halfplane_classes,
     integer_weights,
 )
@@ -64,7 +64,7 @@ def law_of_rows(
     counts = counted(points, labels, selection.lattice.d)
     return [
         replace(outcome, inside=of_rows(outcome.inside, counts, points))
-        for outcome in selection.law(counts, score, rate)
+        for outcome in arrangement_law(selection, counts, score, rate)
     ]
 
 
@@ -260,7 +260,7 @@ def test_cells_of_the_arrangement_share_out_the_probability() -> None:
     )
     cells = [cell for sheet in lattice.sheets for cell in arrange(lattice, sheet, points).cells]
     counts = [cell.lattice_points.count for cell in cells]
-    shares = [law.probability(c.inside, n) for c, n in zip(cells, counts, strict=True)]
+    shares = [share(law, c.inside, n) for c, n in zip(cells, counts, strict=True)]
     assert law.cells == len(cells)
     assert 0 in counts
     assert math.fsum(shares) == pytest.approx(1, rel=1e-12)
@@ -298,9 +298,9 @@ def test_too_large_samples_are_refused() -> None:
     score = role_score("disjunction", 2, 3, labels)
     lattice, counts = HalfplaneLattice(100), counted(points, labels, 100)
     with pytest.raises(ValueError, match="may have more than 3727 cells"):
-        ArrangementSelection(lattice, "halfplane", max_cells=3727).law(counts, score, 0.1)
+        ArrangementSelection(lattice, "halfplane", max_cells=3727).prepare(counts, score, 0.1)
     with pytest.raises(ValueError, match="combinations of classes"):
-        ArrangementSelection(lattice, "triangle", max_triples=1000).law(counts, score, 0.1)
+        ArrangementSelection(lattice, "triangle", max_triples=1000).prepare(counts, score, 0.1)
 
 
 @pytest.mark.parametrize("rate", [-0.1, math.inf, math.nan])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from arrangement_laws import arrangement_law
 from counted import counted
 from envelope_laws import assert_same_law, random_examples
 from watched_selections import watched_selections
@@ -29,9 +30,8 @@ def patterns(points: np.ndarray) -> Iterator[tuple[np.ndarray, float]]:
     """What triangles hold of distinct points, and the base measure of those that do."""
     counts = counted(points, np.ones(len(points), dtype=bool), GRID)
     order = [counts.points.tolist().index(point) for point in points.tolist()]
-    law = ArrangementSelection(HalfplaneLattice(GRID), "triangle").law(
-        counts, mistakes_score(0), 0.0
-    )
+    triangles = ArrangementSelection(HalfplaneLattice(GRID), "triangle")
+    law = arrangement_law(triangles, counts, mistakes_score(0), 0.0)
     for cell in law:
         yield np.asarray(cell.inside)[order], cell.probability
 

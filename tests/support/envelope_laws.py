@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from arrangement_laws import arrangement_law
 from chi_square import assert_drawn_from
 from counted import counted, of_rows
 from quick_draws import QuickBits, one_sample
@@ -48,7 +49,7 @@ def assert_same_law(
     oracle = ArrangementSelection(selection.lattice, selection.piece)
     law: Counter[tuple[bool, ...]] = Counter()
     counts = counted(points, labels, selection.lattice.d)
-    for outcome in oracle.law(counts, score, rate):
+    for outcome in arrangement_law(oracle, counts, score, rate):
         law[of_rows(outcome.inside, counts, points)] += outcome.probability
     source = QuickBits(seed)
     drawn: Counter[tuple[bool, ...]] = Counter()

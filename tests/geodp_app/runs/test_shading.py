@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import shapely
+from arrangement_laws import arrangement_law
 from counted import counted, of_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -106,7 +107,7 @@ def test_cells_have_the_law_of_the_arrangement_selection(measure: str, role: str
     law: Counter[tuple[bool, ...]] = Counter()
     values = {}
     counts = counted(q.points, q.labels, q.lattice.d)
-    for outcome in selection.law(counts, q.score, q.rate):
+    for outcome in arrangement_law(selection, counts, q.score, q.rate):
         inside = of_rows(outcome.inside, counts, q.points)
         law[inside] += outcome.probability
         values[inside] = outcome.value / q.score.k

@@ -10,6 +10,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from arrangement_laws import arrangement_law
 from concept_laws import grid_points, mask_of, pieces_by_mask
 from counted import counted
 from finished_runs import finished
@@ -101,7 +102,7 @@ def test_a_population_has_the_scores_of_the_law() -> None:
     points, labels = sample(8, 9, 5)
     score, counts = score_of("disjunction", labels), counted(points, labels, 8)
     expected: Counter[int] = Counter()
-    for outcome in ArrangementSelection(lattice, "triangle").law(counts, score, 0.8):
+    for outcome in arrangement_law(ArrangementSelection(lattice, "triangle"), counts, score, 0.8):
         expected[outcome.value] += outcome.probability  # type: ignore[assignment]
     population = Annealing(counts, lattice, score, 0.8, 3).run(lambda: None)
     for value in expected:
@@ -115,7 +116,7 @@ def test_draws_for_the_curator_are_independent_draws_from_the_law() -> None:
     points, labels = sample(8, 12, 3)
     score, counts = score_of("disjunction", labels), counted(points, labels, 8)
     expected: Counter[int] = Counter()
-    for outcome in ArrangementSelection(lattice, "halfplane").law(counts, score, 0.9):
+    for outcome in arrangement_law(ArrangementSelection(lattice, "halfplane"), counts, score, 0.9):
         expected[outcome.value] += outcome.probability  # type: ignore[assignment]
     selection = EnvelopeSelection(lattice, "halfplane", table_bytes=1 << 20)
     pieces, log_mass = selection.draw_for_curator(counts, score, 0.9, 3000, 10**7)
@@ -147,7 +148,7 @@ def test_draws_for_the_curator_are_independent_draws_from_the_law() -> None:
 
 def share_of_base(lattice: HalfplaneLattice, counts: object, score: Score, value: int) -> float:
     """Share of lattice halfplanes that score so much."""
-    outcomes = ArrangementSelection(lattice, "halfplane").law(counts, score, 0.0)  # type: ignore
+    outcomes = arrangement_law(ArrangementSelection(lattice, "halfplane"), counts, score, 0.0)  # type: ignore
     return math.fsum(o.probability for o in outcomes if o.value == value)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from concept_matrix import concept_matrix
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
 from learners.boolean.parity import PrivateParityLearner, plan_parity
@@ -48,6 +48,17 @@ ROOT = Path(__file__).parents[3]
 ALPHA, BETA, RUNS = 0.1, 0.2, 100
 
 
+def labelled_by(
+    labels: ArrayLike, weights: ArrayLike | None = None, noise: tuple[int, int] = (0, 1)
+) -> LabelledDistribution:
+    """Points labelled by a concept, each label flipped with probability noise[0] / noise[1]."""
+    truth = np.asarray(labels, dtype=bool)
+    each = np.ones(len(truth), dtype=np.int64) if weights is None else np.asarray(weights)
+    right, wrong = each * (noise[1] - noise[0]), each * noise[0]
+    sides = np.where(truth, wrong, right), np.where(truth, right, wrong)
+    return LabelledDistribution(np.column_stack(sides))
+
+
 # -- errors --------------------------------------------------------------------------------
 
 
@@ -56,7 +67,7 @@ def test_errors_are_exact() -> None:
     assert law.error([0, 0, 0]) == Fraction(6, 10)
     assert law.error([1, 1, 0]) == Fraction(1, 10)
     assert empirical_error([0, 1, 1], [0, 0, 1]) == Fraction(1, 3)
-    noisy = LabelledDistribution.of_concept([0, 1], [3, 2], (1, 4))
+    noisy = labelled_by([0, 1], [3, 2], (1, 4))
     assert noisy.weights.tolist() == [[9, 3], [2, 6]]
     assert noisy.error([0, 1]) == Fraction(1, 4)
 
@@ -175,7 +186,7 @@ def cases() -> list[tuple[ConceptClass, int, NDArray[np.int64] | None]]:
 @pytest.mark.parametrize("case", range(3))
 def test_the_consistent_learner_keeps_its_promise(case: int) -> None:
     concepts, target, weights = cases()[case]
-    law = LabelledDistribution.of_concept(concept_matrix(concepts)[target], weights)
+    law = labelled_by(concept_matrix(concepts)[target], weights)
     n = consistent_examples(concepts.size, ALPHA, BETA)
     run = error_of(lambda i: FiniteClassLearner(concepts=concepts), law, n)
     assert check_promise(run, alpha=ALPHA, beta=BETA, runs=RUNS).confirmed
@@ -186,7 +197,7 @@ def test_the_consistent_learner_keeps_its_promise(case: int) -> None:
 @pytest.mark.parametrize("epsilon", [0.2, 2.0])
 def test_the_private_learner_keeps_its_promise(case: int, neighbours: str, epsilon: float) -> None:
     concepts, target, weights = cases()[case]
-    law = LabelledDistribution.of_concept(concept_matrix(concepts)[target], weights)
+    law = labelled_by(concept_matrix(concepts)[target], weights)
     rate = epsilon / (1 if neighbours == "add-remove" else 2)
     n = private_examples(concepts.size, ALPHA, BETA, rate)
     run = error_of(
@@ -201,7 +212,7 @@ def test_the_private_learner_keeps_its_promise(case: int, neighbours: str, epsil
 
 def test_a_broken_promise_is_found() -> None:
     concepts, target, weights = cases()[2]
-    law = LabelledDistribution.of_concept(concept_matrix(concepts)[target], weights)
+    law = labelled_by(concept_matrix(concepts)[target], weights)
     n = private_examples(concepts.size, ALPHA, BETA, 0.2) // 10
     run = error_of(
         lambda i: PrivateFiniteClassLearner(concepts=concepts, epsilon=0.2, seed=i), law, n
@@ -214,7 +225,7 @@ def test_a_broken_promise_is_found() -> None:
 @pytest.mark.parametrize("epsilon", [0.05, 1.0])
 def test_the_agnostic_promise(epsilon: float) -> None:
     concepts = random_class(2)
-    law = LabelledDistribution.of_concept(concepts.concepts[5], noise=(1, 4))
+    law = labelled_by(concepts.concepts[5], noise=(1, 4))
     best = min(law.error(row) for row in concepts.concepts)
     assert best == Fraction(1, 4)
     n = private_examples(concepts.size, ALPHA, BETA, epsilon, agnostic=True)
@@ -233,7 +244,7 @@ def test_the_agnostic_promise(epsilon: float) -> None:
 def test_the_baselines_promise(agnostic: bool) -> None:
     concepts = random_class(3)
     noise = (1, 5) if agnostic else (0, 1)
-    law = LabelledDistribution.of_concept(concepts.concepts[0], noise=noise)
+    law = labelled_by(concepts.concepts[0], noise=noise)
     best = law.error(concepts.concepts[0])
     n = laplace_examples(40, ALPHA, BETA, 1.0, agnostic=agnostic)
     run = error_of(
@@ -270,7 +281,7 @@ def test_thresholds_on_the_grid_keep_their_promise() -> None:
     points = np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
     model = ThresholdLearner(grid=d, seed=0).fit(points, points[:, 1] <= 25)
     target = threshold_halfplane(model.release_.lattice, "below", 25).contains(points)
-    law = LabelledDistribution.of_concept(target)
+    law = labelled_by(target)
     n = private_examples(4 * (d + 1), ALPHA, BETA, epsilon)
 
     def run(i: int) -> Fraction:
@@ -287,7 +298,7 @@ def test_private_parity_keeps_its_promise(constants: str, test_share: float) -> 
     # vectors of weight one: a parity that is wrong in one bit has error 1/8 only
     d, alpha, runs = 8, 0.12, 150
     vectors = np.eye(d, dtype=int)
-    law = LabelledDistribution.of_concept(np.arange(d) % 2)
+    law = labelled_by(np.arange(d) % 2)
     plan = plan_parity(1.0, "add-remove", BETA, constants, test_share)  # type: ignore[arg-type]
     n = plan.examples_needed(d, alpha, BETA)
 

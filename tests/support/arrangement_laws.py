@@ -1,0 +1,59 @@
+"""The law of a selection by the arrangement, by how it classifies the examples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from geometry.grid_counts import GridCounts
+from learners.arrangement_selection import ArrangementSelection, PreparedLaw
+from learners.scores import Score
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One way to classify the sample, and what the mechanism gives it.
+
+    Attributes
+    ----------
+    inside : tuple of bool, length m
+        Which entries the piece holds.
+    count : int
+        Lattice pieces (halfplanes, or ordered triples) that do so.
+    value : int
+        Their score.
+    probability : float
+        Of this outcome; over `count` for one lattice piece.
+    """
+
+    inside: tuple[bool, ...]
+    count: int
+    value: int
+    probability: float
+
+
+def arrangement_law(
+    selection: ArrangementSelection, counts: GridCounts, score: Score, rate: float
+) -> list[Outcome]:
+    """Up to the rounding of the weights; errors as of the selection."""
+    law = selection.prepare(counts, score, rate)
+    place = {example: i for i, example in enumerate(law.classes.examples)}
+    return [
+        Outcome(
+            tuple(bool(inside >> place[x, y] & 1) for x, y in counts.points.tolist()),
+            count,
+            law.values[inside],
+            share(law, inside, count),
+        )
+        for inside, count in law.counts.items()
+    ]
+
+
+def share(law: PreparedLaw, inside: int, count: int) -> float:
+    """Of `count` lattice pieces that hold those distinct examples (bits), 0 for none.
+
+    Bits are in the order of :attr:`geometry.arrangement.Arrangement.examples`.
+    """
+    if count == 0:
+        return 0.0
+    return float(Fraction(count * law.weights[law.values[inside]], law.total))
