@@ -154,7 +154,6 @@ TOOLS: tuple[Entry, ...] = (
         "all cells, in rational arithmetic",
         _SEEN,
     ),
-    # Boolean functions
     # finite classes
     Entry(
         "Exponential mechanism over a list",

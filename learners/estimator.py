@@ -74,8 +74,8 @@ class Run:
 class Estimator(WithParameters, ABC):
     """fit, predict and score of a learner that is a stream of step records.
 
-    It asks of a sample only how many examples of each label lie on each grid point, so examples may
-    come as rows or as their counts: the same release under the same seed.
+    Examples may come as rows or as their counts: the same release under the same seed, as it asks
+    only how many of each label lie on each grid point (but see the one whose chunks vote).
 
     Attributes
     ----------
@@ -95,13 +95,7 @@ class Estimator(WithParameters, ABC):
 
     @abstractmethod
     def _planned(self) -> Run:
-        """The run that the parameters ask for.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is out of range.
-        """
+        """The run that the parameters ask for; raises as :meth:`plan`."""
 
     def plan(self) -> PrivacySpent | None:
         """What a run with these parameters will spend, by public numbers alone.

@@ -52,11 +52,6 @@ def agreement(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.asarray(counts.max(axis=1) / counts.sum(axis=1))
 
 
-def stable_queries(counts: NDArray[np.int64], least: int) -> NDArray[np.bool_]:
-    """Which queries are at least so far from instability, bool of shape (m,)."""
-    return np.asarray(distances(counts) >= least)
-
-
 def stable_histograms(
     predictions: NDArray[np.float64], width: float, least: int
 ) -> NDArray[np.bool_]:

@@ -139,11 +139,6 @@ class SoftQueries:
         """Queries that may still be asked; public."""
         return self._most - self._asked
 
-    @property
-    def failures_left(self) -> int:
-        """Tests that may still fail; public."""
-        return self._tests.halts_left
-
     def ask(self, predictions: NDArray[np.float64], width: float) -> SoftRecord:
         """Answer one query, or not.
 

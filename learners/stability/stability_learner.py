@@ -268,7 +268,7 @@ class StabilityLearner(Estimator):
         Parameters and errors as in :meth:`fit`.  Checks happen at the call; chunks are trained and
         points labelled when the first record is asked for.
         """
-        # the coins of a seed belong to the rows in their order, so they are not counted
+        # each row has a coin: counts, which have another order, are voted on alike, not equally
         points, labels = self._begin(X, y)
         budget = plan_for(self, plan_sparse_vector, self.seed is None)
         return self._keep(self._vote(budget, points, labels, watch), budget.spent)
@@ -286,7 +286,11 @@ class StabilityLearner(Estimator):
             raise ValueError(f"unanswered must be 'omit' or 'coin', got {self.unanswered!r}")
         choice = self._point_choice()
         check_count("workers", self.workers)
-        base = self._default_base(k) if self.base is None else self.base
+        base = self.base
+        if base is None:
+            base = GreedyUnionLearner(
+                k=k, grid=self.grid, n_steps=k, loss_weight=1, max_boxes=_BASE_BOXES
+            )
         check_base(base)
         source = open_source(self.seed)
         chunks = default_chunks(budget, self.chunks)
@@ -327,11 +331,6 @@ class StabilityLearner(Estimator):
         if self.points not in (None, *get_args(PointChoice)):
             raise ValueError(f"points must be 'refined' or 'random', got {self.points!r}")
         return self.points or "refined"
-
-    def _default_base(self, k: int) -> GreedyUnionLearner:
-        return GreedyUnionLearner(
-            k=k, grid=self.grid, n_steps=k, loss_weight=1, max_boxes=_BASE_BOXES
-        )
 
     def _label(
         self,

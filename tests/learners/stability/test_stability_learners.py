@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from geometry.grid_counts import GridCounts
 from learners.accounting import spent_after
 from learners.codec import release_from_dict, release_to_dict
+from learners.estimator import check_examples
 from learners.randomness import SeededRandom
 from learners.records import StepRelease
 from learners.releases import CoverRelease
@@ -43,6 +45,15 @@ def learner(**more: Any) -> StabilityLearner:
         "k": 1, "grid": D, "base": MajorityCells(grid=D, cells=8), "epsilon": 2.0, "seed": 3
     }  # fmt: skip
     return StabilityLearner(**given | more)
+
+
+def test_counts_are_voted_on_as_their_rows_are() -> None:
+    """In the order of the counts, so that each example has the same coin."""
+    counts = GridCounts.of_examples(*check_examples(*sample(3000), D), D)
+    rows = np.repeat(np.arange(len(counts)), counts.amounts)
+    X, y = counts.points[rows], counts.labels[rows]
+    assert learner().fit_counts(counts).answers_ == learner().fit(X, y).answers_
+    assert learner().fit_counts(counts).release_ == learner().fit(X, y).release_
 
 
 class Oracle:

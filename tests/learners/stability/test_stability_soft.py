@@ -30,7 +30,6 @@ from learners.stability.quality import (
     outlier_share,
     quality,
     stable_histograms,
-    stable_queries,
 )
 from learners.stability.sample_and_aggregate import ConstantModel, assign_chunks, distances
 from learners.stability.soft_labels import (
@@ -360,7 +359,6 @@ def test_descent_says_what_is_wrong() -> None:
 def test_measures_are_their_definitions() -> None:
     counts = np.array([[6, 4], [1, 9], [5, 5]])
     assert agreement(counts).tolist() == [0.6, 0.9, 0.5]
-    assert stable_queries(counts, 1).tolist() == [True, True, False]
     predictions = np.array([[0.1, 0.9], [0.2, 0.5], [0.3, 0.8]])
     measured = quality(predictions, [0.2, 0.9], 0.1 + 1e-12)
     assert measured.weak == pytest.approx((1 + 2 / 3) / 2)
