@@ -75,7 +75,7 @@ class Estimator(WithParameters, ABC):
     """fit, predict and score of a learner that is a stream of step records.
 
     Examples may come as rows or as their counts: the same release under the same seed, as it asks
-    only how many of each label lie on each grid point (but see the one whose chunks vote).
+    only how many of each label lie on each grid point; where chunks vote rows have their own coins.
 
     Attributes
     ----------

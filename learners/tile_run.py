@@ -36,15 +36,12 @@ def tile_run(told: PlaneParameters) -> Run:
         # refuses a grid that cannot be used at all before anything is drawn
         HalfplaneLattice(told.grid, told.measure)
         source = open_source(told.seed)
-        counted: tuple[tuple[str, int], ...] = ()
+        counted: dict[str, int] = {}
         if budget.scale is None:
             per_side = check_count("tiles", told.tiles or 0)
         else:
-            count = noisy_count(counts.n, budget.scale, source)
-            per_side, counted = (
-                tiles_per_side(count, budget.eta, told.grid),
-                (("noisy_count", count),),
-            )
+            counted["noisy_count"] = noisy_count(counts.n, budget.scale, source)
+            per_side = tiles_per_side(counted["noisy_count"], budget.eta, told.grid)
         tiles = tile_square(told.grid, per_side)
         lattice = tile_lattice(tiles, told.measure)
         selection = ConceptSelection(lattice, told.edges)
@@ -57,6 +54,7 @@ def tile_run(told: PlaneParameters) -> Run:
             source=source,
             watch=watch,
         )
-        return Stream(records, lattice, (("tiles", per_side), ("edges", told.edges), *counted))
+        public = {"tiles": per_side, "edges": told.edges, **counted}
+        return Stream(records, lattice, tuple(public.items()))
 
     return Run(budget.spent, begin)

@@ -17,13 +17,13 @@ from geometry.halfspace3 import Halfspace3, HalfspaceLattice3, spanning_fours
 from learners.codec import release_from_dict, release_to_dict
 from learners.randomness import SeededRandom
 from learners.records import inside_piece
+from learners.releases import SpaceRelease
 from learners.scores import Score, mistakes_score, set_cover_score
 from learners.selection import Cancelled, SelectionProgress
 from learners.space import selection as space_selection
 from learners.space.cover import (
     ConvexPolytopeLearner,
     SimplexUnionLearner,
-    SpaceRelease,
 )
 from learners.space.selection import (
     HalfspaceSelection3,
