@@ -82,8 +82,9 @@ def test_no_rounding_lets_the_shares_exceed_epsilon() -> None:
 
 def test_replacement_runs_on_half_and_states_the_whole() -> None:
     whole, half = plan_quadtree(1.0, 1e-6, "replace-one", False), plan(0.5)
-    for name in ("tree_scale", "decay", "leaf_scale", "epsilon_tree", "epsilon_leaves"):
+    for name in ("tree_scale", "decay", "leaf_scale", "epsilon_tree"):
         assert getattr(whole, name) == getattr(half, name)
+    assert whole.spent.charges == half.spent.charges
     assert (whole.spent.epsilon, whole.spent.neighbours) == (1.0, "replace-one")
 
 
