@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -174,11 +175,9 @@ def test_a_tile_says_what_it_holds_and_how_many_are_wrong() -> None:
 def test_a_step_that_takes_nothing_right_says_that_it_found_nothing() -> None:
     log = finished("cover")
     first = log.records[0]
-    known = first.diagnostics
-    empty = type(known)(**{
-        **{name: getattr(known, name) for name in known.__slots__},
-        "positives_taken": 0, "negatives_taken": 2, "positives_alive": 37, "score": -2.0,
-    })  # fmt: skip
+    empty = replace(
+        first.diagnostics, positives_taken=0, negatives_taken=2, positives_alive=37, score=-2.0
+    )
     record = StepRecord(7, 15, StepRelease(first.release.piece, 3), empty)
     found = why(record, log.settings.declared, "disjunction", K, AsGood(0.5, 0.5, 0.5, exact=True))
     assert not found.found
