@@ -17,6 +17,7 @@ paper_box            the same in the measure "paper", whose boxes are made other
 partition            boxes that cover the class, with their masses in a sum tree
 trials               a point of a plain box, kept with the probability it deserves
 splits               a plain box is halved where a rejected point suggests
+close_pairs          a bound that wrong labels hardly loosen
 factorised_boxes     tighter envelopes for small boxes
 factorised_moves     trials in them, and their splits
 compaction           light boxes that meet in a face are merged again

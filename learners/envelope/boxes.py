@@ -19,7 +19,8 @@ from geometry.counting import NEGATIVE, NO_LINE, POSITIVE, count_piece, line_row
 from geometry.inner_loops import inner
 from learners.envelope.paper_box import proposals
 
-#: Columns of a box: u0, u1, v0, v1 of each of three edges (half-open), then
+#: Columns of a box: u0, u1, v0, v1 of each of three edges (half-open), then its counts, its sheets,
+#: and two numbers in one (:func:`orders_of`, :func:`pairs_across`)
 NEGATIVES, POSITIVES, SHEETS, ORDERS = 12, 13, 14, 15
 
 #: In place of the sheet of an edge that a box does not have.
@@ -37,6 +38,24 @@ def copy_box(box, to):
     """Column by column: an assignment of slices brings a message along that is slow to compile."""
     for column in range(len(box)):
         to[column] = box[column]
+
+
+@inner
+def orders_of(box):
+    """The number of ordered pieces that an unordered one of the box stands for."""
+    return np.int64(box[ORDERS] & 7)
+
+
+@inner
+def pairs_across(box):
+    """How many close pairs a piece of the box may part, at most, where its counts are of the
+    examples left (:mod:`learners.envelope.close_pairs`); -1 where they are of all."""
+    return np.int64(box[ORDERS] >> 3) - 1
+
+
+@inner
+def set_pairs_across(box, pairs):
+    box[ORDERS] = orders_of(box) + 8 * (pairs + 1)
 
 
 @inner

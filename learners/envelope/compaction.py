@@ -20,7 +20,16 @@ import numpy as np
 from numba import njit
 
 from geometry.inner_loops import inner
-from learners.envelope.boxes import NEGATIVES, ORDERS, POSITIVES, SHEETS, admitted_box, edge_in
+from learners.envelope.boxes import (
+    NEGATIVES,
+    POSITIVES,
+    SHEETS,
+    admitted_box,
+    edge_in,
+    orders_of,
+    pairs_across,
+    set_pairs_across,
+)
 from learners.envelope.partition import (
     BOXES,
     COMPACTIONS,
@@ -108,7 +117,9 @@ def _meet(one, two, axis):
     for column in range(12):
         if column >> 1 != axis and one[column] != two[column]:
             return False
-    same = one[SHEETS] == two[SHEETS] and one[ORDERS] == two[ORDERS]
+    same = one[SHEETS] == two[SHEETS] and orders_of(one) == orders_of(two)
+    # counts of all examples and of those that close pairs leave are not of one kind
+    same = same and (pairs_across(one) < 0) == (pairs_across(two) < 0)
     return same and one[2 * axis + 1] == two[2 * axis]
 
 
@@ -121,6 +132,7 @@ def _join(one, two, both):
         both[2 * axis + 1] = max(one[2 * axis + 1], two[2 * axis + 1])
     both[POSITIVES] = max(one[POSITIVES], two[POSITIVES])
     both[NEGATIVES] = min(one[NEGATIVES], two[NEGATIVES])
+    set_pairs_across(both, max(pairs_across(one), pairs_across(two)))
 
 
 @inner

@@ -28,6 +28,7 @@ import numpy as np
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
+from learners.envelope.close_pairs import settle_conflicts
 from learners.envelope.first_boxes import first_boxes
 from learners.envelope.strands import (
     Examples,
@@ -141,17 +142,3 @@ class ConceptDraw:
             self.strands, self.lattice, self.log_measure, watch, in_turns=True, stop=stop
         )
         return replace(selected, inside=winner == 0)
-
-
-def settle_conflicts(counts: GridCounts) -> GridCounts:
-    """Drop pairs of examples on the same grid point with different labels.
-
-    Every concept makes one mistake on such a pair, so the law is the same without it.  With it,
-    the bound of a box would count both as right as long as a boundary may pass through the point,
-    and hardly any box is narrow enough to rule that out.
-    """
-    first = np.flatnonzero(counts.begins)
-    surplus = np.where(counts.labels, counts.amounts, -counts.amounts)
-    net = np.add.reduceat(surplus, first) if len(first) else surplus
-    left = net != 0
-    return GridCounts(counts.d, counts.points[first[left]], net[left] > 0, np.abs(net[left]))

@@ -28,14 +28,15 @@ from learners.envelope.partition import (
     MIX_USED,
     OUTSIDE,
     PLAIN,
-    SPLIT_LINES,
     SPLIT_WORK,
     SPLITS,
     TRIAL_WORK,
     draw_box,
+    forget,
+    no_room,
 )
 from learners.envelope.splits import split
-from learners.envelope.trials import OUTCOME_ACCEPTED, OUTCOME_REJECTED, forget, trial
+from learners.envelope.trials import OUTCOME_ACCEPTED, OUTCOME_REJECTED, trial
 
 #: Why a call of :func:`run` came back.
 ACCEPTED, NEEDS_RANDOM, PAUSED, STARVED, FULL, NEEDS_WORKSPACE = range(6)
@@ -62,7 +63,7 @@ TINY = 1e-150
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _refine(
-    target, tables, ordinates, partition, workspace, index, count, outcome, theta, rows
+    target, tables, pairs, ordinates, partition, workspace, index, count, outcome, theta, rows
 ):  # fmt: skip
     """Factorise or halve a box after a rejected trial."""
     tally = partition.tally
@@ -75,14 +76,16 @@ def _refine(
             tally[SPLIT_WORK] += FACTORISE_COST
             if factorise(target, tables, ordinates, partition, index, workspace):
                 return
-    if len(tables.lines) - tables.used[0] < SPLIT_LINES:
-        forget(partition, tables)
+    if no_room(tables, pairs):
+        forget(partition, tables, pairs)
     tally[SPLIT_WORK] += _SPLIT_COST
-    split(target, tables, partition, index, outcome, theta, rows)
+    split(target, tables, pairs, partition, index, outcome, theta, rows)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def run_plain(target, tables, ordinates, partition, chunks, work, horizon, settled, theta, at):
+def run_plain(
+    target, tables, pairs, ordinates, partition, chunks, work, horizon, settled, theta, at
+):  # fmt: skip
     """:func:`run` while no box has been factorised: the first that may be ends the call.
 
     A function of its own, without half of the loops: most runs of few examples never need those,
@@ -91,15 +94,15 @@ def run_plain(target, tables, ordinates, partition, chunks, work, horizon, settl
     cache, which numbers them.)
     """
     return _run(
-        target, tables, ordinates, partition, None, chunks, work, horizon, settled, theta, at,
-        NO_BOX,
+        target, tables, pairs, ordinates, partition, None, chunks, work, horizon, settled, theta,
+        at, NO_BOX,
     )  # fmt: skip
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def run(
-    target, tables, ordinates, partition, workspace, chunks, work, horizon, settled, theta, at,
-    pending,
+    target, tables, pairs, ordinates, partition, workspace, chunks, work, horizon, settled, theta,
+    at, pending,
 ):  # fmt: skip
     """Trials and splits until one is accepted, the clock passes the horizon, the bits run out,
     `work` is done, the boxes are used up, or hardly any mass is left.
@@ -112,16 +115,16 @@ def run(
     shape (12,) (:func:`learners.envelope.strands.piece_at`), and their sheets are the box's.
     """
     return _run(
-        target, tables, ordinates, partition, workspace, chunks, work, horizon, settled, theta, at,
-        pending,
+        target, tables, pairs, ordinates, partition, workspace, chunks, work, horizon, settled,
+        theta, at, pending,
     )  # fmt: skip
 
 
 # with a body of its own the greatest of the loops would be compiled once more for nothing
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _run(
-    target, tables, ordinates, partition, workspace, chunks, work, horizon, settled, theta, at,
-    pending,
+    target, tables, pairs, ordinates, partition, workspace, chunks, work, horizon, settled, theta,
+    at, pending,
 ):  # fmt: skip
     """Without a workspace (None) the compiler leaves out all that needs one."""
     boxes, tree, tally, clock = partition.boxes, partition.tree, partition.tally, partition.clock
@@ -149,7 +152,9 @@ def _run(
             clock[0] = total
             index, at = draw_box(tree, capacity, chunks, at)
             if workspace is None or factors[index, MIX_USED] == PLAIN:
-                outcome, at = trial(target, tables, partition, boxes[index], chunks, at, theta)
+                outcome, at = trial(
+                    target, tables, pairs, partition, boxes[index], chunks, at, theta
+                )
             else:
                 outcome, at, count = factor_trial(
                     target, tables, ordinates, partition, index, workspace, chunks, at, theta
@@ -166,4 +171,7 @@ def _run(
             rejected = outcome == OUTCOME_REJECTED
             if workspace is None and rejected and may_factorise(target, boxes[index]):
                 return NEEDS_WORKSPACE, index, at
-        _refine(target, tables, ordinates, partition, workspace, index, count, outcome, theta, rows)
+        _refine(
+            target, tables, pairs, ordinates, partition, workspace, index, count, outcome, theta,
+            rows,
+        )  # fmt: skip

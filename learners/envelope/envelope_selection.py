@@ -8,7 +8,9 @@ sampling: Maddison, Tarlow, Minka 2014):
 
 1. Keep boxes of dual points that cover the class.  Each has an outer piece that contains all
    its pieces and an inner piece that all contain (two corners of each dual rectangle), so
-   bound = min(k * P(outer) + c_pos, -k * N(inner) + c_neg) is at least every value in it.
+   bound = min(k * P(outer) + c_pos, -k * N(inner) + c_neg) is at least every value in it.  A score
+   that is a sum has a second bound, lower where labels are wrong
+   (:mod:`learners.envelope.close_pairs`).
 2. Draw a box in proportion to volume * exp(rate * bound), theta uniform in it, and accept
    with probability exp(rate * (value(theta) - bound)).
 3. After a rejection the box may be halved, and its halves cut to what carries base measure;
@@ -26,8 +28,9 @@ work, never by a clock, and no draw is cut short.
 **Merged boxes** change nothing of this.  Every admitted piece must lie in one box and be counted
 for all orders of its edges, and its box's bound must not be below its value.  Two merged boxes
 make exactly the box that holds the points of both, once, for as many orders; its bound is the
-greater of two counts and the less of two, each valid on its half.  Which boxes are merged, and
-when, follows from masses and numbers of boxes, so from trials that were rejected.
+greater of two counts and the less of two, and the greater number of pairs, each valid on its half.
+Which boxes are merged, and when, follows from masses and numbers of boxes, so from trials that were
+rejected.
 
 **Strands.**  Trials may be read as a Poisson process whose rate is the envelope's mass; the
 accepted ones are then a Poisson process of rate Z * pi, whatever the envelope (A* sampling).
@@ -65,6 +68,7 @@ from dataclasses import dataclass
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice
+from learners.envelope.close_pairs import settle_conflicts
 from learners.envelope.first_boxes import first_boxes
 from learners.envelope.repeated_draws import draw_again
 from learners.envelope.strands import (
@@ -148,7 +152,9 @@ class EnvelopeSelection:
     def _strands(
         self, counts: GridCounts, score: Score, rate: float, source: RandomSource
     ) -> list[Strand]:
-        examples = Examples.of(counts)
+        if score.total:
+            counts = settle_conflicts(counts)
+        examples = Examples.of(counts, score.total and self.lattice.measure == "chord")
         target = make_target(self.lattice, score, rate, counts.n)
         # every multiset of sheets and rectangles, dealt out
         first = first_boxes(self.lattice, PIECE_SIZE[self.piece])

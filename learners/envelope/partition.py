@@ -15,23 +15,27 @@ from numba import njit
 from numpy.typing import NDArray
 
 from geometry.columns import Counts
-from geometry.counting import forget_lines
+from geometry.counting import count_piece, forget_lines
 from geometry.halfplane import HalfplaneLattice
 from geometry.inner_loops import inner
 from learners.envelope.boxes import (
     NEGATIVES,
-    ORDERS,
     POSITIVES,
     admitted_box,
     copy_box,
+    corner_rows,
     edge_count,
     edge_in,
     grown,
+    orders_of,
+    pairs_across,
     recount,
+    set_pairs_across,
 )
 from learners.envelope.chunks import less
+from learners.envelope.close_pairs import crossed_by
 from learners.envelope.factorised_boxes import MIX
-from learners.envelope.target import score_value, score_weight
+from learners.envelope.target import score_value
 
 #: Entries of `Partition.tally`.
 BOXES, TRIALS, EXACT, SPLITS, TRIAL_WORK, SPLIT_WORK = range(6)
@@ -62,11 +66,13 @@ class Partition(NamedTuple):
     boxes : int32 or int64 array, shape (capacity, 16)
         Corners of three edges (12), negatives in the inner piece, positives in the outer
         piece, sheets (3 bits an edge, 7 = no such edge), and the number of ordered triples
-        that the unordered one stands for (1, 3 or 6).
+        that the unordered one stands for (1, 3 or 6), with the pairs that it may part
+        (:func:`learners.envelope.boxes.pairs_across`).
     tree : float64 array, shape (2 * capacity,)
         Masses at capacity + box; every other node is the sum of its two children.
-    coarse : int32 array, shape (2, 4, cells, cells)
-        Row of each coarse lattice line for a label and a sheet; -1 when not made.
+    coarse : int32 array, shape (4, 4, cells, cells)
+        Row of each coarse lattice line for a label and a sheet; -1 when not made.  First those
+        of all examples, then those of what close pairs leave.
     tally : int64 array, shape (10,)
         Counters, see the constants above.
     clock : float64 array, shape (2,)
@@ -125,7 +131,7 @@ def make_partition(
     return Partition(
         boxes=_zeros(16 * capacity, kind).reshape(capacity, 16),
         tree=_zeros(2 * capacity, np.float64),
-        coarse=np.full((2, 4, cells, cells), -1, dtype=np.int32),
+        coarse=np.full((4, 4, cells, cells), -1, dtype=np.int32),
         tally=np.zeros(10, dtype=np.int64),
         clock=np.zeros(2, dtype=np.float64),
         factors=_zeros(3 * capacity, np.float64).reshape(capacity, 3),
@@ -160,9 +166,16 @@ def grow(partition: Partition) -> Iterator[Partition]:
 
 
 @inner
+def bound_of(target, box):
+    """What no piece of the box scores above, by its counts."""
+    bound = score_value(target, np.int64(box[POSITIVES]), np.int64(box[NEGATIVES]))
+    return bound + target.k * max(pairs_across(box), 0)
+
+
+@inner
 def box_mass(target, box, factor):
     """Prior of the box's lattice points and orders, times exp(rate * (bound - reference))."""
-    volume = float(box[ORDERS]) * target.prior[edge_count(box)]
+    volume = float(orders_of(box)) * target.prior[edge_count(box)]
     if factor[MIX_USED] != PLAIN:
         # nothing in it is admitted, and its peak means nothing
         if factor[VOLUME] == 0.0:
@@ -175,9 +188,7 @@ def box_mass(target, box, factor):
         volume = grown(target.paper, target.side, box, e, volume)
         if volume == 0.0:
             return 0.0
-    return volume * score_weight(
-        target, np.int64(box[POSITIVES]), np.int64(box[NEGATIVES]), target.reference
-    )
+    return volume * math.exp(target.rate * (bound_of(target, box) - target.reference))
 
 
 @inner
@@ -196,7 +207,7 @@ def best_bound(target, partition):
     boxes = partition.boxes
     best = np.int64(-(1 << 62))
     for i in range(partition.tally[BOXES]):
-        bound = score_value(target, np.int64(boxes[i, POSITIVES]), np.int64(boxes[i, NEGATIVES]))
+        bound = bound_of(target, boxes[i])
         if partition.factors[i, MIX_USED] != PLAIN:
             bound = min(bound, np.int64(math.ceil(partition.factors[i, PEAK] / MIX)))
         if bound > best and admitted_box(target, boxes[i]):
@@ -217,16 +228,53 @@ def weigh(target, partition):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add_boxes(target, partition, tables, boxes):
+def add_boxes(target, partition, tables, pairs, boxes):
     """Append starting boxes and count in them; :func:`weigh` gives them their masses."""
     rows = np.zeros(6, dtype=np.int64)
     for i in range(len(boxes)):
-        if len(tables.lines) - tables.used[0] < SPLIT_LINES:
-            forget_lines(tables)
+        if no_room(tables, pairs):
+            forget(partition, tables, pairs)
         box = partition.boxes[partition.tally[BOXES]]
         partition.tally[BOXES] += 1
         copy_box(boxes[i], box)
-        recount(target.paper, tables, box, rows)
+        if pairs.width == 0:
+            recount(target.paper, tables, box, rows)
+        else:
+            set_pairs_across(box, crossed_by(pairs, box))
+            recount(target.paper, pairs.tables, box, rows)
+            count_all(target, tables, box, rows)
+
+
+@inner
+def count_all(target, tables, box, rows):
+    """Let a box count all examples, where its bound is then no higher than by close pairs."""
+    if not corner_rows(target.paper, tables, box, rows):
+        return
+    lines, below, totals = tables.lines, tables.below, tables.totals
+    positives = count_piece(lines, below, totals[1], rows[0], rows[1], rows[2])
+    negatives = count_piece(lines, below, totals[0], rows[3], rows[4], rows[5])
+    if score_value(target, positives, negatives) <= bound_of(target, box):
+        box[POSITIVES], box[NEGATIVES] = positives, negatives
+        set_pairs_across(box, -1)
+
+
+@inner
+def no_room(tables, pairs):
+    """Whether a split may not find room for its lines."""
+    left = len(tables.lines) - tables.used[0]
+    if pairs.width > 0:
+        left = min(left, len(pairs.tables.lines) - pairs.tables.used[0])
+    return left < SPLIT_LINES
+
+
+@inner
+def forget(partition, tables, pairs):
+    """Drop the tables of all lines."""
+    forget_lines(tables)
+    if pairs.width > 0:
+        forget_lines(pairs.tables)
+    partition.coarse[:] = -1
+    partition.tally[FORGOTTEN] += 1
 
 
 @inner

@@ -16,10 +16,13 @@ from learners.envelope.boxes import (
     copy_box,
     corner_rows,
     far_corner,
+    pairs_across,
     recount,
+    set_pairs_across,
     trim,
 )
-from learners.envelope.partition import BOXES, box_mass, put_mass
+from learners.envelope.close_pairs import crossed_by
+from learners.envelope.partition import BOXES, box_mass, count_all, put_mass
 from learners.envelope.target import score_value, score_weight
 from learners.envelope.trials import OUTCOME_OUTSIDE
 
@@ -132,11 +135,16 @@ def _choose_axis(target, tables, box, rows, only):
 
 
 @inner
-def split(target, tables, partition, index, outcome, theta, rows):
-    """Halve a box where the rejected theta suggests; nothing when the tables are full."""
+def split(target, every, pairs, partition, index, outcome, theta, rows):
+    """Halve a box where the rejected theta suggests; nothing when the tables are full.
+
+    `every` are the tables of all examples.
+    """
     boxes, tree = partition.boxes, partition.tree
     capacity = len(boxes)
     box = boxes[index]
+    across = pairs_across(box)
+    tables = every if across < 0 else pairs.tables
     if not corner_rows(target.paper, tables, box, rows):
         return
     if outcome >= OUTCOME_OUTSIDE:
@@ -162,6 +170,9 @@ def split(target, tables, partition, index, outcome, theta, rows):
         # new corners, and those of a single point, have not been counted yet
         if trim(target.side, half, axis >> 1) or half[2 * axis + 1] - half[2 * axis] == 1:
             recount(target.paper, tables, half, rows)
+        if across >= 0:
+            set_pairs_across(half, min(across, crossed_by(pairs, half)))
+            count_all(target, every, half, rows)
     factors = partition.factors
     put_mass(tree, capacity, index, box_mass(target, box, factors[index]))
     put_mass(tree, capacity, twin_index, box_mass(target, twin, factors[twin_index]))

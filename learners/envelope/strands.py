@@ -22,6 +22,7 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.envelope import core
 from learners.envelope.boxes import NO_SHEET, SHEETS
+from learners.envelope.close_pairs import ClosePairs, make_pairs, no_pairs, take_pairs
 from learners.envelope.compaction import compact
 from learners.envelope.factorised_boxes import Workspace, make_workspace, order_by_column
 from learners.envelope.paper_box import class_sheets, readings
@@ -97,6 +98,7 @@ class Strand:
 
     target: Target
     tables: LineTables
+    pairs: ClosePairs
     ordinates: tuple[NDArray[np.int32], NDArray[np.int32]]
     partition: Partition
     source: RandomSource
@@ -153,7 +155,7 @@ class Strand:
         if self.workspace is None:
             done = self.work
             why, box, self.at = core.run_plain(
-                target, self.tables, self.ordinates, self.partition, self.chunks,
+                target, self.tables, self.pairs, self.ordinates, self.partition, self.chunks,
                 work, *ends, self.at,
             )  # fmt: skip
             if why != core.NEEDS_WORKSPACE:
@@ -162,8 +164,8 @@ class Strand:
             # the rest of the same slice: where slices end must not depend on the workspace
             work, pending = work - (self.work - done), np.int64(box)
         why, box, self.at = core.run(
-            target, self.tables, self.ordinates, self.partition, self.workspace, self.chunks,
-            work, *ends, self.at, pending,
+            target, self.tables, self.pairs, self.ordinates, self.partition, self.workspace,
+            self.chunks, work, *ends, self.at, pending,
         )  # fmt: skip
         return int(why), int(box)
 
@@ -181,24 +183,44 @@ class Strand:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Examples as the strands read them, by label: counted by column, and their places in order."""
+    """Examples as the strands read them.
+
+    Attributes
+    ----------
+    totals : tuple of two arrays
+        By label, counted by column (:func:`geometry.columns.count_columns`).
+    ordinates : tuple of two int32 arrays
+        By label, their places in order.
+    pairs : int64 array, shape (m, 5)
+        Close pairs (:func:`learners.envelope.close_pairs.take_pairs`); none where the score is no
+        sum.
+    left : tuple of two arrays
+        As totals, of the examples that are left without the pairs.
+    """
 
     totals: tuple[Counts, Counts]
     ordinates: tuple[NDArray[np.int32], NDArray[np.int32]]
+    pairs: NDArray[np.int64]
+    left: tuple[Counts, Counts]
 
     @classmethod
-    def of(cls, counts: GridCounts) -> Examples:
-        """From counts on the lattice's grid."""
+    def of(cls, counts: GridCounts, in_pairs: bool = False) -> Examples:
+        """From counts on the lattice's grid; with close pairs, if there are enough of them."""
+        left, pairs = counts, np.empty((0, 5), dtype=np.int64)
+        if in_pairs:
+            left, pairs = take_pairs(counts)
         totals = count_columns(counts)
-        if column_shift(counts.d) == 0:
-            return cls(totals, order_by_column(counts))
         # boxes over wide columns are never factorised
         nothing = np.empty(0, dtype=np.int32)
-        return cls(totals, (nothing, nothing))
+        ordinates = nothing, nothing
+        if column_shift(counts.d) == 0:
+            ordinates = order_by_column(counts)
+        return cls(totals, ordinates, pairs, count_columns(left) if len(pairs) else totals)
 
     def swapped(self) -> Examples:
         """The same with the other label each."""
-        return Examples(self.totals[::-1], self.ordinates[::-1])
+        pairs = self.pairs[:, [2, 3, 0, 1, 4]]
+        return Examples(self.totals[::-1], self.ordinates[::-1], pairs, self.left[::-1])
 
 
 def start_strand(
@@ -218,9 +240,17 @@ def start_strand(
     room = 1 << (len(boxes) - 1).bit_length()
     made_of = readings(lattice)
     cells = (made_of.high + 1 - made_of.low) // target.step + 2
+    if len(examples.pairs):
+        table_bytes //= 2
+    tables = make_tables(examples.totals, made_of.basis, table_bytes)
+    pairs = no_pairs(tables)
+    if len(examples.pairs):
+        left = make_tables(examples.left, made_of.basis, table_bytes)
+        pairs = make_pairs(lattice, examples.pairs, left)
     strand = Strand(
         target,
-        make_tables(examples.totals, made_of.basis, table_bytes),
+        tables,
+        pairs,
         examples.ordinates,
         make_partition(room, cells, box_type(made_of, examples.totals[0])),
         source.spawn(),
@@ -229,7 +259,11 @@ def start_strand(
     )
     # of one type, whoever made them: the loop is compiled once
     add_boxes(
-        target, strand.partition, strand.tables, boxes.astype(strand.partition.boxes.dtype, "C")
+        target,
+        strand.partition,
+        strand.tables,
+        strand.pairs,
+        boxes.astype(strand.partition.boxes.dtype, "C"),
     )
     return strand
 

@@ -16,14 +16,14 @@ from geometry.counting import (
     POSITIVE,
     coefficients,
     count_piece,
-    forget_lines,
     line_row,
 )
 from geometry.inner_loops import inner
-from learners.envelope.boxes import NEGATIVES, NO_SHEET, POSITIVES, SHEETS
+from learners.envelope.boxes import NEGATIVES, NO_SHEET, POSITIVES, SHEETS, pairs_across
 from learners.envelope.chunks import exponential, uniform_below
+from learners.envelope.close_pairs import most_crossed
 from learners.envelope.paper_box import class_sheets, line_of, proposals
-from learners.envelope.partition import EXACT, FORGOTTEN, OUTSIDE, TRIAL_WORK, TRIALS
+from learners.envelope.partition import EXACT, OUTSIDE, TRIAL_WORK, TRIALS, bound_of, forget
 from learners.envelope.target import most_negatives, score_value
 
 #: Outcomes of a trial; OUTCOME_OUTSIDE + e when edge e lies outside the class.
@@ -120,20 +120,18 @@ def exact_value(target, totals, basis, sheets, theta, least, most):
 
 
 @inner
-def _coarse_row(tables, coarse, target, label, sheet, i, j):
-    """Row of a coarse lattice line, made if it is new; -1 when the tables are full."""
-    u = target.low + i * target.step
-    v = target.low + j * target.step
-    row = line_row(tables, sheet, u, v, label)
-    coarse[label, sheet, i, j] = row
+def _coarse_row(tables, coarse, target, of, label, sheet, i, j):
+    """Row of a coarse lattice line, made if it is new; -1 when the tables are full.
+
+    of : 0 where the tables are of all examples, 2 where they are of what close pairs leave.
+    """
+    row = np.int64(coarse[of + label, sheet, i, j])
+    if row < 0:
+        u = target.low + i * target.step
+        v = target.low + j * target.step
+        row = line_row(tables, sheet, u, v, label)
+        coarse[of + label, sheet, i, j] = row
     return row
-
-
-@inner
-def forget(partition, tables):
-    forget_lines(tables)
-    partition.coarse[:] = -1
-    partition.tally[FORGOTTEN] += 1
 
 
 @inner
@@ -177,10 +175,11 @@ def _value(paper, target, tables, sheets, theta, least, most):
 
 
 @inner
-def trial(target, tables, partition, box, chunks, at, theta):
+def trial(target, every, pairs, partition, box, chunks, at, theta):
     """(outcome, next position): theta uniform in the box, kept with exp(rate*(value - bound)).
 
-    A theta that carries no base measure lies outside the class and is rejected as well.
+    A theta that carries no base measure lies outside the class and is rejected as well.  `every`
+    are the tables of all examples.
 
     The exponential variate comes first, so a bound from the coarse lattice's cells around
     theta can reject without the exact value.
@@ -191,6 +190,8 @@ def trial(target, tables, partition, box, chunks, at, theta):
     side, low, step = target.side, target.low, target.step
     sheets = np.int64(box[SHEETS])
     most, fewest = np.int64(box[POSITIVES]), np.int64(box[NEGATIVES])
+    across, near = pairs_across(box), np.int64(0)
+    tables, of = (every, 0) if across < 0 else (pairs.tables, 2)
     outer_1 = outer_2 = outer_3 = NO_LINE
     inner_1 = inner_2 = inner_3 = NO_LINE
     for e in range(3):
@@ -206,15 +207,13 @@ def trial(target, tables, partition, box, chunks, at, theta):
         i = (u - low) // step
         j = (v - low) // step
         odd = sheet & 1
-        outer = coarse[1, sheet, i + odd, j + odd]
-        inner = coarse[0, sheet, i + 1 - odd, j + 1 - odd]
-        if outer < 0:
-            outer = _coarse_row(tables, coarse, target, POSITIVE, sheet, i + odd, j + odd)
-        if inner < 0:
-            inner = _coarse_row(tables, coarse, target, NEGATIVE, sheet, i + 1 - odd, j + 1 - odd)
+        outer = _coarse_row(tables, coarse, target, of, POSITIVE, sheet, i + odd, j + odd)
+        inner = _coarse_row(tables, coarse, target, of, NEGATIVE, sheet, i + 1 - odd, j + 1 - odd)
+        if across > 0:
+            near += most_crossed(pairs, sheet, u, u + 1, v, v + 1)
         if outer < 0 or inner < 0:
             # no room: start the tables anew; without a bound here the rest still holds
-            forget(partition, tables)
+            forget(partition, every, pairs)
             outer_1 = outer_2 = outer_3 = inner_1 = inner_2 = inner_3 = NO_LINE
             continue
         if e == 0:
@@ -224,17 +223,22 @@ def trial(target, tables, partition, box, chunks, at, theta):
         else:
             outer_3, inner_3 = outer, inner
     spread, at = exponential(chunks, at)
-    bound = score_value(target, most, fewest)
-    least = bound - np.int64(min(spread / target.rate, 4e18))
+    least = bound_of(target, box) - np.int64(min(spread / target.rate, 4e18))
+    # what the examples of the tables must score
+    enough = least - target.k * max(min(across, near), 0)
     lines, below, totals = tables.lines, tables.below, tables.totals
     positives = min(most, count_piece(lines, below, totals[1], outer_1, outer_2, outer_3))
-    if score_value(target, positives, fewest) < least:
+    if score_value(target, positives, fewest) < enough:
         return OUTCOME_REJECTED, at
     if inner_1 != NO_LINE:
         negatives = count_piece(lines, below, totals[0], inner_1, inner_2, inner_3)
-        if score_value(target, positives, negatives) < least:
+        if score_value(target, positives, negatives) < enough:
             return OUTCOME_REJECTED, at
     tally[EXACT] += 1
     tally[TRIAL_WORK] += EXACT_COST
-    value = _value(target.paper, target, tables, sheets, theta, least, positives)
+    if across >= 0:
+        positives = count_piece(
+            every.lines, every.below, every.totals[1], NO_LINE, NO_LINE, NO_LINE
+        )
+    value = _value(target.paper, target, every, sheets, theta, least, positives)
     return OUTCOME_ACCEPTED if value >= least else OUTCOME_REJECTED, at

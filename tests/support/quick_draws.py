@@ -68,18 +68,21 @@ def one_sample() -> Iterator[None]:
         if key not in started:
             started[key] = plain_start(lattice, target, examples, boxes, QuickBits(0), *rest)
         one = started[key]
+        tables = _own(one.tables)
         return replace(
             one,
-            tables=_own(one.tables),
+            tables=tables,
+            pairs=one.pairs._replace(tables=_own(one.pairs.tables) if one.pairs.width else tables),
             partition=_own(one.partition),
             source=source.spawn(),
             theta=one.theta.copy(),
         )
 
-    def of(counts: GridCounts) -> Examples:
+    def of(counts: GridCounts, in_pairs: bool = False) -> Examples:
         key = b"".join(part.tobytes() for part in (counts.points, counts.labels, counts.amounts))
+        key += bytes([in_pairs])
         if key not in read:
-            read[key] = plain_of(counts)
+            read[key] = plain_of(counts, in_pairs)
         return read[key]
 
     with pytest.MonkeyPatch.context() as patch:

@@ -21,7 +21,8 @@ from scipy import stats
 
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.envelope import concept_selection, strands
-from learners.envelope.concept_selection import ConceptSelection, settle_conflicts
+from learners.envelope.close_pairs import settle_conflicts
+from learners.envelope.concept_selection import ConceptSelection
 from learners.envelope.target import make_target
 from learners.randomness import SeededRandom
 from learners.records import inside_piece
