@@ -19,7 +19,7 @@ from geodp_app.document.work import RunSettings, Work
 from geodp_app.errors import InputError
 from geodp_app.files.stored_run import Question, StoredRun
 from geodp_app.runs.decisions import Decisions
-from geodp_app.runs.figures import ErrorPoint, FiguresView
+from geodp_app.runs.figures import FiguresView
 from geodp_app.runs.protocol import AsGood, BoxView, ShadeQuestion
 from geodp_app.runs.what_if import ConicQuestion
 from geometry.edge_zones import EdgeZone, joined_shape
@@ -84,7 +84,6 @@ class RunLog:
         #: What the learner will spend; None until it says so, and when it is not private.
         self.plan: PrivacySpent | None = None
         self._cursor = 0
-        self._taken = [0]  # positives, after so many steps
         self._regions: dict[int, BaseGeometry] = {}
         self._tile_shapes: list[BaseGeometry] = []  # made as tiles come, while others are learned
         self._tiling: tuple[Tile | EdgeZone, ...] = ()
@@ -138,10 +137,6 @@ class RunLog:
             self._tile_shapes.append(record.release.shape())
         self._records.append(record)
         self._views.append(views)
-        known = record.diagnostics
-        # what zones decide has been decided before
-        first_zone = self._sharpens(record.step) and not self._sharpens(record.step - 1)
-        self._taken.append((0 if first_zone else self._taken[-1]) + known.positives_taken)
         if follows:
             self._cursor = len(self._records)
 
@@ -342,31 +337,18 @@ class RunLog:
             self._figures[step] = self._figure(view, self._record(step))
         return self._figures[step] if step else view
 
-    def errors(self, step: int) -> ErrorPoint:
-        """Errors after a step, from 1."""
-        known, test_error = self._record(step).diagnostics, self.figures(step).test_error
-        rates = known.empirical_error, known.false_positive_rate, known.false_negative_rate
-        return ErrorPoint(step, *rates, test_error)
-
     def _figure(self, view: FiguresView, record: StepRecord) -> FiguresView:
         step, known, privacy = record.step, record.diagnostics, self.privacy
         spent = None if privacy is None else spent_after(privacy, self._charged(step))
+        missed = round(known.false_negative_rate * len(self._examples.labels))
         return replace(
             view,
             step=step,
             steps=record.steps,
-            test_error=None if self._test is None else sum(self._test.error_rates(step)),
-            empirical_error=known.empirical_error,
-            false_positive_rate=known.false_positive_rate,
-            false_negative_rate=known.false_negative_rate,
-            positives_taken=known.positives_taken,
-            negatives_taken=known.negatives_taken,
-            positives_covered=None if self.role == "conjunction" else self._taken[step],
+            known=known,
+            test_error=None if self._test is None else float(self._test.wrong(step).mean()),
+            positives_covered=None if self.role == "conjunction" else self.positives - missed,
             positives=self.positives,
-            score=known.score,
-            seconds=known.seconds,
-            trials=known.trials,
-            boxes=known.boxes,
             threshold=getattr(record.release, "threshold", None),
             eta=self._eta(step),
             epsilon_so_far=None if spent is None else spent[0],
@@ -396,7 +378,8 @@ class RunLog:
         """
         known = self._record(step).diagnostics
         if self._sharpens(step):
-            more = self._examples.mistakes(step - 1) - self._examples.mistakes(step)
+            before = self._record(step - 1).diagnostics.empirical_error
+            more = round((before - known.empirical_error) * len(self._examples.labels))
             return max(0, more), max(0, -more)
         taken = known.positives_taken, known.negatives_taken
         return taken[::-1] if self.role == "conjunction" else taken

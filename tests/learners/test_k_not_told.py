@@ -274,7 +274,7 @@ def test_the_log_knows_triangles_from_zones_and_ends_with_the_release() -> None:
     points = examples().points
     staged = log.release.staged_predict(points)
     for step, labels in enumerate(staged, start=1):
-        assert log.figures(step).empirical_error == pytest.approx(
+        assert log.figures(step).known.empirical_error == pytest.approx(
             float(np.mean(labels != examples().labels))
         )
 

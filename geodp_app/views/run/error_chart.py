@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from geodp_app.palette import Palette, greyed, load_palette
-from geodp_app.runs.figures import ErrorPoint, ErrorScale, step_ticks
+from geodp_app.runs.figures import ErrorScale, FiguresView, step_ticks
 from geodp_app.views.run.error_readout import ErrorReadout, empirical_pen, held_out_pen, part_pen
 from geodp_app.views.widgets.icons import icon
 from geodp_app.views.widgets.panes import PrivateMark
@@ -45,7 +45,7 @@ class ErrorChart(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("pane")
-        self._points: tuple[ErrorPoint, ...] = ()
+        self._points: tuple[FiguresView, ...] = ()
         self._steps, self._cursor = 0, 0
         self._hovered: int | None = None
         self._release = self._past = False
@@ -66,13 +66,13 @@ class ErrorChart(QFrame):
         layout.addWidget(self.plot, 1)
         self.set_palette(self._palette)
 
-    def set_points(self, points: Sequence[ErrorPoint], steps: int, cursor: int) -> None:
+    def set_points(self, points: Sequence[FiguresView], steps: int, cursor: int) -> None:
         """Another run, one more step of it, or another step of it; emits nothing.
 
         Parameters
         ----------
-        points : sequence of ErrorPoint
-            In the order of their steps.
+        points : sequence of FiguresView
+            Of steps that were made, in order.
         steps : int
             How many steps the run will have: the width of the chart.
         cursor : int
@@ -227,21 +227,17 @@ class ErrorChart(QFrame):
             return
         points, scale = self._points, self._scale()
         x = np.array([p.step for p in points], np.float64)
-        wrong_in = scale.heights([p.false_positives for p in points])
-        empirical = scale.heights([p.empirical for p in points])
+        test, *shares = zip(*(p.errors for p in points), strict=True)
+        empirical, wrong_in, wrong_out = (scale.heights(each) for each in shares)
         self._floor.setData(x, np.full(len(x), scale.ends()[0]))
         self._wrong_in.setData(x, wrong_in)
-        self._wrong_out.setData(x, scale.heights([p.false_negatives for p in points]))
+        self._wrong_out.setData(x, wrong_out)
         self._stack.setData(x, empirical)
         size = 7 if len(points) <= _MOST_MARKERS else 0
         self._empirical.setData(x, empirical, symbol="o" if size else None, symbolSize=size - 1)
-        tested = [p for p in points if p.test is not None]
-        self._test.setData(
-            np.array([p.step for p in tested], np.float64),
-            scale.heights([p.test or 0.0 for p in tested]),
-            symbol="d" if size else None,
-            symbolSize=size + 3,
-        )
+        tested = [i for i, share in enumerate(test) if share is not None]
+        heights = scale.heights([test[i] for i in tested])
+        self._test.setData(x[tested], heights, symbol="d" if size else None, symbolSize=size + 3)
 
     def _show_axes(self, curves: bool) -> None:
         first = 0 if self._points and self._points[0].step == 0 else 1

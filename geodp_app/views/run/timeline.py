@@ -316,7 +316,7 @@ class Timeline(QFrame):
 
     def _show(self) -> None:
         done = self.track.maximum()
-        self.words.setText(step_text(self.step if self._steps else None, self._steps))
+        self.words.setText(step_text(self.step, self._steps))
         selecting = self._selecting
         note = "" if selecting is None else selecting.text(release=self._release)
         if not note and done and self.step < done:

@@ -46,17 +46,17 @@ def test_masks_and_figures_are_those_of_the_learners_books(learner: str) -> None
         assert (log.decided == ~log.alive).all()
         assert log.pieces == release.pieces[:step]
         gone = before & log.decided
-        assert np.count_nonzero(gone & (sample.labels == 1)) == figures.positives_taken
-        assert np.count_nonzero(gone & (sample.labels == 0)) == figures.negatives_taken
-        taken += figures.positives_taken, figures.negatives_taken
+        assert np.count_nonzero(gone & (sample.labels == 1)) == figures.known.positives_taken
+        assert np.count_nonzero(gone & (sample.labels == 0)) == figures.known.negatives_taken
+        taken += figures.known.positives_taken, figures.known.negatives_taken
         covered = None if log.role == "conjunction" else taken[0]
         assert figures.positives_covered == covered
         predicted = predict_pieces(log.role, release.pieces[:step], sample.points)
         assert (log.wrong == (predicted != sample.labels)).all()
-        assert figures.empirical_error == pytest.approx(np.mean(log.wrong))
+        assert figures.known.empirical_error == pytest.approx(np.mean(log.wrong))
         guessed = predict_pieces(log.role, release.pieces[:step], test.points)
         assert figures.test_error == pytest.approx(np.mean(guessed != test.labels))
-        assert (figures.step, figures.steps, figures.score) == (step, record.steps, known.score)
+        assert (figures.step, figures.steps, figures.known) == (step, record.steps, known)
         assert figures.threshold == record.release.threshold
     assert log.cursor == log.planned == len(release.pieces)
 
@@ -79,7 +79,7 @@ def test_a_log_of_tiles_is_that_of_the_learners_books() -> None:
         assert (log.decided == seen).all()
         predicted, guessed = (each[step - 1] for each in guesses)
         assert (log.wrong == (predicted != sample.labels)).all()
-        assert figures.empirical_error == pytest.approx(np.mean(log.wrong))
+        assert figures.known.empirical_error == pytest.approx(np.mean(log.wrong))
         assert figures.test_error == pytest.approx(np.mean(guessed != test.labels))
         taken += np.count_nonzero(here & predicted & own)
         assert figures.positives_covered == taken

@@ -115,9 +115,9 @@ def test_discs_arrive_one_by_one_and_can_be_walked_through(
         found = (bounds.left(), bounds.top(), bounds.right(), bounds.bottom())
         assert found == pytest.approx(shape.bounds, abs=1e-6)
         action(window, "back")
-    assert log.figures(6).empirical_error < 0.05
+    assert log.figures(6).known.empirical_error < 0.05
     assert len(window.chart._points) == 6
-    assert window.chart._points[-1].test == log.figures(6).test_error
+    assert window.chart._points[-1].test_error == log.figures(6).test_error
     assert log.region().area < log.release.shape().area + 1e-9
 
 

@@ -136,7 +136,7 @@ def test_dragging_a_vertex_labels_the_same_points_anew_and_the_run_follows(
     assert words(window) == ""
     assert not is_grey(window)
     assert window.plane.learned._region.path() != shown
-    assert again.figures(3).empirical_error == pytest.approx(
+    assert again.figures(3).known.empirical_error == pytest.approx(
         np.count_nonzero(again.wrong) / len(inside)
     )
 

@@ -61,7 +61,7 @@ def test_a_threshold_is_chosen_run_and_kept(
     assert abs(log.region().bounds[0] - 99.5) < 5
     figures = log.figures(1)
     assert figures.epsilon_so_far == 1.0
-    assert figures.empirical_error < 0.02
+    assert figures.known.empirical_error < 0.02
     lines = StoredRun(log.settings, log.grid, log.records, log.release).to_lines()
     assert StoredRun.from_lines(lines).to_lines() == lines
     # shaded as it is scored: its law is not that of all halfplanes

@@ -213,12 +213,12 @@ def test_the_figures_speak_of_tiles(qtbot: QtBot, window: MainWindow) -> None:
     window.runs.move_cursor(16)
     errors = window.figures.errors.values
     f = log.figures(16)
-    assert f.empirical_error < 0.06
+    assert f.known.empirical_error < 0.06
     share = 100 * f.positives_covered / log.positives
     assert errors["Positives covered"].text().startswith(f"{share:.3g}"[:3])
     assert len(window.chart._points) == 16
-    assert window.chart._points[-1].empirical == f.empirical_error
-    assert window.chart._points[0].empirical > 0.2
+    assert window.chart._points[-1].known.empirical_error == f.known.empirical_error
+    assert window.chart._points[0].known.empirical_error > 0.2
 
 
 def test_another_learner_takes_the_tiles_off_the_plane(qtbot: QtBot, window: MainWindow) -> None:
