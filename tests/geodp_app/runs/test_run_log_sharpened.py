@@ -17,7 +17,7 @@ from geodp_app.drawing.shapes import Drawing
 from geodp_app.files.session import load_session, save_session
 from geodp_app.runs.decisions import Decisions
 from geodp_app.runs.learner_process import make_learner
-from geodp_app.runs.questions import report_question, share_question
+from geodp_app.runs.questions import report_question, shade_question, share_question
 from geodp_app.runs.report import change
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import Why, why
@@ -209,7 +209,7 @@ def test_what_is_asked_about_a_zone_is_of_its_own_examples_alone() -> None:
         zone = each.tile
         assert isinstance(zone, EdgeZone)
         held = zone.holds(sample.points)
-        points, labels = log.tile_examples(step)
+        points, labels = log.seen_by(step)
         assert (points == sample.points[held] - (zone.x0, zone.y0)).all()
         assert (labels == (sample.labels[held] != 0)).all()
         assert log.tile_lattice(step) == zone.lattice
@@ -217,7 +217,7 @@ def test_what_is_asked_about_a_zone_is_of_its_own_examples_alone() -> None:
         if not each.piece:
             continue
         asked += 1
-        question = log.question(step)
+        question = shade_question(log, step)
         assert question.lattice == zone.lattice
         assert question.rate == sharpening.each
         right = question.labels == (each.predict(sample.points[held]) == each.inside)

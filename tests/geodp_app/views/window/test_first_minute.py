@@ -19,6 +19,7 @@ from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.dual.sheets import dual_position, nearest_halfplane
 from geodp_app.palette import load_palette
+from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.views.dual.dual_sheet import SheetView
@@ -137,7 +138,7 @@ def chosen(window: MainWindow) -> Halfplane:
 def judged(window: MainWindow, halfplane: Halfplane) -> Candidate:
     """What a judge of our own says of it."""
     log, edge = log_of(window), window.dual.controls.edge
-    return WhatIf(log.question(log.cursor, edge), log.newest_piece, edge).judge(halfplane)
+    return WhatIf(shade_question(log, log.cursor, edge), log.newest_piece, edge).judge(halfplane)
 
 
 def ghost(window: MainWindow) -> tuple[float, ...]:

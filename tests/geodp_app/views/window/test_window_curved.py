@@ -19,6 +19,7 @@ from geodp_app.dual.captions import CELLS
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.stored_run import StoredRun
 from geodp_app.formatting import amount
+from geodp_app.runs.questions import conic_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import HalfplaneLattice
@@ -138,7 +139,7 @@ def test_the_dual_plane_of_discs_is_that_of_their_centres(qtbot: QtBot, window: 
     # a ghost on the plane, with its own exact counts
     x, y = newest.centre
     conics.try_at(x + 20, y - 10)
-    question = log.conic_question(log.cursor)
+    question = conic_question(log, log.cursor)
     other = question.at(x + 20, y - 10)
     assert other is not None
     assert conics.candidate == question.judge(other)

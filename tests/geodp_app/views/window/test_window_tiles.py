@@ -245,7 +245,7 @@ def test_the_dual_plane_is_that_of_the_tile_shown(qtbot: QtBot, window: MainWind
         place = f"x {tile.x0}–{tile.x1}, y {tile.y0}–{tile.y1}"
         assert window.dual_pane.note.words == place
         assert window.dual._lattice == log.tile_lattice(step) == HalfplaneLattice(64)
-        points, labels = log.tile_examples(step)
+        points, labels = log.seen_by(step)
         assert points.min() >= 0
         assert points.max() <= 64
         kinds = {(x, y, label) for (x, y), label in zip(points.tolist(), labels, strict=True)}
