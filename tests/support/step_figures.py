@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from geodp_app.runs.figures import FiguresView
+from geodp_app.views.run.error_chart import ErrorChart
 from learners.records import StepDiagnostics
 
 
@@ -17,3 +18,8 @@ def with_errors(
     errors = (empirical, false_positives, false_negatives)
     known = StepDiagnostics(9, 9, 5, 1, 4.0, *errors, 0.1, 10, 10, 0.0)
     return FiguresView(step=step, known=known, test_error=test)
+
+
+def visible_curves(chart: ErrorChart) -> int:
+    """How many of a chart's curves can be seen."""
+    return sum(item.isVisible() for item in chart._curves)

@@ -24,6 +24,7 @@ from geodp_app.views.dual.dual_items import Chosen, Pointer
 from geodp_app.views.dual.dual_plot import SheetPlot
 from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.bars import ColourBar
+from geodp_app.views.widgets.panes import dressed, fill
 from geodp_app.views.widgets.plotting import PictureItem, cosmetic, rgba_image, shape_path
 from geometry.halfplane import Sheet
 from geometry.lift import Conic
@@ -63,21 +64,13 @@ class ConicView(QWidget):
         self._background = Background(self)
         self._background.done.connect(self._shade)
         self._make_plot()
-        self.readout = QLabel(wordWrap=True)
-        self.readout.setAccessibleName("What the dual plane shows")
+        self.readout = dressed(QLabel(wordWrap=True), name="What the dual plane shows")
         self.readout.setMinimumHeight(3 * self.readout.fontMetrics().height() + 2)
         self.readout.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.bar = ColourBar()
-        self._legend = QFrame(self.plot)
-        self._legend.setObjectName("legend")
-        inside = QVBoxLayout(self._legend)
-        inside.setContentsMargins(6, 4, 6, 4)
-        inside.addWidget(self.bar)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(6, 2, 6, 4)
-        column.setSpacing(4)
-        column.addWidget(self.plot, 1)
-        column.addWidget(self.readout)
+        self._legend = dressed(QFrame(self.plot), "legend")
+        fill(QVBoxLayout(self._legend), self.bar, margins=(6, 4, 6, 4))
+        fill(QVBoxLayout(self), (self.plot, 1), self.readout, margins=(6, 2, 6, 4), spacing=4)
         self._timer = QTimer(self, singleShot=True, interval=_HOVER_PAUSE)
         self._timer.timeout.connect(self._hover)
         self.set_palette(load_palette("light"))

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QVBoxLayout, QWidge
 from geodp_app.dual.scene import Mark
 from geodp_app.dual.sheets import Window, extent, region, sheet_words
 from geodp_app.palette import Palette, load_palette
+from geodp_app.views.widgets.panes import dressed, fill
 from geometry.halfplane import HalfplaneLattice, Sheet
 
 #: Side of a picture, and the room below it for the sheet's name, in device-independent pixels.
@@ -47,8 +48,7 @@ class SheetThumb(QAbstractButton):
         self._lattice = lattice
         words = sheet_words(lattice, self.sheet)
         self.setText(words.name)
-        self.setAccessibleName(f"Sheet {words.name}")
-        self.setToolTip(f"{words.name}: {words.meaning}")
+        dressed(self, name=f"Sheet {words.name}", tip=f"{words.name}: {words.meaning}")
         self.update()
 
     def set_marks(self, marks: Sequence[Mark]) -> None:
@@ -130,13 +130,9 @@ class SheetStrip(QWidget):
         self.setAccessibleName("Sheets of the dual plane")
         self.thumbs = {sheet: SheetThumb(sheet) for sheet in Sheet}
         self._group = QButtonGroup(self)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
         for sheet, thumb in self.thumbs.items():
             self._group.addButton(thumb, int(sheet))
-            column.addWidget(thumb)
-        column.addStretch(1)
+        fill(QVBoxLayout(self), *self.thumbs.values(), None, margins=(0, 0, 0, 0), spacing=4)
         self.thumbs[Sheet.FLAT_ABOVE].setChecked(True)
         self._group.idClicked.connect(lambda number: self.picked.emit(Sheet(number)))
 

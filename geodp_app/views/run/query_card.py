@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QSpinBox,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -21,7 +20,7 @@ from geodp_app.files.stored_run import Point
 from geodp_app.runs.questions import halts_left
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.run.window_runs import WindowRuns
-from geodp_app.views.widgets.panes import PrivateMark
+from geodp_app.views.widgets.panes import PrivateMark, card_column, dressed, fill, sentences
 
 #: What the theorem asks of whoever asks.
 _RULE = "The points that you ask about are published: choose them by what is released alone."
@@ -35,48 +34,25 @@ class QueryCard(QFrame):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("card")
         self._release = False
-        title = QLabel("Ask about a point")
-        title.setObjectName("cardTitle")
         self.x_field, self.y_field = QSpinBox(), QSpinBox()
-        self.button = QPushButton("Ask")
-        self.button.setToolTip("Ask for the label of this point, as a click with the ask tool does")
+        tip = "Ask for the label of this point, as a click with the ask tool does"
+        self.button = dressed(QPushButton("Ask"), tip=tip)
         self.button.clicked.connect(self._ask)
-        row = QHBoxLayout()
-        row.setSpacing(6)
+        row = fill(QHBoxLayout(), spacing=6)
         for name, field in (("x", self.x_field), ("y", self.y_field)):
             label = QLabel(name)
-            label.setBuddy(field)
-            field.setAccessibleName(f"Ask about a point: {name}")
-            row.addWidget(label)
-            row.addWidget(field, 1)
+            label.setBuddy(dressed(field, name=f"Ask about a point: {name}"))
+            fill(row, label, (field, 1))
         row.addWidget(self.button)
-        self.answer, self.left = QLabel(), QLabel()
-        self.votes, self.mark, self.rule = QLabel(), PrivateMark(), QLabel(_RULE)
-        self.rule.setObjectName("note")
-        self.left.setObjectName("note")
-        for label, name in (
-            (self.answer, "Answer"),
-            (self.left, "What is left"),
-            (self.votes, "Votes of the chunks"),
-            (self.rule, "What is published"),
-        ):
-            label.setWordWrap(True)
-            label.setAccessibleName(name)
-            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 8, 12, 10)
-        column.setSpacing(4)
-        column.addWidget(title)
-        column.addLayout(row)
-        column.addWidget(self.answer)
-        column.addWidget(self.left)
-        private = QHBoxLayout()
-        private.addWidget(self.votes, 1)
+        self.answer = dressed(sentences(""), name="Answer")
+        self.left = dressed(sentences("note"), name="What is left")
+        self.votes, self.mark = dressed(sentences(""), name="Votes of the chunks"), PrivateMark()
+        self.rule = dressed(sentences("note", _RULE), name="What is published")
+        private = fill(QHBoxLayout(), (self.votes, 1))
         private.addWidget(self.mark, 0, Qt.AlignmentFlag.AlignTop)
-        column.addLayout(private)
-        column.addWidget(self.rule)
+        column = card_column(self, QLabel("Ask about a point"), private=False, spacing=4)
+        fill(column, row, self.answer, self.left, private, self.rule)
         self.hide()
 
     def show_run(self, log: RunLog | None, refusal: str) -> None:

@@ -31,6 +31,7 @@ from geodp_app.views.plane.drawing_layer import FaultWatch
 from geodp_app.views.run.again import Again
 from geodp_app.views.run.query_card import WindowQuestions
 from geodp_app.views.run.window_runs import WindowRuns
+from geodp_app.views.widgets.panes import ask
 from geodp_app.views.widgets.theme import apply_theme
 from geodp_app.views.window.layout import FIRST_SIZE, WindowViews
 from geodp_app.views.window.run_display import RunDisplay
@@ -198,11 +199,7 @@ class MainWindow(WindowViews):
 
     def complain(self, what: str, why: str) -> None:
         """A problem that needs to be seen."""
-        box = QMessageBox(self)
-        box.setIcon(QMessageBox.Icon.Warning)
-        box.setText(f"{what}.")
-        box.setInformativeText(why)
-        box.exec()
+        ask(self, QMessageBox.Icon.Warning, f"{what}.", why)
 
     def show_learner_state(self) -> None:
         """What the learner is doing, at the right of the status bar."""

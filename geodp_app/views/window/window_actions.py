@@ -11,7 +11,6 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QActionGroup, QIcon, QKeySequence
 from PySide6.QtWidgets import (
     QComboBox,
-    QLabel,
     QMainWindow,
     QMenu,
     QSizePolicy,
@@ -28,6 +27,7 @@ from geodp_app.views.plane.thumbnails import example_icon
 from geodp_app.views.run.again import Again
 from geodp_app.views.run.window_runs import FIRST_SPEED
 from geodp_app.views.widgets.icons import icon, icon_pixmap
+from geodp_app.views.widgets.panes import dressed
 from geodp_app.views.window.window_files import WindowFiles
 
 _SPEED_NAMES = ("2 s a step", "1 s a step", "½ s a step", "⅕ s a step", "Full speed")
@@ -195,9 +195,8 @@ class WindowActions:
         self._window.addToolBar(Qt.ToolBarArea.LeftToolBarArea, drawing)
         self._main = main = self._bar("Sample and run")
         self._window.addToolBar(Qt.ToolBarArea.TopToolBarArea, main)
-        shapes = QToolButton()
+        shapes = dressed(QToolButton(), tip="Open an example target")
         shapes.setText("Examples")
-        shapes.setToolTip("Open an example target")
         shapes.setMenu(self._example_menu)
         shapes.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         main.addWidget(shapes)
@@ -216,19 +215,14 @@ class WindowActions:
                 self._name_run("pause")
                 button.ensurePolished()
                 button.setMinimumWidth(button.sizeHint().width())  # nothing moves by the name
-        self.speed = QComboBox()
+        self.speed = dressed(QComboBox(), name="Speed", tip="Pause between two steps")
         self.speed.addItems(_SPEED_NAMES)
         self.speed.setCurrentIndex(FIRST_SPEED)
-        self.speed.setToolTip("Pause between two steps")
-        self.speed.setAccessibleName("Speed")
         self.speed.currentIndexChanged.connect(self._runs.set_speed)
         main.addWidget(self.speed)
         spring = QWidget()
         spring.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         main.addWidget(spring)
-        self.who = QLabel()
-        self.who.setObjectName("note")
-        main.addWidget(self.who)
         for name in ("release_view", "fit", "dark_theme", "shortcuts"):
             main.addAction(self.by_id[name])
         release = main.widgetForAction(self.by_id["release_view"])

@@ -10,7 +10,7 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
-from step_figures import with_errors
+from step_figures import visible_curves, with_errors
 
 from geodp_app.palette import load_palette
 from geodp_app.views.run.error_chart import ErrorChart
@@ -47,7 +47,7 @@ def picked(chart: ErrorChart) -> list[int]:
 
 def test_empty_it_says_what_to_do(chart: ErrorChart) -> None:
     assert "F5" in chart.message()
-    assert chart.visible_curves() == 0
+    assert visible_curves(chart) == 0
     steps = picked(chart)
     QTest.mouseClick(chart.plot.viewport(), LEFT, pos=QPoint(200, 60))
     assert steps == []
@@ -120,7 +120,7 @@ def test_the_plain_scale_stacks_and_the_logarithmic_one_does_not(chart: ErrorCha
     assert top == pytest.approx([sum(p.errors[2:]) for p in POINTS])
     QTest.mouseClick(chart.log_button, LEFT)
     assert not chart._in_band.isVisible()
-    assert chart.visible_curves() == 4
+    assert visible_curves(chart) == 4
     assert chart._empirical.getData()[1] == pytest.approx([math.log10(p.errors[1]) for p in POINTS])
 
 
@@ -128,7 +128,7 @@ def test_an_error_of_nothing_is_drawn_on_the_floor_of_the_logarithmic_scale(
     chart: ErrorChart,
 ) -> None:
     points = (with_errors(1, 0.2, 0.1, 0.1, 0.3), with_errors(2, 0.0, 0.0, 0.0, 0.0))
-    chart.set_log(True)
+    chart.log_button.setChecked(True)
     chart.set_points(points, 2, 2)
     bottom = chart.plot.viewRange()[1][0]
     assert chart._empirical.getData()[1][1] == pytest.approx(bottom)
@@ -146,7 +146,7 @@ def test_without_a_test_sample_there_is_no_test_curve(chart: ErrorChart) -> None
 def test_the_release_view_hides_errors_but_not_steps(chart: ErrorChart) -> None:
     chart.set_points(POINTS, 12, 8)
     chart.set_release_view(True)
-    assert chart.visible_curves() == 0
+    assert visible_curves(chart) == 0
     assert not chart._in_band.isVisible()
     assert not chart.readout.isVisible()
     assert not chart.mark.isVisible()
@@ -160,7 +160,7 @@ def test_the_release_view_hides_errors_but_not_steps(chart: ErrorChart) -> None:
     QTest.mouseClick(chart.plot.viewport(), LEFT, pos=at(chart, 3))
     assert steps == [3]
     chart.set_release_view(False)
-    assert chart.visible_curves() == 3
+    assert visible_curves(chart) == 3
     assert chart.mark.isVisible()
 
 

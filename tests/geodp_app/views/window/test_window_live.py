@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
+from step_figures import visible_curves
 from window_driver import LEFT, NONE, action, at, drag, finish_run, key, open_window, wait
 
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -77,7 +78,7 @@ def is_grey(window: MainWindow) -> bool:
     """Whether all views show something, and all of them in grey."""
     learned, grey = window.plane.learned, window.palette_now.soft_ink
     assert not learned._region.path().isEmpty()
-    assert window.chart.visible_curves()
+    assert visible_curves(window.chart)
     looks = {
         learned._region.pen().color().name().lower() == grey.lower(),
         window.chart._empirical.opts["symbolPen"].color().name().lower() == grey.lower(),
@@ -339,7 +340,7 @@ def test_the_release_view_shows_nothing_of_the_past(qtbot: QtBot, window: MainWi
     window.document.edit("move", MOVED)
     assert words(window) == ""
     assert window.plane.learned._region.path().isEmpty()
-    assert window.chart.visible_curves() == 0
+    assert visible_curves(window.chart) == 0
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
