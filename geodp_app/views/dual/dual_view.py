@@ -42,7 +42,7 @@ from geodp_app.views.dual.dual_controls import DualControls
 from geodp_app.views.dual.dual_pictures import DualPictures
 from geodp_app.views.dual.dual_pointer import DualPointer
 from geodp_app.views.dual.dual_sheet import SheetView
-from geodp_app.views.dual.sheet_strip import SheetStrip
+from geodp_app.views.dual.sheet_stack import SheetStrip
 from geodp_app.views.widgets.bars import ColourBar
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.records import Piece
