@@ -7,12 +7,7 @@ from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
-from PySide6.QtGui import (
-    QFont,
-    QFontMetricsF,
-    QKeyEvent,
-    QMouseEvent,
-)
+from PySide6.QtGui import QFont, QFontMetricsF, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QWidget
 
 from geodp_app.dual.sheets import Window, digits_for, number

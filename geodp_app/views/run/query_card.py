@@ -6,14 +6,7 @@ The answer, and what is left of the halts, are released; the votes are not.
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QSpinBox,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSpinBox, QWidget
 
 from geodp_app.drawing.editor import Editor
 from geodp_app.files.stored_run import Point

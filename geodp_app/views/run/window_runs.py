@@ -27,15 +27,7 @@ from geodp_app.files.stored_run import Point, Question, StoredRun
 from geodp_app.runs.protocol import Job, Progressed, Queried, Stepped
 from geodp_app.runs.questions import refusal
 from geodp_app.runs.run_log import RunLog, test_sample
-from geodp_app.views.run.live import (
-    HURRY,
-    MOST_KEPT,
-    REST,
-    LoggedRun,
-    Shown,
-    find_fresh,
-    is_quick,
-)
+from geodp_app.views.run.live import HURRY, MOST_KEPT, REST, LoggedRun, Shown, find_fresh, is_quick
 from geodp_app.workers.run_controller import RunController
 from learners.accounting import PrivacySpent
 from learners.releases import Release

@@ -13,10 +13,7 @@ from typing import Any
 
 from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QStatusTipEvent
-from PySide6.QtWidgets import (
-    QApplication,
-    QMessageBox,
-)
+from PySide6.QtWidgets import QApplication, QMessageBox
 
 from geodp_app.document.document import Document
 from geodp_app.drawing.editor import Editor, ToolName

@@ -279,7 +279,7 @@ def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(
     u, v = dual_position(chosen(window))
     shown = set()
     # where the run has chosen differs each time: four places in the region, not under the legend
-    legend = window.dual._legend
+    legend = window.dual.stack.legend
     covered = QRect(
         sheet.plot.viewport().mapFrom(legend.parentWidget(), legend.pos()), legend.size()
     )

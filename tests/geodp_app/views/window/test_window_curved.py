@@ -167,13 +167,13 @@ def test_cells_have_no_dual_plane_and_halfplanes_bring_it_back(
     run(qtbot, window, learner="quadtree")
     dual = window.dual
     assert window.duals.currentWidget() is dual
-    assert dual.empty.text() == CELLS
+    assert dual.stack.empty.text() == CELLS
     assert dual._lattice is None
     window.runs.move_cursor(1)
-    assert dual.empty.text() == CELLS
+    assert dual.stack.empty.text() == CELLS
     run(qtbot, window, learner="convex-cover", k=1)
     assert dual._lattice == HalfplaneLattice(256)
-    assert not dual.empty.isVisible()
+    assert not dual.stack.empty.isVisible()
 
 
 def test_what_is_published_is_shown_and_exported(

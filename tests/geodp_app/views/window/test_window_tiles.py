@@ -337,8 +337,8 @@ def test_a_tile_without_examples_or_halfplanes_is_calm(qtbot: QtBot, window: Mai
     )
     window.runs.move_cursor(empty.step)
     settle(qtbot, window)
-    assert window.dual.empty.isVisible()
-    assert window.dual.empty.text().startswith(f"No examples in tile {empty.step}")
+    assert window.dual.stack.empty.isVisible()
+    assert window.dual.stack.empty.text().startswith(f"No examples in tile {empty.step}")
     assert "No halfplane was chosen" in window.dual.readout.text()
     assert not window.dual.controls.edge_row.isVisible()
     assert window.dual.pictures.shade_scale is None
@@ -347,7 +347,7 @@ def test_a_tile_without_examples_or_halfplanes_is_calm(qtbot: QtBot, window: Mai
     assert told == []
     full = next(record for record in log.records if record.release.piece)
     window.runs.move_cursor(full.step)
-    assert not window.dual.empty.isVisible()
+    assert not window.dual.stack.empty.isVisible()
 
 
 # -- release, files ----------------------------------------------------------------------------
