@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.document.work import RunSettings
+from geodp_app.document.work import RunSettings, Work
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.accounting import PrivacySpent
 from learners.records import Piece, StepDiagnostics, StepRecord
@@ -44,6 +44,14 @@ class Job:
     grid: int
     settings: RunSettings
     at_once: bool = False
+
+    @classmethod
+    def of(cls, work: Work, *, at_once: bool = False) -> Job:
+        """A run on the examples of a work, which has some."""
+        examples = work.examples
+        assert examples is not None
+        labels = examples.labels.astype(np.bool_)
+        return cls(examples.points, labels, work.drawing.grid, work.run, at_once)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,10 +269,7 @@ class BoxView:
 class GreedyFigures(StepDiagnostics):
     """Diagnostics of a greedy step, in a type that the window can load without compiled loops.
 
-    Attributes
-    ----------
-    gap : int
-        No piece of the lattice scores more than `score + gap`.
+    No piece of the lattice scores more than `score + gap`.
     """
 
     gap: int

@@ -181,13 +181,10 @@ class ConicView(QWidget):
         self.pointer.update()
         self._hover()
 
-    def _nudge(self, across: int, up: int) -> None:
-        if self._question is None:
-            return
-        x, y = (self._tried or self._question.conic).centre
-        window = self.plot.window()
-        pixel = 2 * window.width / max(1, self.plot.width())
-        self.try_at(x + across * pixel, y + up * pixel)
+    def _nudge(self, across: float, up: float) -> None:
+        if self._question is not None:
+            x, y = (self._tried or self._question.conic).centre
+            self.try_at(x + across, y + up)
 
     # pieces
 

@@ -98,7 +98,7 @@ class DualView(QWidget):
             view.moved.connect(
                 lambda at: self.detail_wanted.emit() if at is self.stack.view else None
             )
-            view.plot.nudged.connect(self._nudge)
+            view.plot.nudged.connect(self.pointer.nudge)
             view.plot.dropped.connect(self.pointer.drop)
 
     # what is shown
@@ -414,14 +414,6 @@ class DualView(QWidget):
     def _point(self, view: SheetView, at: tuple[float, float] | None) -> None:
         if view.sheet == self.sheet:
             self.pointer.point(at)
-
-    def _nudge(self, across: int, up: int) -> None:
-        """By a pixel or so."""
-        window, plot = self.window_shown, self.stack.view.plot
-        self.pointer.nudge(
-            2 * across * window.width / max(1, plot.width()),
-            2 * up * window.height / max(1, plot.height()),
-        )
 
     def _pointed(self) -> None:
         """Another halfplane is looked at, or none."""

@@ -5,12 +5,14 @@ The answer, and what is left of the halts, are released; the votes are not.
 
 from __future__ import annotations
 
+import numpy as np
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSpinBox, QWidget
 
 from geodp_app.drawing.editor import Editor
-from geodp_app.files.stored_run import Point
-from geodp_app.runs.questions import halts_left
+from geodp_app.files.stored_run import Point, Question
+from geodp_app.runs.protocol import Queried
+from geodp_app.runs.questions import halts_left, refusal
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.panes import PrivateMark, card_column, dressed, fill, sentences
@@ -108,22 +110,45 @@ class WindowQuestions(QObject):
         super().__init__(parent)
         self.card = card
         self._runs = runs
-        self.card.asked.connect(self._ask)
-        editor.on_ask(self._ask)
+        self.card.asked.connect(self.ask)
+        editor.on_ask(self.ask)
         runs.changed.connect(lambda _: self._follow())
         runs.document.subscribe(self._follow)
+        runs.controller.queried.connect(self._queried)
+
+    @property
+    def refusal(self) -> str:
+        """Why no point can be asked about now, in a sentence; empty if one can."""
+        return refusal(self._runs.current, self._runs.controller.state == "finished")
 
     def set_release_view(self, release: bool) -> None:
         """Whether votes may be shown."""
         self.card.set_release_view(release)
         self._follow()
 
-    def _ask(self, point: Point) -> None:
+    def ask(self, point: Point) -> None:
+        """Ask the chunks of a run by votes for the label of a public point."""
         self.card.x_field.setValue(point[0])
         self.card.y_field.setValue(point[1])
-        self._runs.ask(point)
+        if why := self.refusal:
+            self._runs.told.emit(why)
+        else:
+            self._runs.controller.query(np.array([point], dtype=np.int64))
+
+    def _queried(self, reply: Queried) -> None:
+        log, tell = self._runs.log, self._runs.told.emit
+        if log is None:
+            return
+        for (x, y), record in zip(reply.points.tolist(), reply.records, strict=False):
+            # what was asked before it was known that the halts are used up has no answer
+            if record.release.status != "halted":
+                log.questions.append(Question((x, y), record.release, record.diagnostics))
+                tell(f"({x}, {y}): {log.questions[-1].answer}. {self.refusal}".rstrip())
+        if reply.refused:
+            tell(f"The point cannot be asked about: {reply.refused}.")
+        self._runs.changed.emit(False)
 
     def _follow(self) -> None:
         log = self._runs.current
         by_votes = log is not None and "votes" in log.settings.declared.shows
-        self.card.show_run(log if by_votes else None, self._runs.refusal)
+        self.card.show_run(log if by_votes else None, self.refusal)
