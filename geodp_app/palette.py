@@ -86,10 +86,6 @@ class PaletteError(ValueError):
 def load_palette(name: PaletteName) -> Palette:
     """Read a palette from the assets.
 
-    Parameters
-    ----------
-    name : {"light", "dark"}
-
     Raises
     ------
     PaletteError

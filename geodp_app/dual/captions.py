@@ -24,14 +24,7 @@ _NO_PROBABILITIES = "This run has no probabilities to show: its choice was not r
 
 @dataclass(frozen=True, slots=True)
 class TileShown:
-    """The tile whose dual plane is shown.
-
-    Attributes
-    ----------
-    number, tiles : int
-        Its step, from 1, and how many tiles there are.
-    step : TileStep
-    """
+    """The tile whose dual plane is shown: its step, from 1, of how many tiles."""
 
     number: int
     tiles: int

@@ -28,7 +28,7 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.document.examples import Examples
+from geodp_app.document.examples import Examples, count_mistakes
 from geodp_app.errors import InputError
 from geodp_app.files.learned_file import learned_text
 from geodp_app.files.writing import check_folder_ending
@@ -260,15 +260,15 @@ def _rows(
             teller.step, teller.steps = record.step, record.steps
             teller.tell()
         seconds = time.perf_counter() - started
-        predicted = model.predict(test.points)
+        wrong = count_mistakes(model.predict(test.points), test.labels)
         yield Row(
             contender=contender,
             release=model.release_,
             shape=model.polygons_,
             geojson=learned_text(model.release_, examples.frame),
             tested=len(test.labels),
-            false_positives=int(np.count_nonzero((predicted == 1) & (test.labels == 0))),
-            false_negatives=int(np.count_nonzero((predicted == 0) & (test.labels == 1))),
+            false_positives=wrong[0],
+            false_negatives=wrong[1],
             seconds=seconds,
         )
 

@@ -63,14 +63,7 @@ _FINE = 1000
 
 
 class CompareWindow(QDialog):
-    """Choose learners, compare them, look at their shapes, save them.
-
-    Parameters
-    ----------
-    document : Document
-        Whose examples and settings are used.
-    palette : Palette
-    """
+    """Choose learners, compare them on a document's examples, look at their shapes, save them."""
 
     def __init__(self, document: Document, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)

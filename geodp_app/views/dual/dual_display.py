@@ -44,14 +44,7 @@ _UNCHANGED = "This run draws nothing by its examples: no report changes a probab
 
 
 class DualQuestions(QObject):
-    """Asks, and hands the answers to the dual plane.
-
-    Parameters
-    ----------
-    runs : WindowRuns
-    dual : DualView
-    parent : QObject, optional
-    """
+    """Asks, and hands the answers to the dual plane."""
 
     #: How much of a step's law pieces as good hold is known: it is in the log.
     share_known = Signal()
@@ -94,10 +87,7 @@ class DualQuestions(QObject):
     def follow(self, log: RunLog | None) -> None:
         """Ask about the step at the log's cursor, between two steps or once it rests.
 
-        Parameters
-        ----------
-        log : RunLog or None
-            None where nothing may be asked: without a run, out of date, or in the release view.
+        None where nothing may be asked: without a run, out of date, or in the release view.
         """
         self._log = log
         if log is None or not log.newest_piece or not self._resting:
@@ -200,17 +190,7 @@ _OWN_FRAME = "Where it lies; its dual plane counts from its own lower left corne
 
 
 class DualDisplay(QObject):
-    """The pane's two views and its head.
-
-    Parameters
-    ----------
-    dual : DualView
-    conics : ConicView
-    stack : QStackedWidget
-        That holds the two.
-    pane : Pane
-    parent : QObject, optional
-    """
+    """The pane's two views, which a stack holds, and its head."""
 
     def __init__(
         self,
@@ -236,21 +216,10 @@ class DualDisplay(QObject):
         past: bool,
         boxes: bool,
     ) -> None:
-        """Show a step.
+        """Show the step at the log's cursor; `labels` are of the work's examples, shape (n,).
 
-        Parameters
-        ----------
-        work : Work
-        log : RunLog or None
-            The step at its cursor.
-        labels : ndarray of bool, shape (n,), or None
-            Of the work's examples.
-        release : bool
-            Only what may be published.
-        past : bool
-            What is shown is out of date.
-        boxes : bool
-            Whether the sampler's boxes are wanted.
+        In the release view only what may be published; `past`: it is out of date; `boxes`: the
+        sampler's are wanted.
         """
         self._release, self._past = release, past
         dual = self._dual

@@ -275,15 +275,7 @@ _TIPS = (
 
 
 class BoundsFields(QGroupBox):
-    """West, south, east and north, in step with a box on a map.
-
-    Parameters
-    ----------
-    first : Bounds or None
-        Public bounds to begin with.
-    palette : Palette
-    parent : QWidget, optional
-    """
+    """West, south, east and north, in step with a box on a map; `first` to begin with."""
 
     #: Other numbers; they may be no box.
     changed = Signal()

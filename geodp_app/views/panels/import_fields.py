@@ -47,14 +47,7 @@ _WIDTH = 430
 
 
 class ImportChoices(QGroupBox):
-    """Combo boxes with a guess in each, as far as names tell.
-
-    Parameters
-    ----------
-    grid : int
-        Grid size d to begin with.
-    parent : QWidget, optional
-    """
+    """Combo boxes with a guess in each, as far as names tell, and a grid size to begin with."""
 
     #: Other columns are to be read.
     columns_changed = Signal()

@@ -50,12 +50,7 @@ from learners.registry import CHUNKS, FINISH, HALTS, KEPT, offered
 
 
 class VotesFields(QObject):
-    """Rows of a form; shown for learners that have these parameters.
-
-    Parameters
-    ----------
-    form : QFormLayout
-    """
+    """Rows of a form; shown for learners that have these parameters."""
 
     #: Names and values of changed settings.
     changed = Signal(dict)

@@ -51,15 +51,7 @@ class QueryCard(QFrame):
         self.hide()
 
     def show_run(self, log: RunLog | None, refusal: str) -> None:
-        """Follow a run.
-
-        Parameters
-        ----------
-        log : RunLog or None
-            Of a run by votes, else the card hides.
-        refusal : str
-            Why nothing can be asked; empty if a point can.
-        """
+        """Follow a run by votes, else hide; `refusal`: why nothing can be asked, if so."""
         self.setVisible(log is not None)
         if log is None:
             return
@@ -93,16 +85,7 @@ def _say(label: QLabel, text: str) -> None:
 
 
 class WindowQuestions(QObject):
-    """Asks, and keeps the card up to date.
-
-    Parameters
-    ----------
-    card : QueryCard
-    runs : WindowRuns
-    editor : Editor
-        Whose ask tool is heard.
-    parent : QObject, optional
-    """
+    """Asks, also by the editor's ask tool, and keeps the card up to date."""
 
     def __init__(
         self, card: QueryCard, runs: WindowRuns, editor: Editor, parent: QObject | None = None

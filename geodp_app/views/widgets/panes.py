@@ -196,13 +196,7 @@ class Pane(QFrame):
 
 
 class Fold(QWidget):
-    """A body that is shown when its title is pressed.
-
-    Parameters
-    ----------
-    title : str
-    body : QWidget
-    """
+    """A body that is shown when its title is pressed."""
 
     #: Whether it is open now.
     opened = Signal(bool)

@@ -22,7 +22,7 @@ from geodp_app.runs.run_log import RunLog
 from geodp_app.views.widgets.panes import dressed
 from geodp_app.views.window.layout import WindowViews
 from geodp_app.views.window.tour_card import TourCard, TourOutline, place_beside
-from geodp_app.views.window.window_actions import WindowActions
+from geodp_app.views.window.window_actions import SHADINGS, WindowActions
 from geodp_app.views.window.window_files import WindowFiles
 from geometry.halfplane import Sheet
 
@@ -379,7 +379,7 @@ class Tour(QObject):
             self._ring = None
 
     def _shade(self, mode: str) -> None:
-        name = "shade_none" if mode == "off" else f"shade_{mode}"
+        name = next(name for name, shown in SHADINGS.items() if shown == mode)
         self._actions.by_id[name].trigger()
 
     def _check(self, name: str, on: bool) -> None:
