@@ -345,7 +345,9 @@ def test_the_release_view_shows_nothing_of_the_past(qtbot: QtBot, window: MainWi
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_grey_words_can_be_read(theme: str) -> None:
-    from geodp_app.palette import contrast, greyed
+    from contrast import contrast
+
+    from geodp_app.palette import greyed
 
     palette = load_palette("dark" if theme == "dark" else "light")
     assert contrast(greyed(palette).ink, palette.panel) >= 4.5
