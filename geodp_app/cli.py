@@ -58,18 +58,7 @@ def build_parser() -> Parser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments without the program's name; ``sys.argv`` by default.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Run one command; the exit code.  Arguments are without the program's name."""
     arguments = join_negative_values(sys.argv[1:] if argv is None else argv)
     try:
         options = build_parser().parse_args(arguments or _default())

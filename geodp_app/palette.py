@@ -86,10 +86,6 @@ class PaletteError(ValueError):
 def load_palette(name: PaletteName) -> Palette:
     """Read a palette from the assets.
 
-    Parameters
-    ----------
-    name : {"light", "dark"}
-
     Raises
     ------
     PaletteError
@@ -136,21 +132,6 @@ def mix(a: str, b: str, share: float) -> str:
     """The colour `share` of the way from a to b, 0..1, in sRGB."""
     pairs = zip(parse_colour(a), parse_colour(b), strict=True)
     return "#" + "".join(f"{round(p + (q - p) * share):02X}" for p, q in pairs)
-
-
-def luminance(colour: str) -> float:
-    """Relative luminance, 0..1 (WCAG 2.2)."""
-    channels = (c / 255 for c in parse_colour(colour))
-    red, green, blue = (
-        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def contrast(a: str, b: str) -> float:
-    """Contrast ratio of two colours, 1..21 (WCAG 2.2): 4.5 for words, 3 for marks."""
-    low, high = sorted((luminance(a), luminance(b)))
-    return (high + 0.05) / (low + 0.05)
 
 
 def diverging_ramp(palette: Palette) -> NDArray[np.uint8]:

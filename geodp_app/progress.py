@@ -21,27 +21,13 @@ def tell_curator(line: str, *, quiet: bool) -> None:
     """Say something private on standard error: only to a terminal, where it is read and gone.
 
     A pipe may end in a log that others read.
-
-    Parameters
-    ----------
-    line : str
-    quiet : bool
-        Say nothing.
     """
     if not quiet and sys.stderr.isatty():
         sys.stderr.write(f"{line}\n")
 
 
 class ProgressBar:
-    """Draws ``[#####.....] text`` on standard error, at most every 0.1 s.
-
-    Parameters
-    ----------
-    quiet : bool
-        Draw nothing.
-    stream : text stream, optional
-        Standard error by default; nothing is drawn unless it is a terminal.
-    """
+    """Draws ``[#####.....] text`` on a stream that is a terminal, at most every 0.1 s."""
 
     WIDTH = 24
 
@@ -100,13 +86,7 @@ COMPILING = "geodp: compiling the learner's loops, once on this machine: about h
 
 @contextmanager
 def telling_of_compiling(bar: ProgressBar) -> Iterator[None]:
-    """Say so when the first loop turns out not to be cached, and on a terminal how many are done.
-
-    Parameters
-    ----------
-    bar : ProgressBar
-        Where it is said; a quiet one says nothing.
-    """
+    """Say so when the first loop is not in the cache, and on a terminal how many are done."""
     # it brings the compiler along, which every verb that comes here needs
     from numba.core import event
 

@@ -11,14 +11,13 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import tempfile
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from geodp_app.errors import InputError
-from geodp_app.files.writing import Holds, check_ending
+from geodp_app.files.writing import Holds, check_ending, check_home
 from geometry.grid import Bounds, BoundsError
 from geometry.halfplane import MAX_D
 from learners.declaration import Learner, Parameter, Place
@@ -172,29 +171,16 @@ def check_outputs(outputs: Sequence[tuple[Path | None, Holds]], inputs: Sequence
     for output, holds in outputs:
         if output is None:
             continue
-        _check_output(output)
+        if output.is_dir():
+            raise InputError(f"{output}: is a folder; name a file in it")
         if output.exists() and not output.is_file():
             continue  # /dev/stdout and its like may be named twice, and have any name
+        check_home(output)
         real = os.path.realpath(output)
         if real in taken:
             raise InputError(f"{output}: is {taken[real]} too; choose another name")
         taken[real] = "another output"
         check_ending(output, holds)
-
-
-def _check_output(output: Path) -> None:
-    if output.is_dir():
-        raise InputError(f"{output}: is a folder; name a file in it")
-    if output.exists() and not output.is_file():
-        return
-    folder = Path(os.path.realpath(output)).parent
-    if not folder.is_dir():
-        raise InputError(f"{output}: there is no folder {folder}")
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise InputError(f"{output}: cannot write to {folder}: {error.strerror}") from None
 
 
 #: What `--k` asks for, of learners that have none.

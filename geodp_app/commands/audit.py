@@ -28,18 +28,7 @@ _TEXT = 'font-family="sans-serif" font-size="12" fill="#333"'
 
 
 def plot_svg(found: Audit, title: str) -> str:
-    """Lower bound of epsilon against the number of tested runs, and the claim as a dashed line.
-
-    Parameters
-    ----------
-    found : Audit
-    title : str
-
-    Returns
-    -------
-    str
-        A whole SVG file.
-    """
+    """Lower bound of epsilon against the number of tested runs, and the claim, dashed: an SVG."""
     highest = max(found.epsilon, *(bound for _, bound in found.curve)) * 1.15
     most = max(2, found.runs)
 

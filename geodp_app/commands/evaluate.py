@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.commands import arguments
+from geodp_app.document.examples import count_mistakes
 from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import read_examples
 
@@ -75,15 +76,8 @@ def _decided_by(release: Release | None) -> str:
 
 
 def compare(predicted: NDArray[np.int64], labels: NDArray[np.int64]) -> dict[str, Any]:
-    """Counts of examples and errors, and the error as a fraction.
-
-    Parameters
-    ----------
-    predicted, labels : ndarray of int, shape (n,), n >= 1
-        0 or 1.
-    """
-    false_positives = int(((predicted == 1) & (labels == 0)).sum())
-    false_negatives = int(((predicted == 0) & (labels == 1)).sum())
+    """Counts of examples, at least one, and of errors, and the error as a fraction."""
+    false_positives, false_negatives = count_mistakes(predicted, labels)
     errors = false_positives + false_negatives
     return {
         "examples": len(labels),

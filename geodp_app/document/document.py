@@ -193,10 +193,6 @@ class Document:
         painted = replace(sampling, distribution="painted", dabs=(*sampling.dabs, dab))
         self.change("paint", merge=("stroke", self._stroke), sampling=painted)
 
-    def clear(self) -> None:
-        """Empty the drawing."""
-        self.change("clear the drawing", drawing=Drawing(self.drawing.grid))
-
     def clear_examples(self) -> None:
         """Take the examples away."""
         self.change("remove the examples", examples=None, simulated=True)

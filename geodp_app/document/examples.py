@@ -44,3 +44,11 @@ class Examples:
     points: NDArray[np.int64]
     labels: NDArray[np.int64]
     frame: Frame
+
+
+def count_mistakes(predicted: NDArray[np.generic], labels: NDArray[np.generic]) -> tuple[int, int]:
+    """How many are predicted 1 though 0, and how many 0 though 1."""
+    return (
+        int(np.count_nonzero((predicted == 1) & (labels == 0))),
+        int(np.count_nonzero((predicted == 0) & (labels == 1))),
+    )

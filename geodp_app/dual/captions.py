@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from geodp_app.dual.shading import Scale, ShadeMode
 from geodp_app.dual.sheets import dual_position, equation_words, number, sheet_words
@@ -12,24 +13,18 @@ from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.records import TileStep
 
 CELLS = "Every cell has one label: no halfplane is chosen, and there is no dual plane to draw"
-CHANGE_WORDS = (
+_CHANGE = (
     "Colour: how much likelier (purple) or less likely (green) each place is with this one report."
 )
 EMPTY = "Sample examples to see their dual lines"
+_RELEASE = "Only the chosen points are shown: they are published."
 EMPTY_RELEASE = "Nothing has been released yet: chosen points will appear here"
-NO_PROBABILITIES = "This run has no probabilities to show: its choice was not random"
+_NO_PROBABILITIES = "This run has no probabilities to show: its choice was not random"
 
 
 @dataclass(frozen=True, slots=True)
 class TileShown:
-    """The tile whose dual plane is shown.
-
-    Attributes
-    ----------
-    number, tiles : int
-        Its step, from 1, and how many tiles there are.
-    step : TileStep
-    """
+    """The tile whose dual plane is shown: its step, from 1, of how many tiles."""
 
     number: int
     tiles: int
@@ -104,6 +99,32 @@ def shading_words(mode: ShadeMode, edge: int, edges: int) -> str:
     where = f"edge {edge + 1}" if others else "it"
     given = f", {others} {stays}" if others else ""
     return f"Colour: how good the newest piece would be if {where} were elsewhere{given}."
+
+
+def released_words(tile: TileShown | None) -> tuple[str, str]:
+    """What the release view says: how to read it, and where nothing is released."""
+    if tile is None:
+        return _RELEASE, EMPTY_RELEASE
+    return f"{tile.label} {_RELEASE}", tile.no_piece
+
+
+def curator_words(
+    lattice: HalfplaneLattice,
+    tile: TileShown | None,
+    mode: ShadeMode | Literal["change"],
+    edge: int,
+    edges: int,
+    *,
+    shaded: bool,
+) -> tuple[str, str]:
+    """How to read lines and shading, and what is said without examples; `shaded`: colours show."""
+    if mode == "change":
+        words = _CHANGE
+    elif mode == "off" or not (shaded or mode == "probability"):
+        words = reading_words(lattice)
+    else:
+        words = shading_words(mode, edge, edges) if shaded else _NO_PROBABILITIES
+    return (words, EMPTY) if tile is None else (f"{tile.label} {words}", tile.no_examples)
 
 
 def hover_words(

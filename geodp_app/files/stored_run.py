@@ -32,12 +32,7 @@ from learners.codec import (
     tile_from_dict,
     zone_from_dict,
 )
-from learners.records import (
-    StepDiagnostics,
-    StepRecord,
-    StepRelease,
-    TileStep,
-)
+from learners.records import StepDiagnostics, StepRecord, StepRelease, TileStep
 from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release, SharpenedRelease
 from learners.stability.classifiers import QueryDiagnostics
 from learners.stability.stable_queries import QueryRelease

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -58,6 +59,24 @@ def check_folder_ending(path: str | os.PathLike[str]) -> None:
         raise InputError(
             f"{os.fspath(path)}: would be a folder, and {ending} is a file's: leave it out"
         )
+
+
+def check_home(path: Path) -> None:
+    """Refuse what could not be put where it is to be: no such folder, or no permission.
+
+    Raises
+    ------
+    InputError
+        If its own folder is missing or cannot be written to.
+    """
+    home = Path(os.path.realpath(path)).parent
+    if not home.is_dir():
+        raise InputError(f"{path}: there is no folder {home}")
+    try:
+        with tempfile.TemporaryFile(dir=home):
+            pass
+    except OSError as error:
+        raise InputError(f"{path}: cannot write to {home}: {error.strerror}") from None
 
 
 @contextlib.contextmanager

@@ -16,7 +16,6 @@ import io
 import math
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,10 +27,10 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
-from geodp_app.document.examples import Examples
+from geodp_app.document.examples import Examples, count_mistakes
 from geodp_app.errors import InputError
 from geodp_app.files.learned_file import learned_text
-from geodp_app.files.writing import check_folder_ending
+from geodp_app.files.writing import check_folder_ending, check_home
 from geometry.files import atomic_write
 from learners.declaration import Learner
 from learners.randomness import SeededRandom, SystemRandom, words
@@ -260,15 +259,15 @@ def _rows(
             teller.step, teller.steps = record.step, record.steps
             teller.tell()
         seconds = time.perf_counter() - started
-        predicted = model.predict(test.points)
+        wrong = count_mistakes(model.predict(test.points), test.labels)
         yield Row(
             contender=contender,
             release=model.release_,
             shape=model.polygons_,
             geojson=learned_text(model.release_, examples.frame),
             tested=len(test.labels),
-            false_positives=int(np.count_nonzero((predicted == 1) & (test.labels == 0))),
-            false_negatives=int(np.count_nonzero((predicted == 0) & (test.labels == 1))),
+            false_positives=wrong[0],
+            false_negatives=wrong[1],
             seconds=seconds,
         )
 
@@ -355,14 +354,7 @@ def check_folder(folder: Path) -> None:
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder}: is not empty; name a new folder")
     check_folder_ending(folder)
-    home = Path(os.path.realpath(folder)).parent
-    if not home.is_dir():
-        raise InputError(f"{folder}: there is no folder {home}")
-    try:
-        with tempfile.TemporaryFile(dir=home):
-            pass
-    except OSError as error:
-        raise InputError(f"{folder}: cannot write to {home}: {error.strerror}") from None
+    check_home(folder)
 
 
 def write_shapes(folder: Path, rows: Sequence[Row], *, table: bool = False) -> None:

@@ -47,33 +47,17 @@ class Decisions:
         self._label_again = np.zeros(0, dtype=np.bool_)
         self._pieces = 0  # steps before the first zone
         self._columns: tuple[NDArray[np.int32], ...] | None = None
-        positives = int(np.count_nonzero(self.labels))
-        negatives = len(self.labels) - positives
-        # predicted 1 though 0, and 0 though 1, after each number of steps
-        self._wrong = [(negatives, 0) if self._before else (0, positives)]
-
-    def __len__(self) -> int:
-        """Number of steps."""
-        return len(self._wrong) - 1
+        self._steps = 0
 
     def add(self, release: StepRelease | TileStep) -> None:
         """One more step."""
+        self._steps += 1
         if isinstance(release, TileStep) and isinstance(release.tile, EdgeZone):
             self._sharpen(release, release.tile)
-            return
-        decided, label = self._decide(release)
-        self._step[decided] = len(self) + 1
-        self._label[decided] = label
-        truth = self.labels[decided]
-        false_positives, false_negatives = self._wrong[-1]
-        false_positives += int(np.count_nonzero(label & ~truth))
-        false_negatives += int(np.count_nonzero(~label & truth))
-        # what these points were predicted before
-        if self._before:
-            false_positives -= int(np.count_nonzero(~truth))
         else:
-            false_negatives -= int(np.count_nonzero(truth))
-        self._wrong.append((false_positives, false_negatives))
+            decided, label = self._decide(release)
+            self._step[decided] = self._steps
+            self._label[decided] = label
 
     def _sharpen(self, release: TileStep, zone: EdgeZone) -> None:
         """A zone decides its points again."""
@@ -81,17 +65,11 @@ class Decisions:
             self._zone = zone.zones.find(self.points)
             self._again = np.zeros(len(self.points), dtype=np.int32)
             self._label_again = self._label.copy()
-            self._pieces = len(self)
+            self._pieces = self._steps - 1
         held = np.flatnonzero(self._zone == zone.number)
         held = held[zone.in_box(self.points[held])]
-        was, label = self._label[held], release.predict(self.points[held])
-        truth = self.labels[held]
-        self._again[held] = len(self) + 1
-        self._label_again[held] = label
-        false_positives, false_negatives = self._wrong[-1]
-        false_positives += int(np.count_nonzero(label & ~truth) - np.count_nonzero(was & ~truth))
-        false_negatives += int(np.count_nonzero(~label & truth) - np.count_nonzero(~was & truth))
-        self._wrong.append((false_positives, false_negatives))
+        self._again[held] = self._steps
+        self._label_again[held] = release.predict(self.points[held])
 
     def _in_zones(self, step: int) -> bool:
         """Whether a step comes after the first zone began to decide again."""
@@ -145,13 +123,3 @@ class Decisions:
         """Points whose label is not the one predicted after `step` steps, bool of shape (n,)."""
         wrong: NDArray[np.bool_] = self.predicted(step) != self.labels
         return wrong
-
-    def mistakes(self, step: int) -> int:
-        """Points whose label is not the one predicted after `step` steps."""
-        return sum(self._wrong[step])
-
-    def error_rates(self, step: int) -> tuple[float, float]:
-        """Points predicted 1 though 0, and 0 though 1, after `step` steps, over all points."""
-        n = max(1, len(self.labels))
-        false_positives, false_negatives = self._wrong[step]
-        return false_positives / n, false_negatives / n

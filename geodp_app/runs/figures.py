@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +14,7 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.formatting import MISSING, SPACE, amount, count, duration, percentage
 from learners.accounting import AccountName, Relation
+from learners.records import StepDiagnostics
 from learners.stability.sample_and_aggregate import VoteView
 
 #: Why a run's statement holds, or why there is none.
@@ -36,28 +38,6 @@ _BANNERS: dict[Guarantee, str] = {
     "seeded": "Not private: the run is seeded.",
     "greedy": "Not private: no noise is drawn.",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorPoint:
-    """Errors after a step, as shares 0..1 of the examples.  Private.
-
-    Attributes
-    ----------
-    step : int
-        From 1; 0 for the hypothesis before the first step.
-    empirical : float
-        Sum of the two below.
-    false_positives, false_negatives : float
-    test : float or None
-        On examples that the learner did not see.
-    """
-
-    step: int
-    empirical: float
-    false_positives: float
-    false_negatives: float
-    test: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,19 +84,14 @@ class FiguresView:
 
     Attributes
     ----------
-    step, steps : int or None
-        The step at the cursor (0: before the first) and how many there will be.
-    test_error, empirical_error, false_positive_rate, false_negative_rate : float or None
-        Shares 0..1.  Private.
-    positives_taken, negatives_taken : int or None
-        Examples that the step removed; of a tile, those that it labels 1.  Private.
+    step, steps : int
+        The step at the cursor (0: before the first), and how many there will be (0: not known).
+    known : StepDiagnostics or None
+        What the learner's own books say of the step.  Private.
+    test_error : float or None
+        On examples that the learner did not see, 0..1.  Private.
     positives_covered, positives : int or None
-        Positive examples covered so far, and all of them.  Private.
-    score : float or None
-        Of the piece, in examples.  Private.
-    seconds : float or None
-    trials, boxes : int or None
-        Work of the step.  Private.
+        Positive examples inside the shape so far, and all of them.  Private.
     threshold : int or None
         The noisy count the piece was judged by.  Published.
     epsilon, delta : float or None
@@ -125,26 +100,16 @@ class FiguresView:
         Of the steps up to the cursor.
     eta : float or None
         Nats per example in each selection.
-    account : str or None
-        One of :data:`learners.accounting.AccountName`.
-    neighbours : {"add-remove", "replace-one"} or None
-    guarantee : {"private", "seeded", "greedy"}
+    account, neighbours, guarantee
+        How steps are charged together, what may differ, and whether the statement holds.
     """
 
-    step: int | None = None
-    steps: int | None = None
+    step: int = 0
+    steps: int = 0
+    known: StepDiagnostics | None = None
     test_error: float | None = None
-    empirical_error: float | None = None
-    false_positive_rate: float | None = None
-    false_negative_rate: float | None = None
-    positives_taken: int | None = None
-    negatives_taken: int | None = None
     positives_covered: int | None = None
     positives: int | None = None
-    score: float | None = None
-    seconds: float | None = None
-    trials: int | None = None
-    boxes: int | None = None
     threshold: int | None = None
     epsilon: float | None = None
     delta: float | None = None
@@ -153,6 +118,14 @@ class FiguresView:
     account: AccountName | None = None
     neighbours: Relation | None = None
     guarantee: Guarantee = "private"
+
+    @property
+    def errors(self) -> tuple[float | None, ...]:
+        """Test error, empirical error, and its parts: false positives and false negatives."""
+        k = self.known
+        if k is None:
+            return self.test_error, None, None, None
+        return self.test_error, k.empirical_error, k.false_positive_rate, k.false_negative_rate
 
     @property
     def share_spent(self) -> float:
@@ -171,35 +144,43 @@ class Figure:
     tip: str
 
 
+#: Of each error, in the order of :attr:`FiguresView.errors`.
+_ERRORS = (
+    ("Test error", "On examples the learner did not see"),
+    ("Empirical error", "On the learner's examples"),
+    ("False positives", "Learned as inside though labelled 0, as a share of all examples"),
+    ("False negatives", "Learned as outside though labelled 1, as a share of all examples"),
+)
+
+
 def error_figures(view: FiguresView) -> tuple[Figure, ...]:
     """Errors of the shape so far.  Private."""
+    errors = zip(_ERRORS, view.errors, strict=True)
     return (
-        Figure("Test error", percentage(view.test_error), "On examples the learner did not see"),
-        Figure("Empirical error", percentage(view.empirical_error), "On the learner's examples"),
-        Figure(
-            "False positives",
-            percentage(view.false_positive_rate),
-            "Learned as inside though labelled 0, as a share of all examples",
-        ),
-        Figure(
-            "False negatives",
-            percentage(view.false_negative_rate),
-            "Learned as outside though labelled 1, as a share of all examples",
-        ),
+        *(Figure(label, percentage(share), tip) for (label, tip), share in errors),
         Figure("Positives covered", _covered(view), "Examples labelled 1 inside the shape so far"),
     )
 
 
+_TAKEN = "Examples that this step decided; by tiles, those that the tile labels 1"
+_STEP = (
+    ("Positives taken", _TAKEN),
+    ("Negatives taken", _TAKEN),
+    ("Score", "Of the chosen piece, in examples"),
+    ("Time", "Of this step; it depends on the examples"),
+    ("Trials", "Pieces the sampler proposed"),
+    ("Boxes", "Into which the sampler cut the dual plane"),
+)
+
+
 def step_figures(view: FiguresView) -> tuple[Figure, ...]:
     """The step at the cursor.  Private."""
-    taken = "Examples that this step decided; by tiles, those that the tile labels 1"
-    return (
-        Figure("Positives taken", count(view.positives_taken), taken),
-        Figure("Negatives taken", count(view.negatives_taken), taken),
-        Figure("Score", amount(view.score, 4), "Of the chosen piece, in examples"),
-        Figure("Time", duration(view.seconds), "Of this step; it depends on the examples"),
-        Figure("Trials", count(view.trials), "Pieces the sampler proposed"),
-        Figure("Boxes", count(view.boxes), "Into which the sampler cut the dual plane"),
+    k, values = view.known, [MISSING] * len(_STEP)
+    if k is not None:
+        values = [count(k.positives_taken), count(k.negatives_taken), amount(k.score, 4)]
+        values += [duration(k.seconds), count(k.trials), count(k.boxes)]
+    return tuple(
+        Figure(label, value, tip) for (label, tip), value in zip(_STEP, values, strict=True)
     )
 
 
@@ -231,9 +212,9 @@ def budget_text(view: FiguresView) -> str:
     return f"{amount(view.epsilon_so_far)} of ε = {amount(view.epsilon)}"
 
 
-def step_text(step: int | None, steps: int | None) -> str:
+def step_text(step: int, steps: int) -> str:
     """Where the cursor is, in words."""
-    if step is None or not steps:
+    if not steps:
         return "No steps yet"
     return f"Step {step} of {steps}" if step else f"Before step 1 of {steps}"
 
@@ -294,27 +275,22 @@ class ErrorScale:
     high: float
 
     @classmethod
-    def of(cls, points: tuple[ErrorPoint, ...], *, log: bool) -> ErrorScale:
-        """A scale on which all these errors can be seen."""
-        shares = [
-            share
-            for p in points
-            for share in (p.empirical, p.test, p.false_positives, p.false_negatives)
-            if share is not None and share > 0
-        ]
+    def of(cls, points: tuple[FiguresView, ...], *, log: bool) -> ErrorScale:
+        """A scale on which the errors of all these steps can be seen."""
+        shares = [share for p in points for share in p.errors if share]
         high = max([_LEAST, *shares]) if shares else 1.0
         if not log:
             return cls(False, 0.0, high * 1.08)
         return cls(True, max(min([high / 10, *shares]), _LEAST / 10) / 2, high * 1.4)
 
-    def heights(self, shares: list[float]) -> NDArray[np.float64]:
+    def heights(self, shares: Sequence[float | None]) -> NDArray[np.float64]:
         """Where shares are drawn, shape (n,)."""
         values = np.asarray(shares, np.float64)
         return np.log10(np.maximum(values, self.low)) if self.log else values
 
     def ends(self) -> tuple[float, float]:
         """Heights of the bottom and the top."""
-        bottom, top = self.heights([self.low, self.high])
+        bottom, top = self.heights((self.low, self.high))
         return float(bottom), float(top)
 
     def ticks(self, most: int) -> list[tuple[float, str]]:

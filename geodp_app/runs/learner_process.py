@@ -13,6 +13,7 @@ Importing this module is cheap; the learners are loaded when they are first need
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -28,12 +29,12 @@ from geodp_app.document.work import RunSettings
 from geodp_app.runs import messages
 from geodp_app.runs.protocol import (
     Answer,
+    Answered,
     Ask,
     BoxView,
     Cancel,
     Failed,
     Finished,
-    GaveWay,
     GreedyFigures,
     Job,
     Next,
@@ -44,13 +45,9 @@ from geodp_app.runs.protocol import (
     Queried,
     Query,
     Reply,
-    Reported,
     ReportQuestion,
     Request,
-    Shaded,
     ShadeQuestion,
-    Shared,
-    ShareQuestion,
     Start,
     Started,
     Stepped,
@@ -183,24 +180,20 @@ class LearnerServer:
             self._run = run
 
     def _ask(self, request: Ask) -> None:
-        try:
-            self._send(self._answer(request))
-        except Cancelled:
-            self._send(GaveWay(request.run, request.tag))
-
-    def _answer(self, request: Ask) -> Answer:
         from geodp_app.runs.report import change
         from geodp_app.runs.shading import as_good, shade
 
-        run, tag, look = request.run, request.tag, self._give_way
-        look()
-        match request.question:
-            case ShadeQuestion():
-                return Shaded(run, tag, shade(request.question, look))
-            case ReportQuestion():
-                return Reported(run, tag, change(request.question, look))
-            case ShareQuestion():
-                return Shared(run, tag, as_good(request.question, look))
+        question = request.question
+        answer: Answer | None = None
+        with contextlib.suppress(Cancelled):
+            self._give_way()
+            if isinstance(question, ShadeQuestion):
+                answer = shade(question, self._give_way)
+            elif isinstance(question, ReportQuestion):
+                answer = change(question, self._give_way)
+            else:
+                answer = as_good(question, self._give_way)
+        self._send(Answered(request.run, request.tag, answer))
 
     def _query(self, request: Query) -> None:
         ended = self._ended

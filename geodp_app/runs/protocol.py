@@ -5,7 +5,7 @@ The process answers requests one at a time, in order:
     Prepare   Preparing (only if something is compiled), Prepared
     Start     Started
     Next      Progressed (any number), Stepped; after the last step also Finished
-    Ask       Shaded, Reported or Shared, by the question; GaveWay
+    Ask       Answered
     Query     Queried
     Cancel    Stopped, also from inside a Next
 
@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.document.work import RunSettings
+from geodp_app.document.work import RunSettings, Work
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.accounting import PrivacySpent
 from learners.records import Piece, StepDiagnostics, StepRecord
@@ -34,16 +34,9 @@ from learners.stability.sample_and_aggregate import VoteView
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A run to be made.  Private: it holds the examples.
+    """A run to be made on points of shape (n, 2).  Private: it holds the examples.
 
-    Attributes
-    ----------
-    points : ndarray of int64, shape (n, 2)
-    labels : ndarray of bool, shape (n,)
-    grid : int
-    settings : RunSettings
-    at_once : bool
-        Make all steps without being asked for each, and tell nothing of the sampler's boxes.
+    One `at_once` makes all steps without being asked for each, and tells nothing of its boxes.
     """
 
     points: NDArray[np.int64]
@@ -51,6 +44,14 @@ class Job:
     grid: int
     settings: RunSettings
     at_once: bool = False
+
+    @classmethod
+    def of(cls, work: Work, *, at_once: bool = False) -> Job:
+        """A run on the examples of a work, which has some."""
+        examples = work.examples
+        assert examples is not None
+        labels = examples.labels.astype(np.bool_)
+        return cls(examples.points, labels, work.drawing.grid, work.run, at_once)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,14 +185,9 @@ class ReportQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ShareQuestion:
-    """How much of a step's law is held by pieces as good as the chosen one, or better?
+    """How much of a step's law is held by pieces as good as the one it drew, or better?
 
-    Attributes
-    ----------
-    step : ShadeQuestion
-        The step, no halfplane held fixed; its rate is above 0.
-    piece : tuple of Halfplane
-        What it drew.
+    No halfplane of the step is held fixed; its rate is above 0.
     """
 
     step: ShadeQuestion
@@ -200,15 +196,9 @@ class ShareQuestion:
 
 @dataclass(frozen=True, slots=True)
 class AsGood:
-    """The answer.  Private.
+    """The answer: a share, 0..1, and an interval around it.  Private.
 
-    Attributes
-    ----------
-    share : float
-        0..1.
-    low, high : float
-        An interval that holds it in about 95 of 100 cases; both are `share` where it is exact.
-    exact : bool
+    The interval holds it in about 95 of 100 cases; both its ends are the share where it is exact.
     """
 
     share: float
@@ -244,7 +234,7 @@ class Change:
     Attributes
     ----------
     sheets : tuple of ChangedSheet
-        As :attr:`Shaded.sheets`; empty if it changes nothing.
+        As of a ShadeQuestion; empty if it changes nothing.
     chosen : float
         The log ratio of the halfplane that was drawn.
     largest : float
@@ -267,13 +257,7 @@ class Change:
 class BoxView:
     """One of the sampler's heaviest boxes: a rectangle for each halfplane of the piece.
 
-    Attributes
-    ----------
-    sheets : tuple of int
-    rectangles : tuple of (u0, u1, v0, v1)
-        Half-open, in grid units.
-    share : float
-        Of the envelope's mass, 0..1.
+    Rectangles are (u0, u1, v0, v1), half-open, in grid units; `share` is of the envelope's mass.
     """
 
     sheets: tuple[int, ...]
@@ -285,10 +269,7 @@ class BoxView:
 class GreedyFigures(StepDiagnostics):
     """Diagnostics of a greedy step, in a type that the window can load without compiled loops.
 
-    Attributes
-    ----------
-    gap : int
-        No piece of the lattice scores more than `score + gap`.
+    No piece of the lattice scores more than `score + gap`.
     """
 
     gap: int
@@ -426,15 +407,6 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Shaded:
-    """The answer to a ShadeQuestion."""
-
-    run: int
-    tag: int
-    sheets: tuple[ShadedSheet, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Queried:
     """Answers at public points, or in one line why there are none.
 
@@ -447,33 +419,21 @@ class Queried:
     refused: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Reported:
-    """The answer to a ReportQuestion."""
-
-    run: int
-    tag: int
-    change: Change
+Answer = tuple[ShadedSheet, ...] | Change | AsGood
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
-    """The answer to a ShareQuestion."""
+class Answered:
+    """The answer to a question, by its kind: sheets, a change, or a share.
+
+    None if another request came first: the question gave way, and may be asked again.
+    """
 
     run: int
     tag: int
-    as_good: AsGood
+    answer: Answer | None
 
 
-@dataclass(frozen=True, slots=True)
-class GaveWay:
-    """A question has not been answered, for another request came: ask again."""
-
-    run: int
-    tag: int
-
-
-Answer = Shaded | Reported | Shared | GaveWay
 Reply = (
     Preparing
     | Prepared
@@ -484,5 +444,5 @@ Reply = (
     | Stopped
     | Failed
     | Queried
-    | Answer
+    | Answered
 )

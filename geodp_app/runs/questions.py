@@ -1,7 +1,5 @@
 """Questions about a run: what may still be asked after one by votes, or why nothing can be; and
-what is asked about a step of any, from the run's log.
-
-Private.  The question of a shading is made by the log itself (:meth:`RunLog.question`).
+what is asked about a step of any, from the run's log.  Private.
 """
 
 from __future__ import annotations
@@ -9,11 +7,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from geodp_app.runs.protocol import ReportQuestion, ShareQuestion, WhyNone
+from geodp_app.runs.protocol import ReportQuestion, ShadeQuestion, ShareQuestion, WhyNone
 from geodp_app.runs.run_log import RunLog
+from geodp_app.runs.what_if import ConicQuestion
+from geometry.halfplane import HalfplaneLattice
+from geometry.lift import Conic
 from learners.records import TileStep, halfplanes_of, inside_piece
-from learners.scores import mistakes_score, set_cover_score
+from learners.scores import Score, mistakes_score, set_cover_score
+from learners.set_cover import score_k
 
 
 def halts_left(log: RunLog) -> int | None:
@@ -48,6 +51,86 @@ def refusal(log: RunLog | None, ready: bool) -> str:
     return ""
 
 
+def shade_question(log: RunLog, step: int, edge: int = 0, resolution: int = 96) -> ShadeQuestion:
+    """Why was this halfplane chosen in that step, the piece's others given?
+
+    Parameters
+    ----------
+    log : RunLog
+    step : int
+        From 1.
+    edge : int
+        Which halfplane of the piece moves.
+    resolution : int
+        Of the raster, if there are many lines.
+
+    Raises
+    ------
+    ValueError
+        If the step has not been made, or its piece has no such halfplane.
+    """
+    release = log.record(step).release
+    piece = halfplanes_of(release.piece)
+    if not 0 <= edge < len(piece):
+        raise ValueError(f"halfplane {edge} is outside 0..{len(piece) - 1}")
+    points, labels = log.seen_by(step)
+    if isinstance(release, TileStep):
+        lattice = log.tile_lattice(step)
+        labels = labels if release.inside else ~labels
+        score = mistakes_score(int(np.count_nonzero(labels)))
+    else:
+        lattice = HalfplaneLattice(log.grid, log.settings.piece_measure)
+        score = _cover_score(log, release.threshold, labels)
+    return ShadeQuestion(
+        points=points,
+        labels=labels,
+        lattice=lattice,
+        score=score,
+        rate=_rate(log, score, step),
+        others=piece[:edge] + piece[edge + 1 :],
+        resolution=resolution,
+    )
+
+
+def conic_question(log: RunLog, step: int) -> ConicQuestion:
+    """Why was this disc or ellipse chosen in that step, and not one of its form elsewhere?
+
+    Raises
+    ------
+    ValueError
+        If the step, from 1, has not been made or chose no disc or ellipse.
+    """
+    release = log.record(step).release
+    piece = release.piece
+    if len(piece) != 1 or not isinstance(piece[0], Conic):
+        raise ValueError(f"step {step} chose no disc or ellipse")
+    points, labels = log.seen_by(step)
+    score = _cover_score(log, getattr(release, "threshold", None), labels)
+    return ConicQuestion(piece[0], points, labels, score, _rate(log, score, step))
+
+
+def _rate(log: RunLog, score: Score, step: int) -> float:
+    """Nats per unit of the integer score; 0 where pieces are not drawn by their scores."""
+    # these are not drawn from the pieces that are shaded by weights of the examples
+    other_law = "law" not in log.settings.declared.shows
+    eta = None if other_law else log.eta(step)
+    return 0.0 if eta is None else eta / score.k
+
+
+def _cover_score(log: RunLog, threshold: int | None, labels: NDArray[np.bool_]) -> Score:
+    """The score of a step of a cover; without a noisy count, gain less loss or mistakes."""
+    positives = int(np.count_nonzero(labels))
+    negatives = len(labels) - positives
+    assert log.role is not None  # a cover has one
+    if threshold is not None:
+        return set_cover_score(log.role, score_k(log.settings.k), threshold, positives, negatives)
+    if log.settings.declared.private:
+        return mistakes_score(positives)
+    if log.role == "disjunction":
+        return Score(1, 0, 0, total=True)
+    return Score(1, -positives, negatives, total=True)
+
+
 def report_question(
     log: RunLog, step: int, edge: int, point: tuple[int, int], label: bool, present: bool
 ) -> ReportQuestion:
@@ -72,7 +155,7 @@ def report_question(
         If the step has not been made, its piece has no such halfplane, or it was not drawn by
         weights of the examples.
     """
-    shaded = log.question(step, edge)
+    shaded = shade_question(log, step, edge)
     if not shaded.rate:
         raise ValueError("this step is not drawn with probabilities that an example changes")
     released = [record.release for record in log.records[:step]]
@@ -112,11 +195,9 @@ def share_question(log: RunLog, step: int) -> ShareQuestion | None:
     ValueError
         If the step, from 1, has not been made.
     """
-    if not 1 <= step <= len(log.records):
-        raise ValueError(f"step {step} is outside 1..{len(log.records)}")
-    release = log.records[step - 1].release
+    release = log.record(step).release
     piece = halfplanes_of(release.piece)
     if isinstance(release, TileStep) or not piece:
         return None
-    shaded = replace(log.question(step), others=())
+    shaded = replace(shade_question(log, step), others=())
     return ShareQuestion(shaded, piece) if shaded.rate else None

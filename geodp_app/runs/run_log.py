@@ -19,9 +19,8 @@ from geodp_app.document.work import RunSettings, Work
 from geodp_app.errors import InputError
 from geodp_app.files.stored_run import Question, StoredRun
 from geodp_app.runs.decisions import Decisions
-from geodp_app.runs.figures import ErrorPoint, FiguresView
-from geodp_app.runs.protocol import AsGood, BoxView, ShadeQuestion
-from geodp_app.runs.what_if import ConicQuestion
+from geodp_app.runs.figures import FiguresView
+from geodp_app.runs.protocol import AsGood, BoxView
 from geometry.edge_zones import EdgeZone, joined_shape
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic, conic_union
@@ -31,9 +30,9 @@ from geometry.tiling import Tile, mosaic_shape
 from learners.accounting import PrivacySpent, spent_after
 from learners.records import Piece, StepRecord, TileStep, halfplanes_of
 from learners.releases import MosaicRelease, Release
-from learners.scores import Role, Score, mistakes_score, set_cover_score
+from learners.scores import Role
 from learners.selection import PIECE_SIZE
-from learners.set_cover import rate_before_sharpening, score_k
+from learners.set_cover import rate_before_sharpening
 from learners.stability.sample_and_aggregate import VoteView
 
 #: Seed of test samples: beyond the seeds that a person may choose for the examples.
@@ -42,6 +41,8 @@ _TEST_SEED = 1 << 80
 
 class RunLog:
     """One run on one sample, and how it looked after each step.
+
+    Steps count from 1.  What is asked of one that has not been made raises ValueError.
 
     Parameters
     ----------
@@ -84,7 +85,6 @@ class RunLog:
         #: What the learner will spend; None until it says so, and when it is not private.
         self.plan: PrivacySpent | None = None
         self._cursor = 0
-        self._taken = [0]  # positives, after so many steps
         self._regions: dict[int, BaseGeometry] = {}
         self._tile_shapes: list[BaseGeometry] = []  # made as tiles come, while others are learned
         self._tiling: tuple[Tile | EdgeZone, ...] = ()
@@ -138,10 +138,6 @@ class RunLog:
             self._tile_shapes.append(record.release.shape())
         self._records.append(record)
         self._views.append(views)
-        known = record.diagnostics
-        # what zones decide has been decided before
-        first_zone = self._sharpens(record.step) and not self._sharpens(record.step - 1)
-        self._taken.append((0 if first_zone else self._taken[-1]) + known.positives_taken)
         if follows:
             self._cursor = len(self._records)
 
@@ -236,27 +232,22 @@ class RunLog:
 
     def tile_lattice(self, step: int) -> HalfplaneLattice:
         """The lattice of the own frame of the tile of a step, or of its zone."""
-        release = self._record(step).release
+        release = self.record(step).release
         if isinstance(release, TileStep) and isinstance(release.tile, EdgeZone):
             return release.tile.lattice
         if isinstance(self.release, MosaicRelease):
             return self.release.lattice
         return own_lattice(self._records, self.settings.measure)
 
-    def tile_examples(self, step: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The examples in the tile of a step, in its own frame, and their labels.
-
-        Raises
-        ------
-        ValueError
-            If the step, from 1, has not been made or labels no tile.
-        """
-        release = self._record(step).release
+    def seen_by(self, step: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The examples that a step has seen, those of a tile in its own frame, and their labels."""
+        release = self.record(step).release
+        points, labels = self._examples.points, self._examples.labels
         if not isinstance(release, TileStep):
-            raise ValueError(f"step {step} labels no tile")
+            alive = self._examples.alive(step - 1)
+            return points[alive], labels[alive]
         rows = self._examples.decided_by(step)
-        points = release.tile.to_own_frame(self._examples.points[rows])
-        return points, self._examples.labels[rows]
+        return release.tile.to_own_frame(points[rows]), labels[rows]
 
     @property
     def positives(self) -> int:
@@ -322,13 +313,7 @@ class RunLog:
     # of any step
 
     def figures(self, step: int) -> FiguresView:
-        """Figures of a step, or of the run before its first (0).
-
-        Raises
-        ------
-        ValueError
-            If the step has not been made.
-        """
+        """Figures of a step, or of the run before its first (0)."""
         settings, greedy = self.settings, not self.settings.declared.private
         view = FiguresView(
             step=0,
@@ -339,36 +324,23 @@ class RunLog:
             neighbours=None if greedy else settings.neighbours,
         )
         if step and step not in self._figures:
-            self._figures[step] = self._figure(view, self._record(step))
+            self._figures[step] = self._figure(view, self.record(step))
         return self._figures[step] if step else view
-
-    def errors(self, step: int) -> ErrorPoint:
-        """Errors after a step, from 1."""
-        known, test_error = self._record(step).diagnostics, self.figures(step).test_error
-        rates = known.empirical_error, known.false_positive_rate, known.false_negative_rate
-        return ErrorPoint(step, *rates, test_error)
 
     def _figure(self, view: FiguresView, record: StepRecord) -> FiguresView:
         step, known, privacy = record.step, record.diagnostics, self.privacy
         spent = None if privacy is None else spent_after(privacy, self._charged(step))
+        missed = round(known.false_negative_rate * len(self._examples.labels))
         return replace(
             view,
             step=step,
             steps=record.steps,
-            test_error=None if self._test is None else sum(self._test.error_rates(step)),
-            empirical_error=known.empirical_error,
-            false_positive_rate=known.false_positive_rate,
-            false_negative_rate=known.false_negative_rate,
-            positives_taken=known.positives_taken,
-            negatives_taken=known.negatives_taken,
-            positives_covered=None if self.role == "conjunction" else self._taken[step],
+            known=known,
+            test_error=None if self._test is None else float(self._test.wrong(step).mean()),
+            positives_covered=None if self.role == "conjunction" else self.positives - missed,
             positives=self.positives,
-            score=known.score,
-            seconds=known.seconds,
-            trials=known.trials,
-            boxes=known.boxes,
             threshold=getattr(record.release, "threshold", None),
-            eta=self._eta(step),
+            eta=self.eta(step),
             epsilon_so_far=None if spent is None else spent[0],
             account=None if spent is None else spent[1],
         )
@@ -388,28 +360,18 @@ class RunLog:
 
         Of a tile, those among the examples that it labels 1.  Of the zone of an edge, how many
         more are right than before, or wrong.
-
-        Raises
-        ------
-        ValueError
-            If the step, from 1, has not been made.
         """
-        known = self._record(step).diagnostics
+        known = self.record(step).diagnostics
         if self._sharpens(step):
-            more = self._examples.mistakes(step - 1) - self._examples.mistakes(step)
+            before = self.record(step - 1).diagnostics.empirical_error
+            more = round((before - known.empirical_error) * len(self._examples.labels))
             return max(0, more), max(0, -more)
         taken = known.positives_taken, known.negatives_taken
         return taken[::-1] if self.role == "conjunction" else taken
 
     def wrong_before(self, step: int) -> int | None:
-        """Examples of the zone of an edge that were labelled wrongly before; None of other steps.
-
-        Raises
-        ------
-        ValueError
-            If the step, from 1, has not been made.
-        """
-        self._record(step)
+        """Examples of an edge's zone that were labelled wrongly before; None of other steps."""
+        self.record(step)
         if not self._sharpens(step):
             return None
         return int(
@@ -430,67 +392,7 @@ class RunLog:
         gained = [step for step, gain in enumerate(self.gains, start=1) if gain]
         return gained[-1] if gained else len(self._records)
 
-    def question(self, step: int, edge: int = 0, resolution: int = 96) -> ShadeQuestion:
-        """Why was this halfplane chosen in that step, the piece's others given?
-
-        Parameters
-        ----------
-        step : int
-            From 1.
-        edge : int
-            Which halfplane of the piece moves.
-        resolution : int
-            Of the raster, if there are many lines.
-
-        Raises
-        ------
-        ValueError
-            If the step has not been made, or its piece has no such halfplane.
-        """
-        record = self._record(step)
-        piece = halfplanes_of(record.release.piece)
-        if not 0 <= edge < len(piece):
-            raise ValueError(f"halfplane {edge} is outside 0..{len(piece) - 1}")
-        if isinstance(record.release, TileStep):
-            lattice = self.tile_lattice(step)
-            points, labels = self.tile_examples(step)
-            labels = labels if record.release.inside else ~labels
-            score = mistakes_score(int(np.count_nonzero(labels)))
-        else:
-            lattice = HalfplaneLattice(self.grid, self.settings.piece_measure)
-            alive = self._examples.alive(step - 1)
-            points, labels = self._examples.points[alive], self._examples.labels[alive]
-            score = self._cover_score(record.release.threshold, labels)
-        return ShadeQuestion(
-            points=points,
-            labels=labels,
-            lattice=lattice,
-            score=score,
-            rate=self._rate(score, step),
-            others=piece[:edge] + piece[edge + 1 :],
-            resolution=resolution,
-        )
-
-    def conic_question(self, step: int) -> ConicQuestion:
-        """Why was this disc or ellipse chosen in that step, and not one of its form elsewhere?
-
-        Raises
-        ------
-        ValueError
-            If the step, from 1, has not been made or chose no disc or ellipse.
-        """
-        piece = self._record(step).release.piece
-        if len(piece) != 1 or not isinstance(piece[0], Conic):
-            raise ValueError(f"step {step} chose no disc or ellipse")
-        alive = self._examples.alive(step - 1)
-        labels = self._examples.labels[alive]
-        threshold = getattr(self._record(step).release, "threshold", None)
-        score = self._cover_score(threshold, labels)
-        return ConicQuestion(
-            piece[0], self._examples.points[alive], labels, score, self._rate(score, step)
-        )
-
-    def _eta(self, step: int) -> float | None:
+    def eta(self, step: int) -> float | None:
         """Nats per example in the selection of a step; None where nothing is drawn privately."""
         privacy = self.privacy
         if privacy is None:
@@ -504,28 +406,8 @@ class RunLog:
             return rate_before_sharpening(charge.each, noisy, first)
         return charge.each
 
-    def _rate(self, score: Score, step: int) -> float:
-        """Nats per unit of the integer score; 0 where pieces are not drawn by their scores."""
-        # these are not drawn from the pieces that are shaded by weights of the examples
-        other_law = "law" not in self.settings.declared.shows
-        eta = None if other_law else self._eta(step)
-        return 0.0 if eta is None else eta / score.k
-
-    def _cover_score(self, threshold: int | None, labels: NDArray[np.bool_]) -> Score:
-        """The score of a step of a cover; without a noisy count, gain less loss or mistakes."""
-        positives = int(np.count_nonzero(labels))
-        negatives = len(labels) - positives
-        assert self.role is not None  # a cover has one
-        if threshold is not None:
-            k = score_k(self.settings.k)
-            return set_cover_score(self.role, k, threshold, positives, negatives)
-        if self.settings.declared.private:
-            return mistakes_score(positives)
-        if self.role == "disjunction":
-            return Score(1, 0, 0, total=True)
-        return Score(1, -positives, negatives, total=True)
-
-    def _record(self, step: int) -> StepRecord:
+    def record(self, step: int) -> StepRecord:
+        """A step that has been made."""
         if not 1 <= step <= len(self._records):
             raise ValueError(f"step {step} is outside 1..{len(self._records)}")
         return self._records[step - 1]

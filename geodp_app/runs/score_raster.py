@@ -21,13 +21,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from geometry.columns import count_columns
-from geometry.counting import (
-    NO_LINE,
-    count_piece,
-    forget_lines,
-    line_row,
-    make_tables,
-)
+from geometry.counting import NO_LINE, count_piece, forget_lines, line_row, make_tables
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from geometry.inner_loops import inner

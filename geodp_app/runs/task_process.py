@@ -91,11 +91,7 @@ def _in_words(error: Exception, failed: str) -> str:
 class AgainJob:
     """Runs to be made.  Private: it holds the examples.
 
-    Attributes
-    ----------
-    job : Job
-        A seed of its settings is the first run's; the others take the next ones.
-    times : int
+    A seed of the job's settings is the first run's; the others take the next ones.
     """
 
     job: Job
@@ -104,15 +100,7 @@ class AgainJob:
 
 @dataclass(frozen=True, slots=True)
 class AgainBegun:
-    """A run has begun.
-
-    Attributes
-    ----------
-    number : int
-        From 1.
-    plan : PrivacySpent or None
-        What it will spend; None for a learner that is not private.
-    """
+    """A run has begun, `number` from 1, and what it will spend; None if that is not private."""
 
     number: int
     plan: PrivacySpent | None
@@ -156,14 +144,7 @@ HELD_OUT = 0.2
 class CompareJob:
     """A comparison to be made.  Private: it holds the examples.
 
-    Attributes
-    ----------
-    examples : Examples
-    test : Examples or None
-        None to hold out some of the examples.
-    contenders : tuple of Contender
-    seed : int or None
-        Of what is held out.
+    Without test examples some of the examples are held out, as the seed says.
     """
 
     examples: Examples
@@ -174,14 +155,7 @@ class CompareJob:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """How far it is.
-
-    Attributes
-    ----------
-    progress : Progress
-    preparing : bool
-        The learners are being tried on a made-up sample, which compiles their loops.
-    """
+    """How far it is; `preparing`: learners are tried on a made-up sample, which compiles loops."""
 
     progress: Progress
     preparing: bool

@@ -37,24 +37,27 @@ class Verdict:
 def verdict(work: Work) -> Verdict:
     """The verdict beside n."""
     run = work.run
-    told = _verdict(work)
+    n = work.sampling.n if work.examples is None else len(work.examples.points)
+    try:
+        told = _verdict(work, n)
+    except ValueError as error:
+        told = Verdict("", f"These settings cannot run: {error}.")
     if not run.declared.private:
         return told
-    n = work.sampling.n if work.examples is None else len(work.examples.points)
     # delta can be chosen where it is needed only
     delta = run.delta if run.declared.needs_delta else 0.0
     warning = budget_warning(run.epsilon, delta, n=n)
     return replace(told, warning=f"Warning: {_greek(warning)}." if warning else "")
 
 
-def _verdict(work: Work) -> Verdict:
+def _verdict(work: Work, n: int) -> Verdict:
+    """Without its warning; ValueError if the settings cannot run."""
     run = work.run
     if not run.declared.private:
         return Verdict(
             "No privacy is promised: this learner is for comparison only.",
             "It looks for the best piece in every step and adds no noise.",
         )
-    n = work.sampling.n if work.examples is None else len(work.examples.points)
     if n == 0:
         return Verdict(
             "Proved: nothing about the error; privacy holds in any case." + _seeded(run),
@@ -85,21 +88,20 @@ def _verdict(work: Work) -> Verdict:
             "case." + _seeded(run),
             BY_ITSELF if run.measure == "chord" else _BY_PAPER,
         )
-    try:
-        setting = Setting(
-            k=run.k,
-            beta=run.beta,
-            epsilon=run.epsilon,
-            delta=run.delta,
-            lattice=HalfplaneLattice(work.drawing.grid, run.measure),
-            learner=cast(LearnerName, run.learner),
-            neighbours=run.whole_neighbours,
-        )
-        if run.alone:
-            return _alone(run, n, setting)
-        plan = error_guaranteed(setting, n)
-    except ValueError as error:
-        return Verdict("", f"These settings cannot run: {error}.")
+    setting = Setting(
+        k=run.k,
+        beta=run.beta,
+        epsilon=run.epsilon,
+        delta=run.delta,
+        lattice=HalfplaneLattice(work.drawing.grid, run.measure),
+        learner=cast(LearnerName, run.learner),
+        neighbours=run.whole_neighbours,
+    )
+    if run.alone:
+        fits = "if a triangle fits the shape exactly"
+        promise = _proved_of_one_draw(run, n, drawn_alone(setting), fits)
+        return Verdict(promise + _seeded(run), _practice(run, n, work.drawing.grid))
+    plan = error_guaranteed(setting, n)
     sure = 1 - run.beta
     if run.sharpened:
         promise = (
@@ -150,10 +152,7 @@ _MANY_TRIANGLES = (
 
 def _by_tiles(run: RunSettings, n: int, grid: int) -> Verdict:
     """What runs by tiles reached: nothing is proved of their error."""
-    try:
-        practice = _practice(run, n, grid)
-    except ValueError as error:
-        return Verdict("", f"These settings cannot run: {error}.")
+    practice = _practice(run, n, grid)
     if run.tiles is not None:
         practice += " That is for as many tiles as a run chooses itself."
     return Verdict(
@@ -164,13 +163,7 @@ def _by_tiles(run: RunSettings, n: int, grid: int) -> Verdict:
 
 
 def _practice(run: RunSettings, n: int, grid: int) -> str:
-    """What such runs reached when they were measured.
-
-    Raises
-    ------
-    ValueError
-        If epsilon and delta state no guarantee.
-    """
+    """What such runs reached when they were measured."""
     settings = Settings(
         learner=cast(Any, run.learner),
         epsilon=run.epsilon,
@@ -194,14 +187,6 @@ def _practice(run: RunSettings, n: int, grid: int) -> str:
         return _greek(f"No estimate is made: {error}.")
 
 
-def _alone(run: RunSettings, n: int, setting: Setting) -> Verdict:
-    """What is proved of one triangle that is drawn by its mistakes, and what such runs reached."""
-    promise = _proved_of_one_draw(
-        run, n, drawn_alone(setting), "if a triangle fits the shape exactly"
-    )
-    return Verdict(promise + _seeded(run), _practice(run, n, setting.lattice.d))
-
-
 def _proved_of_one_draw(run: RunSettings, n: int, parameters: dict[str, Any], fits: str) -> str:
     """The error of one draw by the exponential mechanism, by its theorem's parameters."""
     # they bring compiled loops along
@@ -219,12 +204,9 @@ def _threshold(run: RunSettings, n: int, grid: int) -> Verdict:
     from learners.threshold_learner import threshold_class_size
 
     fits = "if a halfplane along an axis fits the shape exactly"
-    try:
-        inner = inner_budget(run.epsilon, run.delta, run.whole_neighbours)[0]
-        drawn = {"size": threshold_class_size(grid), "epsilon": inner, "neighbours": "add-remove"}
-        promise = _proved_of_one_draw(run, n, drawn, fits)
-    except ValueError as error:
-        return Verdict("", f"These settings cannot run: {error}.")
+    inner = inner_budget(run.epsilon, run.delta, run.whole_neighbours)[0]
+    drawn = {"size": threshold_class_size(grid), "epsilon": inner, "neighbours": "add-remove"}
+    promise = _proved_of_one_draw(run, n, drawn, fits)
     # mistakes on the sample that its law makes on average, and half of the gap between examples
     expected = min(0.5, (1 / inner + 0.5) / n)
     practice = f"In practice expect an error of about {_percent(expected)} {fits}."
@@ -238,18 +220,13 @@ def _curved(run: RunSettings, n: int, grid: int) -> Verdict:
     from learners.theory.theorems import alpha_for, find_theorem
 
     if grid > MAX_CONIC_D:
-        return Verdict(
-            "", f"These settings cannot run: {run.learner} need a grid d of at most {MAX_CONIC_D}."
-        )
+        raise ValueError(f"{run.learner} need a grid d of at most {MAX_CONIC_D}")
     members = ConicLattice(grid, "disc" if run.learner == "discs" else "ellipse").members
     parameters = {
         "k": run.k, "size": members, "epsilon": run.epsilon, "delta": run.delta,
         "neighbours": run.whole_neighbours,
     }  # fmt: skip
-    try:
-        alpha = alpha_for(find_theorem("conic-cover"), n, run.beta, parameters)
-    except ValueError as error:
-        return Verdict("", f"These settings cannot run: {error}.")
+    alpha = alpha_for(find_theorem("conic-cover"), n, run.beta, parameters)
     fits = f"if {run.k} {run.learner} fit the shape"
     promise = "Proved: nothing below error 50 % for so few examples; privacy holds in any case."
     if alpha is not None:

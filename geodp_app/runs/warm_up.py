@@ -26,11 +26,7 @@ from learners.convex_polygon import ConvexPolygonLearner
 from learners.envelope.annealing import Annealing
 from learners.envelope.factorised_boxes import make_workspace
 from learners.envelope.first_boxes import first_boxes
-from learners.envelope.strands import (
-    Examples,
-    start_strand,
-    weigh_all,
-)
+from learners.envelope.strands import Examples, start_strand, weigh_all
 from learners.envelope.target import make_target
 from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
 from learners.polygon_union import PolygonUnionLearner

@@ -19,12 +19,11 @@ from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer, Signal
 
 from geodp_app.runs.process_link import ProcessLink
 from geodp_app.runs.protocol import (
-    Answer,
+    Answered,
     Ask,
     Cancel,
     Failed,
     Finished,
-    GaveWay,
     Job,
     Next,
     Prepare,
@@ -35,11 +34,8 @@ from geodp_app.runs.protocol import (
     Query,
     Question,
     Reply,
-    Reported,
     ReportQuestion,
-    Shaded,
     ShadeQuestion,
-    Shared,
     ShareQuestion,
     Start,
     Started,
@@ -97,12 +93,10 @@ class RunController(QObject):
     stopped = Signal()
     #: One line for the person.
     failed = Signal(str)
-    #: Shaded, Reported and Shared: the answers to questions.
-    shaded = Signal(object)
+    #: Answered: what was asked about the dual plane.
+    answered = Signal(object)
     #: Queried: what a run by votes that has ended was asked.
     queried = Signal(object)
-    reported = Signal(object)
-    shared = Signal(object)
 
     _arrived = Signal(object, object)
 
@@ -225,8 +219,7 @@ class RunController(QObject):
         self._tell_state()
 
     def ask(self, question: Question) -> int:
-        """Ask about the dual plane; `shaded`, `reported` or `shared` answers when the process
-        has time.
+        """Ask about the dual plane; `answered` tells when the process has had time.
 
         Returns
         -------
@@ -361,7 +354,7 @@ class RunController(QObject):
             case Stopped():
                 if reply.run == self._awaited:
                     self._cancelled()
-            case Shaded() | Reported() | Shared() | GaveWay():
+            case Answered():
                 self._answered(reply)
             case Queried():
                 if reply.run == self._run:
@@ -397,20 +390,15 @@ class RunController(QObject):
                 self._end_run("finished")
                 self.finished.emit(reply.release)
 
-    def _answered(self, reply: Answer) -> None:
+    def _answered(self, reply: Answered) -> None:
         asked, self._asked = self._asked, None
         if reply.run != self._run or asked is None:
             return
-        match reply:
-            case Shaded():
-                self.shaded.emit(reply)
-            case Reported():
-                self.reported.emit(reply)
-            case Shared():
-                self.shared.emit(reply)
-            case GaveWay():
-                # to a step, or to a newer question: ask again later, if it is still wanted
-                self._questions.setdefault(type(asked.question), (asked.tag, asked.question))
+        if reply.answer is not None:
+            self.answered.emit(reply)
+        else:
+            # to a step, or to a newer question: ask again later, if it is still wanted
+            self._questions.setdefault(type(asked.question), (asked.tag, asked.question))
 
     def _refused(self, reply: Failed) -> None:
         if not self._prepared:

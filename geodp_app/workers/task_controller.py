@@ -26,14 +26,7 @@ from geodp_app.runs.task_process import (
 
 
 class OneTask(QObject):
-    """Owner of at most one process; a subclass says what its replies mean.
-
-    Parameters
-    ----------
-    entry : callable
-        What runs in the process, given its end of the pipe.
-    parent : QObject, optional
-    """
+    """Owner of at most one process, which runs `entry`; a subclass says what its replies mean."""
 
     #: The task was cancelled; what has arrived is whole.
     cancelled = Signal()

@@ -7,10 +7,10 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from step_figures import with_errors
 
 from geodp_app.formatting import amount, count, duration, percentage
 from geodp_app.runs.figures import (
-    ErrorPoint,
     ErrorScale,
     FiguresView,
     Selecting,
@@ -99,7 +99,7 @@ def test_the_budget_is_spent_of_epsilon() -> None:
 
 
 def test_where_the_cursor_is() -> None:
-    assert step_text(None, 12) == step_text(0, 0) == "No steps yet"
+    assert step_text(0, 0) == "No steps yet"
     assert step_text(0, 12) == "Before step 1 of 12"
     assert step_text(3, 12) == "Step 3 of 12"
 
@@ -112,7 +112,7 @@ def test_how_hard_a_selection_is_stays_out_of_the_release_view() -> None:
 
 POINTS = st.lists(
     st.builds(
-        lambda step, fp, fn, test: ErrorPoint(step, fp + fn, fp, fn, test),
+        lambda step, fp, fn, test: with_errors(step, fp + fn, fp, fn, test),
         st.integers(0, 99),
         st.floats(0, 0.5),
         st.floats(0, 0.5),
@@ -124,12 +124,12 @@ POINTS = st.lists(
 
 @given(POINTS, st.booleans(), st.integers(2, 12))
 def test_all_errors_and_ticks_lie_on_the_scale(
-    points: tuple[ErrorPoint, ...], log: bool, most: int
+    points: tuple[FiguresView, ...], log: bool, most: int
 ) -> None:
     scale = ErrorScale.of(points, log=log)
     bottom, top = scale.ends()
     assert bottom < top
-    shares = [p.empirical for p in points] + [p.test for p in points if p.test is not None]
+    shares = [share for p in points for share in p.errors if share is not None]
     heights = scale.heights(shares)
     assert ((bottom <= heights) & (heights <= top)).all()
     ticks = scale.ticks(most)

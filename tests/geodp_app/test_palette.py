@@ -8,15 +8,14 @@ import re
 
 import numpy as np
 import pytest
+from contrast import contrast, luminance
 
 from assets import palette_path, style_image_path
 from geodp_app.palette import (
     PALETTES,
     PaletteError,
-    contrast,
     diverging_ramp,
     load_palette,
-    luminance,
     mix,
     parse_colour,
     parse_palette,

@@ -26,6 +26,7 @@ from geodp_app.files.session import load_session, save_session
 from geodp_app.files.stored_run import StoredRun
 from geodp_app.files.strict import DamagedFileError
 from geodp_app.runs.learner_process import make_learner
+from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.verdict import verdict
 from geodp_app.runs.why import why
@@ -274,7 +275,7 @@ def test_the_log_knows_triangles_from_zones_and_ends_with_the_release() -> None:
     points = examples().points
     staged = log.release.staged_predict(points)
     for step, labels in enumerate(staged, start=1):
-        assert log.figures(step).empirical_error == pytest.approx(
+        assert log.figures(step).known.empirical_error == pytest.approx(
             float(np.mean(labels != examples().labels))
         )
 
@@ -301,7 +302,7 @@ def test_a_step_is_explained_with_all_that_is_left() -> None:
     said = why(log.records[0], learner, log.role, score_k(log.settings.k)).what
     b = log.records[0].release.threshold  # type: ignore[union-attr]
     assert f"Wanted: {b:,} or more (noisy count {b:,} over k = 1)" in said
-    question = log.question(1)
+    question = shade_question(log, 1)
     assert question.score.k == 1
     assert question.score.c_pos == -b
 

@@ -472,7 +472,7 @@ def test_books_window_and_release_agree_on_any_pieces() -> None:
             decisions.add(record.release)
             wrong = np.count_nonzero(predicted != labels)
             assert (decisions.predicted(record.step) == predicted).all()
-            assert decisions.mistakes(record.step) == wrong
+            assert np.count_nonzero(decisions.wrong(record.step)) == wrong
             if record.step > m:
                 error = record.diagnostics.empirical_error
                 assert error == pytest.approx(wrong / len(points))

@@ -33,7 +33,8 @@ class ComparePlane(GridPlot):
         self.target = self._item(10)
         #: What is drawn, by learner.
         self.items: dict[str, QGraphicsPathItem] = {}
-        self._highlighted: str | None = None
+        #: The learner whose shape is brought forward.
+        self.highlighted: str | None = None
         self.set_palette(palette)
 
     def set_palette(self, palette: Palette) -> None:
@@ -54,7 +55,7 @@ class ComparePlane(GridPlot):
         for item in self.items.values():
             self.getPlotItem().removeItem(item)
         self.items.clear()
-        self._highlighted = None
+        self.highlighted = None
 
     def add_shape(self, name: str, shape: BaseGeometry) -> None:
         """Draw what a learner has learned."""
@@ -68,18 +69,13 @@ class ComparePlane(GridPlot):
 
     def highlight(self, name: str | None) -> None:
         """Bring one shape forward; None treats all alike."""
-        self._highlighted = name
+        self.highlighted = name
         self._restyle()
-
-    @property
-    def highlighted(self) -> str | None:
-        """The learner whose shape is brought forward."""
-        return self._highlighted
 
     def _restyle(self) -> None:
         for place, (name, item) in enumerate(self.items.items()):
-            chosen = name == self._highlighted
-            alpha = 1.0 if chosen or self._highlighted is None else 0.35
+            chosen = name == self.highlighted
+            alpha = 1.0 if chosen or self.highlighted is None else 0.35
             colour, _ = _stroke(name, self._palette)
             item.setPen(stroke_pen(name, self._palette, 2.8 if chosen else 1.8, alpha))
             item.setBrush(tinted(colour, 0.18 if chosen else 0.0))

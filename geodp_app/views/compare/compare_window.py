@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
     QFileDialog,
-    QFrame,
     QGridLayout,
     QGroupBox,
     QHBoxLayout,
@@ -53,7 +52,7 @@ from geodp_app.runs.task_process import HELD_OUT, CompareJob, Told
 from geodp_app.views.compare.compare_plane import ComparePlane
 from geodp_app.views.compare.compare_table import CompareTable, short_title
 from geodp_app.views.widgets.number_fields import set_auto
-from geodp_app.views.widgets.panes import Pane
+from geodp_app.views.widgets.panes import Pane, dressed, fill, scrolled, show_words
 from geodp_app.workers.task_controller import CompareController
 
 #: Checked at first: private, without k, and done in moments.
@@ -64,14 +63,7 @@ _FINE = 1000
 
 
 class CompareWindow(QDialog):
-    """Choose learners, compare them, look at their shapes, save them.
-
-    Parameters
-    ----------
-    document : Document
-        Whose examples and settings are used.
-    palette : Palette
-    """
+    """Choose learners, compare them on a document's examples, look at their shapes, save them."""
 
     def __init__(self, document: Document, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -88,15 +80,9 @@ class CompareWindow(QDialog):
         self.controller = CompareController(self)
         self.plane, self.table = ComparePlane(palette), CompareTable(palette)
         self.pane = Pane("Learned shapes", self.plane)
-        side = QWidget()
-        column = QVBoxLayout(side)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(10)
-        self.banner = QLabel(wordWrap=True)
-        self.banner.setObjectName("banner")
-        column.addWidget(self.banner)
-        column.addWidget(self._learners_group(document.work.run), 1)
-        column.addWidget(self._results_group(), 1)
+        side, self.banner = QWidget(), dressed(QLabel(wordWrap=True), "banner")
+        groups = (self._learners_group(document.work.run), 1), (self._results_group(), 1)
+        fill(QVBoxLayout(side), self.banner, *groups, margins=(0, 0, 0, 0), spacing=10)
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.addWidget(side)
         splitter.addWidget(self.pane)
@@ -104,9 +90,7 @@ class CompareWindow(QDialog):
         splitter.setStretchFactor(0, 1)
         splitter.setStretchFactor(1, 1)
         splitter.setSizes([600, 620])
-        whole = QHBoxLayout(self)
-        whole.setContentsMargins(10, 10, 10, 10)
-        whole.addWidget(splitter)
+        fill(QHBoxLayout(self), splitter, margins=(10, 10, 10, 10))
         self.setMinimumSize(880, 700)
         self.resize(1240, 840)
         self._connect()
@@ -131,8 +115,7 @@ class CompareWindow(QDialog):
         self.boxes: dict[str, QCheckBox] = {}
         self.counts: dict[str, QSpinBox] = {}
         for line, (name, kind) in enumerate(KINDS.items()):
-            box = self.boxes[name] = QCheckBox(kind.title)
-            box.setToolTip(kind.sentence)
+            box = self.boxes[name] = dressed(QCheckBox(kind.title), tip=kind.sentence)
             box.setChecked(name in _FIRST)
             grid.addWidget(box, line, 0)
             grid.setRowMinimumHeight(line, 30)  # as a row with k has
@@ -146,66 +129,39 @@ class CompareWindow(QDialog):
             number.setValue(0 if own == "auto" else own)
             number.ensurePolished()  # else its height is that of another style
             number.setFixedSize(74, number.sizeHint().height())
-            number.setToolTip(f"How many {kind.counts}")
-            number.setAccessibleName(f"{kind.title}: k")
-            label = QLabel("k")
-            label.setBuddy(number)
+            label, tip = QLabel("k"), f"How many {kind.counts}"
+            label.setBuddy(dressed(number, name=f"{kind.title}: k", tip=tip))
             grid.addWidget(label, line, 1)
             grid.addWidget(number, line, 2)
-        self.choices = QScrollArea()
-        self.choices.setWidgetResizable(True)
-        self.choices.setFrameShape(QFrame.Shape.NoFrame)
-        self.choices.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.choices = scrolled(QScrollArea())
         self.choices.setSizeAdjustPolicy(QScrollArea.SizeAdjustPolicy.AdjustToContents)
         self.choices.setWidget(choices)
         self.choices.setMinimumHeight(4 * 30)
         self.choices.setMaximumHeight(choices.sizeHint().height())
-        self.settings_note = QLabel()
-        self.settings_note.setObjectName("note")
+        self.settings_note = dressed(QLabel(), "note")
         self.compare_button, self.cancel_button = QPushButton("Compare"), QPushButton("Cancel")
         self.compare_button.setProperty("kind", "primary")
-        self.progress = QProgressBar(maximum=_FINE, textVisible=False)
-        self.progress.setAccessibleName("Progress")
-        self.state = QLabel()
-        self.state.setObjectName("note")
-        words = QVBoxLayout()
-        words.setSpacing(4)
-        words.addWidget(self.state)
-        words.addWidget(self.progress)
-        foot = QHBoxLayout()
+        self.progress = dressed(QProgressBar(maximum=_FINE, textVisible=False), name="Progress")
+        self.state = dressed(QLabel(), "note")
+        words = fill(QVBoxLayout(), self.state, self.progress, spacing=4)
+        foot = fill(QHBoxLayout(), self.compare_button, self.cancel_button, (words, 1), spacing=8)
         foot.setContentsMargins(0, 5, 0, 0)
-        foot.setSpacing(8)
-        foot.addWidget(self.compare_button)
-        foot.addWidget(self.cancel_button)
-        foot.addLayout(words, 1)
         group = QGroupBox("Learners")
-        column = QVBoxLayout(group)
-        column.setSpacing(6)
-        column.addWidget(self.choices, 1)
-        column.addWidget(self.settings_note)
-        column.addLayout(foot)
+        fill(QVBoxLayout(group), (self.choices, 1), self.settings_note, foot, spacing=6)
         group.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         return group
 
     def _results_group(self) -> QGroupBox:
         group = QGroupBox("Results")
-        column = QVBoxLayout(group)
-        column.setSpacing(8)
-        column.addWidget(self.table, 1)
         self.cost = QLabel(wordWrap=True)
-        self.caution = QLabel(wordWrap=True)
-        self.caution.setObjectName("note")
-        self.save_button = QPushButton("Save…")
-        self.save_button.setToolTip("The shapes as GeoJSON and the table as CSV, in a new folder")
-        self.stale = QLabel("The drawing, the examples or ε have changed since.")
-        self.stale.setObjectName("note")
-        foot = QHBoxLayout()
-        foot.addWidget(self.stale, 1)
+        self.caution = dressed(QLabel(wordWrap=True), "note")
+        tip = "The shapes as GeoJSON and the table as CSV, in a new folder"
+        self.save_button = dressed(QPushButton("Save…"), tip=tip)
+        self.stale = dressed(QLabel("The drawing, the examples or ε have changed since."), "note")
+        foot = fill(QHBoxLayout(), (self.stale, 1))
         foot.addStretch(0)
         foot.addWidget(self.save_button)
-        for part in (self.cost, self.caution):
-            column.addWidget(part)
-        column.addLayout(foot)
+        fill(QVBoxLayout(group), (self.table, 1), self.cost, self.caution, foot, spacing=8)
         return group
 
     def _connect(self) -> None:
@@ -341,15 +297,12 @@ class CompareWindow(QDialog):
         self.progress.setVisible(busy)
         self.save_button.setEnabled(bool(self.rows) and not busy)
         self.settings_note.setText(_settings_text(work))
-        self.cost.setText(_cost_text(self.rows))
-        self.caution.setText(_caution_text(self.rows, fresh=self._fresh))
-        for part in (self.cost, self.caution):
-            part.setVisible(bool(part.text()))
+        show_words(self.cost, _cost_text(self.rows))
+        show_words(self.caution, _caution_text(self.rows, fresh=self._fresh))
         self.stale.setVisible(bool(self.rows) and not _same(self._compared, work))
 
     def _complain(self, text: str) -> None:
-        self.banner.setText(text)
-        self.banner.setVisible(bool(text))
+        show_words(self.banner, text)
 
     # saving
 

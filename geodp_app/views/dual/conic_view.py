@@ -24,6 +24,7 @@ from geodp_app.views.dual.dual_items import Chosen, Pointer
 from geodp_app.views.dual.dual_plot import SheetPlot
 from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.bars import ColourBar
+from geodp_app.views.widgets.panes import dressed, fill
 from geodp_app.views.widgets.plotting import PictureItem, cosmetic, rgba_image, shape_path
 from geometry.halfplane import Sheet
 from geometry.lift import Conic
@@ -63,21 +64,13 @@ class ConicView(QWidget):
         self._background = Background(self)
         self._background.done.connect(self._shade)
         self._make_plot()
-        self.readout = QLabel(wordWrap=True)
-        self.readout.setAccessibleName("What the dual plane shows")
+        self.readout = dressed(QLabel(wordWrap=True), name="What the dual plane shows")
         self.readout.setMinimumHeight(3 * self.readout.fontMetrics().height() + 2)
         self.readout.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.bar = ColourBar()
-        self._legend = QFrame(self.plot)
-        self._legend.setObjectName("legend")
-        inside = QVBoxLayout(self._legend)
-        inside.setContentsMargins(6, 4, 6, 4)
-        inside.addWidget(self.bar)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(6, 2, 6, 4)
-        column.setSpacing(4)
-        column.addWidget(self.plot, 1)
-        column.addWidget(self.readout)
+        self._legend = dressed(QFrame(self.plot), "legend")
+        fill(QVBoxLayout(self._legend), self.bar, margins=(6, 4, 6, 4))
+        fill(QVBoxLayout(self), (self.plot, 1), self.readout, margins=(6, 2, 6, 4), spacing=4)
         self._timer = QTimer(self, singleShot=True, interval=_HOVER_PAUSE)
         self._timer.timeout.connect(self._hover)
         self.set_palette(load_palette("light"))
@@ -188,13 +181,10 @@ class ConicView(QWidget):
         self.pointer.update()
         self._hover()
 
-    def _nudge(self, across: int, up: int) -> None:
-        if self._question is None:
-            return
-        x, y = (self._tried or self._question.conic).centre
-        window = self.plot.window()
-        pixel = 2 * window.width / max(1, self.plot.width())
-        self.try_at(x + across * pixel, y + up * pixel)
+    def _nudge(self, across: float, up: float) -> None:
+        if self._question is not None:
+            x, y = (self._tried or self._question.conic).centre
+            self.try_at(x + across, y + up)
 
     # pieces
 

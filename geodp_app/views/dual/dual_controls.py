@@ -20,7 +20,7 @@ from geodp_app.dual.shading import ShadeMode
 from geodp_app.palette import Palette
 from geodp_app.views.widgets.bars import line_swatch
 from geodp_app.views.widgets.icons import icon
-from geodp_app.views.widgets.panes import FoldingRow
+from geodp_app.views.widgets.panes import FoldingRow, dressed, fill
 
 _MODES: tuple[tuple[ShadeMode, str, str], ...] = (
     ("off", "Off", "Show lines only"),
@@ -55,15 +55,17 @@ class DualControls(FoldingRow):
         self._groups = [_exclusive(self, group) for group in (self.modes, self.edges)]
         for group in self._groups:
             group.idClicked.connect(lambda _: self.shade_wanted.emit(self.edge, self.mode))
-        self.streak = _icon_button("To the probable", "Zoom to where the probability lies")
-        self.zoom = _icon_button("To chosen", "Zoom to the newest chosen point (Shift+F)")
-        self.fit = _icon_button("Fit", "Show all of the sheet (F)")
+        self.streak, self.zoom, self.fit = (
+            dressed(QToolButton(), name=name, tip=tip)
+            for name, tip in (
+                ("To the probable", "Zoom to where the probability lies"),
+                ("To chosen", "Zoom to the newest chosen point (Shift+F)"),
+                ("Fit", "Show all of the sheet (F)"),
+            )
+        )
         self.lines = QWidget()
-        lines = QVBoxLayout(self.lines)
-        lines.setContentsMargins(0, 0, 0, 0)
-        lines.setSpacing(2)
-        for box in (self.positive, self.negative):
-            lines.addWidget(box)
+        boxes = (self.positive, self.negative)
+        fill(QVBoxLayout(self.lines), *boxes, margins=(0, 0, 0, 0), spacing=2)
         self.edge_row = _group(QLabel("Edge"), _group(*self.edges, spacing=0))
         self.shade_row = _group(QLabel("Shade"), _group(*self.modes, spacing=0))
         self._edges, self._release = 0, False
@@ -128,25 +130,16 @@ class DualControls(FoldingRow):
 
 
 def _box(text: str, tip: str) -> QCheckBox:
-    box = QCheckBox(text)
+    box = dressed(QCheckBox(text), tip=tip)
     box.setChecked(True)
-    box.setToolTip(tip)
     return box
 
 
 def _button(text: str, tip: str) -> QToolButton:
-    button = QToolButton()
+    button = dressed(QToolButton(), tip=tip)
     button.setText(text)
     button.setCheckable(True)
-    button.setToolTip(tip)
     button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-    return button
-
-
-def _icon_button(name: str, tip: str) -> QToolButton:
-    button = QToolButton()
-    button.setAccessibleName(name)
-    button.setToolTip(tip)
     return button
 
 
@@ -161,9 +154,5 @@ def _exclusive(parent: QWidget, buttons: Sequence[QToolButton]) -> QButtonGroup:
 def _group(*widgets: QWidget, spacing: int = 6) -> QWidget:
     """Widgets that stay side by side."""
     group = QWidget()
-    row = QHBoxLayout(group)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(spacing)
-    for widget in widgets:
-        row.addWidget(widget)
+    fill(QHBoxLayout(group), *widgets, margins=(0, 0, 0, 0), spacing=spacing)
     return group

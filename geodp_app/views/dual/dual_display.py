@@ -21,8 +21,8 @@ from PySide6.QtWidgets import QStackedWidget
 from geodp_app.document.work import Work
 from geodp_app.dual.captions import CELLS, TileShown
 from geodp_app.runs.one_report import OneReport, change_words
-from geodp_app.runs.protocol import Reported, Shaded, Shared
-from geodp_app.runs.questions import report_question, share_question
+from geodp_app.runs.protocol import Answered, AsGood, Change
+from geodp_app.runs.questions import conic_question, report_question, shade_question, share_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.what_if import WhatIf
 from geodp_app.views.dual.conic_view import ConicView
@@ -44,14 +44,7 @@ _UNCHANGED = "This run draws nothing by its examples: no report changes a probab
 
 
 class DualQuestions(QObject):
-    """Asks, and hands the answers to the dual plane.
-
-    Parameters
-    ----------
-    runs : WindowRuns
-    dual : DualView
-    parent : QObject, optional
-    """
+    """Asks, and hands the answers to the dual plane."""
 
     #: How much of a step's law pieces as good hold is known: it is in the log.
     share_known = Signal()
@@ -74,9 +67,7 @@ class DualQuestions(QObject):
         self._detail_later = QTimer(self, singleShot=True, interval=_SETTLE)
         self._detail_later.timeout.connect(self._ask_detail)
         dual.detail_wanted.connect(self._detail_later.start)
-        runs.controller.shaded.connect(self._shaded)
-        runs.controller.reported.connect(self._reported)
-        runs.controller.shared.connect(self._shared)
+        runs.controller.answered.connect(self._answered)
         runs.controller.failed.connect(lambda _: self._drop())
 
     @property
@@ -96,10 +87,7 @@ class DualQuestions(QObject):
     def follow(self, log: RunLog | None) -> None:
         """Ask about the step at the log's cursor, between two steps or once it rests.
 
-        Parameters
-        ----------
-        log : RunLog or None
-            None where nothing may be asked: without a run, out of date, or in the release view.
+        None where nothing may be asked: without a run, out of date, or in the release view.
         """
         self._log = log
         if log is None or not log.newest_piece or not self._resting:
@@ -131,7 +119,7 @@ class DualQuestions(QObject):
         if log is None or not log.newest_piece or not self._resting:
             return
         edge, mode = self._dual.controls.edge, self._dual.controls.mode
-        question = log.question(log.cursor, edge, _COARSE)
+        question = shade_question(log, log.cursor, edge, _COARSE)
         self._dual.set_what_if(WhatIf(question, log.newest_piece, edge))
         if self._report is not None:
             self._ask_report(log, self._report, edge)
@@ -159,7 +147,7 @@ class DualQuestions(QObject):
         if dual.rasters and dual.controls.mode != "off":
             sheet, seen = dual.sheet, dual.window_shown
             window = (sheet, seen.u0, seen.u1, seen.v0, seen.v1)
-            question = log.question(log.cursor, dual.controls.edge, _FINE)
+            question = shade_question(log, log.cursor, dual.controls.edge, _FINE)
             question = replace(question, sheets=(sheet,), windows=(window,))
             self._detail = self._runs.controller.ask(question)
         else:
@@ -172,32 +160,29 @@ class DualQuestions(QObject):
         if question is not None:
             self._sharing = self._runs.controller.ask(question), log, log.cursor
 
-    # answers
-
-    def _shaded(self, reply: Shaded) -> None:
-        if reply.tag == self._shading:
+    def _answered(self, reply: Answered) -> None:
+        answer = reply.answer
+        if isinstance(answer, AsGood):
+            if self._sharing is not None and reply.tag == self._sharing[0]:
+                _, log, step = self._sharing
+                self._sharing = None
+                log.as_good[step] = answer
+                self.share_known.emit()
+        elif isinstance(answer, Change):
+            if reply.tag == self._shading and self._log is not None and self._report is not None:
+                self._shading = None
+                eta = self._nats or 0.0
+                self._dual.set_change(answer, eta)
+                words = change_words(answer, eta, self._log.privacy)
+                self.report_said.emit(f"{self._report.words} {words}")
+        elif answer is not None and reply.tag == self._shading:
             self._shading = None
-            self._dual.set_shading(reply.sheets, nats=self._nats)
+            self._dual.set_shading(answer, nats=self._nats)
             self._detail_later.start()
-        elif reply.tag == self._detail:
+        elif answer is not None and reply.tag == self._detail:
             self._detail = None
-            self._dual.set_detail(reply.sheets[0])
+            self._dual.set_detail(answer[0])
             self._ask_share(self._log)
-
-    def _reported(self, reply: Reported) -> None:
-        if reply.tag == self._shading and self._log is not None and self._report is not None:
-            self._shading = None
-            eta = self._nats or 0.0
-            self._dual.set_change(reply.change, eta)
-            words = change_words(reply.change, eta, self._log.privacy)
-            self.report_said.emit(f"{self._report.words} {words}")
-
-    def _shared(self, reply: Shared) -> None:
-        if self._sharing is not None and reply.tag == self._sharing[0]:
-            _, log, step = self._sharing
-            self._sharing = None
-            log.as_good[step] = reply.as_good
-            self.share_known.emit()
 
 
 #: Said of the dual plane of a tile or a zone.
@@ -205,17 +190,7 @@ _OWN_FRAME = "Where it lies; its dual plane counts from its own lower left corne
 
 
 class DualDisplay(QObject):
-    """The pane's two views and its head.
-
-    Parameters
-    ----------
-    dual : DualView
-    conics : ConicView
-    stack : QStackedWidget
-        That holds the two.
-    pane : Pane
-    parent : QObject, optional
-    """
+    """The pane's two views, which a stack holds, and its head."""
 
     def __init__(
         self,
@@ -241,21 +216,10 @@ class DualDisplay(QObject):
         past: bool,
         boxes: bool,
     ) -> None:
-        """Show a step.
+        """Show the step at the log's cursor; `labels` are of the work's examples, shape (n,).
 
-        Parameters
-        ----------
-        work : Work
-        log : RunLog or None
-            The step at its cursor.
-        labels : ndarray of bool, shape (n,), or None
-            Of the work's examples.
-        release : bool
-            Only what may be published.
-        past : bool
-            What is shown is out of date.
-        boxes : bool
-            Whether the sampler's boxes are wanted.
+        In the release view only what may be published; `past`: it is out of date; `boxes`: the
+        sampler's are wanted.
         """
         self._release, self._past = release, past
         dual = self._dual
@@ -300,7 +264,7 @@ class DualDisplay(QObject):
         dual = self._dual
         dual.set_tile(tile)
         if not self._release:
-            dual.set_examples(*log.tile_examples(tile.number))
+            dual.set_examples(*log.seen_by(tile.number))
             dual.set_boxes(log.views if boxes else ())
         dual.set_pieces((tile.step.piece,) if tile.step.piece else (), 0, tile.number)
 
@@ -317,7 +281,7 @@ class DualDisplay(QObject):
             pieces = published_pieces(log.release if log else None)
         chosen = tuple(one for piece in pieces for one in piece if isinstance(one, Conic))
         seen = bool(chosen) and not (self._release or self._past)
-        question = log.conic_question(log.cursor) if seen and log is not None else None
+        question = conic_question(log, log.cursor) if seen and log is not None else None
         self._conics.show_run(chosen, question)
 
     def _title(self) -> None:

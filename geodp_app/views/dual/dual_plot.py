@@ -7,12 +7,7 @@ from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
-from PySide6.QtGui import (
-    QFont,
-    QFontMetricsF,
-    QKeyEvent,
-    QMouseEvent,
-)
+from PySide6.QtGui import QFont, QFontMetricsF, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QWidget
 
 from geodp_app.dual.sheets import Window, digits_for, number
@@ -64,8 +59,8 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
     moved_by_hand = Signal()
     #: (u, v) to which what was taken is dragged.
     dragged = Signal(object)
-    #: (across, up): Shift and an arrow key.
-    nudged = Signal(int, int)
+    #: Shift and an arrow key: two pixels across or up, in units of the sheet.
+    nudged = Signal(float, float)
     #: Escape was pressed.
     dropped = Signal()
 
@@ -157,13 +152,14 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
         key = Qt.Key(event.key())
         if not _plain(event):
             event.ignore()
-        elif key in _MOVES and event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
-            self.nudged.emit(*_MOVES[key])
         elif key in _MOVES:
-            across, up = _MOVES[key]
             window = self.window()
-            self.box.translateBy(x=across * _STEP * window.width, y=up * _STEP * window.height)
-            self.moved_by_hand.emit()
+            across, up = _MOVES[key][0] * window.width, _MOVES[key][1] * window.height
+            if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+                self.nudged.emit(2 * across / max(1, self.width()), 2 * up / max(1, self.height()))
+            else:
+                self.box.translateBy(x=_STEP * across, y=_STEP * up)
+                self.moved_by_hand.emit()
         elif key in _ZOOMS:
             self.zoom(_ZOOMS[key])
         elif key == Qt.Key.Key_F:

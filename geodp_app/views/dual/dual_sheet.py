@@ -24,6 +24,7 @@ from geodp_app.views.dual.dual_items import (
     Pointer,
 )
 from geodp_app.views.dual.dual_plot import SheetPlot
+from geodp_app.views.widgets.panes import fill
 from geodp_app.views.widgets.plotting import PictureItem, cosmetic, shape_path, tinted
 from geometry.halfplane import HalfplaneLattice, Sheet
 
@@ -64,9 +65,7 @@ class SheetView(QWidget):
         self.note = ""
         self.plot = SheetPlot()
         self.plot.grabs = self._grabs
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.plot)
+        fill(QVBoxLayout(self), self.plot, margins=(0, 0, 0, 0))
         self.setFocusProxy(self.plot)
         self._build_items()
         self._timer = QTimer(self, singleShot=True, interval=_PAUSE)

@@ -12,29 +12,14 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QRect, Qt, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from geodp_app.dual.captions import (
-    CHANGE_WORDS,
-    EMPTY,
-    EMPTY_RELEASE,
-    NO_PROBABILITIES,
-    TileShown,
-    hover_words,
-    reading_words,
-    shading_words,
-)
+from geodp_app.dual.captions import EMPTY, TileShown, curator_words, hover_words, released_words
 from geodp_app.dual.lines import cell_around, example_segment, held
 from geodp_app.dual.scene import Mark, boxes_on, chosen_marks, neighbourhood, newest_mark
-from geodp_app.dual.sheets import (
-    Window,
-    digits_for,
-    dual_position,
-    extent,
-    sheet_words,
-)
+from geodp_app.dual.sheets import Window, digits_for, dual_position, extent, sheet_words
 from geodp_app.palette import Palette, load_palette
 from geodp_app.runs.protocol import BoxView, Change, ShadedSheet
 from geodp_app.runs.what_if import Candidate, WhatIf
@@ -42,8 +27,9 @@ from geodp_app.views.dual.dual_controls import DualControls
 from geodp_app.views.dual.dual_pictures import DualPictures
 from geodp_app.views.dual.dual_pointer import DualPointer
 from geodp_app.views.dual.dual_sheet import SheetView
-from geodp_app.views.dual.sheet_strip import SheetStrip
+from geodp_app.views.dual.sheet_stack import SheetStack
 from geodp_app.views.widgets.bars import ColourBar
+from geodp_app.views.widgets.panes import dressed, fill
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.records import Piece
 from learners.selection import SheetDensities
@@ -54,8 +40,7 @@ class DualView(QWidget):
 
     #: The Halfplane under the pointer (the nearest of the lattice), or None.
     dual_hovered = Signal(object)
-    #: The Candidate with the halfplane that is pointed at or tried in place of the chosen one, or
-    #: None.
+    #: The Candidate that is pointed at or tried in place of the chosen one, or None.
     candidate_shown = Signal(object)
     #: The step, from 1, whose chosen point was clicked.
     step_picked = Signal(int)
@@ -70,52 +55,31 @@ class DualView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._lattice: HalfplaneLattice | None = None
-        self._why = EMPTY
+        self._why, self._words = EMPTY, ""
         self._pieces: tuple[Piece, ...] = ()
         self._newest, self._first = -1, 1
         self._tile: TileShown | None = None
         self._marks: tuple[Mark, ...] = ()
-        self._edges, self._has_examples, self._release = 0, False, False
+        self._edges = 0
         self._shading: tuple[ShadedSheet, ...] = ()
         self._nats: float | None = None
-        self._changing = False
-        self._boxes: tuple[BoxView, ...] = ()
+        self._has_examples = self._release = self._changing = False
         self.pointer = DualPointer(self)
         self._told: tuple[Halfplane | None, Candidate | None] = (None, None)
-        self._words = ""
-        self.sheets = {sheet: SheetView(sheet) for sheet in Sheet}
+        self.controls, self.bar = DualControls(), ColourBar()
+        self.stack = SheetStack(self.controls.lines, self.bar)
+        self.sheets, self.strip = self.stack.sheets, self.stack.strip
         self.pictures = DualPictures(self.sheets, self)
-        self.strip, self.controls, self.bar = SheetStrip(), DualControls(), ColourBar()
-        self.readout = QLabel(wordWrap=True)
-        self._stack = QStackedWidget()
-        self.empty = QLabel(self._stack, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
-        self._lay_out()
-        self._connect()
-        self.set_palette(load_palette("light"))
-        self.set_lattice(None)
-
-    def _lay_out(self) -> None:
         self.setAccessibleName("Dual plane")
-        self.readout.setAccessibleName("What the dual plane shows")
+        self.readout = dressed(QLabel(wordWrap=True), name="What the dual plane shows")
         # room for the longest, so that no sheet moves under the pointer
         self.readout.setFixedHeight(3 * self.readout.fontMetrics().height() + 2)
         self.readout.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        for view in self.sheets.values():
-            self._stack.addWidget(view)
-            view.plot.box.sigResized.connect(lambda *_: self._place_legend())
-        beside = QHBoxLayout()
-        beside.setSpacing(4)
-        beside.addWidget(self._stack, 1)
-        beside.addWidget(self.strip)
-        # one in each of the two corners that the region leaves empty
-        self._legend, self._scale = (self._framed(part) for part in (self.controls.lines, self.bar))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(6, 2, 6, 4)
-        column.setSpacing(4)
-        column.addWidget(self.controls)
-        column.addLayout(beside, 1)
-        column.addWidget(self.readout)
+        parts = (self.controls, (self.stack, 1), self.readout)
+        fill(QVBoxLayout(self), *parts, margins=(6, 2, 6, 4), spacing=4)
+        self._connect()
+        self.set_palette(load_palette("light"))
+        self.set_lattice(None)
 
     def _connect(self) -> None:
         self.pointer.changed.connect(self._pointed)
@@ -131,44 +95,11 @@ class DualView(QWidget):
             view.picked.connect(lambda mark: self.step_picked.emit(mark.step))
             view.pointed.connect(lambda at, view=view: self._point(view, at))
             view.dragged.connect(self.pointer.try_at)
-            view.moved.connect(lambda view: self._moved(view))
-            view.plot.nudged.connect(self._nudge)
+            view.moved.connect(
+                lambda at: self.detail_wanted.emit() if at is self.stack.view else None
+            )
+            view.plot.nudged.connect(self.pointer.nudge)
             view.plot.dropped.connect(self.pointer.drop)
-
-    def _framed(self, part: QWidget) -> QFrame:
-        frame = QFrame(self._stack)
-        frame.setObjectName("legend")
-        inside = QVBoxLayout(frame)
-        inside.setContentsMargins(6, 4, 6, 4)
-        inside.addWidget(part)
-        return frame
-
-    def _inside(self) -> QRect:
-        """Where the plot is between its axes, in pixels of the stack; all of it without a plot."""
-        if self._lattice is None:
-            return self._stack.rect()
-        plot = self.sheets[self.sheet].plot
-        inside: QRect = plot.mapFromScene(plot.box.sceneBoundingRect()).boundingRect()
-        return inside
-
-    def _place_legend(self) -> None:
-        """Lines in the upper left corner of the plot, colours in the lower right one."""
-        plot, inside = self.sheets[self.sheet].plot, self._inside()
-        for frame in (self._legend, self._scale):
-            frame.adjustSize()
-            frame.raise_()
-        self._legend.move(inside.left() + 6, inside.top() + 4)
-        self._scale.move(
-            inside.right() - self._scale.width() - 6, inside.bottom() - self._scale.height() - 6
-        )
-        # the frames' places are those of the plot, which fills the stack
-        frames = [frame for frame in (self._legend, self._scale) if not frame.isHidden()]
-        self.sheets[self.sheet].set_covered(
-            [
-                plot.box.mapFromScene(plot.mapToScene(frame.geometry())).boundingRect()
-                for frame in frames
-            ]
-        )
 
     # what is shown
 
@@ -181,11 +112,7 @@ class DualView(QWidget):
         self._lattice = lattice
         self.pictures.set_lattice(lattice)
         self.set_what_if(None)
-        if lattice is not None:
-            for sheet in lattice.sheets:
-                self.sheets[sheet].set_lattice(lattice)
-            self.strip.set_lattice(lattice)
-        self.strip.setVisible(lattice is not None)
+        self.stack.set_lattice(lattice)
         self.controls.setVisible(lattice is not None)
         self.show_example(None)
         self.show_halfplane(None)
@@ -199,15 +126,9 @@ class DualView(QWidget):
         labels: NDArray[np.generic] | None,
         alive: NDArray[np.bool_] | None = None,
     ) -> None:
-        """Take the examples (private).
+        """Take the examples (private), on the lattice's grid, and which have lines (default: all).
 
-        Parameters
-        ----------
-        points : ndarray of int, shape (n, 2), or None
-            Grid coordinates of the lattice's grid.  The arrays must not change afterwards.
-        labels : ndarray of bool or int, shape (n,), or None
-        alive : ndarray of bool, shape (n,), optional
-            Examples whose lines are drawn; by default all.
+        The arrays must not change afterwards.
         """
         self._has_examples = points is not None and len(points) > 0
         self.pictures.set_examples(points if self._has_examples else None, labels, alive)
@@ -221,17 +142,7 @@ class DualView(QWidget):
             self._explain()
 
     def set_pieces(self, pieces: Sequence[Piece], newest: int, first: int = 1) -> None:
-        """Take the chosen pieces.
-
-        Parameters
-        ----------
-        pieces : sequence of tuple of Halfplane
-            In the order of the steps.
-        newest : int
-            Index of the newest piece to show; -1 for none.
-        first : int
-            Step of the first of them.
-        """
+        """Take the pieces of the steps from `first`; `newest` is the last to show, -1 for none."""
         self._pieces, self._newest, self._first = tuple(pieces), newest, first
         self._set_marks()
 
@@ -250,14 +161,10 @@ class DualView(QWidget):
     def set_shading(
         self, sheets: Sequence[ShadedSheet] | None, *, nats: float | None = None
     ) -> None:
-        """Take the answer to the question asked by `shade_wanted` (private).
+        """Take the answer to the question asked by `shade_wanted` (private), or none.
 
-        Parameters
-        ----------
-        sheets : sequence of ShadedSheet, or None
-        nats : float, optional
-            Of the mechanism, per example of score (k times `ShadeQuestion.rate`): turns a raster
-            of scores into likelihoods.  Cells bring their probabilities with them.
+        `nats` per example of score (k times `ShadeQuestion.rate`) turn a raster of scores into
+        likelihoods.  Cells bring their probabilities with them.
         """
         self._shading, self._nats, self._changing = tuple(sheets or ()), nats, False
         self._shade()
@@ -288,9 +195,8 @@ class DualView(QWidget):
 
     def set_boxes(self, views: Sequence[BoxView]) -> None:
         """Take the sampler's heaviest boxes (private)."""
-        self._boxes = tuple(views)
         for sheet, view in self.sheets.items():
-            view.set_boxes(boxes_on(self._boxes, sheet))
+            view.set_boxes(boxes_on(tuple(views), sheet))
 
     def show_example(self, x: int | None, y: int | None = None) -> None:
         """Highlight the dual line of an example at a grid point, or none.
@@ -331,17 +237,9 @@ class DualView(QWidget):
 
     def set_palette(self, palette: Palette) -> None:
         """Take the colours."""
-        self.bar.set_palette(palette)
-        self.controls.set_palette(palette)
-        self.strip.set_palette(palette)
-        self.pictures.set_palette(palette)
-        for view in self.sheets.values():
-            view.set_palette(palette)
+        for part in (self.bar, self.controls, self.stack, self.pictures):
+            part.set_palette(palette)
         self.readout.setStyleSheet(f"color: {palette.ink}")
-        self.empty.setStyleSheet(
-            f"color: {palette.ink}; background: {palette.panel}; padding: 10px 18px;"
-            f"border: 1px solid {palette.border}; border-radius: 6px"
-        )
 
     # the windows onto the sheets
 
@@ -352,13 +250,13 @@ class DualView(QWidget):
 
     @property
     def rasters(self) -> bool:
-        """Whether the sheets are shaded by rasters, which can be finer, and not by exact cells."""
+        """Whether rasters shade the sheets, which can be finer, and not exact cells."""
         return any(sheet.scores is not None for sheet in self._shading)
 
     @property
     def window_shown(self) -> Window:
         """The dual points in sight."""
-        return self.sheets[self.sheet].plot.window()
+        return self.stack.view.plot.window()
 
     @property
     def title(self) -> str:
@@ -374,7 +272,7 @@ class DualView(QWidget):
     @property
     def note(self) -> str:
         """How many lines are drawn; empty where that is not to be seen."""
-        return "" if self._release or self._lattice is None else self.sheets[self.sheet].note
+        return "" if self._release or self._lattice is None else self.stack.view.note
 
     def show_sheet(self, sheet: Sheet) -> None:
         """Show another sheet large."""
@@ -384,7 +282,7 @@ class DualView(QWidget):
 
     def fit(self) -> None:
         """Show all of the sheet."""
-        self.sheets[self.sheet].fit()
+        self.stack.view.fit()
 
     def start_over(self) -> None:
         """Show the first sheet, and all sheets whole, as at first."""
@@ -396,12 +294,12 @@ class DualView(QWidget):
         """Show the neighbourhood of the newest chosen point on the sheet."""
         if self._lattice is None:
             return
-        lines = None if self._release else self.pictures.lines
         mark = newest_mark(self._marks, self.sheet, self.controls.edge)
         if mark is None:
             self.readout.setText("No chosen point on this sheet yet")
         else:
-            self.sheets[self.sheet].zoom_to(neighbourhood(self._lattice, mark, lines))
+            lines = None if self._release else self.pictures.lines
+            self.stack.view.zoom_to(neighbourhood(self._lattice, mark, lines))
 
     def zoom_to_streak(self) -> None:
         """Show where the probability of the edge lies on the sheet."""
@@ -409,7 +307,7 @@ class DualView(QWidget):
         if window is None:
             self.readout.setText("No probability to speak of lies on this sheet")
         else:
-            self.sheets[self.sheet].zoom_to(window)
+            self.stack.view.zoom_to(window)
 
     # events and answers
 
@@ -433,28 +331,26 @@ class DualView(QWidget):
 
     def _follow_edge(self) -> None:
         """Show the sheet that holds the edge that is asked about, of the newest piece."""
-        if self._marks and self._edges:
-            self.show_sheet(self._pieces[self._newest][self.controls.edge].sheet)
+        if self._asked is not None:
+            self.show_sheet(self._asked.sheet)
         self._place_pointer()
 
+    @property
+    def _asked(self) -> Halfplane | None:
+        """The edge of the newest piece that is asked about."""
+        known = self._marks and self._edges
+        return self._pieces[self._newest][self.controls.edge] if known else None
+
     def _show_sheet(self) -> None:
-        self._stack.setCurrentWidget(self.sheets[self.sheet])
-        self._place_legend()
+        self.stack.show_current()
         self._place_pointer()
         self._sight()
         self._explain()
         self.detail_wanted.emit()
 
     def _place_pointer(self) -> None:
-        chosen = None
-        if self._marks and self._edges:
-            halfplane = self._pieces[self._newest][self.controls.edge]
-            chosen = halfplane if halfplane.sheet == self.sheet else None
-        self.pointer.set_place(self._lattice, self.sheet, chosen)
-
-    def _moved(self, view: SheetView) -> None:
-        if view.sheet == self.sheet:
-            self.detail_wanted.emit()
+        here = self._asked is not None and self._asked.sheet == self.sheet
+        self.pointer.set_place(self._lattice, self.sheet, self._asked if here else None)
 
     def _sight(self) -> None:
         seen = self.isVisible() and not self._release and self._lattice is not None
@@ -487,77 +383,37 @@ class DualView(QWidget):
     def _explain(self) -> None:
         """Colour bar, readout and the sentence of the empty state."""
         self.titled.emit()
-        if self._lattice is None:
-            self._legend.setVisible(False)
-            self._scale.setVisible(False)
-            self._say("")
-            self._say_empty(self._why)
-            return
+        lattice, release, controls = self._lattice, self._release, self.controls
         shade, density = self.pictures.shade_scale, self.pictures.density_scale
-        scale = None if self._release else shade or density
-        self.bar.set_scale(scale)
-        self._scale.setVisible(scale is not None)
-        self._legend.setVisible(not self._release)
-        self._place_legend()
-        if self._release:
-            self._explain_release()
+        scale = None if release or lattice is None else shade or density
+        self.stack.scale.setVisible(scale is not None)
+        self.stack.legend.setVisible(lattice is not None and not release)
+        if lattice is None:
+            self._say("", self._why)
             return
-        if self._changing:
-            words = CHANGE_WORDS
-        elif shade is None and self._shading and self.controls.mode == "probability":
-            words = NO_PROBABILITIES
-        elif shade is not None and self._shading and self.controls.mode != "off":
-            words = shading_words(self.controls.mode, self.controls.edge, self._edges)
+        self.bar.set_scale(scale)
+        self.stack.place_frames()
+        if release:
+            words, empty = released_words(self._tile)
         else:
-            words = reading_words(self._lattice)
-        empty = EMPTY
-        if self._tile is not None:
-            words = f"{self._tile.label} {words}"
-            empty = self._tile.no_examples
-        self._say(words)
-        self._say_empty("" if self._has_examples or self._marks else empty)
+            mode = "change" if self._changing else controls.mode if self._shading else "off"
+            about = (mode, controls.edge, self._edges)
+            words, empty = curator_words(lattice, self._tile, *about, shaded=shade is not None)
+        drawn = self._marks or (self._has_examples and not release)
+        self._say(words, "" if drawn else empty)
 
-    def _explain_release(self) -> None:
-        """What is published."""
-        words, empty = "Only the chosen points are shown: they are published.", EMPTY_RELEASE
-        if self._tile is not None:
-            words, empty = f"{self._tile.label} {words}", self._tile.no_piece
-        self._say(words)
-        self._say_empty("" if self._marks else empty)
-
-    def _say(self, words: str) -> None:
+    def _say(self, words: str, empty: str) -> None:
         """How to read what is shown; what is pointed at takes its place."""
         self._words = words
         if self.pointer.halfplane is None:
             self.readout.setText(words)
-
-    def _say_empty(self, words: str) -> None:
-        self.empty.setText(words)
-        self.empty.setVisible(bool(words))
-        inside = self._inside()
-        self.empty.setFixedWidth(min(340, max(120, inside.width() - 40)))
-        self.empty.adjustSize()
-        self.empty.move(inside.center() - self.empty.rect().center())
-        self.empty.raise_()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Words in the middle stay there."""
-        super().resizeEvent(event)
-        QTimer.singleShot(0, self, lambda: self._say_empty(self.empty.text()))
+        self.stack.say_empty(empty)
 
     # the pointer
 
     def _point(self, view: SheetView, at: tuple[float, float] | None) -> None:
         if view.sheet == self.sheet:
             self.pointer.point(at)
-
-    def _nudge(self, across: int, up: int) -> None:
-        """By a pixel or so."""
-        window, plot = self.window_shown, self.sheets[self.sheet].plot
-        self.pointer.nudge(
-            2 * across * window.width / max(1, plot.width()),
-            2 * up * window.height / max(1, plot.height()),
-        )
 
     def _pointed(self) -> None:
         """Another halfplane is looked at, or none."""
@@ -574,7 +430,7 @@ class DualView(QWidget):
         corners, lines = np.empty((0, 2)), self.pictures.lines
         if halfplane is not None and lines is not None and not self._release and self._lattice:
             corners = cell_around(self._lattice, lines, halfplane, self.window_shown)
-        self.sheets[self.sheet].set_cell(corners)
+        self.stack.view.set_cell(corners)
 
     def _describe(self, halfplane: Halfplane) -> str:
         plot = self.sheets[halfplane.sheet].plot

@@ -5,10 +5,11 @@ The map has never seen a point either.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from pathlib import Path
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QKeyEvent,
@@ -36,6 +37,7 @@ from assets import land_path
 from geodp_app.errors import InputError
 from geodp_app.files.public_bounds import SIDES, bounds_of_map, typed_bounds
 from geodp_app.palette import Palette, mix
+from geodp_app.views.widgets.panes import dressed, fill
 from geodp_app.views.widgets.plotting import shape_path
 from geometry.geojson import read_geojson
 from geometry.grid import Bounds, BoundsError
@@ -62,12 +64,12 @@ class BoundsMap(QWidget):
         self._centre, self._across = QPointF(0.0, 0.0), _WIDEST
         self._box: Bounds | None = None
         self._start: QPointF | None = None
-        self.setAccessibleName("Map to drag bounds on")
         self.setAccessibleDescription("Arrows move it, plus and minus zoom, Home shows all of it")
-        self.setToolTip(
+        tip = (
             "Drag a box with the mouse; the wheel zooms. With keys: arrows, +, − and Home; "
             "the fields below take numbers"
         )
+        dressed(self, name="Map to drag bounds on", tip=tip)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.CrossCursor)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -273,15 +275,7 @@ _TIPS = (
 
 
 class BoundsFields(QGroupBox):
-    """West, south, east and north, in step with a box on a map.
-
-    Parameters
-    ----------
-    first : Bounds or None
-        Public bounds to begin with.
-    palette : Palette
-    parent : QWidget, optional
-    """
+    """West, south, east and north, in step with a box on a map; `first` to begin with."""
 
     #: Other numbers; they may be no box.
     changed = Signal()
@@ -294,32 +288,25 @@ class BoundsFields(QGroupBox):
         super().__init__("Public bounds", parent)
         self.map = BoundsMap(palette)
         self.map.dragged.connect(self.set_bounds)
-        why = QLabel(_WHY, wordWrap=True)
-        why.setObjectName("note")
         self.fields = {side: QLineEdit() for side in SIDES}
         grid = QGridLayout()
         grid.setHorizontalSpacing(8)
         for place, (side, tip) in enumerate(zip(SIDES, _TIPS, strict=True)):
-            field = self.fields[side]
-            field.setToolTip(f"{tip}, in degrees")
+            field = dressed(self.fields[side], name=side, tip=f"{tip}, in degrees")
             field.setPlaceholderText(tip.partition(", ")[2])
-            field.setAccessibleName(side)
             field.textChanged.connect(self._typed)
             label = QLabel(side)
             label.setBuddy(field)
             row, pair = divmod(place, 2)
             grid.addWidget(label, row, 2 * pair)
             grid.addWidget(field, row, 2 * pair + 1)
-        self.from_map = QPushButton("Take from a map file…")
+        tip = "The bounds that a GeoJSON file states, or the box of its shapes"
+        self.from_map = dressed(QPushButton("Take from a map file…"), tip=tip)
         self.from_map.setAutoDefault(False)
-        self.from_map.setToolTip("The bounds that a GeoJSON file states, or the box of its shapes")
         self.from_map.clicked.connect(self._ask_map)
         grid.addWidget(self.from_map, 0, 4, 2, 1)
-        column = QVBoxLayout(self)
-        column.setSpacing(8)
-        column.addWidget(self.map)
-        column.addLayout(grid)
-        column.addWidget(why)
+        why = dressed(QLabel(_WHY, wordWrap=True), "note")
+        fill(QVBoxLayout(self), self.map, grid, why, spacing=8)
         if first is not None:
             self.set_bounds(first)
 
@@ -336,18 +323,15 @@ class BoundsFields(QGroupBox):
     def set_bounds(self, bounds: Bounds) -> None:
         """Other numbers, told once."""
         for field, value in zip(self.fields.values(), bounds.as_tuple(), strict=True):
-            field.blockSignals(True)
-            field.setText(f"{value:.12g}")
-            field.blockSignals(False)
+            with QSignalBlocker(field):
+                field.setText(f"{value:.12g}")
         self._typed()
 
     def _typed(self) -> None:
-        try:
+        box = None
+        with contextlib.suppress(InputError):
             box = self.bounds()
-        except InputError:
-            self.map.show_box(None)
-        else:
-            self.map.show_box(box)
+        self.map.show_box(box)
         self.changed.emit()
 
     def _ask_map(self) -> None:

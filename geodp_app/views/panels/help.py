@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from geodp_app.actions import MENUS, actions, gestures
 from geodp_app.version import __version__
+from geodp_app.views.widgets.panes import dressed, fill, scrolled
 
 #: (keys, text) of a row.
 Row = tuple[tuple[str, ...], str]
@@ -30,27 +31,17 @@ class ShortcutSheet(QDialog):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle("Keyboard shortcuts")
-        self.search = QLineEdit()
+        self.search = dressed(QLineEdit(clearButtonEnabled=True), name="Search")
         self.search.setPlaceholderText("Search for an action or a key")
-        self.search.setClearButtonEnabled(True)
-        self.search.setAccessibleName("Search")
         self.search.textChanged.connect(self._show)
         close = QPushButton("Close")
         close.setAutoDefault(False)
         close.clicked.connect(self.accept)
         self._body = QWidget()
-        self._scroll = QScrollArea()
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
-        foot = QHBoxLayout()
-        foot.addStretch(1)
-        foot.addWidget(close)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 16, 16, 12)
-        layout.setSpacing(12)
-        layout.addWidget(self.search)
-        layout.addWidget(self._scroll, 1)
-        layout.addLayout(foot)
+        self._scroll = scrolled(QScrollArea(), across=True)
+        foot = fill(QHBoxLayout(), None, close)
+        parts = (self.search, (self._scroll, 1), foot)
+        fill(QVBoxLayout(self), *parts, margins=(16, 16, 16, 12), spacing=12)
         self._show("")
         self.search.setFocus()
 
@@ -65,21 +56,14 @@ class ShortcutSheet(QDialog):
 
     def _show(self, text: str) -> None:
         body = QWidget()
-        row = QHBoxLayout(body)
-        row.setContentsMargins(0, 0, 6, 0)
-        row.setSpacing(16)
+        row = fill(QHBoxLayout(body), margins=(0, 0, 6, 0), spacing=16)
         found = self._found(text)
         if not found:
-            nothing = QLabel(f"No action or key matches “{text.strip()}”.")
-            nothing.setObjectName("note")
+            nothing = dressed(QLabel(f"No action or key matches “{text.strip()}”."), "note")
             row.addWidget(nothing, 0, Qt.AlignmentFlag.AlignCenter)
         for groups in _columns(found):
-            column = QVBoxLayout()
-            column.setSpacing(10)
-            for title, rows in groups:
-                column.addWidget(_card(title, rows))
-            column.addStretch(1)
-            row.addLayout(column, 1)
+            cards = (_card(title, rows) for title, rows in groups)
+            row.addLayout(fill(QVBoxLayout(), *cards, None, spacing=10), 1)
         self._body = body
         self._scroll.setWidget(body)
 
@@ -124,26 +108,18 @@ def _columns(
 
 
 def _card(title: str, rows: list[Row]) -> QFrame:
-    card = QFrame()
-    card.setObjectName("card")
+    card = dressed(QFrame(), "card")
     grid = QGridLayout(card)
     grid.setContentsMargins(12, 8, 12, 10)
     grid.setHorizontalSpacing(14)
     grid.setVerticalSpacing(5)
     grid.setColumnStretch(0, 1)
-    heading = QLabel(title)
-    heading.setObjectName("cardTitle")
-    grid.addWidget(heading, 0, 0)
+    grid.addWidget(dressed(QLabel(title), "cardTitle"), 0, 0)
     for i, (keys, text) in enumerate(rows, start=1):
-        words = QLabel(text)
-        words.setWordWrap(True)
-        grid.addWidget(words, i, 0)
-        caps = QHBoxLayout()
-        caps.setSpacing(5)
-        caps.addStretch(1)
+        grid.addWidget(QLabel(text, wordWrap=True), i, 0)
+        caps = fill(QHBoxLayout(), None, spacing=5)
         for key in keys:
-            cap = QLabel(_native(key))
-            cap.setObjectName("keycap")
+            cap = dressed(QLabel(_native(key)), "keycap")
             caps.addWidget(cap, 0, Qt.AlignmentFlag.AlignVCenter)
         grid.addLayout(caps, i, 1)
     return card

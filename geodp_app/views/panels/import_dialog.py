@@ -36,7 +36,7 @@ from geodp_app.runs.verdict import verdict
 from geodp_app.views.panels.bounds_fields import BoundsFields
 from geodp_app.views.panels.import_fields import ImportChoices, Misfits, SmallTable
 from geodp_app.views.widgets.background import Background
-from geodp_app.views.widgets.panes import PrivateMark
+from geodp_app.views.widgets.panes import card_column, dressed, fill, scrolled, show_words
 from geometry.grid import Bounds
 
 #: Milliseconds between two looks at the progress, and of the bar's length.
@@ -98,7 +98,6 @@ class ImportDialog(QDialog):
 
     def _make_views(self) -> None:
         self.title = QLabel(self._path.name)
-        self.title.setObjectName("cardTitle")
         self.preview = SmallTable("First rows")
         self.choices = ImportChoices(self._work.drawing.grid)
         self.choices.columns_changed.connect(self._columns_changed)
@@ -108,19 +107,12 @@ class ImportDialog(QDialog):
         self.bounds.refused.connect(self._say)
         self.misfits = Misfits()
         self.misfits.leave_out.toggled.connect(self._refresh)
-        self.summary = QLabel(wordWrap=True)
-        self.summary.setAccessibleName("What is read")
-        self.expected = QLabel(wordWrap=True)
-        self.expected.setAccessibleName("What to expect")
-        self.progress = QProgressBar(textVisible=False)
-        self.progress.setRange(0, _FINE)
-        self.progress.setAccessibleName("How much of the file has been read")
-        self.problem = QLabel(wordWrap=True)
-        self.problem.setObjectName("banner")
-        self.problem.setAccessibleName("What is wrong")
-        self.hint = QLabel(wordWrap=True)
-        self.hint.setObjectName("note")
-        self.hint.setAccessibleName("What to do next")
+        self.summary = dressed(QLabel(wordWrap=True), name="What is read")
+        self.expected = dressed(QLabel(wordWrap=True), name="What to expect")
+        self.progress = QProgressBar(maximum=_FINE, textVisible=False)
+        dressed(self.progress, name="How much of the file has been read")
+        self.problem = dressed(QLabel(wordWrap=True), "banner", name="What is wrong")
+        self.hint = dressed(QLabel(wordWrap=True), "note", name="What to do next")
         buttons = QDialogButtonBox.StandardButton
         self.buttons = QDialogButtonBox(buttons.Ok | buttons.Cancel)
         self.take = self.buttons.button(buttons.Ok)
@@ -128,40 +120,23 @@ class ImportDialog(QDialog):
         self.take.setDefault(True)
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
-        middle = QHBoxLayout()
-        middle.setSpacing(12)
+        middle = fill(QHBoxLayout(), spacing=12)
         top = Qt.AlignmentFlag.AlignTop
         middle.addWidget(self.choices, 0, top | Qt.AlignmentFlag.AlignLeft)
         middle.addWidget(self.bounds, 1, top)
-        self._rows_card = _card(self.title, self.preview)
-        heading = QLabel("What to expect")
-        heading.setObjectName("cardTitle")
-        self._result_card = _card(heading, self.summary, self.expected, self.misfits)
+        self._rows_card, self._result_card = QFrame(), QFrame()
+        fill(card_column(self._rows_card, self.title, private=True), self.preview)
+        column = card_column(self._result_card, QLabel("What to expect"), private=True)
+        fill(column, self.summary, self.expected, self.misfits)
         body = QWidget()
-        column = QVBoxLayout(body)
-        column.setContentsMargins(16, 14, 16, 8)
-        column.setSpacing(10)
-        column.addWidget(self._rows_card)
-        column.addLayout(middle)
-        column.addWidget(self._result_card)
-        column.addStretch(1)
-        scroll = QScrollArea(widgetResizable=True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        cards = (self._rows_card, middle, self._result_card, None)
+        fill(QVBoxLayout(body), *cards, margins=(16, 14, 16, 8), spacing=10)
+        scroll = scrolled(QScrollArea(), body, across=True)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setWidget(body)
-        below = QVBoxLayout()
-        below.setContentsMargins(16, 0, 16, 14)
-        below.setSpacing(8)
-        for each in (self.progress, self.problem, self.hint):
-            below.addWidget(each)
-        last = QHBoxLayout()
-        last.addWidget(self.misfits.leave_out)
-        last.addWidget(self.buttons, 1)
-        below.addLayout(last)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(scroll, 1)
-        whole.addLayout(below)
+        last = fill(QHBoxLayout(), self.misfits.leave_out, (self.buttons, 1))
+        parts = (self.progress, self.problem, self.hint, last)
+        below = fill(QVBoxLayout(), *parts, margins=(16, 0, 16, 14), spacing=8)
+        fill(QVBoxLayout(self), (scroll, 1), below, margins=(0, 0, 0, 0))
 
     # what the person does
 
@@ -355,23 +330,5 @@ class ImportDialog(QDialog):
             self._timer.stop()
 
     def _say(self, problem: str, hint: str = "") -> None:
-        for label, words in ((self.problem, problem), (self.hint, hint)):
-            label.setText(words)
-            label.setVisible(bool(words))
-
-
-def _card(title: QLabel, *parts: QWidget) -> QFrame:
-    """A private card: title and mark above what is private."""
-    card = QFrame()
-    card.setObjectName("card")
-    card.setProperty("private", True)
-    head = QHBoxLayout()
-    head.addWidget(title, 1)
-    head.addWidget(PrivateMark())
-    column = QVBoxLayout(card)
-    column.setContentsMargins(12, 8, 12, 10)
-    column.setSpacing(6)
-    column.addLayout(head)
-    for part in parts:
-        column.addWidget(part)
-    return card
+        show_words(self.problem, problem)
+        show_words(self.hint, hint)

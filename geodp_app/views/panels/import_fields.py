@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QGroupBox,
     QHeaderView,
     QLabel,
-    QSizePolicy,
     QSpinBox,
     QTableWidget,
     QTableWidgetItem,
@@ -33,6 +32,7 @@ from geodp_app.files.import_rows import (
     guess_labels,
 )
 from geodp_app.formatting import MISSING, count
+from geodp_app.views.widgets.panes import add_field, fill, narrow_box
 from geometry.halfplane import MAX_D
 
 _KINDS: tuple[tuple[Kind, str], ...] = (
@@ -47,14 +47,7 @@ _WIDTH = 430
 
 
 class ImportChoices(QGroupBox):
-    """Combo boxes with a guess in each, as far as names tell.
-
-    Parameters
-    ----------
-    grid : int
-        Grid size d to begin with.
-    parent : QWidget, optional
-    """
+    """Combo boxes with a guess in each, as far as names tell, and a grid size to begin with."""
 
     #: Other columns are to be read.
     columns_changed = Signal()
@@ -64,10 +57,10 @@ class ImportChoices(QGroupBox):
     def __init__(self, grid: int, parent: QWidget | None = None) -> None:
         super().__init__("What is read", parent)
         self.setFixedWidth(_WIDTH)
-        self._form = form = QFormLayout(self)
-        form.setHorizontalSpacing(10)
-        form.setVerticalSpacing(5)
-        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
+        self._form = QFormLayout(self)
+        self._form.setHorizontalSpacing(10)
+        self._form.setVerticalSpacing(5)
+        self._form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
         self.kind = self._add("Coordinates", "Degrees need public bounds; whole numbers do not")
         for value, text in _KINDS:
             self.kind.addItem(text, value)
@@ -80,7 +73,8 @@ class ImportChoices(QGroupBox):
         self.grid.setRange(1, MAX_D)
         self.grid.setGroupSeparatorShown(True)
         self.grid.setValue(grid)
-        self._row("Grid size d", self.grid, "Points are read on a grid 0..d; d is published")
+        tip = "Points are read on a grid 0..d; d is published"
+        add_field(self._form, "Grid size d", self.grid, tip)
         self.kind.currentIndexChanged.connect(self._kind_changed)
         for box in (self.first, self.second, self.label):
             box.currentIndexChanged.connect(self.columns_changed)
@@ -177,21 +171,10 @@ class ImportChoices(QGroupBox):
         self.meaning_changed.emit()
 
     def _add(self, name: str, tip: str) -> QComboBox:
-        box = QComboBox()
-        box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        box.setMinimumContentsLength(12)
-        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        box = narrow_box(12)
         box.setPlaceholderText("Choose…")
-        self._row(name, box, tip)
+        add_field(self._form, name, box, tip)
         return box
-
-    def _row(self, name: str, field: QWidget, tip: str) -> None:
-        label = QLabel(name)
-        label.setBuddy(field)
-        for each in (label, field):
-            each.setToolTip(tip)
-        field.setAccessibleName(name)
-        self._form.addRow(label, field)
 
 
 #: Longest cell, in characters.
@@ -261,11 +244,7 @@ class Misfits(QWidget):
         resize = QHeaderView.ResizeMode.ResizeToContents
         self.table.horizontalHeader().setSectionResizeMode(resize)
         self.leave_out = QCheckBox()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
-        column.addWidget(self.words)
-        column.addWidget(self.table, 1)
+        fill(QVBoxLayout(self), self.words, (self.table, 1), margins=(0, 0, 0, 0), spacing=6)
         self.hide()
         self.leave_out.hide()
 
@@ -294,11 +273,10 @@ class Misfits(QWidget):
         )
         self.table.fit_height(_SHOWN)
         row = "this row" if left_out == 1 else f"these {count(left_out)} rows"
-        self.leave_out.blockSignals(True)
-        self.leave_out.setText(f"Leave {row} out")
-        self.leave_out.setAccessibleName(self.leave_out.text())
-        self.leave_out.setChecked(False)
-        self.leave_out.blockSignals(False)
+        with QSignalBlocker(self.leave_out):
+            self.leave_out.setText(f"Leave {row} out")
+            self.leave_out.setAccessibleName(self.leave_out.text())
+            self.leave_out.setChecked(False)
         self.setVisible(left_out > 0)
         self.leave_out.setVisible(left_out > 0)
 

@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QScrollArea,
-    QSizePolicy,
     QSpinBox,
     QVBoxLayout,
     QWidget,
@@ -35,19 +34,23 @@ from geodp_app.views.widgets.number_fields import (
     SmallNumberField,
     set_auto,
 )
-from geodp_app.views.widgets.panes import Fold, sentences
+from geodp_app.views.widgets.panes import (
+    Fold,
+    add_field,
+    dressed,
+    fill,
+    narrow_box,
+    scrolled,
+    sentences,
+    show_words,
+)
 from geometry.halfplane import MAX_D
 from learners.declaration import Parameter
 from learners.registry import CHUNKS, FINISH, HALTS, KEPT, offered
 
 
 class VotesFields(QObject):
-    """Rows of a form; shown for learners that have these parameters.
-
-    Parameters
-    ----------
-    form : QFormLayout
-    """
+    """Rows of a form; shown for learners that have these parameters."""
 
     #: Names and values of changed settings.
     changed = Signal(dict)
@@ -84,14 +87,10 @@ class VotesFields(QObject):
         self.changed.emit({"halts": halts, **fewer})
 
     def _row(self, parameter: Parameter, low: int, high: int) -> QSpinBox:
-        field, label = QSpinBox(minimum=low, maximum=high), QLabel(parameter.label)
+        field = QSpinBox(minimum=low, maximum=high)
         field.setKeyboardTracking(False)
-        field.setAccessibleName(parameter.label)
-        label.setBuddy(field)
         unset = f" Automatic: {parameter.unset}." if parameter.unset else ""
-        for widget in (label, field):
-            widget.setToolTip(parameter.help + unset)
-        self._form.addRow(label, field)
+        add_field(self._form, parameter.label, field, parameter.help + unset)
         return field
 
 
@@ -127,20 +126,12 @@ class SettingsPanel(QScrollArea):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWidgetResizable(True)
-        self.setFrameShape(QScrollArea.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setAccessibleName("Settings")
-        self._column = QWidget()
-        self._column.setObjectName("settings")
-        layout = QVBoxLayout(self._column)
-        layout.setContentsMargins(12, 12, 12, 12)
-        layout.setSpacing(12)
+        dressed(self, name="Settings")
+        column = dressed(QWidget(), "settings")
         self._sample, self._verdict = self._sample_group(), self._verdict_group()
-        for group in (self._learner_group(), self._privacy_group(), self._verdict, self._sample):
-            layout.addWidget(group)
-        layout.addStretch(1)
-        self.setWidget(self._column)
+        groups = (self._learner_group(), self._privacy_group(), self._verdict, self._sample)
+        fill(QVBoxLayout(column), *groups, None, margins=(12, 12, 12, 12), spacing=12)
+        scrolled(self, column)
 
     def show_work(self, work: Work) -> None:
         """Follow the document."""
@@ -209,8 +200,7 @@ class SettingsPanel(QScrollArea):
         """What these settings promise, and what to expect."""
         self._promise.setText(verdict.promise)
         self._practice.setText(verdict.practice)
-        self._warning.setText(verdict.warning)
-        self._warning.setVisible(bool(verdict.warning))
+        show_words(self._warning, verdict.warning)
 
     # groups
 
@@ -218,17 +208,17 @@ class SettingsPanel(QScrollArea):
         group, form = _group("Sample")
         self.count = SizeField(1, 10_000_000)
         self.count.valueChanged.connect(lambda n: self.sampling_changed.emit({"n": n}))
-        self._add(form, "Examples n", self.count, "How many labelled examples to draw")
+        add_field(form, "Examples n", self.count, "How many labelled examples to draw")
         self.distribution = self._choice(
             _DISTRIBUTIONS, lambda name: self.sampling_changed.emit({"distribution": name})
         )
         tip = "Where the examples are. Painted: use the paint tool (B) to say where"
-        self._add(form, "Where", self.distribution, tip)
+        add_field(form, "Where", self.distribution, tip)
         self.noise = QDoubleSpinBox(decimals=1, maximum=50.0, suffix=" %", singleStep=0.5)
         self.noise.valueChanged.connect(
             lambda share: self.sampling_changed.emit({"noise": share / 100})
         )
-        self._add(form, "Label noise", self.noise, "Share of labels that are flipped")
+        add_field(form, "Label noise", self.noise, "Share of labels that are flipped")
         self.sample_seeded, self.sample_seed = self._seed_fields(
             "Repeatable",
             "The same seed draws the same sample; the sample is simulated in any case",
@@ -239,13 +229,12 @@ class SettingsPanel(QScrollArea):
         self.grid = QSpinBox(minimum=1, maximum=MAX_D, singleStep=64)
         self.grid.setKeyboardTracking(False)
         self.grid.valueChanged.connect(self.grid_changed)
-        self._add(more, "Grid d", self.grid, f"Coordinates are 0..d; at most {MAX_D:,}")
-        self._imported = QLabel("These examples were imported: drawing does not change them.")
-        self._imported.setWordWrap(True)
-        self._imported.setObjectName("note")
+        add_field(more, "Grid d", self.grid, f"Coordinates are 0..d; at most {MAX_D:,}")
+        words = "These examples were imported: drawing does not change them."
+        self._imported = dressed(QLabel(words, wordWrap=True), "note")
         form.addRow(self._imported)
-        self.sample_button = QPushButton("Sample")
-        self.sample_button.setToolTip("Draw examples, labelled by the drawing (F6)")
+        tip = "Draw examples, labelled by the drawing (F6)"
+        self.sample_button = dressed(QPushButton("Sample"), tip=tip)
         self.sample_button.clicked.connect(self.sample_asked)
         form.addRow(self.sample_button)
         form.addRow(self.sample_fold)
@@ -260,9 +249,8 @@ class SettingsPanel(QScrollArea):
         for i, learner in enumerate(offered("window")):
             self.learner.setItemData(i, learner.sentence, Qt.ItemDataRole.ToolTipRole)
         self.learner.insertSeparator(_FIRST)
-        self.learner.setAccessibleName("Learner")
-        self.learner.setToolTip("What is learned, and whether privately")
-        form.addRow(self.learner)
+        tip = "What is learned, and whether privately"
+        form.addRow(dressed(self.learner, name="Learner", tip=tip))
         self.sentence = sentences("note")
         form.addRow(self.sentence)
         self.k = QSpinBox(minimum=1, maximum=200)
@@ -271,13 +259,12 @@ class SettingsPanel(QScrollArea):
             "Pieces of a good shape: triangles, discs or ellipses that cover it, or edges of the "
             "convex polygon. By itself: the run finds privately how many triangles it takes"
         )
-        self._k_label = self._add(form, "Triangles k", self.k, tip)
-        self.k_drawn = QCheckBox("from the drawing")
-        self.k_drawn.setToolTip(
+        self._k_label = add_field(form, "Triangles k", self.k, tip)
+        tip = (
             "k follows the drawing: as many triangles as cut it up; if these are more than "
             f"{MOST}, the run finds k by itself. A k set by hand stays"
         )
-        self.k_drawn.setAccessibleName("k from the drawing")
+        self.k_drawn = dressed(QCheckBox("from the drawing"), name="k from the drawing", tip=tip)
         self.k_drawn.toggled.connect(self.k_drawn_changed)
         form.addRow("", self.k_drawn)
         self.votes = VotesFields(form)
@@ -292,21 +279,21 @@ class SettingsPanel(QScrollArea):
             "Automatic: 1 for k = 1, else 3k; 2k if they are sharpened; at most 8 if the run finds "
             "k by itself"
         )
-        self._add(more, "Steps m", self.steps, tip)
+        add_field(more, "Steps m", self.steps, tip)
         self.finish = self._choice(
             FINISH.choices, lambda name: self.run_changed.emit({"finish": name})
         )
-        self._add(more, FINISH.label, self.finish, FINISH.help)
+        add_field(more, FINISH.label, self.finish, FINISH.help)
         self.tiles = QSpinBox(minimum=0, maximum=MOST_TILES)
         self.tiles.setSpecialValueText("automatic")
         self.tiles.setKeyboardTracking(False)
         self.tiles.valueChanged.connect(lambda m: self.run_changed.emit({"tiles": m or None}))
         tip = "Along a side of the square. Automatic: by a noisy number of examples"
-        self._add(more, "Tiles a side", self.tiles, tip)
+        add_field(more, "Tiles a side", self.tiles, tip)
         self.measure = self._choice(
             _MEASURES, lambda name: self.run_changed.emit({"measure": name})
         )
-        self._add(more, "Measure", self.measure, "Base measure of the dual plane; chord is better")
+        add_field(more, "Measure", self.measure, "Base measure of the dual plane; chord is better")
         return group
 
     def _privacy_group(self) -> QGroupBox:
@@ -314,10 +301,9 @@ class SettingsPanel(QScrollArea):
         self.epsilon = QDoubleSpinBox(decimals=3, minimum=0.001, maximum=1000.0, singleStep=0.1)
         self.epsilon.setKeyboardTracking(False)
         self.epsilon.valueChanged.connect(lambda e: self.run_changed.emit({"epsilon": e}))
-        self._add(form, "ε", self.epsilon, "Privacy of the whole run; smaller is more private")
-        self.epsilon_slider = DecadeSlider(-2, 2)
-        self.epsilon_slider.setAccessibleName("ε, from 0.01 to 100")
-        self.epsilon_slider.setToolTip("Slide ε; while the run is live, it follows")
+        add_field(form, "ε", self.epsilon, "Privacy of the whole run; smaller is more private")
+        tip = "Slide ε; while the run is live, it follows"
+        self.epsilon_slider = dressed(DecadeSlider(-2, 2), name="ε, from 0.01 to 100", tip=tip)
         self.epsilon_slider.moved.connect(lambda e: self.run_changed.emit({"epsilon": e}))
         self.epsilon_slider.sliderReleased.connect(self.slid)
         form.addRow("", self.epsilon_slider)
@@ -325,11 +311,11 @@ class SettingsPanel(QScrollArea):
         self._more_privacy = more
         self.delta = SmallNumberField(1e-30, 0.5)
         self.delta.valueChanged.connect(lambda e: self.run_changed.emit({"delta": e}))
-        self._add(more, "δ", self.delta, "Probability that the guarantee fails: well below 1/n")
+        add_field(more, "δ", self.delta, "Probability that the guarantee fails: well below 1/n")
         self.neighbours = self._choice(
             _NEIGHBOURS, lambda name: self.run_changed.emit({"neighbours": name})
         )
-        self._add(more, "Neighbours", self.neighbours, _CHANGES)
+        add_field(more, "Neighbours", self.neighbours, _CHANGES)
         self.run_seeded, self.run_seed = self._seed_fields(
             "Seeded",
             "A seeded run can be repeated and is therefore not private",
@@ -351,22 +337,10 @@ class SettingsPanel(QScrollArea):
 
     # fields
 
-    def _add(self, form: QFormLayout, name: str, field: QWidget, tip: str) -> QLabel:
-        label = QLabel(name)
-        label.setBuddy(field)
-        label.setToolTip(tip)
-        field.setToolTip(tip)
-        field.setAccessibleName(name)
-        form.addRow(label, field)
-        return label
-
     def _choice(
         self, entries: tuple[tuple[str, str], ...], tell: Callable[[str], None]
     ) -> QComboBox:
-        box = QComboBox()
-        box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        box.setMinimumContentsLength(8)
-        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        box = narrow_box(8)
         for value, text in entries:
             box.addItem(text, value)
         box.currentIndexChanged.connect(lambda _: tell(box.currentData()))
@@ -375,10 +349,8 @@ class SettingsPanel(QScrollArea):
     def _seed_fields(
         self, text: str, tip: str, tell: Callable[[int | None], None]
     ) -> tuple[QCheckBox, QSpinBox]:
-        check, number = QCheckBox(text), QSpinBox(maximum=2**31 - 1)
-        check.setToolTip(tip)
-        number.setToolTip(tip)
-        number.setAccessibleName(f"{text}: seed")
+        check = dressed(QCheckBox(text), tip=tip)
+        number = dressed(QSpinBox(maximum=2**31 - 1), name=f"{text}: seed", tip=tip)
         check.toggled.connect(lambda on: tell(number.value() if on else None))
         number.valueChanged.connect(tell)
         return check, number
@@ -404,22 +376,24 @@ class SettingsPanel(QScrollArea):
 
 def _group(title: str) -> tuple[QGroupBox, QFormLayout]:
     group = QGroupBox(title)
-    form = QFormLayout(group)
-    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+    form = _form(group)
     form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+    return group, form
+
+
+def _form(body: QWidget) -> QFormLayout:
+    form = QFormLayout(body)
+    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
     form.setHorizontalSpacing(10)
     form.setVerticalSpacing(7)
-    return group, form
+    return form
 
 
 def _fold(name: str) -> tuple[Fold, QFormLayout]:
     """What a first run needs no one to know."""
     body = QWidget()
-    form = QFormLayout(body)
+    form = _form(body)
     form.setContentsMargins(0, 0, 0, 0)
-    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-    form.setHorizontalSpacing(10)
-    form.setVerticalSpacing(7)
     fold = Fold("Advanced", body)
     fold.button.setAccessibleName(f"Advanced settings of the {name}")
     return fold, form

@@ -5,12 +5,11 @@ Nothing here is private, so it stays in the release view.
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QFormLayout,
-    QFrame,
     QGridLayout,
     QGroupBox,
     QLabel,
@@ -26,7 +25,15 @@ from geodp_app.runs.theorem_view import THEOREMS, Answer, Figure, Question, Row,
 from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.bars import ShareBar
 from geodp_app.views.widgets.number_fields import SizeField
-from geodp_app.views.widgets.panes import number_label, sentences
+from geodp_app.views.widgets.panes import (
+    add_field,
+    dressed,
+    fill,
+    number_label,
+    scrolled,
+    sentences,
+    show_words,
+)
 
 _OTHER = (
     "This page is about set covers. Choose one as the learner among the settings, for instance "
@@ -42,16 +49,13 @@ class TheoremPage(QScrollArea):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setAccessibleName("Theorem")
+        dressed(self, name="Theorem")
         self._work: Work | None = None
         self._asked: Question | None = None
         self.answer: Answer | None = None
         self._background = Background(self)
         self._background.done.connect(lambda _, found: self._show(found))
-        self.alpha, self.beta = _share("Error α"), _share("Failure β")
+        self.alpha, self.beta = _share(), _share()
         self.planned = SizeField(0, 2_000_000_000)
         self.planned.setSpecialValueText("none")
         self.use = QPushButton("Use this α")
@@ -72,24 +76,14 @@ class TheoremPage(QScrollArea):
             ("Failure β", self.beta, "Probability with which the error may be larger"),
             ("Planned n", self.planned, "A number of examples that you have in mind: public"),
         ):
-            label = QLabel(name)
-            label.setBuddy(field)
-            for each in (label, field):
-                each.setToolTip(tip)
-            field.setAccessibleName(name)
             field.setMinimumWidth(80)  # the widest number would widen the page
-            form.addRow(label, field)
+            add_field(form, name, field, tip)
         self.cards[0].column.addWidget(self.use)
-        body = QWidget()
-        body.setObjectName("settings")
-        column = QVBoxLayout(body)
-        column.setContentsMargins(12, 12, 12, 12)
-        column.setSpacing(12)
+        body = dressed(QWidget(), "settings")
         self._body = (wanted, *self.cards)
-        for part in (self.note, self.problem, *self._body):
-            column.addWidget(part)
-        column.addStretch(1)
-        self.setWidget(body)
+        parts = (self.note, self.problem, *self._body, None)
+        fill(QVBoxLayout(body), *parts, margins=(12, 12, 12, 12), spacing=12)
+        scrolled(self, body)
 
     def show_work(self, work: Work) -> None:
         """Follow the document's settings."""
@@ -136,10 +130,8 @@ class TheoremPage(QScrollArea):
     def _show(self, found: object) -> None:
         """Figures, or why there are none."""
         self.answer = found if isinstance(found, Answer) else None
-        self.problem.setText(
-            f"These settings cannot run: {found}." if isinstance(found, str) else ""
-        )
-        self.problem.setVisible(isinstance(found, str))
+        refused = f"These settings cannot run: {found}." if isinstance(found, str) else ""
+        show_words(self.problem, refused)
         for card, figure in zip(self.cards, figures(self.answer), strict=True):
             card.show_figure(figure)
         a = self.answer
@@ -170,12 +162,8 @@ class _FigureBox(QGroupBox):
                 grid.addWidget(number_label("figureLabel", head), 0, at)
         for row in figure.rows:
             self._add_row(grid, row)
-        self.column = QVBoxLayout(self)
-        self.column.setContentsMargins(9, 6, 4, 4)
-        self.column.setSpacing(8)
-        self.column.addLayout(grid)
-        self.column.addWidget(sentences("note", figure.words))
-        self.column.addWidget(self.formula)
+        parts = (grid, sentences("note", figure.words), self.formula)
+        self.column = fill(QVBoxLayout(self), *parts, margins=(9, 6, 4, 4), spacing=8)
 
     def _add_row(self, grid: QGridLayout, row: Row) -> None:
         at = grid.rowCount()
@@ -200,8 +188,7 @@ class _FigureBox(QGroupBox):
 
     def show_figure(self, figure: Figure) -> None:
         """Other numbers."""
-        self.formula.setText(figure.formula)
-        self.formula.setVisible(bool(figure.formula))
+        show_words(self.formula, figure.formula)
         for row in figure.rows:
             theorem, run = self.values[row.label]
             theorem.setText(row.theorem)
@@ -219,8 +206,7 @@ def _answer(question: Question) -> Answer | str:
         return str(error)
 
 
-def _share(name: str) -> QDoubleSpinBox:
+def _share() -> QDoubleSpinBox:
     field = QDoubleSpinBox(decimals=3, minimum=0.001, maximum=0.5, singleStep=0.01, value=0.1)
     field.setKeyboardTracking(False)
-    field.setAccessibleName(name)
     return field

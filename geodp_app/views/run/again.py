@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 from PySide6.QtCore import QObject, Signal
 from shapely.geometry.base import BaseGeometry
 
@@ -40,7 +39,7 @@ class Again(QObject):
         self.controller = AgainController(self)
         self.controller.begun.connect(self._begun)
         self.controller.arrived.connect(self._arrived)
-        self.controller.finished.connect(self._finished)
+        self.controller.finished.connect(self.changed)
         self.controller.failed.connect(self._failed)
 
     @property
@@ -73,9 +72,7 @@ class Again(QObject):
             self.told.emit("Again is for simulated examples: on real ones each run spends ε.")
             return
         self._work, self.shapes = work, ()
-        examples, labels = work.examples, work.examples.labels.astype(np.bool_)
-        job = Job(examples.points, labels, work.drawing.grid, work.run)
-        self.controller.start(AgainJob(job, TIMES))
+        self.controller.start(AgainJob(Job.of(work), TIMES))
         self.changed.emit()
 
     def follow_document(self) -> None:
@@ -102,9 +99,6 @@ class Again(QObject):
         if charge is not None and work is not None and work.examples is not None:
             self._document.charge(work.examples, replace(charge, finished=True), charge)
         self.shapes = (*self.shapes, shape)
-        self.changed.emit()
-
-    def _finished(self) -> None:
         self.changed.emit()
 
     def _failed(self, message: str) -> None:

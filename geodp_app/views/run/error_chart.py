@@ -24,10 +24,10 @@ from PySide6.QtWidgets import (
 )
 
 from geodp_app.palette import Palette, greyed, load_palette
-from geodp_app.runs.figures import ErrorPoint, ErrorScale, step_ticks
+from geodp_app.runs.figures import ErrorScale, FiguresView, step_ticks
 from geodp_app.views.run.error_readout import ErrorReadout, empirical_pen, held_out_pen, part_pen
 from geodp_app.views.widgets.icons import icon
-from geodp_app.views.widgets.panes import PrivateMark
+from geodp_app.views.widgets.panes import PrivateMark, dressed, fill
 
 _EMPTY = "No steps yet: run the learner (F5) or make one step (F10)."
 _RELEASE = "Errors are private: the release view hides them."
@@ -45,34 +45,37 @@ class ErrorChart(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("pane")
-        self._points: tuple[ErrorPoint, ...] = ()
+        self._points: tuple[FiguresView, ...] = ()
         self._steps, self._cursor = 0, 0
         self._hovered: int | None = None
         self._release = self._past = False
         self._palette = load_palette("light")
-        self._make_head()
+        self._title, self.mark = dressed(QLabel("Error"), "paneTitle"), PrivateMark()
+        self._message = dressed(QLabel(wordWrap=True), "note")
+        tip = "Logarithmic scale: tells small errors apart"
+        self.log_button = dressed(QToolButton(), name="Logarithmic scale", tip=tip)
+        self.log_button.setCheckable(True)
+        self.log_button.setText("Log scale")
+        self.log_button.toggled.connect(lambda _: self._refresh())
+        head = fill(QHBoxLayout(), self._title, self.mark, None, self.log_button, spacing=10)
         self._make_plot()
         self._make_items()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(10, 6, 8, 4)
-        layout.setSpacing(3)
-        layout.addLayout(self._head)
         # one place for both: nothing moves when the first step arrives
         self._above = QStackedWidget()
         self._above.addWidget(self._message)
         self._above.addWidget(self.readout)
         self._above.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        layout.addWidget(self._above)
-        layout.addWidget(self.plot, 1)
+        parts = (head, self._above, (self.plot, 1))
+        fill(QVBoxLayout(self), *parts, margins=(10, 6, 8, 4), spacing=3)
         self.set_palette(self._palette)
 
-    def set_points(self, points: Sequence[ErrorPoint], steps: int, cursor: int) -> None:
+    def set_points(self, points: Sequence[FiguresView], steps: int, cursor: int) -> None:
         """Another run, one more step of it, or another step of it; emits nothing.
 
         Parameters
         ----------
-        points : sequence of ErrorPoint
-            In the order of their steps.
+        points : sequence of FiguresView
+            Of steps that were made, in order.
         steps : int
             How many steps the run will have: the width of the chart.
         cursor : int
@@ -84,10 +87,6 @@ class ErrorChart(QFrame):
             self._refresh()
         else:
             self._show_step()
-
-    def set_log(self, log: bool) -> None:
-        """A logarithmic scale, or a plain one."""
-        self.log_button.setChecked(log)
 
     def set_release_view(self, release: bool) -> None:
         """Hide the errors, or show them."""
@@ -122,31 +121,7 @@ class ErrorChart(QFrame):
         """What is written instead of curves; empty if there are curves."""
         return self._message.text()
 
-    def visible_curves(self) -> int:
-        """How many curves can be seen."""
-        return sum(item.isVisible() for item in self._curves)
-
     # parts
-
-    def _make_head(self) -> None:
-        self._title = QLabel("Error")
-        self._title.setObjectName("paneTitle")
-        self.mark = PrivateMark()
-        self._message = QLabel()
-        self._message.setObjectName("note")
-        self._message.setWordWrap(True)
-        self.log_button = QToolButton()
-        self.log_button.setCheckable(True)
-        self.log_button.setText("Log scale")
-        self.log_button.setAccessibleName("Logarithmic scale")
-        self.log_button.setToolTip("Logarithmic scale: tells small errors apart")
-        self.log_button.toggled.connect(lambda _: self._refresh())
-        self._head = QHBoxLayout()
-        self._head.setSpacing(10)
-        self._head.addWidget(self._title)
-        self._head.addWidget(self.mark)
-        self._head.addStretch(1)
-        self._head.addWidget(self.log_button)
 
     def _make_plot(self) -> None:
         self.readout = ErrorReadout()
@@ -227,21 +202,17 @@ class ErrorChart(QFrame):
             return
         points, scale = self._points, self._scale()
         x = np.array([p.step for p in points], np.float64)
-        wrong_in = scale.heights([p.false_positives for p in points])
-        empirical = scale.heights([p.empirical for p in points])
+        test, *shares = zip(*(p.errors for p in points), strict=True)
+        empirical, wrong_in, wrong_out = (scale.heights(each) for each in shares)
         self._floor.setData(x, np.full(len(x), scale.ends()[0]))
         self._wrong_in.setData(x, wrong_in)
-        self._wrong_out.setData(x, scale.heights([p.false_negatives for p in points]))
+        self._wrong_out.setData(x, wrong_out)
         self._stack.setData(x, empirical)
         size = 7 if len(points) <= _MOST_MARKERS else 0
         self._empirical.setData(x, empirical, symbol="o" if size else None, symbolSize=size - 1)
-        tested = [p for p in points if p.test is not None]
-        self._test.setData(
-            np.array([p.step for p in tested], np.float64),
-            scale.heights([p.test or 0.0 for p in tested]),
-            symbol="d" if size else None,
-            symbolSize=size + 3,
-        )
+        tested = [i for i, share in enumerate(test) if share is not None]
+        heights = scale.heights([test[i] for i in tested])
+        self._test.setData(x[tested], heights, symbol="d" if size else None, symbolSize=size + 3)
 
     def _show_axes(self, curves: bool) -> None:
         first = 0 if self._points and self._points[0].step == 0 else 1

@@ -14,9 +14,9 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from geodp_app.formatting import MISSING, percentage
+from geodp_app.formatting import percentage
 from geodp_app.palette import Palette, load_palette, mix
-from geodp_app.runs.figures import ErrorPoint
+from geodp_app.runs.figures import FiguresView
 
 _SWATCH, _GAP = 22.0, 8.0
 #: Names from long to short, and the widest value: each keeps its place whatever the value.
@@ -35,13 +35,13 @@ class ErrorReadout(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._palette = load_palette("light")
-        self._point: ErrorPoint | None = None
+        self._point: FiguresView | None = None
         #: Values a line: all of them, or half where there is little room.
         self.columns = len(_NAMES)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.show_point(None)
 
-    def show_point(self, point: ErrorPoint | None) -> None:
+    def show_point(self, point: FiguresView | None) -> None:
         """Another step; None for the legend alone."""
         self._point = point
         self.setAccessibleName(self.text())
@@ -113,11 +113,7 @@ class ErrorReadout(QWidget):
         return None
 
     def _values(self) -> list[str]:
-        p = self._point
-        if p is None:
-            return [MISSING] * 4
-        shares = (p.test, p.empirical, p.false_positives, p.false_negatives)
-        return [percentage(share) for share in shares]
+        return [percentage(share) for share in (self._point or FiguresView()).errors]
 
     def _swatch(self, painter: QPainter, kind: int, box: QRectF) -> None:
         p = self._palette

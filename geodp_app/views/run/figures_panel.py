@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QScrollArea,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -37,7 +36,16 @@ from geodp_app.runs.figures import (
     step_text,
 )
 from geodp_app.views.widgets.bars import ShareBar
-from geodp_app.views.widgets.panes import Fold, PrivateMark, number_label, sentences
+from geodp_app.views.widgets.panes import (
+    Fold,
+    card_column,
+    dressed,
+    fill,
+    number_label,
+    scrolled,
+    sentences,
+    show_words,
+)
 
 _HIDDEN = "Errors and the sampler's work are private: the release view hides them."
 
@@ -55,26 +63,17 @@ class FiguresPanel(QScrollArea):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setAccessibleName("Figures")
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        dressed(self, name="Figures")
         self.errors = FiguresCard("Errors", error_figures, private=True)
         self.step = FiguresCard("Step", step_figures, private=True)
         self.budget = BudgetCard()
-        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        self._row.setContentsMargins(_GAP, _GAP, _GAP, _GAP)
-        self._row.setSpacing(_GAP)
-        self.note = QLabel(_HIDDEN)
-        self.note.setObjectName("note")
-        self.note.setWordWrap(True)
+        self.note = dressed(QLabel(_HIDDEN, wordWrap=True), "note")
         self.note.setHidden(True)
-        for each in (self.errors, self.step, self.note):
-            self._row.addWidget(each, 1)
-        self._row.addStretch(0)
         body = QWidget()
-        body.setLayout(self._row)
-        self.setWidget(body)
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, body)
+        parts = [(each, 1) for each in (self.errors, self.step, self.note)]
+        fill(self._row, *parts, margins=(_GAP, _GAP, _GAP, _GAP), spacing=_GAP).addStretch(0)
+        scrolled(self, body)
         self.set_palette(load_palette("light"))
         self.show_figures(FiguresView())
 
@@ -146,32 +145,19 @@ class FiguresCard(QFrame):
 
     def __init__(self, title: str, source: Source, *, private: bool) -> None:
         super().__init__()
-        self.setObjectName("card")
-        self.setProperty("private", private)
         self.setProperty("past", False)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.MinimumExpanding)
         self._source = source
         self._title = QLabel(title)
-        self._title.setObjectName("cardTitle")
         self.values: dict[str, QLabel] = {}
-        head = QHBoxLayout()
-        head.setSpacing(8)
-        head.addWidget(self._title, 1)
-        if private:
-            head.addWidget(PrivateMark())
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(12, 8, 12, 10)
-        self._column.setSpacing(6)
-        self._column.addLayout(head)
-        self._grid = QGridLayout()
+        self._column = card_column(self, self._title, private=private)
+        rows = QWidget()
+        self._grid = QGridLayout(rows)
         self._grid.setHorizontalSpacing(14)
         self._grid.setVerticalSpacing(4)
         self._grid.setColumnStretch(1, 1)
-        rows = QWidget()
-        rows.setLayout(self._grid)
         self._grid.setContentsMargins(0, 0, 0, 0)
-        self._column.addWidget(self._framed(rows))
-        self._column.addStretch(1)
+        fill(self._column, self._framed(rows), None)
         for row, figure in enumerate(source(FiguresView())):
             self._add_row(row, figure)
 
@@ -202,10 +188,8 @@ class FiguresCard(QFrame):
             value.setAccessibleName(f"{figure.label}: {figure.value}")
 
     def _add_row(self, row: int, figure: Figure) -> None:
-        label, value = QLabel(figure.label), number_label("figure", figure.value)
-        label.setObjectName("figureLabel")
-        for each in (label, value):
-            each.setToolTip(figure.tip)
+        value = dressed(number_label("figure", figure.value), tip=figure.tip)
+        label = dressed(QLabel(figure.label), "figureLabel", tip=figure.tip)
         self._grid.addWidget(label, row, 0)
         self._grid.addWidget(value, row, 1)
         self.values[figure.label] = value
@@ -217,18 +201,12 @@ class BudgetCard(FiguresCard):
     def __init__(self) -> None:
         super().__init__("Privacy budget", release_figures, private=False)
         self.bar = ShareBar("Share of epsilon spent")
-        self.spent = QLabel()
-        self.spent.setObjectName("figure")
-        self.spent.setToolTip("Spent by the steps up to the cursor, of the whole run's ε")
-        self.spent.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        words = QLabel("ε spent so far")
-        words.setObjectName("figureLabel")
-        line = QHBoxLayout()
-        line.addWidget(words)
-        line.addWidget(self.spent, 1)
-        self.banner = QLabel()
-        self.banner.setObjectName("banner")
-        self.banner.setWordWrap(True)
+        tip = "Spent by the steps up to the cursor, of the whole run's ε"
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        self.spent = dressed(QLabel(alignment=right), "figure", tip=tip)
+        words = dressed(QLabel("ε spent so far"), "figureLabel")
+        line = fill(QHBoxLayout(), words, (self.spent, 1))
+        self.banner = dressed(QLabel(wordWrap=True), "banner")
         self._column.insertWidget(1, self.banner)
         self._column.insertLayout(2, line)
         self._column.insertWidget(3, self.bar)
@@ -243,9 +221,7 @@ class BudgetCard(FiguresCard):
     def show_figures(self, view: FiguresView) -> None:
         """Fill in the numbers, the bar and the banner."""
         super().show_figures(view)
-        text = banner(view)
-        self.banner.setText(text)
-        self.banner.setHidden(not text)
+        show_words(self.banner, banner(view))
         self.spent.setText(budget_text(view))
         self.bar.set_share(view.share_spent, "accent" if view.guarantee == "private" else "danger")
 
@@ -259,23 +235,11 @@ class SpentCard(QFrame):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("card")
-        self.setProperty("private", True)
         self._release = False
-        title = QLabel("Runs so far")
-        title.setObjectName("cardTitle")
-        self.words, self.rule = sentences(""), sentences("note", _RULE)
-        self.words.setAccessibleName("Runs on this sample")
-        head = QHBoxLayout()
-        head.setSpacing(8)
-        head.addWidget(title, 1)
-        head.addWidget(PrivateMark())
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 8, 12, 10)
-        column.setSpacing(4)
-        column.addLayout(head)
-        for label in (self.words, self.rule):
-            column.addWidget(label)
+        self.words = dressed(sentences(""), name="Runs on this sample")
+        self.rule = sentences("note", _RULE)
+        column = card_column(self, QLabel("Runs so far"), private=True, spacing=4)
+        fill(column, self.words, self.rule)
         self.hide()
 
     def set_words(self, words: str) -> None:

@@ -8,12 +8,11 @@ epsilon again.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from geodp_app.document.charges import RunCharge
-from geodp_app.document.document import same_sample
+from geodp_app.document.document import Document, same_sample
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.runs.run_log import RunLog
 
@@ -72,6 +71,20 @@ class LoggedRun:
         """Whether it has begun by itself so lately that Run is pressed to begin it."""
         return self.unasked and time.monotonic() - self.begun < YOUNG / 1000
 
+    def begin(self, document: Document) -> None:
+        """Note what it spends, once: its first step begins."""
+        s, stated = self.log.settings, self.log.privacy
+        if self.charge is None and stated is not None and s.private and not self.log.records:
+            self.charge = RunCharge(stated.epsilon, stated.delta, s.neighbours, finished=False)
+            self.note(document)
+
+    def note(self, document: Document) -> None:
+        """Have the document say what it spends, unless its examples are only tried."""
+        if not self.tried and self.charge is not None and self.charge is not self.noted:
+            before, self.noted = self.noted, self.charge
+            assert self.work.examples is not None  # it has begun
+            document.charge(self.work.examples, self.charge, before)
+
     def related(self, work: Work) -> bool:
         """Whether the work's examples are the run's, with these labels or others."""
         mine, other = self.work.examples, work.examples
@@ -113,9 +126,14 @@ def is_quick(work: Work) -> bool:
     return work.run.by_tiles and few
 
 
-def find_fresh(runs: Iterable[LoggedRun], work: Work) -> LoggedRun | None:
-    """The run among these that is about this work; None if there is none."""
-    return next((run for run in runs if run.fresh(work)), None)
+def stand_at_gain(log: RunLog) -> str:
+    """Let a run that was watched to its end rest at the last step that gained; what to say."""
+    made = len(log.records)
+    if log.cursor != made or log.last_gain == made:
+        return ""
+    log.cursor = log.last_gain
+    found = "no later step found more" if made - log.cursor > 1 else "the last found nothing"
+    return f"Finished. Shown is step {log.cursor}: {found}."
 
 
 def _same(one: RunSettings, other: RunSettings) -> bool:

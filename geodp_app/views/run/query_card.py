@@ -5,23 +5,17 @@ The answer, and what is left of the halts, are released; the votes are not.
 
 from __future__ import annotations
 
+import numpy as np
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QSpinBox,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSpinBox, QWidget
 
 from geodp_app.drawing.editor import Editor
-from geodp_app.files.stored_run import Point
-from geodp_app.runs.questions import halts_left
+from geodp_app.files.stored_run import Point, Question
+from geodp_app.runs.protocol import Queried
+from geodp_app.runs.questions import halts_left, refusal
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.run.window_runs import WindowRuns
-from geodp_app.views.widgets.panes import PrivateMark
+from geodp_app.views.widgets.panes import PrivateMark, card_column, dressed, fill, sentences
 
 #: What the theorem asks of whoever asks.
 _RULE = "The points that you ask about are published: choose them by what is released alone."
@@ -35,60 +29,29 @@ class QueryCard(QFrame):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("card")
         self._release = False
-        title = QLabel("Ask about a point")
-        title.setObjectName("cardTitle")
         self.x_field, self.y_field = QSpinBox(), QSpinBox()
-        self.button = QPushButton("Ask")
-        self.button.setToolTip("Ask for the label of this point, as a click with the ask tool does")
+        tip = "Ask for the label of this point, as a click with the ask tool does"
+        self.button = dressed(QPushButton("Ask"), tip=tip)
         self.button.clicked.connect(self._ask)
-        row = QHBoxLayout()
-        row.setSpacing(6)
+        row = fill(QHBoxLayout(), spacing=6)
         for name, field in (("x", self.x_field), ("y", self.y_field)):
             label = QLabel(name)
-            label.setBuddy(field)
-            field.setAccessibleName(f"Ask about a point: {name}")
-            row.addWidget(label)
-            row.addWidget(field, 1)
+            label.setBuddy(dressed(field, name=f"Ask about a point: {name}"))
+            fill(row, label, (field, 1))
         row.addWidget(self.button)
-        self.answer, self.left = QLabel(), QLabel()
-        self.votes, self.mark, self.rule = QLabel(), PrivateMark(), QLabel(_RULE)
-        self.rule.setObjectName("note")
-        self.left.setObjectName("note")
-        for label, name in (
-            (self.answer, "Answer"),
-            (self.left, "What is left"),
-            (self.votes, "Votes of the chunks"),
-            (self.rule, "What is published"),
-        ):
-            label.setWordWrap(True)
-            label.setAccessibleName(name)
-            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 8, 12, 10)
-        column.setSpacing(4)
-        column.addWidget(title)
-        column.addLayout(row)
-        column.addWidget(self.answer)
-        column.addWidget(self.left)
-        private = QHBoxLayout()
-        private.addWidget(self.votes, 1)
+        self.answer = dressed(sentences(""), name="Answer")
+        self.left = dressed(sentences("note"), name="What is left")
+        self.votes, self.mark = dressed(sentences(""), name="Votes of the chunks"), PrivateMark()
+        self.rule = dressed(sentences("note", _RULE), name="What is published")
+        private = fill(QHBoxLayout(), (self.votes, 1))
         private.addWidget(self.mark, 0, Qt.AlignmentFlag.AlignTop)
-        column.addLayout(private)
-        column.addWidget(self.rule)
+        column = card_column(self, QLabel("Ask about a point"), private=False, spacing=4)
+        fill(column, row, self.answer, self.left, private, self.rule)
         self.hide()
 
     def show_run(self, log: RunLog | None, refusal: str) -> None:
-        """Follow a run.
-
-        Parameters
-        ----------
-        log : RunLog or None
-            Of a run by votes, else the card hides.
-        refusal : str
-            Why nothing can be asked; empty if a point can.
-        """
+        """Follow a run by votes, else hide; `refusal`: why nothing can be asked, if so."""
         self.setVisible(log is not None)
         if log is None:
             return
@@ -122,16 +85,7 @@ def _say(label: QLabel, text: str) -> None:
 
 
 class WindowQuestions(QObject):
-    """Asks, and keeps the card up to date.
-
-    Parameters
-    ----------
-    card : QueryCard
-    runs : WindowRuns
-    editor : Editor
-        Whose ask tool is heard.
-    parent : QObject, optional
-    """
+    """Asks, also by the editor's ask tool, and keeps the card up to date."""
 
     def __init__(
         self, card: QueryCard, runs: WindowRuns, editor: Editor, parent: QObject | None = None
@@ -139,22 +93,45 @@ class WindowQuestions(QObject):
         super().__init__(parent)
         self.card = card
         self._runs = runs
-        self.card.asked.connect(self._ask)
-        editor.on_ask(self._ask)
+        self.card.asked.connect(self.ask)
+        editor.on_ask(self.ask)
         runs.changed.connect(lambda _: self._follow())
         runs.document.subscribe(self._follow)
+        runs.controller.queried.connect(self._queried)
+
+    @property
+    def refusal(self) -> str:
+        """Why no point can be asked about now, in a sentence; empty if one can."""
+        return refusal(self._runs.current, self._runs.controller.state == "finished")
 
     def set_release_view(self, release: bool) -> None:
         """Whether votes may be shown."""
         self.card.set_release_view(release)
         self._follow()
 
-    def _ask(self, point: Point) -> None:
+    def ask(self, point: Point) -> None:
+        """Ask the chunks of a run by votes for the label of a public point."""
         self.card.x_field.setValue(point[0])
         self.card.y_field.setValue(point[1])
-        self._runs.ask(point)
+        if why := self.refusal:
+            self._runs.told.emit(why)
+        else:
+            self._runs.controller.query(np.array([point], dtype=np.int64))
+
+    def _queried(self, reply: Queried) -> None:
+        log, tell = self._runs.log, self._runs.told.emit
+        if log is None:
+            return
+        for (x, y), record in zip(reply.points.tolist(), reply.records, strict=False):
+            # what was asked before it was known that the halts are used up has no answer
+            if record.release.status != "halted":
+                log.questions.append(Question((x, y), record.release, record.diagnostics))
+                tell(f"({x}, {y}): {log.questions[-1].answer}. {self.refusal}".rstrip())
+        if reply.refused:
+            tell(f"The point cannot be asked about: {reply.refused}.")
+        self._runs.changed.emit(False)
 
     def _follow(self) -> None:
         log = self._runs.current
         by_votes = log is not None and "votes" in log.settings.declared.shows
-        self.card.show_run(log if by_votes else None, self._runs.refusal)
+        self.card.show_run(log if by_votes else None, self.refusal)

@@ -29,6 +29,7 @@ from geodp_app.formatting import count
 from geodp_app.palette import Palette, load_palette, mix
 from geodp_app.runs.figures import Selecting, step_text, step_ticks
 from geodp_app.views.widgets.icons import icon
+from geodp_app.views.widgets.panes import dressed, fill
 
 #: Milliseconds between frames of the moving line, and its travel in each, 0..1.
 _FRAME, _TRAVEL = 50, 0.04
@@ -53,8 +54,7 @@ class Track(QSlider):
         self.setObjectName("track")
         self.setPageStep(5)
         self.setMouseTracking(True)
-        self.setAccessibleName("Timeline")
-        self.setToolTip("Click or drag to a step; arrow keys move by one")
+        dressed(self, name="Timeline", tip="Click or drag to a step; arrow keys move by one")
         self._clock = QTimer(self, interval=_FRAME)
         self._clock.timeout.connect(self._tick)
 
@@ -205,24 +205,20 @@ class Timeline(QFrame):
         self._selecting: Selecting | None = None
         self.track = Track()
         self.track.valueChanged.connect(self._moved)
-        self.back = _button(tool_tip(action("back")), "Back one step")
-        self.forward = _button(tool_tip(action("forward")), "Forward one step")
-        self.play = _button("", "Play from here")
+        self.back, self.forward = (
+            dressed(QToolButton(), name=action(id).text, tip=tool_tip(action(id)))
+            for id in ("back", "forward")
+        )
+        self.play = QToolButton()
         self.back.clicked.connect(lambda: self.track.setValue(self.step - 1))
         self.forward.clicked.connect(lambda: self.track.setValue(self.step + 1))
         self.play.clicked.connect(self._play_or_pause)
-        self.words = QLabel()
-        self.words.setAccessibleName("Step shown")
-        self.note = QLabel()
-        self.note.setObjectName("note")
+        self.words, self.note = dressed(QLabel(), name="Step shown"), dressed(QLabel(), "note")
         self.note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._player = QTimer(self, interval=_PLAY)
         self._player.timeout.connect(self._play_on)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(8, 1, 12, 1)
+        row = fill(QHBoxLayout(self), self.back, self.play, self.forward, margins=(8, 1, 12, 1))
         row.setSpacing(4)
-        for each in (self.back, self.play, self.forward):
-            row.addWidget(each)
         row.addSpacing(4)
         row.addWidget(self.track, 2)
         row.addSpacing(6)
@@ -316,7 +312,7 @@ class Timeline(QFrame):
 
     def _show(self) -> None:
         done = self.track.maximum()
-        self.words.setText(step_text(self.step if self._steps else None, self._steps))
+        self.words.setText(step_text(self.step, self._steps))
         selecting = self._selecting
         note = "" if selecting is None else selecting.text(release=self._release)
         if not note and done and self.step < done:
@@ -331,8 +327,7 @@ class Timeline(QFrame):
         self.play.setEnabled(moving or self.step < self._steps)
         text = "Pause" if moving else "Play from here" if self.step < done else "Run on"
         self.play.setIcon(self._pause_icon if moving else self._play_icon)
-        self.play.setAccessibleName(text)
-        self.play.setToolTip(text)
+        dressed(self.play, name=text, tip=text)
 
     def _play_or_pause(self) -> None:
         if self.replaying:
@@ -345,10 +340,3 @@ class Timeline(QFrame):
 
     def _play_on(self) -> None:
         self.track.setValue(self.step + 1)
-
-
-def _button(tip: str, name: str) -> QToolButton:
-    button = QToolButton()
-    button.setToolTip(tip)
-    button.setAccessibleName(name)
-    return button

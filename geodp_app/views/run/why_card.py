@@ -7,7 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from geodp_app.runs.why import Why
-from geodp_app.views.widgets.panes import PrivateMark, sentences
+from geodp_app.views.widgets.panes import PrivateMark, dressed, fill, scrolled, sentences
 
 #: Said before the first step.
 BEFORE = (
@@ -25,32 +25,16 @@ class WhyCard(QFrame):
         self.setObjectName("pane")
         self._release = False
         self.setProperty("past", False)
-        self.heading = QLabel()
-        self.heading.setObjectName("paneTitle")
-        self.mark = PrivateMark()
-        self.what, self.odds, self.report = (sentences(name) for name in ("why", "note", "why"))
-        self.report.setAccessibleName("What one report changes")
-        self.what.setAccessibleName("Why this piece")
-        self.odds.setAccessibleName("How likely a piece as good was")
-        head = QHBoxLayout()
-        head.setSpacing(10)
-        head.addWidget(self.heading)
-        head.addWidget(self.mark)
-        head.addStretch(1)
-        body = QWidget()
-        body.setObjectName("below")
-        column = QVBoxLayout(body)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        for label in (self.report, self.what, self.odds):
-            column.addWidget(label)
-        column.addStretch(1)
-        self._room = room = _Room(body)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 6, 10, 4)
-        column.setSpacing(2)
-        column.addLayout(head)
-        column.addWidget(room, 1)
+        self.heading, self.mark = dressed(QLabel(), "paneTitle"), PrivateMark()
+        self.what = dressed(sentences("why"), name="Why this piece")
+        self.odds = dressed(sentences("note"), name="How likely a piece as good was")
+        self.report = dressed(sentences("why"), name="What one report changes")
+        head = fill(QHBoxLayout(), self.heading, self.mark, None, spacing=10)
+        body = dressed(QWidget(), "below")
+        parts = (self.report, self.what, self.odds, None)
+        fill(QVBoxLayout(body), *parts, margins=(0, 0, 0, 0), spacing=2)
+        self._room = _Room(body)
+        fill(QVBoxLayout(self), head, (self._room, 1), margins=(12, 6, 10, 4), spacing=2)
         self.setMinimumSize(200, 92)
         self.show_why("Why this piece", None)
 
@@ -102,11 +86,8 @@ class _Room(QScrollArea):
     """
 
     def __init__(self, body: QWidget) -> None:
-        super().__init__(widgetResizable=True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setWidget(body)
+        super().__init__()
+        scrolled(self, body).setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._body = body
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -15,17 +15,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from geodp_app.document.charges import RunCharge, spent_words
+from geodp_app.document.charges import spent_words
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
-from geodp_app.files.stored_run import Point, Question, StoredRun
-from geodp_app.runs.protocol import Job, Progressed, Queried, Stepped
-from geodp_app.runs.questions import refusal
+from geodp_app.files.stored_run import StoredRun
+from geodp_app.runs.protocol import Job, Progressed, Stepped
 from geodp_app.runs.run_log import RunLog, test_sample
 from geodp_app.views.run.live import (
     HURRY,
@@ -33,8 +31,8 @@ from geodp_app.views.run.live import (
     REST,
     LoggedRun,
     Shown,
-    find_fresh,
     is_quick,
+    stand_at_gain,
 )
 from geodp_app.workers.run_controller import RunController
 from learners.accounting import PrivacySpent
@@ -53,6 +51,7 @@ _CANCELLED = (
     "A new run is not covered by its own statement alone."
 )
 _STOPPED = "Stopped: nothing is released."
+_PREPARING = "Preparing the learner: its loops are compiled once, about a minute."
 
 
 class WindowRuns(QObject):
@@ -88,7 +87,7 @@ class WindowRuns(QObject):
         self._hurry.timeout.connect(lambda: self.changed.emit(False))
         c = self.controller
         c.state_changed.connect(self._state_changed)
-        c.preparing.connect(self._preparing)
+        c.preparing.connect(lambda: self.told.emit(_PREPARING))
         c.progressed.connect(self._progressed)
         c.started.connect(self._started)
         c.stepped.connect(self._stepped)
@@ -96,7 +95,6 @@ class WindowRuns(QObject):
         c.stopped.connect(self._stopped)
         c.failed.connect(self._failed)
         c.set_delay(self._pace)
-        c.queried.connect(self._queried)
         c.prepare()
 
     @property
@@ -188,18 +186,6 @@ class WindowRuns(QObject):
         self._kept.clear()
         self.changed.emit(False)
 
-    @property
-    def refusal(self) -> str:
-        """Why no point can be asked about now, in a sentence; empty if one can."""
-        return refusal(self.current, self.controller.state == "finished")
-
-    def ask(self, point: Point) -> None:
-        """Ask the chunks of a run by votes for the label of a public point."""
-        if why := self.refusal:
-            self.told.emit(why)
-        else:
-            self.controller.query(np.array([point], dtype=np.int64))
-
     def move_cursor(self, step: int) -> None:
         """Show the run as it was after that many steps."""
         log = self.stepped_through
@@ -258,9 +244,9 @@ class WindowRuns(QObject):
         if run.fresh(work):
             self._rest.stop()
             run.tried = False
-            self._note(run)
+            run.note(self.document)
             return
-        kept = find_fresh(self._kept, work)
+        kept = next((one for one in self._kept if one.fresh(work)), None)
         if kept is not None:
             self._take_back(kept)
         elif self._follows:
@@ -318,22 +304,18 @@ class WindowRuns(QObject):
             self._rest.start()
 
     def _start_anew(self) -> None:
-        dragged, work = self._dragged, self.document.work
-        if dragged is not None:
-            work = self.document.preview(dragged)
-        self._begin(work, follows=True)
+        dragged = self._dragged
+        preview = None if dragged is None else self.document.preview(dragged)
+        self._begin(preview or self.document.work, follows=True)
 
-    def _stop_following(self) -> None:
-        self._wanted = False
-        self._stop_timers()
-
-    def _stop_timers(self) -> None:
+    def _stop_following(self, *, wanted: bool = False) -> None:
+        self._wanted = wanted
         self._rest.stop()
         self._hurry.stop()
 
     def _take_back(self, run: LoggedRun) -> None:
         """Show a finished run again."""
-        self._stop_timers()
+        self._stop_following(wanted=self._wanted)
         self._keep(self._run)
         self._kept.remove(run)
         self.controller.reset()
@@ -367,11 +349,9 @@ class WindowRuns(QObject):
 
     def _begin(self, work: Work, *, follows: bool = False) -> None:
         """A run of its own, paused before its first step; one that follows goes on by itself."""
-        examples = work.examples
-        assert examples is not None  # sampled just now, or imported
         dragging = follows and self._dragged is not None
         past = self._before or self._run
-        self._stop_timers()
+        self._stop_following(wanted=self._wanted)
         quick = follows and is_quick(work)
         if quick:
             self._hurry.start()
@@ -382,43 +362,21 @@ class WindowRuns(QObject):
         self._keep(self._run)
         stale = past is not None and past.log.cursor and past.related(work)
         self._before = past if past is not None and stale and not past.fresh(work) else None
-        labels = examples.labels.astype(np.bool_)
         self.controller.set_delay(0.0 if quick else self._pace)
-        # while the learner's process begins, the window draws what it will be tested on
-        job = Job(examples.points, labels, work.drawing.grid, work.run, at_once=quick)
+        job = Job.of(work, at_once=quick)
         self.controller.start(job)
-        log = RunLog(examples.points, labels, work.drawing.grid, work.run, test_sample(work))
+        # while the learner's process begins, the window draws what it will be tested on
+        log = RunLog(job.points, job.labels, job.grid, job.settings, test_sample(work))
         self._run = LoggedRun(work, log, tried=dragging, quick=quick, unasked=follows)
         if follows:
             self.controller.run()  # the learner works while the views change
         self.changed.emit(False)
 
     def _state_changed(self, state: str) -> None:
-        if state == "selecting":
-            self._charge_run()
+        if state == "selecting" and self._run is not None:
+            self._run.begin(self.document)
         if not self._hurry.isActive():
             self.changed.emit(False)
-
-    def _charge_run(self) -> None:
-        """Note what the run spends: its first step begins."""
-        run = self._run
-        if run is None or run.log.records or run.charge is not None:
-            return
-        s = run.log.settings
-        stated = run.log.privacy if s.private else None
-        if stated is not None:
-            run.charge = RunCharge(stated.epsilon, stated.delta, s.neighbours, finished=False)
-            self._note(run)
-
-    def _note(self, run: LoggedRun) -> None:
-        """Have the document say what a run spends, unless its examples are only tried."""
-        if not run.tried and run.charge is not None and run.charge is not run.noted:
-            before, run.noted = run.noted, run.charge
-            assert run.work.examples is not None  # it has begun
-            self.document.charge(run.work.examples, run.charge, before)
-
-    def _preparing(self) -> None:
-        self.told.emit("Preparing the learner: its loops are compiled once, about a minute.")
 
     def _started(self, plan: PrivacySpent | None) -> None:
         if self.log is not None:
@@ -449,13 +407,14 @@ class WindowRuns(QObject):
         if run is None:
             return
         run.log.finish(release)
-        self._stand_at_gain(run.log)
+        if not self._release and (words := stand_at_gain(run.log)):
+            self.told.emit(words)
         run.over, self._wanted, self._before = True, True, None
         if run.charge is not None:
             run.charge = replace(run.charge, finished=True)
         hurried = self._hurry.isActive()
         self._hurry.stop()
-        self._note(run)
+        run.note(self.document)
         self._catch_up()  # the learner goes on while the views show what it has found
         self.changed.emit(hurried)
 
@@ -465,16 +424,6 @@ class WindowRuns(QObject):
             self._follow()
         elif self._run is not None and not self._run.fresh(self.document.work):
             self.follow_document()
-
-    def _stand_at_gain(self, log: RunLog) -> None:
-        """A run that was followed to its end rests at the last step that gained."""
-        made = len(log.records)
-        if log.cursor == made and log.last_gain < made and not self._release:
-            log.cursor = log.last_gain
-            found = (
-                "no later step found more" if made - log.cursor > 1 else "the last found nothing"
-            )
-            self.told.emit(f"Finished. Shown is step {log.cursor}: {found}.")
 
     def _stopped(self) -> None:
         if self._run is not None and self._run.charge is None and not self._run.over:
@@ -491,25 +440,9 @@ class WindowRuns(QObject):
                 self.told.emit(_CANCELLED)
 
     def _failed(self, message: str) -> None:
-        if self._run is not None and self.controller.state not in (
-            "paused",
-            "waiting",
-            "selecting",
-        ):
+        going = self.controller.state in ("paused", "waiting", "selecting")
+        if self._run is not None and not going:
             self._run.over = True  # it was begun, and counts
             self._hurry.stop()
         self.told.emit(message)
-        self.changed.emit(False)
-
-    def _queried(self, reply: Queried) -> None:
-        log = self.log
-        if log is None:
-            return
-        for (x, y), record in zip(reply.points.tolist(), reply.records, strict=False):
-            # what was asked before it was known that the halts are used up has no answer
-            if record.release.status != "halted":
-                log.questions.append(Question((x, y), record.release, record.diagnostics))
-                self.told.emit(f"({x}, {y}): {log.questions[-1].answer}. {self.refusal}".rstrip())
-        if reply.refused:
-            self.told.emit(f"The point cannot be asked about: {reply.refused}.")
         self.changed.emit(False)

@@ -1,26 +1,133 @@
-"""Labels of words and numbers; panes with a title, folds that open at a press, rows that fold."""
+"""Labels of words and numbers, and how widgets are laid out; panes with a title, folds that open at
+a press, rows that fold.
+"""
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
+    QComboBox,
+    QFormLayout,
     QFrame,
     QHBoxLayout,
     QLabel,
     QLayout,
+    QMessageBox,
+    QScrollArea,
     QSizePolicy,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
+_W = TypeVar("_W", bound=QWidget)
+_B = TypeVar("_B", bound=QBoxLayout)
+_S = TypeVar("_S", bound=QScrollArea)
+
+#: What a row or column is made of, with its stretch if it has one; None is room that stretches.
+Part = QWidget | QLayout | tuple[QWidget | QLayout, int] | None
+
+
+def dressed(widget: _W, kind: str = "", *, name: str = "", tip: str = "") -> _W:
+    """A widget with the style of a kind, a name for those who hear it, and a tool tip."""
+    if kind:
+        widget.setObjectName(kind)
+    if name:
+        widget.setAccessibleName(name)
+    if tip:
+        widget.setToolTip(tip)
+    return widget
+
+
+def fill(
+    box: _B,
+    *parts: Part,
+    margins: tuple[int, int, int, int] | None = None,
+    spacing: int | None = None,
+) -> _B:
+    """A row or column with its parts, in order; margins are left, top, right, bottom."""
+    if margins is not None:
+        box.setContentsMargins(*margins)
+    if spacing is not None:
+        box.setSpacing(spacing)
+    for part in parts:
+        what, stretch = part if isinstance(part, tuple) else (part, 0)
+        if what is None:
+            box.addStretch(1)
+        elif isinstance(what, QLayout):
+            box.addLayout(what, stretch)
+        else:
+            box.addWidget(what, stretch)
+    return box
+
+
+def scrolled(area: _S, body: QWidget | None = None, *, across: bool = False) -> _S:
+    """An area with bars where its body is too large for it; `across`: also below it."""
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    if not across:
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    if body is not None:
+        area.setWidget(body)
+    return area
+
+
+def card_column(card: QFrame, title: QLabel, *, private: bool, spacing: int = 6) -> QVBoxLayout:
+    """The column of a card: its title, with a mark beside it on one that is private."""
+    dressed(title, "cardTitle")
+    dressed(card, "card").setProperty("private", private)
+    head = fill(QHBoxLayout(), (title, 1), spacing=8)
+    if private:
+        head.addWidget(PrivateMark())
+    return fill(QVBoxLayout(card), head, margins=(12, 8, 12, 10), spacing=spacing)
+
+
+def add_field(form: QFormLayout, name: str, field: QWidget, tip: str) -> QLabel:
+    """One more row of a form; its label."""
+    label = dressed(QLabel(name), tip=tip)
+    label.setBuddy(dressed(field, name=name, tip=tip))
+    form.addRow(label, field)
+    return label
+
+
+def narrow_box(characters: int) -> QComboBox:
+    """A combo box that gives way to as few characters, whatever it offers."""
+    box = QComboBox()
+    box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+    box.setMinimumContentsLength(characters)
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    return box
+
+
+def ask(
+    window: QWidget,
+    icon: QMessageBox.Icon,
+    text: str,
+    more: str,
+    *,
+    buttons: QMessageBox.StandardButton = QMessageBox.StandardButton.Ok,
+    details: str = "",
+) -> int:
+    """Say something that needs to be seen, or ask; the button that was pressed."""
+    box = QMessageBox(icon, "", text, buttons, window)
+    box.setInformativeText(more)
+    box.setDetailedText(details)
+    return box.exec()
+
+
+def show_words(label: QLabel, words: str) -> None:
+    """What a label says; one that says nothing hides."""
+    label.setText(words)
+    label.setVisible(bool(words))
+
 
 def sentences(kind: str, text: str = "") -> QLabel:
     """Words that wrap and can be copied; `kind` is the name of their style."""
-    label = QLabel(text, wordWrap=True)
-    label.setObjectName(kind)
+    label = dressed(QLabel(text, wordWrap=True), kind)
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     return label
 
@@ -28,8 +135,7 @@ def sentences(kind: str, text: str = "") -> QLabel:
 def number_label(kind: str, text: str = "") -> QLabel:
     """A number at the right that can be copied; `kind` is the name of its style."""
     label = QLabel(text, alignment=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-    label.setObjectName(kind)
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    dressed(label, kind).setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     return label
 
 
@@ -38,9 +144,8 @@ class PrivateMark(QLabel):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("Private data", parent)
-        self.setObjectName("privateMark")
-        self.setToolTip("What is shown here is not part of the release: do not publish it")
-        self.setAccessibleName("This part shows private data")
+        tip = "What is shown here is not part of the release: do not publish it"
+        dressed(self, "privateMark", name="This part shows private data", tip=tip)
 
 
 class Note(QLabel):
@@ -78,20 +183,11 @@ class Pane(QFrame):
         self.setObjectName("pane")
         self.mark = PrivateMark()
         self.note = Note()
-        self.heading = QLabel(title)
-        self.heading.setObjectName("paneTitle")
+        self.heading = dressed(QLabel(title), "paneTitle")
         self.heading.setMinimumWidth(30)  # a long title gives way where the window is narrow
-        self.head = QHBoxLayout()
-        self.head.setContentsMargins(12, 6, 8, 4)
-        self.head.setSpacing(10)
-        self.head.addWidget(self.heading)
-        self.head.addWidget(self.mark)
-        self.head.addWidget(self.note, 1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(self.head)
-        layout.addWidget(body, 1)
+        head = fill(QHBoxLayout(), self.heading, self.mark, (self.note, 1), spacing=10)
+        head.setContentsMargins(12, 6, 8, 4)
+        fill(QVBoxLayout(self), head, (body, 1), margins=(0, 0, 0, 0), spacing=0)
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
     def set_private(self, private: bool) -> None:
@@ -100,39 +196,23 @@ class Pane(QFrame):
 
 
 class Fold(QWidget):
-    """A body that is shown when its title is pressed.
-
-    Parameters
-    ----------
-    title : str
-    body : QWidget
-    """
+    """A body that is shown when its title is pressed."""
 
     #: Whether it is open now.
     opened = Signal(bool)
 
     def __init__(self, title: str, body: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.button = QToolButton()
+        self.button = dressed(QToolButton(), "fold", name=title)
         self.button.setCheckable(True)
-        self.button.setObjectName("fold")
         self.button.setText(title)
-        self.button.setAccessibleName(title)
         self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.button.toggled.connect(self._toggle)
         self.body = body
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        column.addWidget(self.button)
-        column.addWidget(body)
+        fill(QVBoxLayout(self), self.button, body, margins=(0, 0, 0, 0), spacing=4)
         self._toggle(False)
-
-    def set_open(self, on: bool) -> None:
-        """Open it, or close it."""
-        self.button.setChecked(on)
 
     def _toggle(self, on: bool) -> None:
         self.button.setArrowType(Qt.ArrowType.DownArrow if on else Qt.ArrowType.RightArrow)
@@ -148,9 +228,7 @@ class FoldingRow(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._row = QBoxLayout(_ACROSS, self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(6)
+        self._row = fill(QBoxLayout(_ACROSS, self), margins=(0, 0, 0, 0), spacing=6)
         self._row.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
         self._members: list[QWidget] = []
 

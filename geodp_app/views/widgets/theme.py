@@ -38,9 +38,6 @@ def apply_theme(application: QApplication, palette: Palette) -> None:
     )
 
 
-apply = apply_theme
-
-
 @contextmanager
 def dressed_at_the_end() -> Iterator[None]:
     """Put many widgets together without the style sheet, and dress them all at the end.

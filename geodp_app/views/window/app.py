@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 from geodp_app.palette import Palette, load_palette
 from geodp_app.version import __version__
 from geodp_app.views.widgets.icons import application_icon
+from geodp_app.views.widgets.panes import ask
 from geodp_app.views.widgets.theme import apply_theme
 from geodp_app.views.window.main_window import MainWindow
 
@@ -79,11 +80,8 @@ def _hook(
         text = "".join(traceback.format_exception(kind, error, trace))
         sys.stderr.write(text)
         window.recovery.save()
-        box = QMessageBox(window)
-        box.setIcon(QMessageBox.Icon.Critical)
-        box.setText("Something went wrong in geodp; your work has been kept for recovery.")
-        box.setInformativeText("You can go on. Please report this, with the details below.")
-        box.setDetailedText(text)
-        box.exec()
+        said = "Something went wrong in geodp; your work has been kept for recovery."
+        more = "You can go on. Please report this, with the details below."
+        ask(window, QMessageBox.Icon.Critical, said, more, details=text)
 
     return report

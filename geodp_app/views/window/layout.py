@@ -10,7 +10,6 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
-    QFrame,
     QLabel,
     QMainWindow,
     QScrollArea,
@@ -32,7 +31,7 @@ from geodp_app.views.run.figures_panel import FiguresPanel, SpentCard
 from geodp_app.views.run.query_card import QueryCard
 from geodp_app.views.run.timeline import Timeline
 from geodp_app.views.run.why_card import WhyCard
-from geodp_app.views.widgets.panes import Pane
+from geodp_app.views.widgets.panes import Pane, dressed, fill, scrolled
 from geodp_app.views.widgets.theme import dressed_at_the_end
 
 #: Milliseconds for which a message stays.
@@ -120,27 +119,18 @@ class WindowViews(QMainWindow):
         self.why = WhyCard()
         self._lower = _splitter(Qt.Orientation.Horizontal, self.why, self.chart)
         below = QWidget()
-        column = QVBoxLayout(below)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.timeline)
-        column.addWidget(self._lower, 1)
+        parts = (self.timeline, (self._lower, 1))
+        fill(QVBoxLayout(below), *parts, margins=(0, 0, 0, 0), spacing=0)
         self._stack = _splitter(Qt.Orientation.Vertical, self.planes, below)
         self._stack.setStretchFactor(0, 4)
         self._stack.setStretchFactor(1, 1)
-        side = QWidget()
-        side.setObjectName("side")
-        right = QVBoxLayout(side)
-        right.setContentsMargins(0, 0, 6, 6)
-        right.setSpacing(6)
+        side = dressed(QWidget(), "side")
         self.pages = QTabWidget(documentMode=True)
         self.pages.addTab(self.settings, "Settings")
         self.pages.addTab(self.figures, "Figures")
         self.pages.addTab(self.theorem, "Theorem")
-        right.addWidget(self.pages, 1)
-        right.addWidget(self.query_card)
-        right.addWidget(self.spent)
-        right.addWidget(self.figures.budget)
+        right = ((self.pages, 1), self.query_card, self.spent, self.figures.budget)
+        fill(QVBoxLayout(side), *right, margins=(0, 0, 6, 6), spacing=6)
         self._sides = _splitter(Qt.Orientation.Horizontal, self._stack, side)
         self.planes.setSizes([540, 660])
         self.planes.setStretchFactor(0, 1)
@@ -152,18 +142,12 @@ class WindowViews(QMainWindow):
         self._sides.setSizes([FIRST_SIZE.width() - _SIDE, _SIDE])
         side.setFixedWidth(_SIDE)
         # where the screen is too small for all of it, there are bars to reach the rest
-        room = QScrollArea(widgetResizable=True)
-        room.setFrameShape(QFrame.Shape.NoFrame)
+        room = scrolled(QScrollArea(), self._sides, across=True)
         room.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        room.setWidget(self._sides)
         self.setCentralWidget(room)
-        self.status_line, self.where, self.learner = StatusLine(), QLabel(), QLabel()
-        for label, name in (
-            (self.status_line, "Hint"),
-            (self.where, "Position"),
-            (self.learner, "Learner"),
-        ):
-            label.setAccessibleName(name)
+        self.status_line = dressed(StatusLine(), name="Hint")
+        self.where = dressed(QLabel(), name="Position")
+        self.learner = dressed(QLabel(), name="Learner")
         bar = self.statusBar()
         bar.addWidget(self.status_line, 1)
         bar.addPermanentWidget(self.where)

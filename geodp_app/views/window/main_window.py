@@ -13,10 +13,7 @@ from typing import Any
 
 from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QStatusTipEvent
-from PySide6.QtWidgets import (
-    QApplication,
-    QMessageBox,
-)
+from PySide6.QtWidgets import QApplication, QMessageBox
 
 from geodp_app.document.document import Document
 from geodp_app.drawing.editor import Editor, ToolName
@@ -31,11 +28,12 @@ from geodp_app.views.plane.drawing_layer import FaultWatch
 from geodp_app.views.run.again import Again
 from geodp_app.views.run.query_card import WindowQuestions
 from geodp_app.views.run.window_runs import WindowRuns
+from geodp_app.views.widgets.panes import ask
 from geodp_app.views.widgets.theme import apply_theme
 from geodp_app.views.window.layout import FIRST_SIZE, WindowViews
 from geodp_app.views.window.run_display import RunDisplay
 from geodp_app.views.window.tour import Tour
-from geodp_app.views.window.window_actions import TOOLS, WindowActions
+from geodp_app.views.window.window_actions import SHADINGS, TOOLS, WindowActions
 from geodp_app.views.window.window_files import WindowFiles
 from geodp_app.views.window.window_pictures import write_widget
 from geodp_app.views.window.window_recovery import WindowRecovery
@@ -57,13 +55,8 @@ _STATES = {
 class MainWindow(WindowViews):
     """Draw, sample, step, watch both planes, export.
 
-    Parameters
-    ----------
-    palette : Palette
-    settings : QSettings, optional
-        Where the window's own geometry and theme are kept.
-    recovery : path, optional
-        Folder for recovery files instead of the user's.
+    Its own geometry and theme are kept in `settings`, recovery files in `recovery` instead of the
+    user's folder.
     """
 
     def __init__(
@@ -82,9 +75,8 @@ class MainWindow(WindowViews):
         self.again = Again(self.document, self)
         self.plane.set_editor(self.editor)
         self.questions = WindowQuestions(self.query_card, self.runs, self.editor, self)
-        self.files = WindowFiles(
-            self, self.runs, lambda what, why: self.complain(what, why), palette
-        )
+        complain = lambda what, why: self.complain(what, why)  # noqa: E731 - it may be another
+        self.files = WindowFiles(self, self.runs, complain, palette)
         self.recovery = WindowRecovery(self, self.files, recovery)
         self.comparison: CompareWindow | None = None
         self.vertices: VertexDialog | None = None
@@ -144,7 +136,9 @@ class MainWindow(WindowViews):
         )
         self.settings.k_drawn_changed.connect(self.document.set_k_drawn)
         self.settings.slid.connect(self.document.settle)
-        self.settings.grid_changed.connect(self._grid_changed)
+        self.settings.grid_changed.connect(
+            lambda d: self.files.attempt("change the grid", lambda: self.document.set_grid(d))
+        )
         self.settings.sample_asked.connect(self.sample)
 
     def _restore_layout(self) -> None:
@@ -152,10 +146,7 @@ class MainWindow(WindowViews):
         kept = self._settings.value("geometry") if self._settings else None
         if isinstance(kept, QByteArray):
             self.restoreGeometry(kept)
-        self._fit_on_screen()
-
-    def _fit_on_screen(self) -> None:
-        """A window larger than the screen has buttons that nobody can reach."""
+        # a window larger than the screen has buttons that nobody can reach
         room = self.screen().availableGeometry().size() - _DECORATION
         if not self.isMaximized() and not self.isFullScreen():
             self.resize(self.size().boundedTo(room))
@@ -198,11 +189,7 @@ class MainWindow(WindowViews):
 
     def complain(self, what: str, why: str) -> None:
         """A problem that needs to be seen."""
-        box = QMessageBox(self)
-        box.setIcon(QMessageBox.Icon.Warning)
-        box.setText(f"{what}.")
-        box.setInformativeText(why)
-        box.exec()
+        ask(self, QMessageBox.Icon.Warning, f"{what}.", why)
 
     def show_learner_state(self) -> None:
         """What the learner is doing, at the right of the status bar."""
@@ -245,22 +232,21 @@ class MainWindow(WindowViews):
             "back": lambda: runs.walk(-1),
             "forward": lambda: runs.walk(+1),
             "compare": self.compare_learners,
-            "again": self.run_again,
+            "again": self.again.start_or_stop,
             "zoom_to_streak": self.dual.zoom_to_streak,
             "fit": self.fit,
             "zoom_to_chosen": self.dual.zoom_to_chosen,
-            "shade_none": lambda on=True: self.display.set_shading("off") if on else None,
-            "shade_score": lambda on=True: self.display.set_shading("score") if on else None,
-            "shade_probability": lambda on=True: (
-                self.display.set_shading("probability") if on else None
-            ),
+            **{
+                name: (lambda on=True, m=mode: self.display.set_shading(m) if on else None)
+                for name, mode in SHADINGS.items()
+            },
             "show_boxes": self.display.set_boxes,
             "release_view": self.set_release_view,
             "dark_theme": self.set_dark,
             "tour": lambda: self.tour.start(),
             "shortcuts": self.show_shortcuts,
-            "explain_privacy": self.explain_privacy,
-            "about": self.show_about,
+            "explain_privacy": lambda: QMessageBox.information(self, "Privacy", privacy_text()),
+            "about": lambda: QMessageBox.about(self, "About geodp", about_text()),
             **{tool: (lambda on=True, t=tool: self.set_tool(t) if on else None) for tool in TOOLS},
         }
 
@@ -318,25 +304,14 @@ class MainWindow(WindowViews):
         self.runs.set_release_view(release)
         self.files.release_view = release
         self.display.set_release_view(release)
-        for view in (
-            self.why,
-            self.chart,
-            self.figures,
-            self.timeline,
-            self.settings,
-            self.spent,
-            self.questions,
-        ):
+        views = (self.why, self.chart, self.figures, self.timeline, self.settings, self.spent)
+        for view in (*views, self.questions):
             view.set_release_view(release)
         for pane in (self.plane_pane, self.dual_pane):
             pane.set_private(not release)
         self.commands.by_id["release_view"].setChecked(release)
         if release and (self.runs.current is None or self.runs.current.release is None):
             self.tell("Nothing is released yet: a release exists when all steps are done.")
-
-    def run_again(self) -> None:
-        """Twenty runs on the same simulated examples, or the end of those under way."""
-        self.again.start_or_stop()
 
     def _report(self, point: Point, radius: float, label: bool) -> None:
         """One report to look at: an example near the point, else one that is put there."""
@@ -379,14 +354,6 @@ class MainWindow(WindowViews):
         sheet = ShortcutSheet(self)
         sheet.exec()
         sheet.deleteLater()
-
-    def explain_privacy(self) -> None:
-        """What the privacy statement means."""
-        QMessageBox.information(self, "Privacy", privacy_text())
-
-    def show_about(self) -> None:
-        """Version, licence and sources."""
-        QMessageBox.about(self, "About geodp", about_text())
 
     def write_picture(self, path: Path) -> None:
         """The two planes as PNG or SVG."""
@@ -438,9 +405,6 @@ class MainWindow(WindowViews):
 
     def _change(self, change: Callable[..., None], fields: dict[str, Any]) -> None:
         self.files.attempt("change the settings", lambda: change(**fields))
-
-    def _grid_changed(self, grid: int) -> None:
-        self.files.attempt("change the grid", lambda: self.document.set_grid(grid))
 
     def _pointed(self, at: tuple[float, float] | None) -> None:
         grid = self.document.drawing.grid

@@ -235,8 +235,8 @@ class RunDisplay(QObject):
             w.chart.set_points((), 0, 0)
             w.figures.show_figures(FiguresView())
             return
-        errors = tuple(log.errors(step) for step in range(1, len(log.records) + 1))
-        w.chart.set_points(errors, log.planned, log.cursor)
+        made = tuple(log.figures(step) for step in range(1, len(log.records) + 1))
+        w.chart.set_points(made, log.planned, log.cursor)
         w.figures.show_figures(replace(log.figures(log.cursor), steps=log.planned))
 
     def _say_why(self, log: RunLog | None) -> None:

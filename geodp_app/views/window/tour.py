@@ -19,9 +19,10 @@ from geodp_app.document.work import Work
 from geodp_app.dual.sheets import dual_position
 from geodp_app.palette import Palette
 from geodp_app.runs.run_log import RunLog
+from geodp_app.views.widgets.panes import dressed
 from geodp_app.views.window.layout import WindowViews
 from geodp_app.views.window.tour_card import TourCard, TourOutline, place_beside
-from geodp_app.views.window.window_actions import WindowActions
+from geodp_app.views.window.window_actions import SHADINGS, WindowActions
 from geodp_app.views.window.window_files import WindowFiles
 from geometry.halfplane import Sheet
 
@@ -187,9 +188,8 @@ class Tour(QObject):
         if settings.value("tour_offered", False, bool):
             return
         settings.setValue("tour_offered", True)
-        self._offer = QPushButton("New here? Take the tour")
-        self._offer.setObjectName("tourOffer")
-        self._offer.setToolTip("Six stops on the opening example; also Help ▸ Tour")
+        tip = "Six stops on the opening example; also Help ▸ Tour"
+        self._offer = dressed(QPushButton("New here? Take the tour"), "tourOffer", tip=tip)
         self._offer.clicked.connect(self.start)
         self._window.statusBar().insertPermanentWidget(0, self._offer)
 
@@ -379,7 +379,7 @@ class Tour(QObject):
             self._ring = None
 
     def _shade(self, mode: str) -> None:
-        name = "shade_none" if mode == "off" else f"shade_{mode}"
+        name = next(name for name, shown in SHADINGS.items() if shown == mode)
         self._actions.by_id[name].trigger()
 
     def _check(self, name: str, on: bool) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from geodp_app.palette import Palette, load_palette
+from geodp_app.views.widgets.panes import dressed, fill, show_words
 
 #: Width of the card, its distance from what it points at, and how finely places are tried; all in
 #: device-independent pixels.
@@ -26,33 +27,19 @@ class TourCard(QFrame):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setObjectName("tourCard")
-        self.setFixedWidth(_WIDTH)
-        self.title, self.place = QLabel(), QLabel()
-        self.title.setObjectName("paneTitle")
-        self.place.setObjectName("note")
-        self.words, self.note = QLabel(wordWrap=True), QLabel(wordWrap=True)
-        self.note.setObjectName("note")
+        dressed(self, "tourCard").setFixedWidth(_WIDTH)
+        self.title, self.place = dressed(QLabel(), "paneTitle"), dressed(QLabel(), "note")
+        self.words, self.note = QLabel(wordWrap=True), dressed(QLabel(wordWrap=True), "note")
         self.skip, self.back = _Button("Skip"), _Button("Back")
         self.next = _Button("Next")
         self.next.setProperty("kind", "primary")
         self.skip.clicked.connect(self.end_asked)
         self.back.clicked.connect(self.back_asked)
         self.next.clicked.connect(self.next_asked)
-        head, foot = QHBoxLayout(), QHBoxLayout()
-        head.addWidget(self.title, 1)
-        head.addWidget(self.place)
-        foot.addWidget(self.skip)
-        foot.addStretch(1)
-        foot.addWidget(self.back)
-        foot.addWidget(self.next)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(14, 10, 14, 12)
-        column.setSpacing(8)
-        column.addLayout(head)
-        column.addWidget(self.words)
-        column.addWidget(self.note)
-        column.addLayout(foot)
+        head = fill(QHBoxLayout(), (self.title, 1), self.place)
+        foot = fill(QHBoxLayout(), self.skip, None, self.back, self.next)
+        parts = (head, self.words, self.note, foot)
+        fill(QVBoxLayout(self), *parts, margins=(14, 10, 14, 12), spacing=8)
         self.hide()
 
     def show_stop(self, at: int, of: int, title: str, words: str) -> None:
@@ -73,8 +60,7 @@ class TourCard(QFrame):
     def set_note(self, text: str) -> None:
         """What is being waited for; empty for nothing."""
         if text != self.note.text() or self.note.isHidden() == bool(text):
-            self.note.setText(text)
-            self.note.setVisible(bool(text))
+            show_words(self.note, text)
 
     def needed(self) -> QSize:
         """The size of all the words."""

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QAction, QActionGroup, QIcon, QKeySequence
+from PySide6.QtGui import QAction, QActionGroup, QIcon, QKeySequence, QPainter, QPixmap
 from PySide6.QtWidgets import (
     QComboBox,
-    QLabel,
     QMainWindow,
     QMenu,
     QSizePolicy,
@@ -20,15 +19,19 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from assets import examples
+from assets import example_path, examples
 from geodp_app.actions import EXCLUSIVE, MENUS, Action, actions, tool_tip
+from geodp_app.document.sampling import place_target
 from geodp_app.drawing.editor import Editor, ToolName
+from geodp_app.dual.shading import ShadeMode
 from geodp_app.palette import Palette
-from geodp_app.views.plane.thumbnails import example_icon
 from geodp_app.views.run.again import Again
 from geodp_app.views.run.window_runs import FIRST_SPEED
 from geodp_app.views.widgets.icons import icon, icon_pixmap
+from geodp_app.views.widgets.panes import dressed
+from geodp_app.views.widgets.plotting import aspect_ratio, cosmetic, shape_path, tinted
 from geodp_app.views.window.window_files import WindowFiles
+from geometry.geojson import read_geojson
 
 _SPEED_NAMES = ("2 s a step", "1 s a step", "½ s a step", "⅕ s a step", "Full speed")
 #: What the one key and button do, and its sentence.
@@ -36,6 +39,10 @@ _RUN_OR_PAUSE = {
     "run": ("Run", "Run the learner, or go on with a run that is paused."),
     "pause": ("Pause", "Pause the run after the step under way."),
 }
+#: What the actions of the dual plane shade by.
+SHADINGS: dict[str, ShadeMode] = {
+    "shade_none": "off", "shade_score": "score", "shade_probability": "probability",
+}  # fmt: skip
 #: Names of the actions that choose a tool.
 TOOLS: tuple[ToolName, ...] = get_args(ToolName)
 
@@ -195,9 +202,8 @@ class WindowActions:
         self._window.addToolBar(Qt.ToolBarArea.LeftToolBarArea, drawing)
         self._main = main = self._bar("Sample and run")
         self._window.addToolBar(Qt.ToolBarArea.TopToolBarArea, main)
-        shapes = QToolButton()
+        shapes = dressed(QToolButton(), tip="Open an example target")
         shapes.setText("Examples")
-        shapes.setToolTip("Open an example target")
         shapes.setMenu(self._example_menu)
         shapes.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         main.addWidget(shapes)
@@ -216,19 +222,14 @@ class WindowActions:
                 self._name_run("pause")
                 button.ensurePolished()
                 button.setMinimumWidth(button.sizeHint().width())  # nothing moves by the name
-        self.speed = QComboBox()
+        self.speed = dressed(QComboBox(), name="Speed", tip="Pause between two steps")
         self.speed.addItems(_SPEED_NAMES)
         self.speed.setCurrentIndex(FIRST_SPEED)
-        self.speed.setToolTip("Pause between two steps")
-        self.speed.setAccessibleName("Speed")
         self.speed.currentIndexChanged.connect(self._runs.set_speed)
         main.addWidget(self.speed)
         spring = QWidget()
         spring.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         main.addWidget(spring)
-        self.who = QLabel()
-        self.who.setObjectName("note")
-        main.addWidget(self.who)
         for name in ("release_view", "fit", "dark_theme", "shortcuts"):
             main.addAction(self.by_id[name])
         release = main.widgetForAction(self.by_id["release_view"])
@@ -245,6 +246,31 @@ class WindowActions:
         bar.setMovable(False)
         bar.setIconSize(QSize(20, 20))
         return bar
+
+
+#: An example's picture in the menu: units along a side, pixels for each, and the grid it lies on.
+_SIDE, _RATIO, _GRID = 32, 2, 256
+
+
+def example_icon(name: str, palette: Palette) -> QIcon:
+    """The shape of an example target, as an icon."""
+    shape, frame = place_target(read_geojson(example_path(name)), _GRID)
+    path = shape_path(shape)
+    pixels = QPixmap(_SIDE * _RATIO, _SIDE * _RATIO)
+    pixels.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixels)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    box, ratio = path.boundingRect(), aspect_ratio(_GRID, frame.bounds)
+    scale = 0.88 * pixels.width() / max(box.width() * ratio, box.height())
+    painter.translate(pixels.width() / 2, pixels.height() / 2)
+    painter.scale(scale * ratio, -scale)
+    painter.translate(-box.center())
+    painter.setPen(cosmetic(palette.target, 2.0))
+    painter.setBrush(tinted(palette.accent, 0.25))
+    painter.drawPath(path)
+    painter.end()
+    pixels.setDevicePixelRatio(_RATIO)
+    return QIcon(pixels)
 
 
 def _with(verb: str, label: str | None) -> str:

@@ -25,6 +25,7 @@ from geodp_app.palette import Palette
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.panels.import_dialog import ImportDialog
 from geodp_app.views.run.window_runs import WindowRuns
+from geodp_app.views.widgets.panes import ask
 from geometry.geojson import GeoJSONError
 from geometry.grid import BoundsError
 
@@ -188,14 +189,14 @@ class WindowFiles(QObject):
             return True
         path = self.document.path
         name = "this session" if path is None else path.name
-        box = QMessageBox(self._window)
-        box.setIcon(QMessageBox.Icon.Question)
-        box.setText(f"Save the changes to {name}?")
-        box.setInformativeText("Otherwise the drawing, the sample and the run are lost.")
         buttons = QMessageBox.StandardButton
-        box.setStandardButtons(buttons.Save | buttons.Discard | buttons.Cancel)
-        box.setDefaultButton(buttons.Save)
-        answer = box.exec()
+        answer = ask(
+            self._window,
+            QMessageBox.Icon.Question,
+            f"Save the changes to {name}?",
+            "Otherwise the drawing, the sample and the run are lost.",
+            buttons=buttons.Save | buttons.Discard | buttons.Cancel,
+        )
         if answer == buttons.Save:
             return self.save()
         return answer == buttons.Discard

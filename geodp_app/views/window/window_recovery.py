@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 from geodp_app.errors import InputError
 from geodp_app.files.autosave import Autosave, Recovery, discard, recoverable
 from geodp_app.views.widgets.background import Background
+from geodp_app.views.widgets.panes import ask
 from geodp_app.views.window.window_files import WindowFiles, config_folder
 
 #: Pause after the last change before it is saved, in milliseconds.
@@ -100,13 +101,11 @@ class WindowRecovery(QObject):
     def offer(self) -> bool:
         """Ask whether to go on with what a crash left; True if so."""
         for found in recoverable(self._folder):
-            box = QMessageBox(self._window)
-            box.setIcon(QMessageBox.Icon.Question)
-            box.setText("geodp did not close properly. Go on with the work it kept?")
-            box.setInformativeText(found.text)
-            buttons = QMessageBox.StandardButton
-            box.setStandardButtons(buttons.Yes | buttons.No)
-            yes = box.exec() == buttons.Yes
+            said = "geodp did not close properly. Go on with the work it kept?"
+            buttons = QMessageBox.StandardButton.Yes | QMessageBox.StandardButton.No
+            icon = QMessageBox.Icon.Question
+            answer = ask(self._window, icon, said, found.text, buttons=buttons)
+            yes = answer == QMessageBox.StandardButton.Yes
             opened = yes and self._files.attempt(
                 "recover the work", functools.partial(self._open, found)
             )

@@ -101,7 +101,7 @@ def test_everything_in_the_work_is_undone_and_redone():
         lambda: d.set_sampling(distribution="uniform"),
         lambda: d.sample(),
         lambda: d.open_example("tri"),
-        lambda: d.clear(),
+        lambda: d.edit("clear the drawing", Drawing(d.drawing.grid)),
     ]
     for change in changes:
         change()
@@ -233,7 +233,7 @@ def test_imported_examples_survive_drawing_but_not_another_grid():
     d = document(examples=imported(), simulated=False)
     examples = d.work.examples
     d.edit("draw", Drawing(100, (OTHER,)))
-    d.clear()
+    d.edit("clear the drawing", Drawing(d.drawing.grid))
     assert d.work.examples is examples
     d.set_grid(200)
     assert (d.work.examples, d.work.simulated) == (None, True)

@@ -131,6 +131,6 @@ def test_real_examples_are_not_run_again(window: MainWindow) -> None:
     real = Examples(points, np.array([1, 0]), Frame(256))
     window.document.change("import", examples=real, simulated=False)
     assert not window.commands.by_id["again"].isEnabled()
-    window.run_again()
+    window.again.start_or_stop()
     assert not window.again.busy
     assert "each run spends ε" in window.status_line.text()

@@ -12,7 +12,7 @@ from finished_runs import GRID, finished
 from signatures import signature
 
 from geodp_app.runs.protocol import Change, ReportQuestion, ShadeQuestion
-from geodp_app.runs.questions import report_question
+from geodp_app.runs.questions import report_question, shade_question
 from geodp_app.runs.report import change
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.records import TileStep, halfplanes_of, inside_piece
@@ -183,7 +183,7 @@ def test_a_run_asks_about_its_own_steps(learner: str) -> None:
     asked = 0
     for record in log.records:
         piece = halfplanes_of(record.release.piece)
-        before = log.question(record.step)
+        before = shade_question(log, record.step)
         for point, label in zip(before.points[:2].tolist(), before.labels.tolist(), strict=False):
             q = report_question(log, record.step, 0, tuple(point), label, True)
             assert (q.chosen, q.why_none) == (piece[0], None)

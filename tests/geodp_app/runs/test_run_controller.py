@@ -21,7 +21,13 @@ from pytestqt.qtbot import QtBot
 
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.learner_process import make_learner
-from geodp_app.runs.protocol import Job, ReportQuestion, ShadeQuestion, ShareQuestion
+from geodp_app.runs.protocol import (
+    Job,
+    ReportQuestion,
+    ShadedSheet,
+    ShadeQuestion,
+    ShareQuestion,
+)
 from geodp_app.workers.run_controller import RunController
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.scores import set_cover_score
@@ -42,9 +48,7 @@ class Recorder:
             "stepped",
             "finished",
             "failed",
-            "shaded",
-            "reported",
-            "shared",
+            "answered",
         ):
             getattr(c, name).connect(lambda what, name=name: self.said.append((name, what)))
 
@@ -287,16 +291,16 @@ def test_only_the_newest_question_waits_and_is_answered_when_there_is_time(
     tags = [c.ask(question()) for _ in range(3)]
     assert len(set(tags)) == 3
     qtbot.wait(150)
-    assert recorder.all("shaded") == []
+    assert recorder.all("answered") == []
     # a cancelled run takes its questions along
     c.cancel()
     until(qtbot, lambda: c.state == "ready")
     tags = [c.ask(question()) for _ in range(3)]
     # the first was sent at once, the second was replaced before it could be
-    until(qtbot, lambda: len(recorder.all("shaded")) == 2)
+    until(qtbot, lambda: len(recorder.all("answered")) == 2)
     qtbot.wait(150)
-    assert [reply.tag for reply in recorder.all("shaded")][-1] == tags[2]  # type: ignore
-    assert tags[1] not in [reply.tag for reply in recorder.all("shaded")]  # type: ignore
+    assert [reply.tag for reply in recorder.all("answered")][-1] == tags[2]  # type: ignore
+    assert tags[1] not in [reply.tag for reply in recorder.all("answered")]  # type: ignore
 
 
 def test_questions_of_three_kinds_wait_beside_each_other(recorder: Recorder, qtbot: QtBot) -> None:
@@ -308,13 +312,13 @@ def test_questions_of_three_kinds_wait_beside_each_other(recorder: Recorder, qtb
     report = ReportQuestion(shaded, chosen, (3, 4), True, False, shaded.score)
     share = ShareQuestion(shaded, (chosen,))
     asked = [c.ask(report), c.ask(shaded), c.ask(report), c.ask(share)]
-    until(qtbot, lambda: all(recorder.all(name) for name in ("shaded", "reported", "shared")))
+    until(qtbot, lambda: len(recorder.all("answered")) >= 3)
     qtbot.wait(50)
-    assert [reply.tag for reply in recorder.all("shaded")] == asked[1:2]  # type: ignore
-    ((reported,),) = [recorder.all("reported")]
-    assert [reply.tag for reply in recorder.all("shared")] == asked[3:]  # type: ignore
-    assert reported.tag == asked[2]  # type: ignore[attr-defined]
-    assert abs(reported.change.chosen) <= 0.1 * shaded.score.k  # type: ignore[attr-defined]
+    told = {reply.tag: reply.answer for reply in recorder.all("answered")}  # type: ignore
+    assert sorted(told) == asked[1:]
+    assert all(isinstance(sheet, ShadedSheet) for sheet in told[asked[1]])
+    assert abs(told[asked[2]].chosen) <= 0.1 * shaded.score.k
+    assert 0 < told[asked[3]].share <= 1
 
 
 def test_a_question_gives_way_to_a_step_and_is_asked_again(
@@ -329,8 +333,8 @@ def test_a_question_gives_way_to_a_step_and_is_asked_again(
     tag = c.ask(lines)
     c.step()
     assert c.state == "selecting"
-    until(qtbot, lambda: bool(recorder.all("shaded")))
-    assert [reply.tag for reply in recorder.all("shaded")] == [tag]  # type: ignore[attr-defined]
+    until(qtbot, lambda: bool(recorder.all("answered")))
+    assert [reply.tag for reply in recorder.all("answered")] == [tag]  # type: ignore[attr-defined]
     until(qtbot, lambda: len(recorder.all("stepped")) == 2)
 
 

@@ -26,18 +26,17 @@ from PySide6.QtCore import QCoreApplication
 
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.protocol import (
+    Answered,
     Ask,
     Cancel,
     Failed,
     Finished,
-    GaveWay,
     Job,
     Next,
     Prepare,
     Prepared,
     Preparing,
     Progressed,
-    Shaded,
     Start,
     Started,
     Stepped,
@@ -95,8 +94,8 @@ class PlayedProcess:
                     self.requests.appendleft(request)
                 self.at_once = self.at_once and self.run > 0
             case Ask():
-                way = GaveWay(request.run, request.tag)
-                self.reply(way if self.requests else Shaded(request.run, request.tag, ()))
+                answer = None if self.requests else ()
+                self.reply(Answered(request.run, request.tag, answer))
             case Cancel():
                 self.run = 0
                 self.reply(Stopped(request.run))
@@ -140,7 +139,7 @@ class Pressing(RuleBasedStateMachine):
         c.finished.connect(lambda _: self._ended("finished"))
         c.stopped.connect(lambda: self._ended("stopped"))
         c.failed.connect(self._failed)
-        c.shaded.connect(lambda reply: self.answers.append(reply.tag))
+        c.answered.connect(lambda reply: self.answers.append(reply.tag))
         self._settle()
 
     def _must_be_under_way(self) -> None:

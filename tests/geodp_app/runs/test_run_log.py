@@ -15,6 +15,7 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs import run_log
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.protocol import BoxView
+from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.shading import shade
 from geometry.halfplane import HalfplaneLattice, Sheet
@@ -46,17 +47,17 @@ def test_masks_and_figures_are_those_of_the_learners_books(learner: str) -> None
         assert (log.decided == ~log.alive).all()
         assert log.pieces == release.pieces[:step]
         gone = before & log.decided
-        assert np.count_nonzero(gone & (sample.labels == 1)) == figures.positives_taken
-        assert np.count_nonzero(gone & (sample.labels == 0)) == figures.negatives_taken
-        taken += figures.positives_taken, figures.negatives_taken
+        assert np.count_nonzero(gone & (sample.labels == 1)) == figures.known.positives_taken
+        assert np.count_nonzero(gone & (sample.labels == 0)) == figures.known.negatives_taken
+        taken += figures.known.positives_taken, figures.known.negatives_taken
         covered = None if log.role == "conjunction" else taken[0]
         assert figures.positives_covered == covered
         predicted = predict_pieces(log.role, release.pieces[:step], sample.points)
         assert (log.wrong == (predicted != sample.labels)).all()
-        assert figures.empirical_error == pytest.approx(np.mean(log.wrong))
+        assert figures.known.empirical_error == pytest.approx(np.mean(log.wrong))
         guessed = predict_pieces(log.role, release.pieces[:step], test.points)
         assert figures.test_error == pytest.approx(np.mean(guessed != test.labels))
-        assert (figures.step, figures.steps, figures.score) == (step, record.steps, known.score)
+        assert (figures.step, figures.steps, figures.known) == (step, record.steps, known)
         assert figures.threshold == record.release.threshold
     assert log.cursor == log.planned == len(release.pieces)
 
@@ -79,12 +80,12 @@ def test_a_log_of_tiles_is_that_of_the_learners_books() -> None:
         assert (log.decided == seen).all()
         predicted, guessed = (each[step - 1] for each in guesses)
         assert (log.wrong == (predicted != sample.labels)).all()
-        assert figures.empirical_error == pytest.approx(np.mean(log.wrong))
+        assert figures.known.empirical_error == pytest.approx(np.mean(log.wrong))
         assert figures.test_error == pytest.approx(np.mean(guessed != test.labels))
         taken += np.count_nonzero(here & predicted & own)
         assert figures.positives_covered == taken
         assert (figures.threshold, figures.account) == (None, "basic")
-        points, labels = log.tile_examples(step)
+        points, labels = log.seen_by(step)
         assert (points == tile.to_own_frame(sample.points[here])).all()
         assert (labels == own[here]).all()
     assert log.cursor == log.planned == len(release.tiles) == 9
@@ -207,7 +208,7 @@ def test_steps_come_in_order_and_only_those_made_have_figures() -> None:
     with pytest.raises(ValueError, match="step 1 is outside"):
         log.figures(1)
     with pytest.raises(ValueError, match="step 0 is outside"):
-        log.question(0)
+        shade_question(log, 0)
 
 
 @pytest.mark.parametrize("learner", ["cover", "convex-cover"])
@@ -217,7 +218,7 @@ def test_shading_scores_the_chosen_halfplane_as_the_record_does(learner: str) ->
     assert release.privacy is not None
     for record in log.records:
         for edge, chosen in enumerate(record.release.piece):
-            question = log.question(record.step, edge)
+            question = shade_question(log, record.step, edge)
             assert len(question.others) == len(record.release.piece) - 1
             assert chosen not in question.others
             assert question.rate == release.privacy.charges[-1].each / 3
@@ -229,7 +230,7 @@ def test_shading_scores_the_chosen_halfplane_as_the_record_does(learner: str) ->
             scores = [c.score for c in sheet.cells if shapely.Polygon(c.outline).intersects(point)]
             assert record.diagnostics.score in scores
     with pytest.raises(ValueError, match="halfplane 3"):
-        log.question(1, 3)
+        shade_question(log, 1, 3)
 
 
 def test_shading_scores_a_tiles_halfplane_as_the_record_does() -> None:
@@ -240,7 +241,7 @@ def test_shading_scores_a_tiles_halfplane_as_the_record_does() -> None:
     for record in log.records:
         for edge, chosen in enumerate(record.release.piece):
             asked += 1
-            question = log.question(record.step, edge)
+            question = shade_question(log, record.step, edge)
             assert question.lattice == release.lattice
             assert question.rate == release.privacy.charges[-1].each
             unit = 1 << chosen.lattice.bits

@@ -17,7 +17,7 @@ from geodp_app.drawing.shapes import Drawing
 from geodp_app.files.session import load_session, save_session
 from geodp_app.runs.decisions import Decisions
 from geodp_app.runs.learner_process import make_learner
-from geodp_app.runs.questions import report_question, share_question
+from geodp_app.runs.questions import report_question, shade_question, share_question
 from geodp_app.runs.report import change
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import Why, why
@@ -100,16 +100,12 @@ def test_decisions_are_those_of_each_point_by_itself(n: int) -> None:
     for record in log.records:
         decisions.add(record.release)
     expected = staged(release, points)
-    assert len(decisions) == len(expected) - 1 == len(log.records)
+    assert len(expected) - 1 == len(log.records)
     holds = np.array([[step.tile.holds(p[None])[0] for p in points] for step in release.zones])
     assert (holds.sum(axis=0) == 1).all()
     for step, predicted in enumerate(expected):
         assert (decisions.predicted(step) == predicted).all()
         assert (decisions.wrong(step) == (predicted != labels)).all()
-        false_positives, false_negatives = decisions.error_rates(step)
-        assert false_positives == np.mean(predicted & ~labels)
-        assert false_negatives == np.mean(~predicted & labels)
-        assert decisions.mistakes(step) == np.count_nonzero(predicted != labels)
         # the triangles leave what none of them covers; after them, zones to come are left
         left = ~holds[: step - STEPS].any(axis=0) if step > STEPS else ~predicted
         assert (decisions.alive(step) == left).all()
@@ -130,8 +126,9 @@ def test_figures_are_those_of_the_learners_books(n: int) -> None:
         log.cursor = step
         figures = log.figures(step)
         assert (log.wrong == (predicted != own)).all()
-        assert figures.empirical_error == pytest.approx(np.mean(log.wrong))
+        assert figures.known.empirical_error == pytest.approx(np.mean(log.wrong))
         assert figures.test_error == pytest.approx(np.mean((guessed != 0) != clean))
+        assert figures.positives_covered == np.count_nonzero((predicted != 0) & own)
     assert (log.wrong == (release.predict(sample.points) != own)).all()
 
 
@@ -212,7 +209,7 @@ def test_what_is_asked_about_a_zone_is_of_its_own_examples_alone() -> None:
         zone = each.tile
         assert isinstance(zone, EdgeZone)
         held = zone.holds(sample.points)
-        points, labels = log.tile_examples(step)
+        points, labels = log.seen_by(step)
         assert (points == sample.points[held] - (zone.x0, zone.y0)).all()
         assert (labels == (sample.labels[held] != 0)).all()
         assert log.tile_lattice(step) == zone.lattice
@@ -220,7 +217,7 @@ def test_what_is_asked_about_a_zone_is_of_its_own_examples_alone() -> None:
         if not each.piece:
             continue
         asked += 1
-        question = log.question(step)
+        question = shade_question(log, step)
         assert question.lattice == zone.lattice
         assert question.rate == sharpening.each
         right = question.labels == (each.predict(sample.points[held]) == each.inside)

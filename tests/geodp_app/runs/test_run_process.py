@@ -18,11 +18,11 @@ from geodp_app.document.work import RunSettings
 from geodp_app.runs import learner_process, messages
 from geodp_app.runs.learner_process import MOST_BOXES, LearnerServer, make_learner
 from geodp_app.runs.protocol import (
+    Answered,
     Ask,
     Cancel,
     Failed,
     Finished,
-    GaveWay,
     GreedyFigures,
     Job,
     Next,
@@ -33,12 +33,9 @@ from geodp_app.runs.protocol import (
     Queried,
     Query,
     Reply,
-    Reported,
     ReportQuestion,
     Request,
-    Shaded,
     ShadeQuestion,
-    Shared,
     ShareQuestion,
     Start,
     Started,
@@ -333,26 +330,23 @@ def test_a_question_is_answered_and_gives_way_to_other_requests(client: Client) 
     )
     client.send(Start(1, work), Ask(1, question, 11))
     client.until(Started)
-    answer = client.until(Shaded)
-    assert isinstance(answer, Shaded)
-    assert (answer.run, answer.tag, len(answer.sheets)) == (1, 11, 4)
+    shaded = client.until(Answered)
+    assert (shaded.run, shaded.tag, len(shaded.answer)) == (1, 11, 4)
     chosen = HalfplaneLattice(GRID).halfplane(Sheet.FLAT_ABOVE, 0, 0)
     report = ReportQuestion(question, chosen, (3, 4), True, False, score)
     client.send(Ask(1, report, 13))
-    told = client.until(Reported)
-    assert isinstance(told, Reported)
-    assert (told.run, told.tag, len(told.change.sheets)) == (1, 13, 4)
+    told = client.until(Answered)
+    assert (told.run, told.tag, len(told.answer.sheets)) == (1, 13, 4)
     client.send(Ask(1, ShareQuestion(replace(question, others=()), (chosen,)), 14))
-    shared = client.until(Shared)
-    assert isinstance(shared, Shared)
+    shared = client.until(Answered)
     assert (shared.run, shared.tag) == (1, 14)
-    assert 0 <= shared.as_good.low <= shared.as_good.share <= shared.as_good.high <= 1
+    assert 0 <= shared.answer.low <= shared.answer.share <= shared.answer.high <= 1
     second = Client()
     second.send(Start(1, work), Ask(1, question, 12), Next(1))
     second.thread.start()
     second.until(Started)
     # Next was in the pipe before the question was looked at
-    assert second.receive() == GaveWay(1, 12)
+    assert second.receive() == Answered(1, 12, None)
     second.until(Stepped)
     second.pipe.close()
     second.thread.join(10)

@@ -12,6 +12,7 @@ import pytest
 from geodp_app.document.work import RunSettings
 from geodp_app.runs.learner_process import make_learner
 from geodp_app.runs.protocol import AsGood
+from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import Why, odds_words, score_words, why
 from learners.records import StepRecord, StepRelease, TileStep, inside_piece
@@ -139,7 +140,7 @@ def test_the_score_of_a_step_is_the_question_that_is_asked_about_it() -> None:
     for learner in ("cover", "convex-cover", "convex", "threshold", "tiles", "greedy-convex"):
         log = finished(learner)
         for record in (each for each in log.records if each.release.piece):
-            question = log.question(record.step)
+            question = shade_question(log, record.step)
             held = inside_piece(record.release.piece, question.points)
             positives = int((held & question.labels).sum())
             value = question.score.value(positives, int(held.sum()) - positives)

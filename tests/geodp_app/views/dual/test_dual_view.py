@@ -239,7 +239,7 @@ def test_numbers_of_chosen_points_lie_beside_the_legend_and_the_colour_bar(
             view.show_sheet(sheet)
             settle(qtbot, view)
             chosen = view.sheets[sheet].chosen
-            frames = [each for each in (view._legend, view._scale) if each.isVisible()]
+            frames = [each for each in (view.stack.legend, view.stack.scale) if each.isVisible()]
             assert len(frames) == 2
             viewport = view.sheets[sheet].plot.viewport()
             places = []
@@ -554,16 +554,16 @@ def test_the_empty_view_says_what_will_appear(qtbot: QtBot) -> None:
     view = DualView()
     qtbot.addWidget(view)
     view.show()
-    assert (view.empty.isVisible(), view.empty.text()) == (True, EMPTY)
+    assert (view.stack.empty.isVisible(), view.stack.empty.text()) == (True, EMPTY)
     view.set_lattice(LATTICE)
-    assert view.empty.isVisible()
+    assert view.stack.empty.isVisible()
     view.set_release_view(True)
-    assert view.empty.text() == EMPTY_RELEASE
+    assert view.stack.empty.text() == EMPTY_RELEASE
     view.set_release_view(False)
     view.set_examples(POINTS, LABELS)
-    assert not view.empty.isVisible()
+    assert not view.stack.empty.isVisible()
     view.set_lattice(None)
-    assert view.empty.isVisible()
+    assert view.stack.empty.isVisible()
 
 
 def test_the_words_of_the_empty_view_hide_no_axis(qtbot: QtBot) -> None:
@@ -580,8 +580,8 @@ def test_the_words_of_the_empty_view_hide_no_axis(qtbot: QtBot) -> None:
         numbers = viewport.mapToGlobal(
             view.sheets[view.sheet].plot.mapFromScene(axis.sceneBoundingRect().bottomRight())
         )
-        assert view.empty.isVisible()
-        assert view.empty.mapToGlobal(QPoint(0, 0)).x() > numbers.x()
+        assert view.stack.empty.isVisible()
+        assert view.stack.empty.mapToGlobal(QPoint(0, 0)).x() > numbers.x()
 
 
 def test_both_palettes_and_accessible_names(view: DualView) -> None:

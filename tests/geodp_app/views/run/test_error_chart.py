@@ -10,15 +10,15 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
+from step_figures import visible_curves, with_errors
 
 from geodp_app.palette import load_palette
-from geodp_app.runs.figures import ErrorPoint
 from geodp_app.views.run.error_chart import ErrorChart
 from geodp_app.views.run.error_readout import ErrorReadout
 
 LEFT = Qt.MouseButton.LeftButton
 POINTS = tuple(
-    ErrorPoint(step, 0.4 / step + 0.01 * step, 0.01 * step, 0.4 / step, 0.5 / step)
+    with_errors(step, 0.4 / step + 0.01 * step, 0.01 * step, 0.4 / step, 0.5 / step)
     for step in range(1, 9)
 )
 
@@ -47,7 +47,7 @@ def picked(chart: ErrorChart) -> list[int]:
 
 def test_empty_it_says_what_to_do(chart: ErrorChart) -> None:
     assert "F5" in chart.message()
-    assert chart.visible_curves() == 0
+    assert visible_curves(chart) == 0
     steps = picked(chart)
     QTest.mouseClick(chart.plot.viewport(), LEFT, pos=QPoint(200, 60))
     assert steps == []
@@ -117,18 +117,18 @@ def test_the_plain_scale_stacks_and_the_logarithmic_one_does_not(chart: ErrorCha
     assert chart._in_band.isVisible()
     assert chart._out_band.isVisible()
     top = chart._stack.getData()[1]
-    assert top == pytest.approx([p.false_positives + p.false_negatives for p in POINTS])
+    assert top == pytest.approx([sum(p.errors[2:]) for p in POINTS])
     QTest.mouseClick(chart.log_button, LEFT)
     assert not chart._in_band.isVisible()
-    assert chart.visible_curves() == 4
-    assert chart._empirical.getData()[1] == pytest.approx([math.log10(p.empirical) for p in POINTS])
+    assert visible_curves(chart) == 4
+    assert chart._empirical.getData()[1] == pytest.approx([math.log10(p.errors[1]) for p in POINTS])
 
 
 def test_an_error_of_nothing_is_drawn_on_the_floor_of_the_logarithmic_scale(
     chart: ErrorChart,
 ) -> None:
-    points = (ErrorPoint(1, 0.2, 0.1, 0.1, 0.3), ErrorPoint(2, 0.0, 0.0, 0.0, 0.0))
-    chart.set_log(True)
+    points = (with_errors(1, 0.2, 0.1, 0.1, 0.3), with_errors(2, 0.0, 0.0, 0.0, 0.0))
+    chart.log_button.setChecked(True)
     chart.set_points(points, 2, 2)
     bottom = chart.plot.viewRange()[1][0]
     assert chart._empirical.getData()[1][1] == pytest.approx(bottom)
@@ -136,7 +136,7 @@ def test_an_error_of_nothing_is_drawn_on_the_floor_of_the_logarithmic_scale(
 
 
 def test_without_a_test_sample_there_is_no_test_curve(chart: ErrorChart) -> None:
-    points = tuple(ErrorPoint(p.step, p.empirical, 0.0, p.empirical) for p in POINTS)
+    points = tuple(with_errors(p.step, p.errors[1], 0.0, p.errors[1]) for p in POINTS)
     chart.set_points(points, 8, 8)
     x, _ = chart._test.getData()
     assert x is None or len(x) == 0
@@ -146,7 +146,7 @@ def test_without_a_test_sample_there_is_no_test_curve(chart: ErrorChart) -> None
 def test_the_release_view_hides_errors_but_not_steps(chart: ErrorChart) -> None:
     chart.set_points(POINTS, 12, 8)
     chart.set_release_view(True)
-    assert chart.visible_curves() == 0
+    assert visible_curves(chart) == 0
     assert not chart._in_band.isVisible()
     assert not chart.readout.isVisible()
     assert not chart.mark.isVisible()
@@ -160,7 +160,7 @@ def test_the_release_view_hides_errors_but_not_steps(chart: ErrorChart) -> None:
     QTest.mouseClick(chart.plot.viewport(), LEFT, pos=at(chart, 3))
     assert steps == [3]
     chart.set_release_view(False)
-    assert chart.visible_curves() == 3
+    assert visible_curves(chart) == 3
     assert chart.mark.isVisible()
 
 
@@ -175,7 +175,7 @@ def test_curves_differ_by_dash_and_marker_not_by_colour_alone(chart: ErrorChart)
 @pytest.mark.parametrize("name", ["light", "dark"])
 def test_a_long_run_and_a_narrow_chart_are_drawn(chart: ErrorChart, name) -> None:
     chart.set_palette(load_palette(name))
-    points = tuple(ErrorPoint(s, 0.4 / s, 0.1 / s, 0.3 / s, 0.5 / s) for s in range(1, 401))
+    points = tuple(with_errors(s, 0.4 / s, 0.1 / s, 0.3 / s, 0.5 / s) for s in range(1, 401))
     chart.set_points(points, 400, 400)
     chart.resize(220, 160)
     labels = [text for _, text in chart.plot.getAxis("bottom")._tickLevels[0]]

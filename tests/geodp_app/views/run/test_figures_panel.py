@@ -13,22 +13,17 @@ from geodp_app.palette import load_palette
 from geodp_app.runs.figures import FiguresView
 from geodp_app.views.run.figures_panel import FiguresPanel
 from geodp_app.views.widgets.bars import ShareBar
+from learners.records import StepDiagnostics
 
 VIEW = FiguresView(
     step=3,
     steps=12,
+    known=StepDiagnostics(
+        5000, 900, 1204, 7, -312.4, 0.0061, 0.0020, 0.0041, 1.23, 12430, 8112, 0.0
+    ),
     test_error=0.0054,
-    empirical_error=0.0061,
-    false_positive_rate=0.0020,
-    false_negative_rate=0.0041,
-    positives_taken=1204,
-    negatives_taken=7,
     positives_covered=31250,
     positives=41000,
-    score=-312.4,
-    seconds=1.23,
-    trials=12430,
-    boxes=8112,
     threshold=9876,
     epsilon=1.0,
     delta=1e-6,

@@ -19,6 +19,7 @@ from geodp_app.document.work import SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.dual.sheets import dual_position, nearest_halfplane
 from geodp_app.palette import load_palette
+from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.views.dual.dual_sheet import SheetView
@@ -137,7 +138,7 @@ def chosen(window: MainWindow) -> Halfplane:
 def judged(window: MainWindow, halfplane: Halfplane) -> Candidate:
     """What a judge of our own says of it."""
     log, edge = log_of(window), window.dual.controls.edge
-    return WhatIf(log.question(log.cursor, edge), log.newest_piece, edge).judge(halfplane)
+    return WhatIf(shade_question(log, log.cursor, edge), log.newest_piece, edge).judge(halfplane)
 
 
 def ghost(window: MainWindow) -> tuple[float, ...]:
@@ -278,7 +279,7 @@ def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(
     u, v = dual_position(chosen(window))
     shown = set()
     # where the run has chosen differs each time: four places in the region, not under the legend
-    legend = window.dual._legend
+    legend = window.dual.stack.legend
     covered = QRect(
         sheet.plot.viewport().mapFrom(legend.parentWidget(), legend.pos()), legend.size()
     )
@@ -463,8 +464,9 @@ def test_the_release_view_is_the_same_for_other_examples_of_the_same_release(
     action(window, "release_view")
     settle(qtbot, window)
     plain = seen(window)
+    books = {"negatives_taken": 0, "empirical_error": 0.0}
     nothing = [
-        replace(r, diagnostics=replace(r.diagnostics, positives_taken=taken, negatives_taken=0))
+        replace(r, diagnostics=replace(r.diagnostics, positives_taken=taken, **books))
         for r, taken in zip(log.records, (5, 9, *[0] * (len(log.records) - 2)), strict=True)
     ]
     examples = window.document.work.examples

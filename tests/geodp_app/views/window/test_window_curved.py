@@ -19,6 +19,7 @@ from geodp_app.dual.captions import CELLS
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.stored_run import StoredRun
 from geodp_app.formatting import amount
+from geodp_app.runs.questions import conic_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import HalfplaneLattice
@@ -115,9 +116,9 @@ def test_discs_arrive_one_by_one_and_can_be_walked_through(
         found = (bounds.left(), bounds.top(), bounds.right(), bounds.bottom())
         assert found == pytest.approx(shape.bounds, abs=1e-6)
         action(window, "back")
-    assert log.figures(6).empirical_error < 0.05
+    assert log.figures(6).known.empirical_error < 0.05
     assert len(window.chart._points) == 6
-    assert window.chart._points[-1].test == log.figures(6).test_error
+    assert window.chart._points[-1].test_error == log.figures(6).test_error
     assert log.region().area < log.release.shape().area + 1e-9
 
 
@@ -138,7 +139,7 @@ def test_the_dual_plane_of_discs_is_that_of_their_centres(qtbot: QtBot, window: 
     # a ghost on the plane, with its own exact counts
     x, y = newest.centre
     conics.try_at(x + 20, y - 10)
-    question = log.conic_question(log.cursor)
+    question = conic_question(log, log.cursor)
     other = question.at(x + 20, y - 10)
     assert other is not None
     assert conics.candidate == question.judge(other)
@@ -166,13 +167,13 @@ def test_cells_have_no_dual_plane_and_halfplanes_bring_it_back(
     run(qtbot, window, learner="quadtree")
     dual = window.dual
     assert window.duals.currentWidget() is dual
-    assert dual.empty.text() == CELLS
+    assert dual.stack.empty.text() == CELLS
     assert dual._lattice is None
     window.runs.move_cursor(1)
-    assert dual.empty.text() == CELLS
+    assert dual.stack.empty.text() == CELLS
     run(qtbot, window, learner="convex-cover", k=1)
     assert dual._lattice == HalfplaneLattice(256)
-    assert not dual.empty.isVisible()
+    assert not dual.stack.empty.isVisible()
 
 
 def test_what_is_published_is_shown_and_exported(

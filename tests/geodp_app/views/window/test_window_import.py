@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from contrast import contrast
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
@@ -25,7 +26,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 from window_driver import LEFT, NONE, action, drag, key, open_window
 
-from geodp_app.palette import contrast, load_palette
+from geodp_app.palette import load_palette
 from geodp_app.runs.verdict import verdict
 from geodp_app.views.panels.import_dialog import ImportDialog
 from geodp_app.views.window import window_files

@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
+from step_figures import visible_curves
 from window_driver import LEFT, NONE, action, at, drag, finish_run, key, open_window, wait
 
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -77,7 +78,7 @@ def is_grey(window: MainWindow) -> bool:
     """Whether all views show something, and all of them in grey."""
     learned, grey = window.plane.learned, window.palette_now.soft_ink
     assert not learned._region.path().isEmpty()
-    assert window.chart.visible_curves()
+    assert visible_curves(window.chart)
     looks = {
         learned._region.pen().color().name().lower() == grey.lower(),
         window.chart._empirical.opts["symbolPen"].color().name().lower() == grey.lower(),
@@ -136,7 +137,7 @@ def test_dragging_a_vertex_labels_the_same_points_anew_and_the_run_follows(
     assert words(window) == ""
     assert not is_grey(window)
     assert window.plane.learned._region.path() != shown
-    assert again.figures(3).empirical_error == pytest.approx(
+    assert again.figures(3).known.empirical_error == pytest.approx(
         np.count_nonzero(again.wrong) / len(inside)
     )
 
@@ -339,12 +340,14 @@ def test_the_release_view_shows_nothing_of_the_past(qtbot: QtBot, window: MainWi
     window.document.edit("move", MOVED)
     assert words(window) == ""
     assert window.plane.learned._region.path().isEmpty()
-    assert window.chart.visible_curves() == 0
+    assert visible_curves(window.chart) == 0
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_grey_words_can_be_read(theme: str) -> None:
-    from geodp_app.palette import contrast, greyed
+    from contrast import contrast
+
+    from geodp_app.palette import greyed
 
     palette = load_palette("dark" if theme == "dark" else "light")
     assert contrast(greyed(palette).ink, palette.panel) >= 4.5

@@ -84,11 +84,11 @@ def test_points_are_clicked_until_the_halts_are_used_up(
     # on the border they do not
     left = first.release.halts_left
     for x, y in itertools.product(range(30, 56, 5), (9, 10)):
-        if window.runs.refusal:
+        if window.questions.refusal:
             break
         ask(qtbot, window, x, y)
-    assert window.runs.refusal == "The halts are used up: no more points are answered."
-    assert card.left.text() == window.runs.refusal
+    assert window.questions.refusal == "The halts are used up: no more points are answered."
+    assert card.left.text() == window.questions.refusal
     assert not card.button.isEnabled()
     unanswered = [q for q in log.questions if q.release.value is None]
     assert len(unanswered) == left >= 2
@@ -98,7 +98,7 @@ def test_points_are_clicked_until_the_halts_are_used_up(
     click(window, 26, 22)
     qtbot.wait(100)
     assert asked(window) == many
-    assert window.status_line.text() == window.runs.refusal
+    assert window.status_line.text() == window.questions.refusal
     # what was on its way meanwhile comes back without an answer, and is none
     with qtbot.waitSignal(window.runs.controller.queried):
         window.runs.controller.query(np.array([[26, 22]]))
@@ -207,7 +207,7 @@ def test_the_chunks_are_gone_when_the_process_is(qtbot: QtBot, window: MainWindo
     link.kill()
     wait(qtbot, lambda: window.runs.controller._link not in (None, link))
     wait(qtbot, lambda: window.runs.controller.state == "finished")
-    window.runs.ask((26, 22))
+    window.questions.ask((26, 22))
     wait(qtbot, lambda: "are gone" in window.status_line.text())
     assert asked(window) == 0
     assert window.runs.controller.state == "finished"

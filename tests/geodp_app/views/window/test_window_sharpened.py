@@ -84,7 +84,7 @@ def drawn(log: RunLog) -> int:
     """The step whose zone has a piece, and the most examples."""
     steps = [step for step in range(STEPS + 1, len(log.records) + 1)
              if log.records[step - 1].release.piece]  # fmt: skip
-    return max(steps, key=lambda step: len(log.tile_examples(step)[0]))
+    return max(steps, key=lambda step: len(log.seen_by(step)[0]))
 
 
 def boundary(path) -> list[tuple[float, float]]:

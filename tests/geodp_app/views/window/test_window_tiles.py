@@ -213,12 +213,12 @@ def test_the_figures_speak_of_tiles(qtbot: QtBot, window: MainWindow) -> None:
     window.runs.move_cursor(16)
     errors = window.figures.errors.values
     f = log.figures(16)
-    assert f.empirical_error < 0.06
+    assert f.known.empirical_error < 0.06
     share = 100 * f.positives_covered / log.positives
     assert errors["Positives covered"].text().startswith(f"{share:.3g}"[:3])
     assert len(window.chart._points) == 16
-    assert window.chart._points[-1].empirical == f.empirical_error
-    assert window.chart._points[0].empirical > 0.2
+    assert window.chart._points[-1].known.empirical_error == f.known.empirical_error
+    assert window.chart._points[0].known.empirical_error > 0.2
 
 
 def test_another_learner_takes_the_tiles_off_the_plane(qtbot: QtBot, window: MainWindow) -> None:
@@ -245,7 +245,7 @@ def test_the_dual_plane_is_that_of_the_tile_shown(qtbot: QtBot, window: MainWind
         place = f"x {tile.x0}–{tile.x1}, y {tile.y0}–{tile.y1}"
         assert window.dual_pane.note.words == place
         assert window.dual._lattice == log.tile_lattice(step) == HalfplaneLattice(64)
-        points, labels = log.tile_examples(step)
+        points, labels = log.seen_by(step)
         assert points.min() >= 0
         assert points.max() <= 64
         kinds = {(x, y, label) for (x, y), label in zip(points.tolist(), labels, strict=True)}
@@ -337,8 +337,8 @@ def test_a_tile_without_examples_or_halfplanes_is_calm(qtbot: QtBot, window: Mai
     )
     window.runs.move_cursor(empty.step)
     settle(qtbot, window)
-    assert window.dual.empty.isVisible()
-    assert window.dual.empty.text().startswith(f"No examples in tile {empty.step}")
+    assert window.dual.stack.empty.isVisible()
+    assert window.dual.stack.empty.text().startswith(f"No examples in tile {empty.step}")
     assert "No halfplane was chosen" in window.dual.readout.text()
     assert not window.dual.controls.edge_row.isVisible()
     assert window.dual.pictures.shade_scale is None
@@ -347,7 +347,7 @@ def test_a_tile_without_examples_or_halfplanes_is_calm(qtbot: QtBot, window: Mai
     assert told == []
     full = next(record for record in log.records if record.release.piece)
     window.runs.move_cursor(full.step)
-    assert not window.dual.empty.isVisible()
+    assert not window.dual.stack.empty.isVisible()
 
 
 # -- release, files ----------------------------------------------------------------------------

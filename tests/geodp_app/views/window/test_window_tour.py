@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 from window_driver import LEFT, action, key, open_window, wait
 
+from geodp_app.drawing.shapes import Drawing
 from geodp_app.palette import load_palette
 from geodp_app.views.window import window_files
 from geodp_app.views.window.main_window import MainWindow
@@ -203,7 +204,7 @@ def test_another_document_ends_it(qtbot: QtBot, window: MainWindow, tmp_path: Pa
     path = tmp_path / "points.csv"
     path.write_text("x,y,label\n1,1,0\n5,5,1\n", encoding="utf-8")
     for change in (
-        lambda: window.document.clear(),
+        lambda: window.document.edit("clear the drawing", Drawing(window.document.drawing.grid)),
         lambda: window.settings.epsilon.setValue(3.0),
         lambda: window.document.clear_examples(),
         lambda: window.files.new(),
@@ -221,7 +222,7 @@ def test_unsaved_work_is_asked_about(
     qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key(window, Qt.Key.Key_P)
-    window.document.clear()
+    window.document.edit("clear the drawing", Drawing(window.document.drawing.grid))
     mine = window.document.work
     assert window.document.dirty
     answers = [QMessageBox.StandardButton.Cancel, QMessageBox.StandardButton.Discard]

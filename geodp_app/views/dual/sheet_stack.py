@@ -1,10 +1,12 @@
-"""Small pictures of all sheets of the dual plane: where a piece's points lie, and the way there."""
+"""The sheets of the dual plane: one large, and small pictures of all of them beside it, which show
+where a piece's points lie and lead there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -14,12 +16,24 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
     QPolygonF,
+    QResizeEvent,
 )
-from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QButtonGroup,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from geodp_app.dual.scene import Mark
 from geodp_app.dual.sheets import Window, extent, region, sheet_words
 from geodp_app.palette import Palette, load_palette
+from geodp_app.views.dual.dual_sheet import SheetView
+from geodp_app.views.widgets.panes import dressed, fill, show_words
 from geometry.halfplane import HalfplaneLattice, Sheet
 
 #: Side of a picture, and the room below it for the sheet's name, in device-independent pixels.
@@ -47,8 +61,7 @@ class SheetThumb(QAbstractButton):
         self._lattice = lattice
         words = sheet_words(lattice, self.sheet)
         self.setText(words.name)
-        self.setAccessibleName(f"Sheet {words.name}")
-        self.setToolTip(f"{words.name}: {words.meaning}")
+        dressed(self, name=f"Sheet {words.name}", tip=f"{words.name}: {words.meaning}")
         self.update()
 
     def set_marks(self, marks: Sequence[Mark]) -> None:
@@ -130,13 +143,9 @@ class SheetStrip(QWidget):
         self.setAccessibleName("Sheets of the dual plane")
         self.thumbs = {sheet: SheetThumb(sheet) for sheet in Sheet}
         self._group = QButtonGroup(self)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
         for sheet, thumb in self.thumbs.items():
             self._group.addButton(thumb, int(sheet))
-            column.addWidget(thumb)
-        column.addStretch(1)
+        fill(QVBoxLayout(self), *self.thumbs.values(), None, margins=(0, 0, 0, 0), spacing=4)
         self.thumbs[Sheet.FLAT_ABOVE].setChecked(True)
         self._group.idClicked.connect(lambda number: self.picked.emit(Sheet(number)))
 
@@ -167,3 +176,104 @@ class SheetStrip(QWidget):
         """Take the colours."""
         for thumb in self.thumbs.values():
             thumb.set_palette(palette)
+
+
+class SheetStack(QWidget):
+    """One sheet large, the strip beside it, frames over its corners, and words where it is empty.
+
+    Parameters
+    ----------
+    lines, colours : QWidget
+        In the two corners that the region leaves empty: upper left and lower right.
+    """
+
+    def __init__(self, lines: QWidget, colours: QWidget) -> None:
+        super().__init__()
+        self.sheets = {sheet: SheetView(sheet) for sheet in Sheet}
+        self.strip = SheetStrip()
+        self._stack = QStackedWidget()
+        self.empty = QLabel(self._stack, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        for view in self.sheets.values():
+            self._stack.addWidget(view)
+            view.plot.box.sigResized.connect(lambda *_: self.place_frames())
+        self.legend, self.scale = (dressed(QFrame(self._stack), "legend") for _ in range(2))
+        for frame, part in ((self.legend, lines), (self.scale, colours)):
+            fill(QVBoxLayout(frame), part, margins=(6, 4, 6, 4))
+        fill(QHBoxLayout(self), (self._stack, 1), self.strip, margins=(0, 0, 0, 0), spacing=4)
+        self._plotted = False
+
+    @property
+    def sheet(self) -> Sheet:
+        """The sheet that is shown large."""
+        return self.strip.current
+
+    @property
+    def view(self) -> SheetView:
+        """The same, as it is drawn."""
+        return self.sheets[self.sheet]
+
+    def set_lattice(self, lattice: HalfplaneLattice | None) -> None:
+        """The sheets of this class of halfplanes; without one there is nothing to show."""
+        self._plotted = lattice is not None
+        if lattice is not None:
+            for sheet in lattice.sheets:
+                self.sheets[sheet].set_lattice(lattice)
+            self.strip.set_lattice(lattice)
+        self.strip.setVisible(lattice is not None)
+
+    def set_palette(self, palette: Palette) -> None:
+        """Take the colours."""
+        self.strip.set_palette(palette)
+        for view in self.sheets.values():
+            view.set_palette(palette)
+        self.empty.setStyleSheet(
+            f"color: {palette.ink}; background: {palette.panel}; padding: 10px 18px;"
+            f"border: 1px solid {palette.border}; border-radius: 6px"
+        )
+
+    def show_current(self) -> None:
+        """Show the sheet of the strip large."""
+        self._stack.setCurrentWidget(self.view)
+        self.place_frames()
+
+    def place_frames(self) -> None:
+        """Lines in the upper left corner of the plot, colours in the lower right one."""
+        plot, inside = self.view.plot, self._inside()
+        for frame in (self.legend, self.scale):
+            frame.adjustSize()
+            frame.raise_()
+        self.legend.move(inside.left() + 6, inside.top() + 4)
+        self.scale.move(
+            inside.right() - self.scale.width() - 6, inside.bottom() - self.scale.height() - 6
+        )
+        # the frames' places are those of the plot, which fills the stack
+        frames = [frame for frame in (self.legend, self.scale) if not frame.isHidden()]
+        self.view.set_covered(
+            [
+                plot.box.mapFromScene(plot.mapToScene(frame.geometry())).boundingRect()
+                for frame in frames
+            ]
+        )
+
+    def say_empty(self, words: str) -> None:
+        """Words in the middle; empty for none."""
+        show_words(self.empty, words)
+        inside = self._inside()
+        self.empty.setFixedWidth(min(340, max(120, inside.width() - 40)))
+        self.empty.adjustSize()
+        self.empty.move(inside.center() - self.empty.rect().center())
+        self.empty.raise_()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Words in the middle stay there."""
+        super().resizeEvent(event)
+        QTimer.singleShot(0, self, lambda: self.say_empty(self.empty.text()))
+
+    def _inside(self) -> QRect:
+        """Where the plot is between its axes, in pixels of the stack; all of it without a plot."""
+        if not self._plotted:
+            return self._stack.rect()
+        plot = self.view.plot
+        inside: QRect = plot.mapFromScene(plot.box.sceneBoundingRect()).boundingRect()
+        return inside

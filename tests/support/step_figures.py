@@ -1,0 +1,25 @@
+"""Figures of steps that nobody made, for what shows errors."""
+
+from __future__ import annotations
+
+from geodp_app.runs.figures import FiguresView
+from geodp_app.views.run.error_chart import ErrorChart
+from learners.records import StepDiagnostics
+
+
+def with_errors(
+    step: int,
+    empirical: float,
+    false_positives: float,
+    false_negatives: float,
+    test: float | None = None,
+) -> FiguresView:
+    """A step after which so many are wrong, as shares of the examples."""
+    errors = (empirical, false_positives, false_negatives)
+    known = StepDiagnostics(9, 9, 5, 1, 4.0, *errors, 0.1, 10, 10, 0.0)
+    return FiguresView(step=step, known=known, test_error=test)
+
+
+def visible_curves(chart: ErrorChart) -> int:
+    """How many of a chart's curves can be seen."""
+    return sum(item.isVisible() for item in chart._curves)
