@@ -76,7 +76,7 @@ class EdgeZones:
 
     @property
     def d(self) -> int:
-        """Grid size."""
+        """Grid size: coordinates are 0 to d."""
         return self.pieces[0][0].lattice.d
 
     @property
@@ -165,7 +165,7 @@ class EdgeZone:
 
     @property
     def d(self) -> int:
-        """Grid size."""
+        """Grid size: coordinates are 0 to d."""
         return self.zones.d
 
     @property

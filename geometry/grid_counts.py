@@ -59,7 +59,7 @@ class GridCounts:
 
     @property
     def n(self) -> int:
-        """Examples in all."""
+        """The number of examples, n."""
         return int(self.amounts.sum())
 
     @property

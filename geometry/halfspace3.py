@@ -95,7 +95,7 @@ class HalfspaceLattice3:
 
     @property
     def members(self) -> int:
-        """Number of halfspaces."""
+        """The number of halfspaces in the class."""
         return sum(len(self.levels_of(normal)) for normal in self.normals)
 
     def holds(self, halfspace: Halfspace3) -> bool:

@@ -193,7 +193,7 @@ class Conic:
 
     @property
     def centre(self) -> tuple[float, float]:
-        """In grid units."""
+        """The centre, in grid units."""
         unit = 1 << self.lattice.bits
         return self.parameters[0] / unit, self.parameters[1] / unit
 

@@ -59,7 +59,7 @@ class Auditable(Protocol):
         """What it publishes: it has a member `privacy`."""
 
     def fit(self, X: Any, y: Any) -> Any:
-        """Run it."""
+        """Fit the learner to a sample X, y."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ class Audit:
         return self.lower > self.epsilon
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
+        """The object as plain dictionaries, lists, numbers and strings, ready for JSON."""
         return {
             "claim": {"epsilon": self.epsilon, "delta": self.delta},
             "lower": self.lower,

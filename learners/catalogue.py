@@ -84,12 +84,12 @@ class Entry:
     id: str = ""
 
     def load(self) -> Any:
-        """The object itself."""
+        """Import the object and return it."""
         module, _, name = self.path.rpartition(".")
         return getattr(importlib.import_module(module), name)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
+        """The object as plain dictionaries, lists, numbers and strings, ready for JSON."""
         return {**asdict(self), "items": list(self.items), "where": list(self.where)}
 
 

@@ -168,7 +168,7 @@ class Learner:
 
     @property
     def class_name(self) -> str:
-        """Of its class."""
+        """The name of the learner's class."""
         return self.path.rpartition(".")[2]
 
     @property
@@ -199,7 +199,7 @@ class Learner:
         return self.piece in ("disc", "ellipse")
 
     def load(self) -> type[Any]:
-        """The class."""
+        """Import the learner's class and return it."""
         module, _, name = self.path.rpartition(".")
         cls: type[Any] = getattr(importlib.import_module(module), name)
         return cls

@@ -133,7 +133,7 @@ class MosaicRelease(Release):
 
     @property
     def d(self) -> int:
-        """Grid size."""
+        """Grid size: coordinates are 0 to d."""
         return self.tiles[0].tile.d
 
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:

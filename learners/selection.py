@@ -141,4 +141,4 @@ class Selection(Sampler, Protocol):
 
     @property
     def piece(self) -> PieceKind:
-        """What is drawn."""
+        """The piece that was drawn."""

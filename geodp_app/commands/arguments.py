@@ -38,7 +38,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def number(text: str) -> float:
-    """A finite number."""
+    """Read a finite number from the command line; refuse any other text."""
     try:
         value = float(text)
     except ValueError:
@@ -66,7 +66,7 @@ def _where(
 
 
 def integer(text: str) -> int:
-    """An integer."""
+    """Read an integer from the command line; refuse any other text."""
     try:
         return int(text)
     except ValueError:
@@ -90,7 +90,7 @@ grid_size = _where(
 
 
 def bounds(text: str) -> Bounds:
-    """W,S,E,N in degrees."""
+    """Read bounds, west, south, east and north in degrees, from the command line."""
     parts = text.split(",")
     if len(parts) != 4:
         raise argparse.ArgumentTypeError(f"needs four numbers W,S,E,N in degrees, not {text!r}")
@@ -125,7 +125,7 @@ def add_output(parser: Parser, text: str) -> None:
 
 
 def add_quiet(parser: Parser) -> None:
-    """Silence."""
+    """Add --quiet, which leaves progress and hints out."""
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
 
 

@@ -22,7 +22,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the catalogue."""
+    """Print the catalogue of learners, as a table or as JSON."""
     from learners.catalogue import CATALOGUE, as_markdown
 
     if options.json:

@@ -68,7 +68,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Plan and print."""
+    """Work out what is proved and what such runs reached, and print it."""
     if options.theorems:
         _list_theorems(options.json)
         return

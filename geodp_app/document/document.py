@@ -78,7 +78,7 @@ class Document:
 
     @property
     def drawing(self) -> Drawing:
-        """The target."""
+        """The target as it is drawn now."""
         return self.work.drawing
 
     @property
@@ -177,7 +177,7 @@ class Document:
         return replace(self._keep_examples(work, after), spent=())
 
     def edit(self, label: str, drawing: Drawing, *, merge: Hashable = None) -> None:
-        """Replace the drawing."""
+        """Put another drawing in the place of this one; it can be undone."""
         self.change(label, merge=merge, drawing=drawing)
 
     def add_dab(self, dab: Dab) -> None:
@@ -198,7 +198,7 @@ class Document:
         self.change("remove the examples", examples=None, simulated=True)
 
     def set_name(self, name: str) -> None:
-        """Rename."""
+        """Give the document another name."""
         self.change("rename", merge="name", name=name)
 
     def set_sampling(self, **fields: Any) -> None:

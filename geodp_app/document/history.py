@@ -64,7 +64,7 @@ class History(Generic[State]):
 
     @property
     def state(self) -> State:
-        """The current state."""
+        """The state that undo and redo start from."""
         return self._state
 
     @property

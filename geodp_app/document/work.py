@@ -190,7 +190,7 @@ class Work:
 
     @property
     def frame(self) -> Frame:
-        """Grid and bounds."""
+        """The grid of the work, and its bounds in degrees if it has any."""
         return Frame(self.drawing.grid, self.bounds)
 
 

@@ -17,7 +17,7 @@ class Host(Protocol):
 
     @property
     def drawing(self) -> Drawing:
-        """The drawing now."""
+        """The drawing as it is now."""
 
     def edit(self, label: str, drawing: Drawing, *, merge: Hashable = None) -> None:
         """Take over a drawing as one undoable step, joined to the last one if `merge` is equal."""
@@ -28,7 +28,7 @@ class Host(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Modifiers:
-    """Keys held down."""
+    """Which of the keys that change a gesture are held down."""
 
     shift: bool = False
     control: bool = False
@@ -86,12 +86,12 @@ class Desk:
 
     @property
     def drawing(self) -> Drawing:
-        """The drawing now."""
+        """The host's drawing as it is now."""
         return self.host.drawing
 
     @property
     def grid(self) -> int:
-        """Largest coordinate."""
+        """The largest coordinate of the grid, d."""
         return self.host.drawing.grid
 
     @property
@@ -176,7 +176,7 @@ class Tool:
 
     @property
     def selected(self) -> tuple[Handle, ...]:
-        """What is selected."""
+        """The handles of what is selected; empty if nothing is."""
         return ()
 
     @property
@@ -199,11 +199,11 @@ class Tool:
         """The button goes up."""
 
     def enter(self) -> bool:
-        """Finish."""
+        """Finish the gesture under way, as the key Enter does."""
         return False
 
     def escape(self) -> bool:
-        """Cancel."""
+        """Give the gesture under way up, as the key Escape does."""
         return False
 
     def backspace(self) -> bool:

@@ -51,7 +51,7 @@ class TileShown:
 
     @property
     def label(self) -> str:
-        """What was chosen."""
+        """Say which label the drawn piece gives inside it and which outside."""
         inside, outside = (1, 0) if self.step.inside else (0, 1)
         edges = len(self.step.piece)
         if not edges:

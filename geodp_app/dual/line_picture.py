@@ -287,7 +287,7 @@ def _note(crossing: int, every: int) -> str:
 
 
 def ordinal(number: int) -> str:
-    """2nd, 3rd, 11th."""
+    """A number as an English ordinal: 2nd, 3rd, 11th."""
     tens, ones = number // 10 % 10, number % 10
     ending = "th" if tens == 1 else {1: "st", 2: "nd", 3: "rd"}.get(ones, "th")
     return f"{number}{ending}"

@@ -54,12 +54,12 @@ class Window:
 
     @property
     def width(self) -> float:
-        """Extent in u."""
+        """The window's extent in u, in dual units."""
         return self.u1 - self.u0
 
     @property
     def height(self) -> float:
-        """Extent in v."""
+        """The window's extent in v, in dual units."""
         return self.v1 - self.v0
 
     def grown(self, share: float) -> Window:

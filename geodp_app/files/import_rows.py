@@ -290,7 +290,7 @@ class _Reader:
         self._before = 0
 
     def add(self, block: Block) -> None:
-        """The next rows."""
+        """Add the next rows of the file."""
         *axes, labels = block.cells
         for i, length in block.wrong.items():
             self._tell(i, "", f"has {length} fields, the header has {self._width}")
@@ -307,7 +307,7 @@ class _Reader:
         self._before += len(labels)
 
     def result(self) -> ReadRows:
-        """All rows."""
+        """What was made of all rows that were added."""
         return ReadRows(
             self._names,
             np.concatenate([np.empty((0, 2)), *self._numbers]),

@@ -44,7 +44,7 @@ class RecentFiles:
         self._write([old for old in self._read() if old != gone])
 
     def clear(self) -> None:
-        """Empty the list."""
+        """Forget all files of the list."""
         self._write([])
 
     def _read(self) -> list[Path]:

@@ -164,7 +164,7 @@ class Row:
 
     @property
     def name(self) -> str:
-        """The contender's."""
+        """The contender's name in the table."""
         return self.contender.name
 
     @property

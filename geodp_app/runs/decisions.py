@@ -50,7 +50,7 @@ class Decisions:
         self._steps = 0
 
     def add(self, release: StepRelease | TileStep) -> None:
-        """One more step."""
+        """Take in one more step of the run."""
         self._steps += 1
         if isinstance(release, TileStep) and isinstance(release.tile, EdgeZone):
             self._sharpen(release, release.tile)

@@ -129,7 +129,7 @@ class FiguresView:
 
     @property
     def share_spent(self) -> float:
-        """Of epsilon, 0..1."""
+        """The part of epsilon that is spent so far, 0 to 1."""
         if not self.epsilon or self.epsilon_so_far is None:
             return 0.0
         return min(max(self.epsilon_so_far / self.epsilon, 0.0), 1.0)

@@ -41,7 +41,7 @@ class OneReport:
 
     @property
     def words(self) -> str:
-        """What it is."""
+        """Say the report's label, where it is, and whether the sample holds it."""
         label, (x, y) = "positive" if self.label else "negative", self.point
         where = f"at ({x}, {y})"
         if self.present:

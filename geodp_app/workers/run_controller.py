@@ -134,7 +134,7 @@ class RunController(QObject):
 
     @property
     def state(self) -> State:
-        """See the class."""
+        """The state of the learner's process, one of those that the class lists."""
         if self._link is None:
             return "failed"
         return self._phase if self._prepared else "preparing"

@@ -118,7 +118,7 @@ class AgainController(OneTask):
         super().__init__(again, parent)
 
     def replied(self, reply: object) -> None:
-        """Tell who listens."""
+        """Pass the reply on to those who listen."""
         if isinstance(reply, AgainBegun):
             self.begun.emit(reply)
         elif isinstance(reply, AgainShape):
@@ -137,7 +137,7 @@ class CompareController(OneTask):
         super().__init__(compare_once, parent)
 
     def replied(self, reply: object) -> None:
-        """Tell who listens."""
+        """Pass the reply on to those who listen."""
         if isinstance(reply, Told):
             self.told.emit(reply)
         elif isinstance(reply, Row):

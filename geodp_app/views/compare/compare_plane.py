@@ -38,7 +38,7 @@ class ComparePlane(GridPlot):
         self.set_palette(palette)
 
     def set_palette(self, palette: Palette) -> None:
-        """Light or dark."""
+        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         super().set_palette(palette)
         self.target.setPen(cosmetic(palette.target, 1.0))

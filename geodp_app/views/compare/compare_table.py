@@ -65,14 +65,14 @@ class CompareTable(QTableWidget):
         self.itemChanged.connect(self._tell_shown)
 
     def set_palette(self, palette: Palette) -> None:
-        """Light or dark."""
+        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         with QSignalBlocker(self):
             for line in range(self.rowCount()):
                 self._first(line).setIcon(self._icon(self.name(line)))
 
     def clear_rows(self) -> None:
-        """No learner."""
+        """Empty the table: no learner is compared."""
         self.setRowCount(0)
 
     def add(self, row: Row) -> None:

@@ -99,7 +99,7 @@ class CompareWindow(QDialog):
         self.compare_button.setFocus()
 
     def set_palette(self, palette: Palette) -> None:
-        """Light or dark."""
+        """Draw in the colours of another palette, light or dark."""
         self.plane.set_palette(palette)
         self.table.set_palette(palette)
 

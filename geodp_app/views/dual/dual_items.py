@@ -38,7 +38,7 @@ class Overlay(QGraphicsItem):
         self.setAcceptedMouseButtons(Qt.MouseButton.NoButton)
 
     def set_palette(self, palette: Palette) -> None:
-        """Take the colours."""
+        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self.update()
 
@@ -70,7 +70,7 @@ class Overlay(QGraphicsItem):
             self.draw(painter, self._palette)
 
     def draw(self, painter: QPainter, palette: Palette) -> None:
-        """Paint, in pixels."""
+        """Paint it in the coordinates of the screen."""
         raise NotImplementedError
 
 
@@ -238,7 +238,7 @@ class Pointer(Overlay):
     halfplane: tuple[float, float] | None = None
 
     def draw(self, painter: QPainter, palette: Palette) -> None:
-        """Crosshair and ring."""
+        """Draw the crosshair and the ring around the chosen point."""
         area = self.boundingRect()
         if self.at is not None:
             x, y = self.to_pixels(np.array([self.at]))[0].tolist()

@@ -85,7 +85,7 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
         self.scene().sigMouseClicked.connect(self._click)
 
     def set_palette(self, palette: Palette) -> None:
-        """Take the colours."""
+        """Draw in the colours of another palette, light or dark."""
         self.setBackground(palette.canvas)
         font = QFont(self.font())
         font.setPointSizeF(max(7.5, font.pointSizeF() * 0.85))

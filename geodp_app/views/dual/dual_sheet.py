@@ -145,7 +145,7 @@ class SheetView(QWidget):
         self.fit()
 
     def set_palette(self, palette: Palette) -> None:
-        """Take the colours."""
+        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self.plot.set_palette(palette)
         self.outside.setBrush(tinted(palette.canvas, 1.0))
@@ -232,7 +232,7 @@ class SheetView(QWidget):
             self.plot.set_window(extent(self.lattice).grown(0.03))
 
     def zoom_to(self, window: Window) -> None:
-        """Show a window."""
+        """Zoom to a window of the dual plane."""
         self._fitted = False
         self.plot.set_window(window)
 

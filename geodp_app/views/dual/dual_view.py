@@ -236,7 +236,7 @@ class DualView(QWidget):
         self._explain()
 
     def set_palette(self, palette: Palette) -> None:
-        """Take the colours."""
+        """Draw in the colours of another palette, light or dark."""
         for part in (self.bar, self.controls, self.stack, self.pictures):
             part.set_palette(palette)
         self.readout.setStyleSheet(f"color: {palette.ink}")
@@ -317,7 +317,7 @@ class DualView(QWidget):
         self._sight()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Draw nothing meanwhile."""
+        """Stop drawing while the view is hidden."""
         super().hideEvent(event)
         self._sight()
 

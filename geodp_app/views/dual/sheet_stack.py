@@ -77,7 +77,7 @@ class SheetThumb(QAbstractButton):
         self.update()
 
     def set_palette(self, palette: Palette) -> None:
-        """Take the colours."""
+        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self.update()
 
@@ -173,7 +173,7 @@ class SheetStrip(QWidget):
             thumb.set_marks(marks)
 
     def set_palette(self, palette: Palette) -> None:
-        """Take the colours."""
+        """Draw in the colours of another palette, light or dark."""
         for thumb in self.thumbs.values():
             thumb.set_palette(palette)
 
@@ -223,7 +223,7 @@ class SheetStack(QWidget):
         self.strip.setVisible(lattice is not None)
 
     def set_palette(self, palette: Palette) -> None:
-        """Take the colours."""
+        """Draw in the colours of another palette, light or dark."""
         self.strip.set_palette(palette)
         for view in self.sheets.values():
             view.set_palette(palette)

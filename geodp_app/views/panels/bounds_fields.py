@@ -98,7 +98,7 @@ class BoundsMap(QWidget):
     # pointer and keys
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Begin a box."""
+        """Begin to drag a box of bounds."""
         if event.button() == Qt.MouseButton.LeftButton:
             self._start = event.position()
 
@@ -111,7 +111,7 @@ class BoundsMap(QWidget):
             self.dragged.emit(box)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """The box stays."""
+        """End the drag: the box is the new bounds."""
         if event.button() == Qt.MouseButton.LeftButton:
             self._start = None
 

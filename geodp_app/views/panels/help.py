@@ -134,7 +134,7 @@ def _native(key: str) -> str:
 
 
 def about_text() -> str:
-    """Version, licence, source."""
+    """Say the version, the licence and where the source is."""
     return (
         f"<h3>geodp {__version__}</h3>"
         "<p>Learn regions of the plane from labelled points, under differential privacy.</p>"

@@ -210,7 +210,7 @@ class SmallTable(QTableWidget):
         header.setStretchLastSection(True)
 
     def show_rows(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Other rows."""
+        """Show other rows of the file."""
         self.clear()
         self.setColumnCount(len(heads))
         self.setRowCount(len(rows))

@@ -134,7 +134,7 @@ class SettingsPanel(QScrollArea):
         scrolled(self, column)
 
     def show_work(self, work: Work) -> None:
-        """Follow the document."""
+        """Show what the document holds now."""
         s, r = work.sampling, work.run
         private = r.declared.private
         values: tuple[tuple[Any, Any], ...] = (

@@ -96,7 +96,7 @@ class TheoremPage(QScrollArea):
         return not self._background.busy
 
     def set_palette(self, palette: Palette) -> None:
-        """Light or dark."""
+        """Draw in the colours of another palette, light or dark."""
         for card in self.cards:
             card.set_palette(palette)
 
@@ -182,12 +182,12 @@ class _FigureBox(QGroupBox):
             grid.addWidget(bar, at + 1, 0, 1, 3)
 
     def set_palette(self, palette: Palette) -> None:
-        """Light or dark."""
+        """Draw in the colours of another palette, light or dark."""
         for bar in self.bars.values():
             bar.set_palette(palette)
 
     def show_figure(self, figure: Figure) -> None:
-        """Other numbers."""
+        """Show a theorem's formula and its numbers beside those of the run."""
         show_words(self.formula, figure.formula)
         for row in figure.rows:
             theorem, run = self.values[row.label]

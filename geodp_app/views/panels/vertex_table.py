@@ -22,7 +22,7 @@ class VertexModel(QAbstractTableModel):
         self._rows = vertex_rows(document.drawing)
 
     def refresh(self) -> None:
-        """Follow the document."""
+        """Show what the document holds now."""
         self.beginResetModel()
         self._rows = vertex_rows(self._document.drawing)
         self.endResetModel()
@@ -48,7 +48,7 @@ class VertexModel(QAbstractTableModel):
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> object:
-        """Column heads."""
+        """Name the columns and rows."""
         if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
             return _HEADS[section]
         return None

@@ -42,7 +42,7 @@ class DrawingLayer:
         self._palette: Palette | None = None
 
     def set_palette(self, palette: Palette) -> None:
-        """Colours."""
+        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self._target.setPen(cosmetic(palette.target, 1.8, dash=(5, 3)))
         self._target.setBrush(tinted(palette.target, 0.05))
@@ -153,7 +153,7 @@ class FaultWatch:
         self._timer.timeout.connect(self._look)
 
     def refresh(self) -> None:
-        """The editor changed."""
+        """Draw again what the editor shows."""
         drawing = self._editor.shown
         if drawing is not self._looked_at:
             if sum(len(ring) for shape in drawing.shapes for ring in shape.rings) > _LARGE:

@@ -211,7 +211,7 @@ class ReportLayer:
         self._report: OneReport | None = None
 
     def set_palette(self, palette: Palette) -> None:
-        """Take the colours."""
+        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self.show(self._report)
 

@@ -46,7 +46,7 @@ class LearnedLayer:
         self._zones = False
 
     def set_palette(self, palette: Palette) -> None:
-        """Colours."""
+        """Draw in the colours of another palette, light or dark."""
         self._theme = palette
         self._palette = palette = greyed(palette) if self._past else palette
         self._pen_tiling()

@@ -208,7 +208,7 @@ class PlaneView(GridPlot):
         self._press(event, double=True)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Hover or drag."""
+        """Follow the pointer: hover, or drag what is held."""
         at = self.to_grid(event.position())
         if self._grabbed is not None:
             # the grid point that was taken stays under the pointer

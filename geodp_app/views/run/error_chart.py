@@ -101,7 +101,7 @@ class ErrorChart(QFrame):
             self._dress()
 
     def set_palette(self, palette: Palette) -> None:
-        """Light or dark."""
+        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self.log_button.setIcon(icon("log", palette))
         self.plot.setBackground(palette.panel)
@@ -251,7 +251,7 @@ class ErrorChart(QFrame):
         return super().event(event)
 
     def sizeHint(self) -> QSize:
-        """A lower panel."""
+        """Ask for less height than a plot takes by default."""
         return QSize(480, 220)
 
     # mouse and keys

@@ -56,7 +56,7 @@ class ErrorReadout(QWidget):
         return f"Step {self._point.step}: {parts}"
 
     def set_palette(self, palette: Palette) -> None:
-        """Light or dark."""
+        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self.update()
 

@@ -101,7 +101,7 @@ class FiguresPanel(QScrollArea):
         self._arrange()
 
     def set_palette(self, palette: Palette) -> None:
-        """Light or dark."""
+        """Draw in the colours of another palette, light or dark."""
         self.budget.bar.set_palette(palette)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -166,7 +166,7 @@ class FiguresCard(QFrame):
         return rows
 
     def set_title(self, title: str) -> None:
-        """Another heading."""
+        """Show another heading."""
         self._title.setText(title)
 
     def set_past(self, past: bool) -> None:
@@ -177,7 +177,7 @@ class FiguresCard(QFrame):
                 label.style().polish(label)
 
     def title(self) -> str:
-        """The heading."""
+        """The heading that is shown."""
         return self._title.text()
 
     def show_figures(self, view: FiguresView) -> None:

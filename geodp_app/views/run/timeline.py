@@ -90,7 +90,7 @@ class Track(QSlider):
         return self._clock.isActive()
 
     def set_palette(self, palette: Palette) -> None:
-        """Light or dark."""
+        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self.update()
 
@@ -111,7 +111,7 @@ class Track(QSlider):
         self._follow(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Drag along."""
+        """Follow the pointer along the timeline."""
         self._follow(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -282,7 +282,7 @@ class Timeline(QFrame):
         self._show()
 
     def set_palette(self, palette: Palette) -> None:
-        """Light or dark."""
+        """Draw in the colours of another palette, light or dark."""
         self.track.set_palette(palette)
         self.back.setIcon(icon("back", palette))
         self.forward.setIcon(icon("forward", palette))

@@ -96,7 +96,7 @@ class _Room(QScrollArea):
         self.fit()
 
     def fit(self) -> None:
-        """The sentences changed."""
+        """Make the card as high as its sentences need."""
         fits = self._body.heightForWidth(self.width()) <= self.height()
         policy = Qt.ScrollBarPolicy
         self.setVerticalScrollBarPolicy(

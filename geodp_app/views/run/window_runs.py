@@ -167,7 +167,7 @@ class WindowRuns(QObject):
             self.controller.run()
 
     def step(self) -> None:
-        """One step."""
+        """Make one step of the run."""
         if not self.busy and self._ready():
             self._wanted = False
             self.controller.step()
@@ -178,7 +178,7 @@ class WindowRuns(QObject):
         self.controller.cancel()
 
     def reset(self) -> None:
-        """Forget the run."""
+        """Forget the run and all that is shown of it."""
         self._stop_following()
         self.controller.reset()
         self._give_up()

@@ -37,7 +37,7 @@ class ShareBar(QWidget):
         self.update()
 
     def set_palette(self, palette: Palette) -> None:
-        """Light or dark."""
+        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self.update()
 
@@ -74,7 +74,7 @@ class ColourBar(QWidget):
         self.set_palette(load_palette("light"))
 
     def set_palette(self, palette: Palette) -> None:
-        """Take the colours."""
+        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self._take_colours(signed=self._scale is not None and self._scale.signed)
         self.update()
@@ -96,7 +96,7 @@ class ColourBar(QWidget):
 
     @property
     def scale(self) -> Scale | None:
-        """The range shown."""
+        """The range of values that the bar shows; None while it shows nothing."""
         return self._scale
 
     def sizeHint(self) -> QSize:
@@ -107,7 +107,7 @@ class ColourBar(QWidget):
         return QSize(max(_WIDTH, math.ceil(width)), _BAR + _TICK + 2 * metrics.height() + 4)
 
     def minimumSizeHint(self) -> QSize:
-        """No less."""
+        """Keep the whole bar in sight."""
         return self.sizeHint()
 
     def _margin(self) -> float:
@@ -115,7 +115,7 @@ class ColourBar(QWidget):
         return self.fontMetrics().horizontalAdvance("0,000") / 2
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Label, bar, values."""
+        """Paint each row: its label, its bar and its values."""
         if self._scale is None:
             return
         painter = QPainter(self)

@@ -80,7 +80,7 @@ class SmallNumberField(QLineEdit):
         return self._value
 
     def setValue(self, value: float) -> None:
-        """Show a number."""
+        """Show a number, in at most six digits."""
         self._value = value
         self.setText(f"{value:g}")
 

@@ -164,7 +164,7 @@ class Note(QLabel):
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Another width."""
+        """Lay the contents out anew for another width."""
         super().resizeEvent(event)
         self._fit()
 
@@ -252,7 +252,7 @@ class FoldingRow(QWidget):
             self.updateGeometry()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Another width."""
+        """Lay the contents out anew for another width."""
         super().resizeEvent(event)
         self.fold()
 

@@ -162,7 +162,7 @@ class PictureItem(pg.GraphicsObject):  # type: ignore[misc]
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
-        """Draw the image."""
+        """Paint the image where it lies in the plane."""
         if self._image is not None:
             painter.drawImage(self._place, self._image)
 

@@ -152,7 +152,7 @@ class MainWindow(WindowViews):
             self.resize(self.size().boundedTo(room))
 
     def set_palette(self, palette: Palette) -> None:
-        """Light or dark."""
+        """Draw in the colours of another palette, light or dark."""
         self.palette_now = palette
         for view in (self.plane, self.dual, self.conics, self.chart, self.figures, self.timeline):
             view.set_palette(palette)
@@ -262,7 +262,7 @@ class MainWindow(WindowViews):
         self.files.attempt("sample", self.document.sample)
 
     def set_tool(self, tool: ToolName) -> None:
-        """Another drawing tool."""
+        """Take another drawing tool."""
         self.editor.set_tool(tool)
         if tool != "report":
             self.display.show_report(None)
@@ -350,7 +350,7 @@ class MainWindow(WindowViews):
         self.commands.by_id["vertex_table"].setChecked(False)
 
     def show_shortcuts(self) -> None:
-        """All keys."""
+        """Show the list of all keys."""
         sheet = ShortcutSheet(self)
         sheet.exec()
         sheet.deleteLater()

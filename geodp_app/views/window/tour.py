@@ -175,7 +175,7 @@ class Tour(QObject):
 
     @property
     def stop(self) -> Stop:
-        """Where it is."""
+        """The stop of the tour that is shown."""
         return STOPS[self._at]
 
     @property
@@ -266,7 +266,7 @@ class Tour(QObject):
         (kept.focus or window.plane).setFocus()
 
     def set_palette(self, palette: Palette) -> None:
-        """Light or dark."""
+        """Draw in the colours of another palette, light or dark."""
         self.outline.set_palette(palette)
 
     def targets(self) -> tuple[QWidget, ...]:

@@ -83,7 +83,7 @@ class _Button(QPushButton):
     """A button that Enter presses and that leaves arrows and Esc to the card."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """See the class."""
+        """Handle a key as the class's docstring says."""
         key = event.key()
         if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.click()
@@ -114,7 +114,7 @@ class TourOutline(QWidget):
         self.update()
 
     def set_palette(self, palette: Palette) -> None:
-        """Light or dark."""
+        """Draw in the colours of another palette, light or dark."""
         self._palette = palette
         self.update()
 

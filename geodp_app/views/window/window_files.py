@@ -114,7 +114,7 @@ class WindowFiles(QObject):
         )
 
     def start_anew(self) -> None:
-        """An empty document."""
+        """Begin an empty document in the place of this one."""
         self.document.new(Work())
         self.runs.adopt(None)
         self.opened.emit()
@@ -167,7 +167,7 @@ class WindowFiles(QObject):
             self.opened.emit()
 
     def new(self) -> None:
-        """An empty drawing."""
+        """Begin an empty drawing, after asking about unsaved work."""
         if self.may_discard():
             self.start_anew()
 

@@ -50,7 +50,7 @@ class WindowRecovery(QObject):
         self._beside.done.connect(self._saved)
 
     def later(self) -> None:
-        """Something changed."""
+        """Keep the work safe a little later, as something has changed."""
         self._timer.start()
 
     def save(self) -> None:
