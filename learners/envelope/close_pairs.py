@@ -55,6 +55,9 @@ _SHARE, _USUAL = 0.3, 1.7
 #: Fewer than one example in so many is worth no pairs.
 _FEW = 32
 
+#: Of more examples no pairs are made: three edges' x must fit a box of 32 bits, beside its orders.
+_MOST_EXAMPLES = 1 << 27
+
 #: Cells of the dual plane along a side, at least and at most, and pairs times cells at most.
 _LEAST_WIDTH, _MOST_WIDTH, _MOST_WORK = 64, 512, 1 << 24
 
@@ -119,7 +122,7 @@ def take_pairs(counts: GridCounts) -> tuple[GridCounts, NDArray[np.int64]]:
         would be few.
     """
     none = counts, np.empty((0, 5), dtype=np.int64)
-    if not len(counts):
+    if not len(counts) or counts.n > _MOST_EXAMPLES:
         return none
     code = _interleaved(counts.points)
     order = np.argsort(code, kind="stable")
@@ -143,7 +146,7 @@ def take_pairs(counts: GridCounts) -> tuple[GridCounts, NDArray[np.int64]]:
         points = [counts.points[order[side]] for side in sides]
         found.append(np.column_stack([*points, np.diff(end, prepend=0)]))
     pairs = np.concatenate(found)
-    if _FEW * pairs[:, 4].sum() < counts.n:
+    if _FEW * int(pairs[:, 4].sum()) < counts.n:
         return none
     amounts = np.empty_like(rest)
     amounts[order] = rest

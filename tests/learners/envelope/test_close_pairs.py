@@ -73,6 +73,17 @@ def test_what_is_left_and_the_pairs_are_all_examples(most: bool, seed: int, n: i
         assert len(set(left.labels.tolist())) <= 1
 
 
+def test_boxes_have_room_for_the_pairs_of_three_edges(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair_all(monkeypatch)
+    points = np.array([[0, 0], [1, 0]])
+    for amount, found in ((1 << 26, 1), ((1 << 26) + 1, 0)):
+        amounts = np.array([amount, 1 << 26])
+        counts = GridCounts(1, points, np.array([True, False]), amounts)
+        _, pairs = take_pairs(counts)
+        assert len(pairs) == found
+        assert 8 * (3 * pairs[:, 4].sum() + 1) + 6 < 1 << 31
+
+
 @pytest.mark.parametrize(("d", "bits"), [(3, 0), (5, 1), (20, 6)])
 def test_a_cell_holds_the_most_pairs_that_one_of_its_lines_parts(d: int, bits: int) -> None:
     lattice = HalfplaneLattice(d, "chord", bits)
