@@ -130,7 +130,8 @@ def test_names_in_the_proofs_exist() -> None:
 
 
 def test_the_api_reference_is_built_and_every_public_name_is_in_it(tmp_path: Path) -> None:
-    command = [sys.executable, str(ROOT / ".ci" / "reference.py"), str(tmp_path)]
+    script = ROOT / ".ci" / "reference.py"
+    command = [sys.executable, str(script), str(tmp_path), "--without-source"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     for module in MODULES:
@@ -159,15 +160,29 @@ def test_python_examples_run(page: str) -> None:
         exec(compile(block.removeprefix("python\n"), page, "exec"), {})
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
+@pytest.mark.parametrize(
+    ("page", "whole"),
+    [
+        ("README.md", True),
+        ("docs/guide.md", False),
+        pytest.param("docs/guide.md", True, marks=pytest.mark.slow),
+    ],
+)
 def test_command_lines_run(
-    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: str,
+    whole: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """An animation takes most of a minute: of its steps two are made, unless all is to be whole."""
     (tmp_path / "assets").symlink_to(ROOT / "assets")
     monkeypatch.chdir(tmp_path)
     lines = [line for block in blocks(ROOT / page) for line in block.splitlines()]
     commands = [shlex.split(line)[1:] for line in lines if line.startswith("geodp ")]
     assert len(commands) >= 4
     for command in commands:
+        if "run.gif" in command and not whole:
+            command += ["--steps", "2"]
         assert main(command) == 0, f"{command}: {capsys.readouterr().err}"
     assert (tmp_path / "h.geojson").is_file() or (tmp_path / "learned.geojson").is_file()

@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PIL import Image, ImageChops
 from PySide6.QtGui import QImage
+from window_driver import Lent
 
 from geodp_app.cli import main
 from geodp_app.document.targets import example_work
@@ -19,9 +21,39 @@ from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.files.session import save_session
 from geodp_app.progress import COMPILING
 from geodp_app.views import offscreen
+from geodp_app.views.window import shot as window_shot
+from geodp_app.workers import run_controller
+
+#: Runs `geodp shot` in the test's folder; returns its exit code and what it said.
+Shot = Callable[..., tuple[int, str]]
 
 
-def shot(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+class Kept(Lent):
+    """A learner's process that outlives the window."""
+
+    def kill(self) -> None:
+        self.give_back()
+        super().kill()
+
+
+@pytest.fixture
+def shot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Shot:
+    """In this process: to start one takes longer than most pictures."""
+
+    def run(*arguments: str) -> tuple[int, str]:
+        code = main(["shot", *arguments])
+        return code, capsys.readouterr().err
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(run_controller, "ProcessLink", Kept)
+    # Qt tells the application alone what it has to say
+    monkeypatch.setattr(window_shot, "qInstallMessageHandler", lambda handler: None)
+    return run
+
+
+def started(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run in a process of its own, as a person would."""
     return subprocess.run(
         [sys.executable, "-m", "geodp_app", "shot", *arguments],
@@ -53,7 +85,7 @@ def frames_of(path: Path) -> tuple[list[Image.Image], list[int]]:
 
 
 def test_a_picture_and_the_learned_shape(tmp_path: Path) -> None:
-    done = shot(
+    done = started(
         tmp_path, "-o", "w.png", "--example", "tri", "--n", "3000", "--learner", "tiles",
         "--theme", "dark", "--size", "1280x800", "--learned", "l.geojson",
     )  # fmt: skip
@@ -69,12 +101,12 @@ def test_a_picture_and_the_learned_shape(tmp_path: Path) -> None:
     assert len(told) == 2
 
 
-def test_a_picture_at_twice_the_pixels_before_any_step(tmp_path: Path) -> None:
-    done = shot(
-        tmp_path, "-o", "w.png", "--example", "star", "--n", "500", "--steps", "0",
+def test_a_picture_at_twice_the_pixels_before_any_step(shot: Shot, tmp_path: Path) -> None:
+    code, err = shot(
+        "-o", "w.png", "--example", "star", "--n", "500", "--steps", "0",
         "--size", "1280x800", "--scale", "2", "--quiet",
     )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (code, err) == (0, "")
     image = QImage(str(tmp_path / "w.png"))
     assert (image.width(), image.height()) == (2560, 1600)
 
@@ -131,13 +163,15 @@ def test_without_pillow_an_animation_is_refused_before_anything_is_opened(
 
 
 @pytest.mark.parametrize("name", ["run.gif", "run.webp"])
-def test_an_animation_goes_from_before_the_first_step_to_rest(tmp_path: Path, name: str) -> None:
-    done = shot(
-        tmp_path, "-o", name, "--example", "tri", "--n", "2000", "--learner", "tiles",
+def test_an_animation_goes_from_before_the_first_step_to_rest(
+    shot: Shot, tmp_path: Path, name: str
+) -> None:
+    code, err = shot(
+        "-o", name, "--example", "tri", "--n", "2000", "--learner", "tiles",
         "--steps", "3", "--pace", ".2", "--size", "800x600",
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert f"{name}: 3 of 9 steps, unfinished" in done.stderr
+    assert code == 0, err
+    assert f"{name}: 3 of 9 steps, unfinished" in err
     frames, times = frames_of(tmp_path / name)
     assert times == [1000, 200, 200, 200, 2000]
     assert {frame.size for frame in frames} == {(800, 600)}
@@ -147,12 +181,12 @@ def test_an_animation_goes_from_before_the_first_step_to_rest(tmp_path: Path, na
     assert str(tmp_path).encode() not in data
 
 
-def test_a_new_piece_flashes_in_where_there_is_time(tmp_path: Path) -> None:
-    done = shot(
-        tmp_path, "-o", "run.gif", "--example", "tri", "--n", "2000", "--learner", "tiles",
+def test_a_new_piece_flashes_in_where_there_is_time(shot: Shot, tmp_path: Path) -> None:
+    code, err = shot(
+        "-o", "run.gif", "--example", "tri", "--n", "2000", "--learner", "tiles",
         "--steps", "1", "--size", "800x600", "--quiet",
     )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (code, err) == (0, "")
     frames, times = frames_of(tmp_path / "run.gif")
     assert times == [1000, 80, 80, 80, 260, 2000]
     spot = changed_pixel(frames[1], frames[4])
@@ -168,71 +202,75 @@ def changed_pixel(one: Image.Image, other: Image.Image) -> tuple[int, int]:
     return (box[0] + box[2]) // 2, (box[1] + box[3]) // 2
 
 
-def test_learner_k_and_epsilon_are_those_asked_for(tmp_path: Path) -> None:
-    done = shot(
-        tmp_path, "-o", "w.png", "--example", "tri", "--n", "500", "--learner", "convex-cover",
+def test_learner_k_and_epsilon_are_those_asked_for(shot: Shot, tmp_path: Path) -> None:
+    code, err = shot(
+        "-o", "w.png", "--example", "tri", "--n", "500", "--learner", "convex-cover",
         "--k", "2", "--epsilon", "3", "--size", "800x600", "--learned", "l.geojson",
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "w.png: 6 of 6 steps, finished" in done.stderr
+    assert code == 0, err
+    assert "w.png: 6 of 6 steps, finished" in err
     release = json.loads((tmp_path / "l.geojson").read_text())["geodp"]["release"]
     assert release["privacy"]["epsilon"] == 3
     assert (release["learner"], release["role"]) == ("ConvexPolygonLearner", "conjunction")
 
 
-def test_what_means_nothing_to_the_learner_of_a_session_is_refused(tmp_path: Path) -> None:
+def test_what_means_nothing_to_the_learner_of_a_session_is_refused(
+    shot: Shot, tmp_path: Path
+) -> None:
     work = replace(example_work("tri"), run=RunSettings(learner="tiles"))
     save_session(tmp_path / "s.geodp", work)
-    done = shot(tmp_path, "-o", "w.png", "--file", "s.geodp", "--k", "3")
-    assert done.returncode == 2
-    assert "--k means nothing to tiles" in done.stderr
+    code, err = shot("-o", "w.png", "--file", "s.geodp", "--k", "3")
+    assert code == 2
+    assert "--k means nothing to tiles" in err
     assert not (tmp_path / "w.png").exists()
 
 
 def test_a_run_on_nothing_is_refused(tmp_path: Path) -> None:
     save_session(tmp_path / "s.geodp", Work(sampling=SampleSettings(distribution="painted")))
-    done = shot(tmp_path, "-o", "w.png", "--file", "s.geodp")
+    done = started(tmp_path, "-o", "w.png", "--file", "s.geodp")
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert not (tmp_path / "w.png").exists()
 
 
-def test_an_animation_of_a_file_is_its_owners_alone(tmp_path: Path) -> None:
+def test_an_animation_of_a_file_is_its_owners_alone(shot: Shot, tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text("x,y,label\n3,4,1\n500,600,0\n")
     (tmp_path / "run.webp").touch(0o644)
-    done = shot(
-        tmp_path, "-o", "run.webp", "--file", "p.csv", "--learner", "threshold", "--pace", ".1",
+    code, err = shot(
+        "-o", "run.webp", "--file", "p.csv", "--learner", "threshold", "--pace", ".1",
         "--size", "800x600", "--quiet",
     )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (code, err) == (0, "")
     assert (tmp_path / "run.webp").stat().st_mode & 0o777 == 0o600
     assert len(frames_of(tmp_path / "run.webp")[0]) >= 2
 
 
-def test_a_run_that_has_no_shape_yet_leaves_no_picture_either(tmp_path: Path) -> None:
-    done = shot(tmp_path, "-o", "w.png", "--example", "tri", "--n", "500", "--steps", "0",
+def test_a_run_that_has_no_shape_yet_leaves_no_picture_either(shot: Shot, tmp_path: Path) -> None:
+    code, err = shot("-o", "w.png", "--example", "tri", "--n", "500", "--steps", "0",
                 "--learned", "l.geojson", "--size", "1280x800")  # fmt: skip
-    assert done.returncode == 2
-    assert "--learned needs a finished run" in done.stderr
+    assert code == 2
+    assert "--learned needs a finished run" in err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_picture_of_a_file_is_its_owners_alone_but_in_the_release_view(tmp_path: Path) -> None:
+def test_a_picture_of_a_file_is_its_owners_alone_but_in_the_release_view(
+    shot: Shot, tmp_path: Path
+) -> None:
     (tmp_path / "p.csv").write_text("x,y,label\n3,4,1\n500,600,0\n")
     argv = ["--file", "p.csv", "--size", "1280x800", "--quiet"]
     for view, mode in (("curator", 0o600), ("release", 0o644)):
         (tmp_path / "w.png").touch()
         (tmp_path / "w.png").chmod(0o644)
-        done = shot(tmp_path, "-o", "w.png", *argv, "--view", view)
-        assert done.returncode == 0, done.stderr
+        code, err = shot("-o", "w.png", *argv, "--view", view)
+        assert code == 0, err
         assert (tmp_path / "w.png").stat().st_mode & 0o777 == mode
 
 
-def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_none_is_refused(shot: Shot, tmp_path: Path) -> None:
     (tmp_path / "x.geojson").write_text("{")
-    done = shot(tmp_path, "-o", "w.png", "--file", "x.geojson")
-    assert done.returncode == 2
-    assert "x.geojson" in done.stderr
+    code, err = shot("-o", "w.png", "--file", "x.geojson")
+    assert code == 2
+    assert "x.geojson" in err
     assert not (tmp_path / "w.png").exists()
 
 

@@ -190,7 +190,7 @@ def compact_at_every_pause(monkeypatch: pytest.MonkeyPatch, work: int) -> None:
 @pytest.mark.parametrize(
     ("measure", "factorised", "work", "draws"),
     # a rate that is a quarter higher or lower is caught with probability above 0.995
-    [("chord", False, 20, 2000), ("chord", True, 20, 2000), ("paper", False, 40, 1000)],
+    [("chord", False, 20, 2000), ("chord", True, 20, 2000), ("paper", False, 60, 1000)],
 )
 def test_the_law_survives_compactions_at_any_time(
     measure: str, factorised: bool, work: int, draws: int, monkeypatch: pytest.MonkeyPatch

@@ -115,7 +115,7 @@ def test_a_selection_hands_out_final_boxes_without_the_tables() -> None:
         assert progress.heaviest is not None
         last[:] = [progress.heaviest(60)]
         held = progress.heaviest.args[0]  # type: ignore[attr-defined]
-        tables[:] = [weakref.ref(strand.partition.boxes) for strand in held]
+        tables[:] = [weakref.ref(partition.boxes) for partition in held]
 
     selected = select("triangle", watch)
     gc.collect()

@@ -161,7 +161,7 @@ def test_cancel_takes_effect_at_once_and_releases_nothing(qtbot: QtBot, window: 
     assert not window.commands.by_id["export_learned"].isEnabled()
     # and the window can go on
     window.document.set_sampling(n=500)
-    window.document.set_run(k=1, n_steps=1)
+    window.document.set_run(k=2, n_steps=1, finish="none")
     window.sample()
     key(window, Qt.Key.Key_F5)
     finish_run(qtbot, window)

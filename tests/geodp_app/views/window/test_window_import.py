@@ -469,8 +469,11 @@ def test_files_that_leave_no_question_open_without_one(
     degrees = stated + "lon,lat,label\n13.5,43.25,1\n19,46,0\n"
     for text in ("x,y,label\n3,4,1\n50,60,0\n", degrees):
         questions: list[ImportDialog] = []
-        QTimer.singleShot(3000, lambda kept=questions: kept.extend(close_all()))
+        timer = QTimer(singleShot=True)
+        timer.timeout.connect(lambda kept=questions: kept.extend(close_all()))
+        timer.start(3000)
         assert window.files.open(write(tmp_path / "p.csv", text))
+        timer.stop()  # it must not close a dialog of the next test
         assert not questions
         assert window.document.work.examples is not None
     assert window.document.work.examples.points.tolist() == [[24, 32], [112, 102]]

@@ -35,7 +35,7 @@ def sampled(window: MainWindow, n: int = 500) -> None:
     key(window, Qt.Key.Key_R)
     drag(window, (50, 50), (120, 120), (200, 200))
     window.document.set_sampling(n=n)
-    window.document.set_run(learner="cover", k=1, n_steps=1)
+    window.document.set_run(learner="cover", k=2, n_steps=1, finish="none")
     key(window, Qt.Key.Key_F6)
 
 
@@ -115,7 +115,7 @@ def test_imported_examples_have_a_note_that_goes_with_them_and_comes_back(
     (tmp_path / "p.csv").write_text(CSV)
     (tmp_path / "q.csv").write_text(CSV)
     assert window.files.open(tmp_path / "p.csv")
-    window.document.set_run(learner="cover", k=1, n_steps=1)
+    window.document.set_run(learner="cover", k=2, n_steps=1, finish="none")
     run(qtbot, window)
     run(qtbot, window)
     two = note(window)
@@ -215,6 +215,7 @@ def test_what_is_charged_at_the_first_step_is_what_the_release_states(
     qtbot: QtBot, window: MainWindow, learner: str
 ) -> None:
     sampled(window, 200)
+    window.document.set_run(finish="sharpen")
     for neighbours in ("add-remove", "replace-one"):
         window.document.set_run(learner=learner, neighbours=neighbours)
         run(qtbot, window)
