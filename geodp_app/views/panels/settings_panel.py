@@ -326,13 +326,12 @@ class SettingsPanel(QScrollArea):
         return group
 
     def _verdict_group(self) -> QGroupBox:
-        group, form = _group("What to expect")
+        group = QGroupBox("What to expect")
         self._practice = sentences("practice")
         self._promise = sentences("promise")
         self._warning = sentences("warning")
-        form.addRow(self._warning)
-        form.addRow(self._practice)
-        form.addRow(self._promise)
+        # a form would cut the last line off a label whose text gets longer
+        fill(QVBoxLayout(group), self._warning, self._practice, self._promise)
         return group
 
     # fields
