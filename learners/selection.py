@@ -141,4 +141,4 @@ class Selection(Sampler, Protocol):
 
     @property
     def piece(self) -> PieceKind:
-        """The piece that was drawn."""
+        """What kind of piece is drawn: a halfplane or a triangle."""

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from arrangement_laws import arrangement_law
 from chi_square import assert_drawn_from
 from counted import counted, of_rows
+from numpy.typing import NDArray
 from quick_draws import QuickBits, one_sample
 
-from geometry.halfplane import HalfplaneLattice
+from geometry.grid_counts import GridCounts
+from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.arrangement_selection import ArrangementSelection
-from learners.envelope import envelope_selection
+from learners.envelope import envelope_selection, strands
+from learners.envelope.boxes import SHEETS
 from learners.envelope.envelope_selection import EnvelopeSelection
+from learners.envelope.partition import BOXES
 from learners.envelope.target import Target, make_target
+from learners.randomness import SeededRandom
 from learners.records import inside_piece
 from learners.scores import Score, set_cover_score
 from learners.selection import Selected
@@ -71,3 +77,37 @@ def factorise_everything(monkeypatch: pytest.MonkeyPatch) -> None:
         return target._replace(narrow=lattice.high - lattice.low)
 
     monkeypatch.setattr(envelope_selection, "make_target", wide)
+
+
+def strands_of_a_draw(
+    selection: EnvelopeSelection, counts: GridCounts, score: Score, rate: float
+) -> list[strands.Strand]:
+    """The strands of one seeded draw, as they are at its end."""
+    seen: list[strands.Strand] = []
+    keep = strands._behind
+
+    def spy(now: list[strands.Strand]) -> list[strands.Strand]:
+        seen[:] = now
+        return keep(now)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strands, "_behind", spy)
+        selection.select(counts, score, rate, SeededRandom(3))
+    return seen
+
+
+def pieces_in_boxes(
+    strand: strands.Strand, lattice: HalfplaneLattice, count: int, rng: np.random.Generator
+) -> Iterator[tuple[NDArray[np.int64], tuple[Halfplane, ...]]]:
+    """Some of its boxes, with a triangle each: of those drawn, the ones in the class."""
+    boxes = strand.partition.boxes[: strand.partition.tally[BOXES]]
+    for box in boxes[rng.integers(0, len(boxes), count)]:
+        piece = []
+        for e in range(3):
+            u = int(rng.integers(box[4 * e], box[4 * e + 1]))
+            v = int(rng.integers(box[4 * e + 2], box[4 * e + 3]))
+            if lattice.admits(u, v):
+                sheet = lattice.sheets[int(box[SHEETS]) >> (3 * e) & 7]
+                piece.append(lattice.halfplane(sheet, u, v))
+        if len(piece) == 3:
+            yield box, tuple(piece)

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 from compiled import compiled
 from counted import counted
-from envelope_laws import assert_same_law, random_examples
+from envelope_laws import (
+    assert_same_law,
+    pieces_in_boxes,
+    random_examples,
+    strands_of_a_draw,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,12 +21,12 @@ from geometry.columns import count_columns
 from geometry.counting import make_tables
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
-from learners.envelope import close_pairs, strands
-from learners.envelope.boxes import SHEETS, pairs_across
+from learners.envelope import close_pairs
+from learners.envelope.boxes import pairs_across
 from learners.envelope.close_pairs import make_pairs, settle_conflicts, take_pairs
 from learners.envelope.compaction import compact
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.envelope.partition import BOXES, bound_of
+from learners.envelope.partition import bound_of
 from learners.randomness import SeededRandom
 from learners.records import inside_piece
 from learners.scores import mistakes_score
@@ -126,39 +131,20 @@ def test_a_box_bounds_every_piece_in_it() -> None:
     points = rng.integers(0, 65, (3000, 2))
     labels = (np.abs(points - 30).sum(axis=1) < 20) ^ (rng.random(3000) < 0.15)
     selection = EnvelopeSelection(HalfplaneLattice(64), "triangle")
-    seen: list[strands.Strand] = []
-    keep = strands._behind
-
-    def spy(now: list[strands.Strand]) -> list[strands.Strand]:
-        seen[:] = now
-        return keep(now)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strands, "_behind", spy)
-        score = mistakes_score(int(labels.sum()))
-        selection.select(counted(points, labels, 64), score, 0.05, SeededRandom(3))
-    value = {True: 0, False: 0}
+    score = mistakes_score(int(labels.sum()))
+    checked = {True: 0, False: 0}
+    found = strands_of_a_draw(selection, counted(points, labels, 64), score, 0.05)
     for merged in (False, True):
-        for strand in seen:
+        for strand in found:
             if merged:
                 assert compact(strand.target, strand.partition, np.inf)
-            boxes = strand.partition.boxes[: strand.partition.tally[BOXES]]
-            for box in boxes[rng.integers(0, len(boxes), 400)]:
-                halfplanes = []
-                for e in range(3):
-                    u = int(rng.integers(box[4 * e], box[4 * e + 1]))
-                    v = int(rng.integers(box[4 * e + 2], box[4 * e + 3]))
-                    sheet = selection.lattice.sheets[int(box[SHEETS]) >> (3 * e) & 7]
-                    if selection.lattice.admits(u, v):
-                        halfplanes.append(selection.lattice.halfplane(sheet, u, v))
-                if len(halfplanes) == 3:
-                    inside = inside_piece(tuple(halfplanes), points)
-                    gained = score.k * np.count_nonzero(inside & labels) + score.c_pos
-                    lost = score.c_neg - score.k * np.count_nonzero(inside & ~labels)
-                    assert gained + lost <= bound_of(strand.target, box)
-                    value[bool(pairs_across(box) >= 0)] += 1
+            for box, piece in pieces_in_boxes(strand, selection.lattice, 400, rng):
+                held = inside_piece(piece, points)
+                positives, negatives = (int((held & of).sum()) for of in (labels, ~labels))
+                assert score.value(positives, negatives) <= bound_of(strand.target, box)
+                checked[bool(pairs_across(box) >= 0)] += 1
     # of both kinds of boxes
-    assert min(value.values()) > 100
+    assert min(checked.values()) > 100
 
 
 @pytest.mark.usefixtures("all_in_pairs")

@@ -13,7 +13,14 @@ import pytest
 from compiled import compiled
 from counted import counted
 from dual_boxes import edges_in
-from envelope_laws import assert_same_law, factorise_everything, random_examples, score_of
+from envelope_laws import (
+    assert_same_law,
+    factorise_everything,
+    pieces_in_boxes,
+    random_examples,
+    score_of,
+    strands_of_a_draw,
+)
 
 from geometry.columns import count_columns
 from geometry.halfplane import MAX_D, HalfplaneLattice
@@ -22,7 +29,6 @@ from learners.envelope.boxes import NEGATIVES, ORDERS, POSITIVES, SHEETS, pack_s
 from learners.envelope.compaction import compact
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.first_boxes import first_boxes
-from learners.envelope.partition import BOXES
 from learners.envelope.target import make_target
 from learners.randomness import SeededRandom
 from learners.records import inside_piece
@@ -280,33 +286,14 @@ def test_bounds_never_fall_below_a_value() -> None:
     points = rng.integers(0, 65, (3000, 2))
     labels = (np.abs(points - 30).sum(axis=1) < 20) ^ (rng.random(3000) < 0.05)
     selection = EnvelopeSelection(HalfplaneLattice(64), "triangle")
-    seen: list[strands.Strand] = []
-    keep = strands._behind
-
-    def spy(now: list[strands.Strand]) -> list[strands.Strand]:
-        seen[:] = now
-        return keep(now)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strands, "_behind", spy)
-        score = score_of("disjunction", 2, labels, int(labels.sum()))
-        selection.select(counted(points, labels, 64), score, 0.4, SeededRandom(3))
+    score = score_of("disjunction", 2, labels, int(labels.sum()))
     checked = 0
-    for strand in seen:
-        boxes = strand.partition.boxes[: strand.partition.tally[BOXES]]
-        for box in boxes[rng.integers(0, len(boxes), 400)]:
-            held = np.ones(len(points), dtype=bool)
-            for e in range(3):
-                u = int(rng.integers(box[4 * e], box[4 * e + 1]))
-                v = int(rng.integers(box[4 * e + 2], box[4 * e + 3]))
-                sheet = selection.lattice.sheets[int(box[SHEETS]) >> (3 * e) & 7]
-                if not selection.lattice.admits(u, v):
-                    break
-                held &= selection.lattice.halfplane(sheet, u, v).contains(points)
-            else:
-                assert np.count_nonzero(held & labels) <= box[POSITIVES]
-                assert np.count_nonzero(held & ~labels) >= box[NEGATIVES]
-                checked += 1
+    for strand in strands_of_a_draw(selection, counted(points, labels, 64), score, 0.4):
+        for box, piece in pieces_in_boxes(strand, selection.lattice, 400, rng):
+            held = inside_piece(piece, points)
+            assert np.count_nonzero(held & labels) <= box[POSITIVES]
+            assert np.count_nonzero(held & ~labels) >= box[NEGATIVES]
+            checked += 1
     assert checked > 200
 
 
