@@ -284,7 +284,7 @@ def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(
         sheet.plot.viewport().mapFrom(legend.parentWidget(), legend.pos()), legend.size()
     )
     spots = []
-    for x, y in itertools.product((0, 14, -25, 40, -60), repeat=2):
+    for x, y in itertools.product((0, 14, -25, 40, -60, 110, -150), repeat=2):
         spot = pixel(sheet, u, v) + QPoint(x, y)
         place = sheet.plot._dual_at(sheet.plot.mapToScene(spot))
         inside = place is not None and nearest_halfplane(
@@ -295,7 +295,10 @@ def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(
         if inside and not covered.contains(spot):
             spots.append(spot)
     assert len(spots) > 3
-    for spot in spots[::3]:
+    for i, spot in enumerate(spots):
+        # four at least, and on until one piece is another: some are empty
+        if i >= 4 and len(shown) > 1:
+            break
         hover(qtbot, sheet, spot)
         candidate = window.dual.pointer.candidate
         assert candidate is not None
@@ -308,7 +311,7 @@ def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(
         assert second == candidate.words
         assert ghost(window) == pytest.approx(bounds(window, candidate), abs=1e-6)
         shown.add(ghost(window))
-    assert len(shown) > 1  # some may be empty
+    assert len(shown) > 1
     leave(sheet)
     assert window.dual.pointer.candidate is None
     assert ghost(window) == ()
