@@ -68,14 +68,14 @@ class ClosePairs(NamedTuple):
     Attributes
     ----------
     tables : LineTables
-        Of the examples left; of all, where there are no pairs.
+        Of the examples left.
     crossed : int32 array, shape (4, size)
         For each sheet x of cell (i, j) at width * i + j, then the greatest of 2 x 2 cells each,
         and so on up to one.
     low, step : int
         Cell i holds low + i * step and the step - 1 numbers after it.
     width : int
-        Cells along a side, a power of two; 0 where there are no pairs.
+        Cells along a side, a power of two.
     """
 
     tables: LineTables
@@ -83,11 +83,6 @@ class ClosePairs(NamedTuple):
     low: int
     step: int
     width: int
-
-
-def no_pairs(tables: LineTables) -> ClosePairs:
-    """Bounds as they are."""
-    return ClosePairs(tables, np.zeros((4, 0), dtype=np.int32), 0, 1, 0)
 
 
 def settle_conflicts(counts: GridCounts) -> GridCounts:

@@ -126,7 +126,7 @@ def _run(
     target, tables, pairs, ordinates, partition, workspace, chunks, work, horizon, settled, theta,
     at, pending,
 ):  # fmt: skip
-    """Without a workspace (None) the compiler leaves out all that needs one."""
+    """Without a workspace, or pairs (None), the compiler leaves out all that needs them."""
     boxes, tree, tally, clock = partition.boxes, partition.tree, partition.tally, partition.clock
     factors = partition.factors
     capacity = len(boxes)

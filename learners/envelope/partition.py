@@ -237,7 +237,7 @@ def add_boxes(target, partition, tables, pairs, boxes):
         box = partition.boxes[partition.tally[BOXES]]
         partition.tally[BOXES] += 1
         copy_box(boxes[i], box)
-        if pairs.width == 0:
+        if pairs is None:
             recount(target.paper, tables, box, rows)
         else:
             set_pairs_across(box, crossed_by(pairs, box))
@@ -262,7 +262,7 @@ def count_all(target, tables, box, rows):
 def no_room(tables, pairs):
     """Whether a split may not find room for its lines."""
     left = len(tables.lines) - tables.used[0]
-    if pairs.width > 0:
+    if pairs is not None:
         left = min(left, len(pairs.tables.lines) - pairs.tables.used[0])
     return left < SPLIT_LINES
 
@@ -271,7 +271,7 @@ def no_room(tables, pairs):
 def forget(partition, tables, pairs):
     """Drop the tables of all lines."""
     forget_lines(tables)
-    if pairs.width > 0:
+    if pairs is not None:
         forget_lines(pairs.tables)
     partition.coarse[:] = -1
     partition.tally[FORGOTTEN] += 1

@@ -143,8 +143,11 @@ def split(target, every, pairs, partition, index, outcome, theta, rows):
     boxes, tree = partition.boxes, partition.tree
     capacity = len(boxes)
     box = boxes[index]
-    across = pairs_across(box)
-    tables = every if across < 0 else pairs.tables
+    across, tables = np.int64(-1), every
+    if pairs is not None:
+        across = pairs_across(box)
+        if across >= 0:
+            tables = pairs.tables
     if not corner_rows(target.paper, tables, box, rows):
         return
     if outcome >= OUTCOME_OUTSIDE:
@@ -170,7 +173,7 @@ def split(target, every, pairs, partition, index, outcome, theta, rows):
         # new corners, and those of a single point, have not been counted yet
         if trim(target.side, half, axis >> 1) or half[2 * axis + 1] - half[2 * axis] == 1:
             recount(target.paper, tables, half, rows)
-        if across >= 0:
+        if pairs is not None and across >= 0:
             set_pairs_across(half, min(across, crossed_by(pairs, half)))
             count_all(target, every, half, rows)
     factors = partition.factors

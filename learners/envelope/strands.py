@@ -22,7 +22,7 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.envelope import core
 from learners.envelope.boxes import NO_SHEET, SHEETS
-from learners.envelope.close_pairs import ClosePairs, make_pairs, no_pairs, take_pairs
+from learners.envelope.close_pairs import ClosePairs, make_pairs, take_pairs
 from learners.envelope.compaction import compact
 from learners.envelope.factorised_boxes import Workspace, make_workspace, order_by_column
 from learners.envelope.paper_box import class_sheets, readings
@@ -98,7 +98,7 @@ class Strand:
 
     target: Target
     tables: LineTables
-    pairs: ClosePairs
+    pairs: ClosePairs | None
     ordinates: tuple[NDArray[np.int32], NDArray[np.int32]]
     partition: Partition
     source: RandomSource
@@ -243,7 +243,7 @@ def start_strand(
     if len(examples.pairs):
         table_bytes //= 2
     tables = make_tables(examples.totals, made_of.basis, table_bytes)
-    pairs = no_pairs(tables)
+    pairs = None
     if len(examples.pairs):
         left = make_tables(examples.left, made_of.basis, table_bytes)
         pairs = make_pairs(lattice, examples.pairs, left)

@@ -190,8 +190,12 @@ def trial(target, every, pairs, partition, box, chunks, at, theta):
     side, low, step = target.side, target.low, target.step
     sheets = np.int64(box[SHEETS])
     most, fewest = np.int64(box[POSITIVES]), np.int64(box[NEGATIVES])
-    across, near = pairs_across(box), np.int64(0)
-    tables, of = (every, 0) if across < 0 else (pairs.tables, 2)
+    across, near = np.int64(-1), np.int64(0)
+    tables, of = every, 0
+    if pairs is not None:
+        across = pairs_across(box)
+        if across >= 0:
+            tables, of = pairs.tables, 2
     outer_1 = outer_2 = outer_3 = NO_LINE
     inner_1 = inner_2 = inner_3 = NO_LINE
     for e in range(3):
@@ -209,7 +213,7 @@ def trial(target, every, pairs, partition, box, chunks, at, theta):
         odd = sheet & 1
         outer = _coarse_row(tables, coarse, target, of, POSITIVE, sheet, i + odd, j + odd)
         inner = _coarse_row(tables, coarse, target, of, NEGATIVE, sheet, i + 1 - odd, j + 1 - odd)
-        if across > 0:
+        if pairs is not None and across > 0:
             near += most_crossed(pairs, sheet, u, u + 1, v, v + 1)
         if outer < 0 or inner < 0:
             # no room: start the tables anew; without a bound here the rest still holds

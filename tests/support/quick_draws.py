@@ -68,11 +68,10 @@ def one_sample() -> Iterator[None]:
         if key not in started:
             started[key] = plain_start(lattice, target, examples, boxes, QuickBits(0), *rest)
         one = started[key]
-        tables = _own(one.tables)
         return replace(
             one,
-            tables=tables,
-            pairs=one.pairs._replace(tables=_own(one.pairs.tables) if one.pairs.width else tables),
+            tables=_own(one.tables),
+            pairs=one.pairs and one.pairs._replace(tables=_own(one.pairs.tables)),
             partition=_own(one.partition),
             source=source.spawn(),
             theta=one.theta.copy(),
