@@ -125,12 +125,10 @@ def _coarse_row(tables, coarse, target, of, label, sheet, i, j):
 
     of : 0 where the tables are of all examples, 2 where they are of what close pairs leave.
     """
-    row = np.int64(coarse[of + label, sheet, i, j])
-    if row < 0:
-        u = target.low + i * target.step
-        v = target.low + j * target.step
-        row = line_row(tables, sheet, u, v, label)
-        coarse[of + label, sheet, i, j] = row
+    u = target.low + i * target.step
+    v = target.low + j * target.step
+    row = line_row(tables, sheet, u, v, label)
+    coarse[of + label, sheet, i, j] = row
     return row
 
 
@@ -211,8 +209,14 @@ def trial(target, every, pairs, partition, box, chunks, at, theta):
         i = (u - low) // step
         j = (v - low) // step
         odd = sheet & 1
-        outer = _coarse_row(tables, coarse, target, of, POSITIVE, sheet, i + odd, j + odd)
-        inner = _coarse_row(tables, coarse, target, of, NEGATIVE, sheet, i + 1 - odd, j + 1 - odd)
+        outer = coarse[of + 1, sheet, i + odd, j + odd]
+        inner = coarse[of, sheet, i + 1 - odd, j + 1 - odd]
+        if outer < 0:
+            outer = _coarse_row(tables, coarse, target, of, POSITIVE, sheet, i + odd, j + odd)
+        if inner < 0:
+            inner = _coarse_row(
+                tables, coarse, target, of, NEGATIVE, sheet, i + 1 - odd, j + 1 - odd
+            )
         if pairs is not None and across > 0:
             near += most_crossed(pairs, sheet, u, u + 1, v, v + 1)
         if outer < 0 or inner < 0:
