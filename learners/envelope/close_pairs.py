@@ -14,7 +14,8 @@ and for a pair of the first kind p lies in some edge's halfplane and n does not.
 
 x(e) being the number of pairs whose p may lie inside and whose n outside of a halfplane in e's cell
 of the dual plane.  Few lines pass between two points that lie close together: x is small, and far
-from the shape P' or N' is nearly 0.  All are integers.
+from the shape P' or N' is nearly 0.  All are integers.  What it is worth, measured, and what it
+does not help with: docs/decisions/0023-close-pairs.md.
 
 Where a positive and a negative share a grid point no piece tells them apart, and they are dropped.
 
