@@ -86,9 +86,14 @@ COMPILING = "geodp: compiling the learner's loops, once on this machine: about h
 
 @contextmanager
 def telling_of_compiling(bar: ProgressBar) -> Iterator[None]:
-    """Say so when the first loop is not in the cache, and on a terminal how many are done."""
+    """Say so when the first loop is not in the cache, and on a terminal how many are done.
+
+    A second process then compiles some of them (:mod:`learners.envelope.compiled_beside`).
+    """
     # it brings the compiler along, which every verb that comes here needs
     from numba.core import event
+
+    from learners.envelope.compiled_beside import compile_beside
 
     class Teller(event.Listener):
         """Hears of every compilation, from any thread, also of one amid another."""
@@ -103,6 +108,7 @@ def telling_of_compiling(bar: ProgressBar) -> Iterator[None]:
                 self._begun += 1
                 if self._begun == 1:
                     bar.line(COMPILING)
+                    compile_beside()
                 self._show()
 
         def on_end(self, event: Any) -> None:

@@ -31,7 +31,16 @@ def inner(function: _F) -> _F:
     :func:`numba.extending.register_jitable` would compile it once for each set of options that its
     callers have.  What is used of numba here is what its own ``overload`` is made of.
     """
-    loop = njit(**_OPTIONS)(function)
+    return _inner(function, _OPTIONS)
+
+
+def cached_inner(function: _F) -> _F:
+    """The same with a place of its own in the cache, so that another process can compile it."""
+    return _inner(function, _OPTIONS | {"cache": True})
+
+
+def _inner(function: _F, options: dict[str, Any]) -> _F:
+    loop = njit(**options)(function)
     # numba holds it by a weak reference only
     vars(function)["loop"] = loop
     _templates.infer_global(function, types.Dispatcher(loop))

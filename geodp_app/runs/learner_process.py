@@ -1,8 +1,9 @@
 """The learner's process: the only place where the window's learners run.
 
-Why a process and not a thread: compiling the loops takes a minute of pure Python, and the
-learners' own bookkeeping holds the interpreter's lock as well; neither may ever delay a frame of
-the window.  And what runs away or runs out of memory can be ended at once, with nothing released.
+Why a process and not a thread: compiling the loops takes half a minute, much of it pure Python,
+and the learners' own bookkeeping holds the interpreter's lock as well; neither may ever delay a
+frame of the window.  And what runs away or runs out of memory can be ended at once, with nothing
+released.
 
 It answers the requests of :mod:`geodp_app.runs.protocol` that come over a pipe, one at a time.
 Inside a selection and inside the answer to a question it looks at the pipe now and then.  It

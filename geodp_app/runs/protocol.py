@@ -332,7 +332,7 @@ Request = Prepare | Start | Next | Ask | Query | Cancel
 
 @dataclass(frozen=True, slots=True)
 class Preparing:
-    """Loops are being compiled: it will take about a minute, once."""
+    """Loops are being compiled: it will take about half a minute, once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
 """Compiling the learners' loops before they are needed.
 
 Numba compiles a loop at its first call and keeps the machine code in its cache
-(``NUMBA_CACHE_DIR``, else beside the source).  From an empty cache that takes about a
-minute, from a full one about a second.  Every learner is run once on a tiny sample, which calls
-every loop with the types of a real run, so that a real run compiles nothing.  Only the measure
-"paper" still compiles its loops when it is first run.
+(``NUMBA_CACHE_DIR``, else beside the source).  From an empty cache that takes about half a
+minute, with the help of a second process, and from a full one about a second.  Every learner is run
+once on a tiny sample, which calls every loop with the types of a real run, so that a real run
+compiles nothing.  Only the measure "paper" still compiles its loops when it is first run.
 
-Imports numba: for the learner's process only.
+Imports numba: for the learner's process and its helper only.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numba.core import event
+from numpy.typing import NDArray
 
 from geodp_app.runs.score_raster import PieceCounter
 from geometry.grid_counts import GridCounts
@@ -24,6 +25,7 @@ from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.conic.union import EllipseUnionLearner
 from learners.convex_polygon import ConvexPolygonLearner
 from learners.envelope.annealing import Annealing
+from learners.envelope.compiled_beside import compile_beside, main
 from learners.envelope.factorised_boxes import make_workspace
 from learners.envelope.first_boxes import first_boxes
 from learners.envelope.strands import Examples, start_strand, weigh_all
@@ -45,23 +47,33 @@ def warm_up(compiling: Callable[[], None]) -> None:
     compiling : callable
         Called once, from any thread, when the first loop turns out not to be cached.
     """
-    xy = np.arange(_GRID + 1)
-    points = np.stack(np.meshgrid(xy, xy), axis=-1).reshape(-1, 2).astype(np.int64)
-    labels = points.sum(axis=1) <= _GRID
+    points, labels = _tiny()
     with event.install_listener("numba:compile", _First(compiling)):
         for private in (PolygonUnionLearner, ConvexPolygonLearner):
             private(k=1, n_steps=1, grid=_GRID, seed=1).fit(points, labels)
         PolygonUnionLearner(tiles=1, grid=_GRID, seed=1).fit(points, labels)
-        # discs run the same loops
-        EllipseUnionLearner(k=1, grid=_GRID, seed=1).fit(points, labels)
-        for greedy in (GreedyUnionLearner, GreedyConvexLearner):
-            greedy(k=1, n_steps=1, grid=_GRID, max_boxes=100).fit(points, labels)
-        lattice = HalfplaneLattice(_GRID)
-        examples = GridCounts.of_examples(points, labels, _GRID)
-        counter = PieceCounter(examples, lattice, ())
-        counter.count(Sheet.FLAT_ABOVE, xy, xy, lambda: None)
-        _factorise(examples, lattice)
-        Annealing(examples, lattice, mistakes_score(1), 1.0, 3).run(lambda: None, 2)
+        _factorise(GridCounts.of_examples(points, labels, _GRID), HalfplaneLattice(_GRID))
+        _rest()
+
+
+def _tiny() -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    xy = np.arange(_GRID + 1)
+    points = np.stack(np.meshgrid(xy, xy), axis=-1).reshape(-1, 2).astype(np.int64)
+    return points, points.sum(axis=1) <= _GRID
+
+
+def _rest() -> None:
+    """Loops beside those of halfplanes and triangles."""
+    points, labels = _tiny()
+    # discs run the same loops
+    EllipseUnionLearner(k=1, grid=_GRID, seed=1).fit(points, labels)
+    for greedy in (GreedyUnionLearner, GreedyConvexLearner):
+        greedy(k=1, n_steps=1, grid=_GRID, max_boxes=100).fit(points, labels)
+    lattice = HalfplaneLattice(_GRID)
+    examples = GridCounts.of_examples(points, labels, _GRID)
+    counter = PieceCounter(examples, lattice, ())
+    counter.count(Sheet.FLAT_ABOVE, np.arange(_GRID + 1), np.arange(_GRID + 1), lambda: None)
+    Annealing(examples, lattice, mistakes_score(1), 1.0, 3).run(lambda: None, 2)
 
 
 def _factorise(examples: GridCounts, lattice: HalfplaneLattice) -> None:
@@ -86,6 +98,12 @@ class _First(event.Listener):
         """A loop is not in the cache."""
         if self._once.acquire(blocking=False):
             self._heard()
+            compile_beside(__name__)
 
     def on_end(self, event: Any) -> None:
         """It has been compiled."""
+
+
+if __name__ == "__main__":
+    main()
+    _rest()

@@ -79,7 +79,7 @@ class RunController(QObject):
     """
 
     state_changed = Signal(str)
-    #: Loops are being compiled: about a minute, once.
+    #: Loops are being compiled: about half a minute, once.
     preparing = Signal()
     #: PrivacySpent of the run to come, or None, once it is accepted.
     started = Signal(object)

@@ -20,6 +20,7 @@ splits               a plain box is halved where a rejected point suggests
 close_pairs          a bound that wrong labels hardly loosen
 factorised_boxes     tighter envelopes for small boxes
 factorised_moves     trials in them, and their splits
+compiled_beside      a second process compiles the loops of factorised boxes
 compaction           light boxes that meet in a face are merged again
 chunks               draws from a buffer of uniform 16-bit chunks
 """

@@ -1,6 +1,7 @@
 """Trials in boxes with a factorised envelope, and their splits.  Compiled.
 
-The envelope and why it bounds the score: :mod:`learners.envelope.factorised_boxes`.
+The envelope and why it bounds the score: :mod:`learners.envelope.factorised_boxes`.  From an empty
+cache a second process compiles them (:mod:`learners.envelope.compiled_beside`).
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from geometry.inner_loops import inner
+from geometry.inner_loops import cached_inner, inner
 from learners.envelope.boxes import NO_SHEET, SHEETS, admitted_box, copy_box
 from learners.envelope.chunks import exponential, uniform_below
 from learners.envelope.factorised_boxes import (
@@ -77,7 +78,7 @@ def examine(tables, ordinates, box, work):
     return kept
 
 
-@inner
+@cached_inner
 def factorise(target, tables, ordinates, partition, index, work):
     """Give a plain box a factorised envelope; False, and nothing changed, unless it is lighter."""
     box, factor = partition.boxes[index], partition.factors[index]
@@ -95,7 +96,7 @@ def factorise(target, tables, ordinates, partition, index, work):
     return True
 
 
-@inner
+@cached_inner
 def factor_trial(target, tables, ordinates, partition, index, work, chunks, at, theta):
     """A trial in a factorised box; also the number of its uncertain examples.
 
@@ -145,7 +146,7 @@ def factor_trial(target, tables, ordinates, partition, index, work, chunks, at, 
     return OUTCOME_ACCEPTED if MIX * value >= least else OUTCOME_REJECTED, at, count
 
 
-@inner
+@cached_inner
 def split_factors(target, tables, partition, index, count, outcome, work):
     """Halve a factorised box that has just been examined; each half is factorised, too."""
     boxes, factors, tree = partition.boxes, partition.factors, partition.tree

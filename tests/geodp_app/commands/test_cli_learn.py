@@ -624,8 +624,13 @@ def test_there_is_no_bar_in_a_pipe_or_when_quiet():
 # -- compiling ---------------------------------------------------------------------------------
 
 
-def test_compiling_is_told_once_also_in_a_pipe_and_later_loops_are_counted(tmp_path):
+def test_compiling_is_told_once_also_in_a_pipe_and_later_loops_are_counted(tmp_path, monkeypatch):
     import numba
+
+    from learners.envelope import compiled_beside
+
+    beside = []
+    monkeypatch.setattr(compiled_beside, "compile_beside", lambda: beside.append(1))
 
     def compiled() -> None:
         numba.njit(lambda x: x + 1)(1)
@@ -640,6 +645,8 @@ def test_compiling_is_told_once_also_in_a_pipe_and_later_loops_are_counted(tmp_p
         assert shown.count(COMPILING) == (0 if quiet else 1)
         assert ("compiling, 1 loops done" in shown) == (stream.isatty() and not quiet)
         assert quiet or shown.startswith(f"{COMPILING}\n")
+    # each time a second process would have been asked to help
+    assert len(beside) == 3
 
 
 def test_loops_that_are_compiled_are_no_news(run, tmp_path, capfd):
