@@ -70,6 +70,10 @@ if hasattr(os, "register_at_fork"):
 #: Work between two looks at the watch, in units of about a microsecond.
 _WORK_PER_CALL = 20_000
 
+#: Slices of such work that strands side by side do at most before they wait for each other: with
+#: one slice up to a quarter of the time went by in waiting.
+_LONGEST_TURN = 4
+
 #: 16-bit chunks drawn from the source at first, and at most, in one go.
 _FIRST_CHUNKS, _MOST_CHUNKS = 1 << 13, 1 << 19
 
@@ -300,6 +304,7 @@ def settle(
         If the watch raises it, or `stop` says so.
     """
     weigh_all(strands)
+    turns = 0
     while behind := _behind(strands):
         if stop is not None and stop():
             raise Cancelled
@@ -307,9 +312,12 @@ def settle(
         if in_turns:
             _advance_last(behind, strands, horizon)
         else:
-            slices = [_POOL.submit(s.advance, horizon) for s in behind[1:]]
-            behind[0].advance(horizon)
-            for done in slices:
+            # longer turns as time goes by: the strands wait for each other at the end of each
+            turns += 1
+            length = min(1 + turns // 24, _LONGEST_TURN)
+            others = [_POOL.submit(_turn, s, horizon, length) for s in behind[1:]]
+            _turn(behind[0], horizon, length)
+            for done in others:
                 done.result()
         if max(strand.mass for strand in strands) < _LIGHT:
             weigh_all(strands)
@@ -397,6 +405,14 @@ def _remember(boxes: tuple[HeavyBox, ...]) -> Callable[[int], tuple[HeavyBox, ..
 
 def _tally(strands: list[Strand], which: int) -> int:
     return sum(int(strand.partition.tally[which]) for strand in strands)
+
+
+def _turn(strand: Strand, horizon: float, slices: int) -> None:
+    """Run for so many slices of work, or until there is no more to do for now."""
+    for _ in range(slices):
+        strand.advance(horizon)
+        if strand.accepted is not None or strand.clock > horizon or strand.mass < core.TINY:
+            return
 
 
 def _first_acceptance(strands: list[Strand]) -> float:
