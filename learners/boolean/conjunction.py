@@ -200,6 +200,30 @@ def private_literal_steps(
         yield LiteralStep(step, budget.steps, LiteralRelease(literal, noisy), diagnostics)
 
 
+def _private_cover(
+    told: ConjunctionLearner | DisjunctionLearner, X: ArrayLike | Any, y: ArrayLike
+) -> Iterator[LiteralStep]:
+    k = check_count("k", told.k)
+    if told.n_steps is not None:
+        n_steps = check_count("the number of steps", told.n_steps)
+    elif told.alpha is None:
+        n_steps = default_steps(k)
+    else:
+        check_open_unit(alpha=told.alpha)
+        n_steps = theorem_steps(k, told.alpha)
+    check_open_unit(beta=told.beta)
+    source = open_source(told.seed)
+    budget = cover_budget(
+        told.epsilon, told.delta, n_steps, told.beta, told.neighbours, source.private, told.account
+    )
+    columns, labels = told._examples(X, y)
+    stream = private_literal_steps(
+        columns, labels, role=told.role, k=k, budget=budget, source=source
+    )
+    parameters = (("k", k), ("steps", n_steps), ("beta", told.beta))
+    return told._publish(stream, columns.d, parameters, budget.spent)
+
+
 @keyword_parameters()
 class ConjunctionLearner(BooleanLearner):
     """(epsilon, delta)-private conjunction of literals.
@@ -239,6 +263,8 @@ class ConjunctionLearner(BooleanLearner):
     (1.0, 'x4 ∧ ¬x11')
     """
 
+    steps, _run = run_by_steps, _private_cover
+
     role: ClassVar[Role] = "conjunction"
 
     epsilon: float = 1.0
@@ -250,11 +276,6 @@ class ConjunctionLearner(BooleanLearner):
     neighbours: Neighbours = "add-remove"
     account: AccountChoice = "optimal"
     seed: int | None = None
-
-    steps = run_by_steps
-
-    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        return _private_cover(self, X, y)
 
 
 @keyword_parameters()
@@ -271,6 +292,8 @@ class DisjunctionLearner(BooleanLearner):
     (1.0, 'x4 ∨ x11')
     """
 
+    steps, _run = run_by_steps, _private_cover
+
     role: ClassVar[Role] = "disjunction"
 
     epsilon: float = 1.0
@@ -282,32 +305,3 @@ class DisjunctionLearner(BooleanLearner):
     neighbours: Neighbours = "add-remove"
     account: AccountChoice = "optimal"
     seed: int | None = None
-
-    steps = run_by_steps
-
-    def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
-        return _private_cover(self, X, y)
-
-
-def _private_cover(
-    told: ConjunctionLearner | DisjunctionLearner, X: ArrayLike | Any, y: ArrayLike
-) -> Iterator[LiteralStep]:
-    k = check_count("k", told.k)
-    if told.n_steps is not None:
-        n_steps = check_count("the number of steps", told.n_steps)
-    elif told.alpha is None:
-        n_steps = default_steps(k)
-    else:
-        check_open_unit(alpha=told.alpha)
-        n_steps = theorem_steps(k, told.alpha)
-    check_open_unit(beta=told.beta)
-    source = open_source(told.seed)
-    budget = cover_budget(
-        told.epsilon, told.delta, n_steps, told.beta, told.neighbours, source.private, told.account
-    )
-    columns, labels = told._examples(X, y)
-    stream = private_literal_steps(
-        columns, labels, role=told.role, k=k, budget=budget, source=source
-    )
-    parameters = (("k", k), ("steps", n_steps), ("beta", told.beta))
-    return told._publish(stream, columns.d, parameters, budget.spent)
