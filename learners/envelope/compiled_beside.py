@@ -35,10 +35,10 @@ def compile_beside(module: str = __name__) -> subprocess.Popen[bytes] | None:
     if getattr(sys, "frozen", False) or not sys.executable:
         return None
     null = subprocess.DEVNULL
+    # -P: what lies in the current folder may be anybody's
+    command = [sys.executable, "-P", "-m", module]
     try:
-        return subprocess.Popen(
-            [sys.executable, "-m", module], stdin=null, stdout=null, stderr=null
-        )
+        return subprocess.Popen(command, stdin=null, stdout=null, stderr=null)
     except OSError:
         return None
 
