@@ -52,7 +52,7 @@ def test_halfplanes_follow_the_enumerated_law(
     d: int, n: int, measure: str, role: str, draws: int
 ) -> None:
     points, labels = random_examples(d, n, seed=d)
-    selection = EnvelopeSelection(HalfplaneLattice(d, measure), "halfplane", table_bytes=1 << 20)
+    selection = EnvelopeSelection(HalfplaneLattice(d, measure), "halfplane", table_bytes=1 << 18)
     rate = 0.9 if measure == "chord" else 1.6
     score = score_of(role, 2, labels, 3)
     assert_same_law(selection, points, labels, score, rate, draws, seed=d + n)
@@ -62,7 +62,7 @@ def test_halfplanes_follow_the_enumerated_law(
 @pytest.mark.parametrize("measure", ["chord", "paper"])
 def test_triangles_follow_the_enumerated_law(measure: str, role: str) -> None:
     points, labels = random_examples(8, 12, seed=3)
-    selection = EnvelopeSelection(HalfplaneLattice(8, measure), "triangle", table_bytes=1 << 20)
+    selection = EnvelopeSelection(HalfplaneLattice(8, measure), "triangle", table_bytes=1 << 18)
     rate = 1.0 if measure == "chord" else 2.7
     score = score_of(role, 1, labels, 4)
     assert_same_law(selection, points, labels, score, rate, 1500, seed=5, surely=0.9999)
@@ -81,7 +81,7 @@ def test_triangles_of_the_papers_box_follow_the_enumerated_law(
 
 def test_triangles_on_a_coarse_lattice_with_many_ties() -> None:
     points, labels = random_examples(4, 14, seed=9)
-    selection = EnvelopeSelection(HalfplaneLattice(4, bits=1), "triangle", table_bytes=1 << 20)
+    selection = EnvelopeSelection(HalfplaneLattice(4, bits=1), "triangle", table_bytes=1 << 18)
     score = score_of("disjunction", 2, labels, 5)
     assert_same_law(selection, points, labels, score, 0.7, 2500, seed=11)
 
@@ -178,7 +178,7 @@ def test_the_law_survives_compactions(
     """There is little more room than for the first boxes: most draws merge boxes several times."""
     points, labels = random_examples(d, n, seed=d)
     lattice = HalfplaneLattice(d, measure)
-    selection = EnvelopeSelection(lattice, "halfplane", max_boxes=1, table_bytes=1 << 20)
+    selection = EnvelopeSelection(lattice, "halfplane", max_boxes=1, table_bytes=1 << 18)
     score = score_of("disjunction", 2, labels, 20)
     selected = assert_same_law(
         selection, points, labels, score, rate, draws, seed=8, off=off, surely=surely
@@ -214,7 +214,7 @@ def test_the_law_survives_compactions_at_any_time(
         monkeypatch.setattr(strands, "_PLAIN_BOXES", 0)
     chord = measure == "chord"
     points, labels = random_examples(8, 12, seed=8 if chord else 3)
-    selection = EnvelopeSelection(HalfplaneLattice(8, measure), "triangle", table_bytes=1 << 20)
+    selection = EnvelopeSelection(HalfplaneLattice(8, measure), "triangle", table_bytes=1 << 18)
     score, rate = score_of("disjunction", 2 if chord else 1, labels, 4), 1.5 if chord else 1.8
     selected = assert_same_law(selection, points, labels, score, rate, draws, seed=14)
     compactions = [one.details["compactions"] for one in selected]
@@ -228,7 +228,7 @@ def test_the_law_survives_full_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strands, "_RISE", -1.0)
     points, labels = random_examples(11, 30, seed=11)
     selection = EnvelopeSelection(
-        HalfplaneLattice(11), "halfplane", max_boxes=1, table_bytes=1 << 20
+        HalfplaneLattice(11), "halfplane", max_boxes=1, table_bytes=1 << 18
     )
     score = score_of("disjunction", 2, labels, 3)
     selected = assert_same_law(selection, points, labels, score, 1.5, 3000, seed=8, off=0.5)
@@ -242,7 +242,7 @@ def test_the_law_survives_weighing_anew(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(strands, "_LIGHT", 1e30)
     monkeypatch.setattr(strands, "_WORK_PER_CALL", 20)
     points, labels = random_examples(8, 12, seed=3)
-    selection = EnvelopeSelection(HalfplaneLattice(8), "triangle", table_bytes=1 << 20)
+    selection = EnvelopeSelection(HalfplaneLattice(8), "triangle", table_bytes=1 << 18)
     assert_same_law(
         selection, points, labels, score_of("disjunction", 1, labels, 4), 1.0, 1000, seed=7
     )
@@ -259,7 +259,7 @@ def test_the_law_survives_factorised_boxes(
     factorise_everything(monkeypatch)
     monkeypatch.setattr(strands, "_PLAIN_BOXES", 0)
     points, labels = random_examples(d, n, seed=d)
-    selection = EnvelopeSelection(HalfplaneLattice(d), piece, table_bytes=1 << 20)
+    selection = EnvelopeSelection(HalfplaneLattice(d), piece, table_bytes=1 << 18)
     score = score_of("disjunction", 2, labels, 4)
     selected = assert_same_law(selection, points, labels, score, 1.5, draws, seed=12, off=off)
     factorised = sum(one.details["factorised"] > 0 for one in selected)
