@@ -89,10 +89,9 @@ def kmms_score(role: str, k: int, noisy: int, labels: np.ndarray) -> Value:
 
 
 def brute_law(
-    inside: list[tuple[bool, ...]], value: Value, rate: float
+    counts: Counter[tuple[bool, ...]], value: Value, rate: float
 ) -> dict[tuple[bool, ...], tuple[int, int, float]]:
-    """Count, value and probability by classification, one entry of `inside` a piece."""
-    counts = Counter(inside)
+    """Count, value and probability by classification, of so many pieces each."""
     values = {held: value(held) for held in counts}
     top = max(values.values())
     masses = {h: counts[h] * math.exp(rate * (values[h] - top)) for h in counts}
@@ -117,7 +116,7 @@ def test_the_halfplane_law_is_the_enumerated_one(lattice: HalfplaneLattice, role
     for n, seed in ((0, 0), (1, 1), (4, 2), (7, 3)):
         points, labels = sample(lattice.d, n, seed)
         score = role_score(role, 3, 2, labels)
-        inside = [tuple(h.contains(points).tolist()) for h in all_halfplanes(lattice)]
+        inside = Counter(tuple(h.contains(points).tolist()) for h in all_halfplanes(lattice))
         law = law_of_rows(ArrangementSelection(lattice, "halfplane"), points, labels, score, 0.4)
         assert_same_law(law, brute_law(inside, kmms_score(role, 3, 2, labels), 0.4))
 
@@ -140,7 +139,13 @@ def test_the_triangle_law_is_the_enumerated_one(lattice: HalfplaneLattice, role:
         one = np.array([h.contains(points) for h in all_halfplanes(lattice)])
         codes = one @ (1 << np.arange(n)) if n else np.zeros(len(one), dtype=np.int64)
         triples = codes[:, None, None] & codes[:, None] & codes
-        inside = [tuple(bool(c >> i & 1) for i in range(n)) for c in triples.ravel().tolist()]
+        inside = Counter(
+            {
+                tuple(bool(code >> i & 1) for i in range(n)): count
+                for code, count in enumerate(np.bincount(triples.ravel()).tolist())
+                if count
+            }
+        )
         law = law_of_rows(ArrangementSelection(lattice, "triangle"), points, labels, score, 0.7)
         assert_same_law(law, brute_law(inside, kmms_score(role, 2, 1, labels), 0.7))
 
@@ -186,7 +191,7 @@ def test_halfplanes_are_drawn_by_the_law() -> None:
 
     def masses(rate: float) -> dict[Halfplane, float]:
         inside = {h: tuple(h.contains(points).tolist()) for h in all_halfplanes(lattice)}
-        law = brute_law(list(inside.values()), kmms_score("disjunction", 2, 2, labels), rate)
+        law = brute_law(Counter(inside.values()), kmms_score("disjunction", 2, 2, labels), rate)
         return {h: law[held][2] / law[held][0] for h, held in inside.items()}
 
     assert not too_large(*chi_square(found, masses(0.5), draws))

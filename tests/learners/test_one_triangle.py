@@ -67,9 +67,9 @@ def test_every_neighbour_keeps_the_promise() -> None:
 @pytest.mark.parametrize("measure", ["chord", "paper"])
 def test_its_draws_follow_the_enumerated_law(measure: str) -> None:
     points, labels = random_examples(8, 12, seed=3)
-    selection = EnvelopeSelection(HalfplaneLattice(8, measure), "triangle", table_bytes=1 << 20)
+    selection = EnvelopeSelection(HalfplaneLattice(8, measure), "triangle", table_bytes=1 << 18)
     rate = 0.7 if measure == "chord" else 1.6
-    assert_same_law(selection, points, labels, mistakes_score(int(labels.sum())), rate, 2000, 5)
+    assert_same_law(selection, points, labels, mistakes_score(int(labels.sum())), rate, 1000, 5)
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])

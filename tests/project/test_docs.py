@@ -175,7 +175,7 @@ def test_command_lines_run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """An animation takes most of a minute: of its steps two are made, unless all is to be whole."""
+    """An animation takes most of a minute: of its steps one is made, unless all is to be whole."""
     (tmp_path / "assets").symlink_to(ROOT / "assets")
     monkeypatch.chdir(tmp_path)
     lines = [line for block in blocks(ROOT / page) for line in block.splitlines()]
@@ -183,6 +183,6 @@ def test_command_lines_run(
     assert len(commands) >= 4
     for command in commands:
         if "run.gif" in command and not whole:
-            command += ["--steps", "2"]
+            command += ["--steps", "1"]
         assert main(command) == 0, f"{command}: {capsys.readouterr().err}"
     assert (tmp_path / "h.geojson").is_file() or (tmp_path / "learned.geojson").is_file()

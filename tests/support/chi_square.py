@@ -1,11 +1,18 @@
-"""Draws against the law that they must follow."""
+"""Draws against the law that they must follow, and how surely they tell another law from it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from scipy import stats
+
+#: Chi-square rejects the law itself with about this probability.
+LEVEL = 1e-3
+
+#: Outcomes expected less often than this are judged together.
+LEAST = 8
 
 
 def assert_drawn_from(
@@ -24,15 +31,34 @@ def assert_drawn_from(
         How many outcomes at least must be judged one by one, for the test to tell something.
     """
     assert set(drawn) <= set(law)
-    # outcomes expected fewer than eight times are judged together
-    common = [outcome for outcome, p in law.items() if p * draws >= 8]
+    common = _common(law, draws)
     observed = [drawn[outcome] for outcome in common]
     expected = [law[outcome] * draws for outcome in common]
     rest = draws - sum(expected)
-    if rest >= 8:
+    if rest >= LEAST:
         observed.append(draws - sum(observed))
         expected.append(rest)
     else:
         expected = [each * sum(observed) / sum(expected) for each in expected]
     assert len(common) >= outcomes
-    assert stats.chisquare(observed, expected).pvalue > 1e-3
+    assert stats.chisquare(observed, expected).pvalue > LEVEL
+
+
+def power(law: Mapping[Any, float], other: Mapping[Any, float], draws: int) -> float:
+    """Probability that :func:`assert_drawn_from` fails for so many draws from another law.
+
+    By the noncentral chi-square distribution, with the outcomes pooled as there.
+    """
+    common = _common(law, draws)
+    p, q = (np.array([each[outcome] for outcome in common]) for each in (law, other))
+    if (1 - p.sum()) * draws < LEAST:
+        p, q = p / p.sum(), q / q.sum()
+    else:
+        p, q = np.append(p, 1 - p.sum()), np.append(q, 1 - q.sum())
+    degrees = len(p) - 1
+    shift = draws * float(((q - p) ** 2 / p).sum())
+    return float(stats.ncx2.sf(stats.chi2.isf(LEVEL, degrees), degrees, shift))
+
+
+def _common(law: Mapping[Any, float], draws: int) -> list[Any]:
+    return [outcome for outcome, p in law.items() if p * draws >= LEAST]

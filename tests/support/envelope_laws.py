@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from arrangement_laws import arrangement_law
-from chi_square import assert_drawn_from
+from chi_square import assert_drawn_from, power
 from counted import counted, of_rows
 from numpy.typing import NDArray
 from quick_draws import QuickBits, one_sample
@@ -42,6 +42,14 @@ def score_of(role: str, k: int, labels: np.ndarray, noisy: int) -> Score:
     return set_cover_score(role, k, noisy, positives, len(labels) - positives)
 
 
+def _by_rows(rows: list[tuple[bool, ...]], probabilities: np.ndarray) -> Counter[tuple[bool, ...]]:
+    """The law of classifications, which several outcomes of an arrangement may share."""
+    law: Counter[tuple[bool, ...]] = Counter()
+    for inside, probability in zip(rows, probabilities.tolist(), strict=True):
+        law[inside] += probability
+    return law
+
+
 def assert_same_law(
     selection: EnvelopeSelection,
     points: np.ndarray,
@@ -50,13 +58,25 @@ def assert_same_law(
     rate: float,
     draws: int,
     seed: int,
+    *,
+    surely: float = 0.995,
+    off: float = 0.25,
 ) -> list[Selected]:
-    """Chi-square of the classifications drawn against the enumerated law; the draws."""
+    """Chi-square of the classifications drawn against the enumerated law; the draws.
+
+    There must be enough of them: a rate that is higher or lower by the share `off` is caught with
+    probability above `surely`.
+    """
     oracle = ArrangementSelection(selection.lattice, selection.piece)
-    law: Counter[tuple[bool, ...]] = Counter()
     counts = counted(points, labels, selection.lattice.d)
-    for outcome in arrangement_law(oracle, counts, score, rate):
-        law[of_rows(outcome.inside, counts, points)] += outcome.probability
+    outcomes = arrangement_law(oracle, counts, score, rate)
+    rows = [of_rows(outcome.inside, counts, points) for outcome in outcomes]
+    law = _by_rows(rows, np.array([outcome.probability for outcome in outcomes]))
+    values = np.array([outcome.value for outcome in outcomes])
+    for wrong in (1 - off, 1 + off):
+        tilt = np.exp((wrong - 1) * rate * (values - values.max()))
+        weights = tilt * [outcome.probability for outcome in outcomes]
+        assert power(law, _by_rows(rows, weights / weights.sum()), draws) > surely
     source = QuickBits(seed)
     drawn: Counter[tuple[bool, ...]] = Counter()
     with one_sample():

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from geometry.counting import LineTables
 from geometry.grid_counts import GridCounts
 from learners.envelope import concept_selection, envelope_selection, strands
 from learners.envelope.strands import Examples, Strand
@@ -55,6 +56,18 @@ def _own(arrays: Any) -> Any:
     )
 
 
+def _own_tables(tables: LineTables) -> LineTables:
+    """The same of line tables; what is beyond the lines in use was never written."""
+    used = int(tables.used[0])
+    own = _own(tables._replace(lines=None, below=None))
+    parts = {}
+    for name in ("lines", "below"):
+        plain = getattr(tables, name)
+        parts[name] = np.empty_like(plain)
+        parts[name][:used] = plain[:used]
+    return own._replace(**parts)
+
+
 @contextmanager
 def one_sample() -> Iterator[None]:
     """Selections of one sample, score and rate: strands are started once, then copied."""
@@ -70,8 +83,8 @@ def one_sample() -> Iterator[None]:
         one = started[key]
         return replace(
             one,
-            tables=_own(one.tables),
-            pairs=one.pairs and one.pairs._replace(tables=_own(one.pairs.tables)),
+            tables=_own_tables(one.tables),
+            pairs=one.pairs and one.pairs._replace(tables=_own_tables(one.pairs.tables)),
             partition=_own(one.partition),
             source=source.spawn(),
             theta=one.theta.copy(),

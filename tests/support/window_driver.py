@@ -23,7 +23,7 @@ from geodp_app.runs.protocol import Cancel, Prepared
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.run.window_runs import SPEEDS
-from geodp_app.views.widgets.theme import apply_theme
+from geodp_app.views.widgets.theme import apply_theme, style_sheet
 from geodp_app.views.window.main_window import MainWindow
 from geodp_app.workers import run_controller
 
@@ -113,7 +113,8 @@ def open_window(qtbot: QtBot, folder: Path, *, theme: str = "light") -> Iterator
     application = QApplication.instance()
     assert isinstance(application, QApplication)
     palette = load_palette("dark" if theme == "dark" else "light")
-    apply_theme(application, palette)
+    if application.styleSheet() != style_sheet(palette):  # dressing anew takes a while
+        apply_theme(application, palette)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_controller, "ProcessLink", Lent)
         window = MainWindow(palette, recovery=folder / "recovery")

@@ -66,17 +66,15 @@ class SheetPlot(pg.PlotWidget):  # type: ignore[misc]
 
     def __init__(self, parent: QWidget | None = None) -> None:
         axes = {name: DualAxis(name) for name in ("bottom", "left")}
-        super().__init__(parent, axisItems=axes)
+        super().__init__(parent, axisItems=axes, enableMenu=False)
         self.axes = axes
         self._labelled, self._line = True, 16
         #: Whether something at a place, in pixels of the view box, can be dragged.
         self.grabs: Callable[[QPointF], bool] = lambda at: False
         self._dragging = False
         self.box: pg.ViewBox = self.getViewBox()
-        self.box.setMenuEnabled(False)
         self.box.disableAutoRange()
         self.plotItem.hideButtons()
-        self.plotItem.setMenuEnabled(False)
         self.plotItem.layout.setContentsMargins(2, 4, 8, 7)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)

@@ -125,10 +125,9 @@ class ErrorChart(QFrame):
 
     def _make_plot(self) -> None:
         self.readout = ErrorReadout()
-        self.plot = pg.PlotWidget()
+        self.plot = pg.PlotWidget(enableMenu=False)
         self.plot.setMinimumSize(160, 44)
         self.plot.setAccessibleName("Error over steps")
-        self.plot.setMenuEnabled(False)
         self.plot.setMouseEnabled(False, False)
         self.plot.hideButtons()
         self.plot.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

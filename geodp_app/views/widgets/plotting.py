@@ -172,10 +172,9 @@ class GridPlot(pg.PlotWidget):  # type: ignore[misc]
 
     def __init__(self, parent: QWidget | None = None) -> None:
         axes = {name: PlaneAxis(name) for name in ("bottom", "left")}
-        super().__init__(parent, axisItems=axes)
+        super().__init__(parent, axisItems=axes, enableMenu=False)
         self._axes = axes
         self._frame: Frame | None = None
-        self.setMenuEnabled(False)
         self.hideButtons()
         self._border = QGraphicsRectItem()
         self._border.setZValue(5)

@@ -1,4 +1,4 @@
-"""One smoke test with a real window on a real (virtual) screen."""
+"""The real window on a real (virtual) screen."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,15 +16,16 @@ pytestmark = pytest.mark.skipif(
     reason="needs Xvfb (Debian: apt-get install xvfb)",
 )
 
-_SCRIPT = """
+#: What a script does with a window of its own: `window`, in `application`.
+_WINDOW = """
 import sys
-from PySide6.QtCore import QTimer, QStandardPaths
+from pathlib import Path
+from PySide6.QtCore import QStandardPaths, QTimer
 from PySide6.QtGui import QGuiApplication
 from geodp_app.palette import load_palette
 from geodp_app.views.window.app import make_application
 from geodp_app.views.window.main_window import MainWindow
 from geodp_app.views.widgets.theme import apply_theme
-from pathlib import Path
 
 QStandardPaths.setTestModeEnabled(True)
 application = make_application()
@@ -32,26 +33,10 @@ palette = load_palette("light")
 apply_theme(application, palette)
 window = MainWindow(palette, recovery=Path(sys.argv[1]))
 window.show()
-window.files.begin_with_example("tri")
-window.document.set_sampling(n=2000)
-window.sample()
-
-def look():
-    log = window.runs.current
-    if log is not None and log.release is not None:
-        picture = window.screen().grabWindow(window.winId()).toImage()
-        colours = {picture.pixel(x, y) for x in range(0, picture.width(), 7)
-                   for y in range(0, picture.height(), 7)}
-        print(QGuiApplication.platformName(), window.isVisible(), len(log.records), len(colours))
-        window.abandon()
-        application.exit(0)  # quit() would close the window, which asks about unsaved work
-
-watch = QTimer()
-watch.timeout.connect(look)
-watch.start(100)
-QTimer.singleShot(0, window.runs.run_or_pause)
-application.exec()
 """
+
+#: Runs a script that goes on from there, with more variables of the environment; its words.
+OnScreen = Callable[..., list[str]]
 
 
 @pytest.fixture
@@ -74,39 +59,55 @@ def display() -> Iterator[str]:
         server.wait()
 
 
-def test_a_real_window_runs_an_example(display: str, tmp_path: Path) -> None:
-    environment = {**os.environ, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb"}
-    environment.pop("WAYLAND_DISPLAY", None)
-    done = subprocess.run(
-        [sys.executable, "-c", _SCRIPT, str(tmp_path)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    platform, visible, records, colours = done.stdout.split()
+@pytest.fixture
+def on_screen(display: str, tmp_path: Path) -> OnScreen:
+    def run(script: str, **variables: str) -> list[str]:
+        environment = {**os.environ, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb", **variables}
+        environment.pop("WAYLAND_DISPLAY", None)
+        done = subprocess.run(
+            [sys.executable, "-c", _WINDOW + script, str(tmp_path)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    return run
+
+
+_RUN = """
+window.files.begin_with_example("tri")
+window.document.set_sampling(n=2000)
+window.sample()
+
+def look():
+    log = window.runs.current
+    if log is not None and log.release is not None:
+        picture = window.screen().grabWindow(window.winId()).toImage()
+        colours = {picture.pixel(x, y) for x in range(0, picture.width(), 7)
+                   for y in range(0, picture.height(), 7)}
+        print(QGuiApplication.platformName(), window.isVisible(), len(log.records), len(colours))
+        window.abandon()
+        application.exit(0)  # quit() would close the window, which asks about unsaved work
+
+watch = QTimer()
+watch.timeout.connect(look)
+watch.start(100)
+QTimer.singleShot(0, window.runs.run_or_pause)
+application.exec()
+"""
+
+
+def test_a_real_window_runs_an_example(on_screen: OnScreen) -> None:
+    platform, visible, records, colours = on_screen(_RUN)
     assert (platform, visible, records) == ("xcb", "True", "1")
     assert int(colours) > 20  # something is painted
 
 
 _FIRST = """
-import sys
-from pathlib import Path
-from PySide6.QtCore import QSettings, QStandardPaths, QTimer
-from geodp_app.palette import load_palette
-from geodp_app.views.window.app import make_application
-from geodp_app.views.window.main_window import MainWindow
-from geodp_app.views.widgets.theme import apply_theme
-
-QStandardPaths.setTestModeEnabled(True)
-application = make_application()
-palette = load_palette("light")
-apply_theme(application, palette)
-window = MainWindow(palette, recovery=Path(sys.argv[1]))
-window.show()
-
 def look():
     room = window.screen().availableGeometry()
     print(room.width(), room.height(), window.width(), window.height())
@@ -120,25 +121,9 @@ application.exec()
 
 @pytest.mark.parametrize(("scale", "room"), [("1", (1280, 800)), ("2", (640, 400))])
 def test_the_first_window_fits_on_the_screen_at_any_scale(
-    display: str, tmp_path: Path, scale: str, room: tuple[int, int]
+    on_screen: OnScreen, scale: str, room: tuple[int, int]
 ) -> None:
-    environment = {
-        **os.environ,
-        "DISPLAY": display,
-        "QT_QPA_PLATFORM": "xcb",
-        "QT_SCALE_FACTOR": scale,
-    }
-    environment.pop("WAYLAND_DISPLAY", None)
-    done = subprocess.run(
-        [sys.executable, "-c", _FIRST, str(tmp_path)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    width, height, its_width, its_height = map(int, done.stdout.split())
+    width, height, its_width, its_height = map(int, on_screen(_FIRST, QT_SCALE_FACTOR=scale))
     assert (width, height) == room
     assert its_width <= width
     assert its_height <= height
