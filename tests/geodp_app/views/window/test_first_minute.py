@@ -284,8 +284,11 @@ def test_pointing_at_the_dual_plane_shows_that_piece_with_its_own_score(
         sheet.plot.viewport().mapFrom(legend.parentWidget(), legend.pos()), legend.size()
     )
     spots = []
-    for x, y in itertools.product((0, 14, -25, 40, -60, 110, -150), repeat=2):
-        spot = pixel(sheet, u, v) + QPoint(x, y)
+    offsets = itertools.product((0, 14, -25, 40, -60, 110, -150), repeat=2)
+    near = [pixel(sheet, u, v) + QPoint(x, y) for x, y in offsets]
+    size = sheet.plot.viewport().size()
+    far = itertools.product(range(20, size.width(), 60), range(20, size.height(), 60))
+    for spot in [*near, *itertools.starmap(QPoint, far)]:
         place = sheet.plot._dual_at(sheet.plot.mapToScene(spot))
         inside = place is not None and nearest_halfplane(
             window.dual._lattice,  # type: ignore[arg-type]
