@@ -258,12 +258,13 @@ def real_lines(findings: Findings) -> Iterator[tuple[str, ...]]:
 def mean_table(findings: Findings) -> str:
     """Mean test error by learner and n."""
     headings = ("learner", "what", "private", "told", *(f"n = {n:,}" for n in findings.sizes))
+    known = any(row.case.k is not None for row in findings.rows)
     lines = [
         (
             name,
             title(name),
             "yes" if is_private(name) else "no",
-            "k" if needs_k(name) else "",
+            "k" if needs_k(name) and known else "",
             *(shown(findings.mean(name, n)) for n in findings.sizes),
         )
         for name in findings.learners

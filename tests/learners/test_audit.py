@@ -196,7 +196,7 @@ def test_a_budget_forgotten_in_one_step_is_caught(monkeypatch: pytest.MonkeyPatc
         return replace(plan, count_scale=whole, cell_scale=whole)
 
     monkeypatch.setattr(learners.noisy_histogram, "plan_histogram", forgetful)
-    found = audited("histogram", 3_000)
+    found = audited("plain-histogram", 3_000)
     assert found.refuted, found
 
 
@@ -260,7 +260,8 @@ class Doubled(ThresholdLearner):
 
 _SHORT = {
     "threshold": 1_500, "private-parity": 1_500, "private-finite-class": 800, "histogram-cell": 600,
-    "histogram": 300, "quadtree": 300, "conjunction": 400, "disjunction": 400, "discs": 300,
+    "histogram": 300, "plain-histogram": 300, "quadtree": 300, "conjunction": 400,
+    "disjunction": 400, "discs": 300,
     "ellipses": 300, "private-consistent-conjunction": 400, "private-finite-class-laplace": 400,
 }  # fmt: skip
 
