@@ -9,7 +9,7 @@
    *fine cell*; it has label 1 where the outcome is positive.
 
 All of it is sums and products of whole numbers, so a tie has one answer on every machine.  2. and
-3. know nothing but the field they are given.
+3. know nothing but the field they are given; what noise 1. needs: docs/privacy.md, lemma B1.
 
 Source of 1.: the *linear binning* of kernel estimates (Jones, Lotwick 1983, *On the errors involved
 in computing the empirical characteristic function*; Wand 1994, *Fast computation of multivariate
