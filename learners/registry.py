@@ -458,7 +458,7 @@ LEARNERS: tuple[Learner, ...] = (
         audits=(
             _audit("plain-histogram", "plain noisy histogram", 20_000, _AREA, _COUNT),
             _audit(
-                "histogram-cell",
+                "plain-histogram-cell",
                 "noisy histogram of one cell that is given",
                 30_000,
                 "label",
