@@ -2,7 +2,7 @@
 
     python benchmarks/accuracy.py [--part outlines cities drawn octagons] [--outlines FILE ...]
         [--cities FILE ...] [--n N ...] [--seeds N] [--targets NAME ...] [--learners NAME ...]
-        [--extra forest] [--quick] [--json]
+        [--extra forest boosting] [--quick] [--json]
     python benchmarks/accuracy.py --tables RUN.jsonl ...
 
 Prints Markdown tables, and progress on stderr.  With --json it prints JSON lines, the run and then
@@ -20,6 +20,9 @@ the target, which is more than is known of real data.
 --extra forest adds diffprivlib's random forest, by depth and the best of the depths in every case
 (chosen by the test error, so a bound on what it reaches), and scikit-learn's, which is not private.
 They need an environment of their own: pip install diffprivlib scikit-learn==1.7.2.
+--extra boosting adds InterpretML's private boosting, a sum of functions of one feature each, given
+sixteen directions as features: with x and y alone it has one label everywhere.  It needs
+pip install interpret-core scikit-learn.
 """
 
 from __future__ import annotations
@@ -48,7 +51,7 @@ from accuracy_cases import (
     octagon_cases,
     outline_cases,
 )
-from accuracy_tables import BEST, DEPTHS, Findings, Row, depth_of, tables
+from accuracy_tables import BEST, BOOSTING, DEPTHS, Findings, Row, depth_of, tables
 from common import DELTA, EPSILON, GRID, TARGETS, describe_run
 from numpy.typing import NDArray
 
@@ -56,8 +59,16 @@ from geodp_app.document.examples import Examples
 from geodp_app.files.learned_file import learned_text
 from geodp_app.runs.comparison import KINDS, make_contender
 
-#: Extra rows and the packages that they need.
-FOREST = {"forest": "scikit-learn", "dp-forest": "diffprivlib"}
+#: Extra rows, and the package and the module that each needs.
+EXTRA = {"forest": ("forest", BEST), "boosting": (BOOSTING,)}
+PACKAGES = {
+    "forest": ("scikit-learn", "sklearn"),
+    BEST: ("diffprivlib", "diffprivlib"),
+    BOOSTING: ("interpret-core", "interpret"),
+}
+
+#: Features of private boosting: places along so many directions.
+DIRECTIONS = 16
 
 # --- learners ----------------------------------------------------------------------------------
 
@@ -114,6 +125,44 @@ def run_forest(name: str, case: Case, examples: Examples, seed: int) -> Outcome:
     return time.perf_counter() - start, model.predict, None
 
 
+def run_boosting(name: str, case: Case, examples: Examples, seed: int) -> Outcome:
+    """InterpretML's private boosting on places along directions."""
+    privacy = importlib.import_module("interpret.privacy")
+    angles = np.arange(DIRECTIONS) * np.pi / DIRECTIONS
+    directions = np.stack([np.cos(angles), np.sin(angles)])
+    # public: no corner is farther from the middle
+    most = GRID / 2**0.5
+
+    def features(points: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.asarray((points - GRID / 2) @ directions)
+
+    model = privacy.DPExplainableBoostingClassifier(
+        epsilon=EPSILON,
+        delta=DELTA,
+        feature_types=["continuous"] * DIRECTIONS,
+        privacy_bounds={i: (-most, most) for i in range(DIRECTIONS)},
+        random_state=seed,
+        n_jobs=1,
+    )
+    start = time.perf_counter()
+    model.fit(features(examples.points), examples.labels)
+    return time.perf_counter() - start, lambda points: model.predict(features(points)), None
+
+
+def runner(name: str) -> Callable[[str, Case, Examples, int], Outcome]:
+    """What runs a row."""
+    if name in KINDS:
+        return run_learner
+    return run_boosting if name == BOOSTING else run_forest
+
+
+def extra_names(case: Case, extra: Iterable[str]) -> Iterator[str]:
+    """Extra rows that suit a case and can be measured here."""
+    for kind in extra:
+        names = forest_names(case) if kind == "forest" else EXTRA[kind]
+        yield from (name for name in names if not missing(name))
+
+
 def forest_names(case: Case) -> tuple[str, ...]:
     """The forests that suit a case."""
     return ("forest", *(f"{BEST}-{depth}" for depth in DEPTHS if 2**depth <= 1.1 * case.n))
@@ -132,7 +181,7 @@ class Bench:
 
     def row(self, case: Case, name: str) -> Row:
         """A learner in a case, all seeds."""
-        run = run_learner if name in KINDS else run_forest
+        run = runner(name)
         errors, times, sizes = [], [], []
         try:
             for seed in self.seeds:
@@ -149,21 +198,19 @@ class Bench:
         return Row(case, name, tuple(errors), tuple(times), tuple(sizes))
 
     def rows(
-        self, cases: Iterable[Case], wanted: Sequence[str] | None, extra: bool
+        self, cases: Iterable[Case], wanted: Sequence[str] | None, extra: Sequence[str]
     ) -> Iterator[Row]:
         """Every case and learner; `wanted` picks from geodp's learners."""
         for case in cases:
             names = [name for name in LEARNERS[case.part] if wanted is None or name in wanted]
-            if extra:
-                names += [name for name in forest_names(case) if not missing(name)]
+            names += extra_names(case, extra)
             for name in names:
                 yield self.row(case, name)
 
 
 def missing(name: str) -> str:
-    """The package that a forest lacks here, if any."""
-    package = FOREST["forest" if name == "forest" else "dp-forest"]
-    module = {"scikit-learn": "sklearn"}.get(package, package)
+    """The package that an extra row lacks here, if any."""
+    package, module = PACKAGES[BEST if depth_of(name) else name]
     return "" if importlib.util.find_spec(module) else package
 
 
@@ -199,7 +246,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add("--seeds", type=int, default=5, metavar="N", help="0 to N - 1 (default 5)")
     add("--targets", choices=tuple(TARGETS), nargs="+", default=tuple(TARGETS), metavar="NAME")
     add("--learners", choices=tuple(KINDS), nargs="*", metavar="NAME", help="of geodp, only these")
-    add("--extra", choices=("forest",), help="random forests of other libraries")
+    add("--extra", choices=tuple(EXTRA), nargs="+", default=(), help="of other libraries")
     add("--quick", action="store_true", help="one seed, small samples, no goals")
     add("--json", action="store_true", help="print JSON lines")
     add("--tables", type=Path, nargs="+", metavar="RUN", help="tables of what --json printed")
@@ -233,17 +280,21 @@ def head_of(options: argparse.Namespace, bench: Bench) -> dict[str, str]:
     names = {str(path): path.name for path in (*options.outlines, *options.cities)}
     words = [names.get(word, word) for word in sys.argv[1:]]
     versions = describe_run()
-    if options.extra:
-        for package in FOREST.values():
-            here = not any(missing(name) == package for name in FOREST)
-            version = importlib.metadata.version(package) if here else "not installed"
-            versions += f"; {package} {version}"
+    for name in rows_of(options.extra):
+        package = PACKAGES[name][0]
+        version = "not installed" if missing(name) else importlib.metadata.version(package)
+        versions += f"; {package} {version}"
     return {
         "command": " ".join(["python benchmarks/accuracy.py", *words]),
         "run": versions,
         "seeds": ", ".join(map(str, bench.seeds)),
         "fresh": f"{bench.fresh:,}",
     }
+
+
+def rows_of(extra: Iterable[str]) -> list[str]:
+    """Extra rows by name, without the single depths of a forest."""
+    return [name for kind in extra for name in EXTRA[kind]]
 
 
 def describe(head: dict[str, str]) -> str:
@@ -279,16 +330,15 @@ def main() -> None:
     sizes = tuple(options.n or bench.sizes)
     head = head_of(options, bench)
     print(json.dumps(head) if options.json else describe(head), flush=True)
-    if options.extra:
-        for name in FOREST:
-            if missing(name):
-                print(
-                    f"No rows of {name}: {missing(name)} is not installed here.",
-                    file=sys.stderr if options.json else sys.stdout,
-                )
+    for name in rows_of(options.extra):
+        if missing(name):
+            print(
+                f"No rows of {name}: {missing(name)} is not installed here.",
+                file=sys.stderr if options.json else sys.stdout,
+            )
     warm_up(options.learners)
     found = []
-    for row in bench.rows(cases_of(options, sizes), options.learners, bool(options.extra)):
+    for row in bench.rows(cases_of(options, sizes), options.learners, options.extra):
         found.append(row)
         if options.json:
             print(json.dumps(asdict(replace(row, case=replace(row.case, path="")))), flush=True)

@@ -59,9 +59,14 @@ class Case:
         return f"{self.target}, {self.distribution}" if self.part == "drawn" else self.target
 
     @property
+    def real(self) -> bool:
+        """Whether it is real data, of which nobody knows k."""
+        return self.part in ("outlines", "cities")
+
+    @property
     def k(self) -> int | None:
         """Triangles or edges that the target needs; None when nobody knows."""
-        if self.part in ("outlines", "cities"):
+        if self.real:
             return None
         return OCTAGON_EDGES if self.part == "octagons" else TARGETS[self.target]
 

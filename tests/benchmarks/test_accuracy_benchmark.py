@@ -111,10 +111,42 @@ def test_json_lines_make_the_same_tables(bench, monkeypatch, capsys, tmp_path):
 def test_forests_that_are_missing_are_said_to_be(bench, monkeypatch, capsys):
     monkeypatch.setattr(bench.importlib.util, "find_spec", lambda name: None)
     argv = ["--quick", "--learners", "tiles", "--targets", "tri", "--part", "drawn"]
-    shown = run(bench, monkeypatch, capsys, *argv, "--extra", "forest")
+    shown = run(bench, monkeypatch, capsys, *argv, "--extra", "forest", "boosting")
+    assert "No rows of dp-boosting: interpret-core is not installed here." in shown
     assert "No rows of forest: scikit-learn is not installed here." in shown
     assert "diffprivlib not installed" in shown.splitlines()[0]
     assert "random forest" not in shown
+
+
+def test_boosting_is_given_directions_and_their_public_bounds(bench, cases, monkeypatch):
+    given = {}
+
+    class Boosting:
+        def __init__(self, **options):
+            given.update(options)
+
+        def fit(self, X, y):
+            given["X"] = X
+
+        def predict(self, X):
+            return X[:, 0] > 0
+
+    module = ModuleType("interpret.privacy")
+    module.DPExplainableBoostingClassifier = Boosting
+    monkeypatch.setitem(sys.modules, "interpret.privacy", module)
+    points = np.array([[0, 0], [1024, 1024], [1024, 0], [512, 512]])
+    examples = bench.Examples(points, np.array([0, 1, 1, 0]), None)
+    case = cases.Case("drawn", "L", "uniform", 4)
+    _, predict, size = bench.runner("dp-boosting")("dp-boosting", case, examples, 3)
+    assert given["X"].shape == (4, bench.DIRECTIONS)
+    bounds = [given["privacy_bounds"][i] for i in range(bench.DIRECTIONS)]
+    for (low, high), places in zip(bounds, given["X"].T, strict=True):
+        assert low <= places.min() + 1e-9
+        assert places.max() <= high + 1e-9
+    assert (given["epsilon"], given["random_state"]) == (1.0, 3)
+    # the first direction is that of x, from the middle
+    assert predict(points).tolist() == [False, True, True, False]
+    assert size is None
 
 
 def test_a_learner_that_fails_is_a_note(bench, figures):
