@@ -57,8 +57,8 @@ from learners.sklearn_support import keyword_parameters
 #: Share of epsilon that pays for the noisy number of examples.
 COUNT_SHARE = 0.02
 
-#: Most cells along a side: by default, and on request.
-DEFAULT_MOST, MOST_PER_SIDE = 1024, 2048
+#: Most cells along a side: by default, interpolated and plain, and on request.
+DEFAULT_MOST, PLAIN_MOST, MOST_PER_SIDE = 1024, 512, 2048
 
 #: Fine cells along the side of a cell, where the grid is fine enough.
 SUBDIVISION = 8
@@ -109,15 +109,16 @@ def plan_histogram(
 
 
 def cells_per_side(count: int, epsilon: float, d: int, smooth: bool) -> int:
-    """Cells along a side for about `count` examples, at most DEFAULT_MOST and the grid's points.
+    """Cells along a side for about `count` examples, at most the grid's points.
 
     Interpolated 18.26 (epsilon count / 1000)^(3/8), rounded: a cell for 3 / epsilon examples where
     epsilon count = 1000, and for as many times (epsilon count / 1000)^(1/4) beyond.  Otherwise 16
-    (epsilon count / 1000)^(log10 2): a cell must outweigh its own noise.  At least 1.
+    (epsilon count / 1000)^(log10 2): a cell must outweigh its own noise.  At least 1,
+    at most DEFAULT_MOST or PLAIN_MOST.
     """
     base, power = (math.sqrt(1000 / 3), 3 / 8) if smooth else (16.0, math.log10(2))
     wanted = round(base * math.pow(max(0.0, epsilon * count) / 1000, power))
-    return max(1, min(wanted, DEFAULT_MOST, d + 1))
+    return max(1, min(wanted, DEFAULT_MOST if smooth else PLAIN_MOST, d + 1))
 
 
 def fine_per_side(per_side: int, d: int) -> int:

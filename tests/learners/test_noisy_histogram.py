@@ -13,6 +13,7 @@ import pytest
 import shapely
 from counted import counted
 from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter, map_coordinates
 from silent_noise import silent_noise
 
 import assets
@@ -27,10 +28,12 @@ from learners.noisy_histogram import (
     COUNT_SHARE,
     DEFAULT_MOST,
     MOST_PER_SIDE,
+    PLAIN_MOST,
     cell_cuts,
     cells_per_side,
     merge_cells,
     noisy_cells,
+    noisy_field,
     plan_histogram,
 )
 from learners.randomness import SeededRandom
@@ -93,6 +96,7 @@ def test_the_number_of_cells_is_a_public_function_of_the_noisy_count() -> None:
     # epsilon times the count is all that matters
     assert cells_per_side(10**4, 0.1, 1024, True) == 18
     assert cells_per_side(10**12, 1.0, 1 << 20, True) == DEFAULT_MOST
+    assert cells_per_side(10**12, 1.0, 1 << 20, False) == PLAIN_MOST
     assert cells_per_side(10**6, 1.0, 12, True) == 13
     assert cells_per_side(-40, 1.0, 1024, True) == cells_per_side(0, 1.0, 1024, False) == 1
 
@@ -376,6 +380,29 @@ def mean_error(n: int, smooth: bool) -> float:
         model.fit(points, contains_points(target, points))
         errors.append(1 - model.score(fresh, contains_points(target, fresh)))
     return float(np.mean(errors))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_released_is_scipys_interpolation_of_the_noisy_cells(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    d, fields = 63, []
+
+    def kept(*arguments: Any) -> NDArray[np.int64]:
+        fields.append(noisy_field(*arguments))
+        return fields[-1]
+
+    monkeypatch.setattr(noisy_histogram, "noisy_field", kept)
+    model = NoisyHistogramLearner(grid=d, seed=seed).fit(*sample(2_000, d, seed))
+    (field,) = fields
+    values = gaussian_filter(field / SHARES, 0.6, mode="reflect")
+    points = grid_points(d)
+    places = (points.T[::-1] + 0.5) * len(field) / (d + 1) - 0.5
+    expected = map_coordinates(values, places, order=1, mode="nearest")
+    # rounded weights decide where the field is all but 0
+    clear = np.abs(expected) > 0.05
+    assert clear.mean() > 0.97
+    np.testing.assert_array_equal(model.predict(points)[clear], expected[clear] > 0)
 
 
 def test_a_seeded_run_on_an_outline_is_as_good_as_measured() -> None:
