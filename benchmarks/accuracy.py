@@ -2,7 +2,7 @@
 
     python benchmarks/accuracy.py [--part outlines cities drawn octagons] [--outlines FILE ...]
         [--cities FILE ...] [--n N ...] [--seeds N] [--targets NAME ...] [--learners NAME ...]
-        [--extra forest boosting] [--quick] [--json]
+        [--extra forest boosting network] [--quick] [--json]
     python benchmarks/accuracy.py --tables RUN.jsonl ...
 
 Prints Markdown tables, and progress on stderr.  With --json it prints JSON lines, the run and then
@@ -23,6 +23,8 @@ They need an environment of their own: pip install diffprivlib scikit-learn==1.7
 --extra boosting adds InterpretML's private boosting, a sum of functions of one feature each, given
 sixteen directions as features: with x and y alone it has one label everywhere.  It needs
 pip install interpret-core scikit-learn.
+--extra network adds a small network by noisy gradients (noisy_gradients.py).  It needs
+pip install dp-accounting.
 """
 
 from __future__ import annotations
@@ -51,8 +53,9 @@ from accuracy_cases import (
     octagon_cases,
     outline_cases,
 )
-from accuracy_tables import BEST, BOOSTING, DEPTHS, Findings, Row, depth_of, tables
+from accuracy_tables import BEST, BOOSTING, DEPTHS, NETWORK, Findings, Row, depth_of, tables
 from common import DELTA, EPSILON, GRID, TARGETS, describe_run
+from noisy_gradients import features, train
 from numpy.typing import NDArray
 
 from geodp_app.document.examples import Examples
@@ -60,11 +63,12 @@ from geodp_app.files.learned_file import learned_text
 from geodp_app.runs.comparison import KINDS, make_contender
 
 #: Extra rows, and the package and the module that each needs.
-EXTRA = {"forest": ("forest", BEST), "boosting": (BOOSTING,)}
+EXTRA = {"forest": ("forest", BEST), "boosting": (BOOSTING,), "network": (NETWORK,)}
 PACKAGES = {
     "forest": ("scikit-learn", "sklearn"),
     BEST: ("diffprivlib", "diffprivlib"),
     BOOSTING: ("interpret-core", "interpret"),
+    NETWORK: ("dp-accounting", "dp_accounting"),
 }
 
 #: Features of private boosting: places along so many directions.
@@ -149,11 +153,20 @@ def run_boosting(name: str, case: Case, examples: Examples, seed: int) -> Outcom
     return time.perf_counter() - start, lambda points: model.predict(features(points)), None
 
 
+def run_network(name: str, case: Case, examples: Examples, seed: int) -> Outcome:
+    """A small network by noisy gradients."""
+    start = time.perf_counter()
+    known = features(examples.points, GRID)
+    network = train(known, examples.labels, EPSILON, DELTA, seed)
+    seconds = time.perf_counter() - start
+    return seconds, lambda points: network.output(features(points, GRID))[0] > 0, None
+
+
 def runner(name: str) -> Callable[[str, Case, Examples, int], Outcome]:
     """What runs a row."""
     if name in KINDS:
         return run_learner
-    return run_boosting if name == BOOSTING else run_forest
+    return {BOOSTING: run_boosting, NETWORK: run_network}.get(name, run_forest)
 
 
 def extra_names(case: Case, extra: Iterable[str]) -> Iterator[str]:

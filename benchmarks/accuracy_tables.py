@@ -26,6 +26,9 @@ BEST = "dp-forest"
 #: InterpretML's private boosting.
 BOOSTING = "dp-boosting"
 
+#: A network by noisy gradients.
+NETWORK = "dp-network"
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -53,6 +56,8 @@ def title(name: str) -> str:
         return "random forest (scikit-learn)"
     if name == BOOSTING:
         return "private boosting of directions (InterpretML)"
+    if name == NETWORK:
+        return "network of 64 units by noisy gradients (DP-SGD)"
     depth = depth_of(name)
     return "random forest (diffprivlib), " + ("best depth" if depth is None else f"depth {depth}")
 
