@@ -11,7 +11,7 @@ constants, and by the baseline in which every query pays, by zCDP and by advance
 Computed, not measured.
 
 *drawing*: StabilityLearner on uniform examples of drawn targets: error on fresh points, seconds,
-labelled points.  By its side the smoothed noisy histogram and the private union of triangles.
+labelled points.  By its side the interpolated noisy histogram and the private union of triangles.
 
 *time*: 10^6 examples, 1,000 chunks, 10,000 queries with a quick base, in units U.
 """
@@ -87,7 +87,7 @@ DRAWING: tuple[tuple[str, str, Any], ...] = (
      lambda s: StabilityLearner(k=1, seed=s, neighbours="replace-label")),
     ("stability, default", "L", lambda s: StabilityLearner(k=2, seed=s)),
     ("stability, default", "three", lambda s: StabilityLearner(k=3, seed=s)),
-    ("smoothed noisy histogram", "tri", lambda s: NoisyHistogramLearner(seed=s)),
+    ("interpolated noisy histogram", "tri", lambda s: NoisyHistogramLearner(seed=s)),
     ("private union of triangles, k = 1", "tri", lambda s: PolygonUnionLearner(k=1, seed=s)),
 )  # fmt: skip
 

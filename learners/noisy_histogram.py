@@ -1,17 +1,25 @@
-"""Baseline: a noisy histogram of the labels, smoothed, and the sign of every cell.
+"""Baselines: noisy histograms of the labels, interpolated or not.
+
+The *interpolated* one (`smooth`), the strongest of the simple ones that we know of:
 
 1. b = n + DiscreteLaplace(1 / epsilon_count), a noisy number of examples, chooses the number of
    cells: `cells_per_side`, a public function of b and epsilon.
-2. Every cell's number of positive examples less that of negative ones is given integer Laplace
-   noise of scale 1 / epsilon_cells.
-3. The noisy cells are smoothed by a Gaussian filter of one cell; a cell is labelled 1 where the
-   outcome is positive.  Equal neighbouring cells are merged into rectangles.
+2. Positive less negative examples are divided among cells by linear binning, in SHARES parts each
+   (:mod:`learners.interpolated_field`), and every cell is given integer Laplace noise of scale
+   SHARES / epsilon_cells.
+3. The noisy cells are smoothed and interpolated; a fine cell is labelled 1 where the outcome is
+   positive.  Equal neighbouring fine cells are merged into rectangles.
+
+The *plain* one counts every example in the cell that holds it, with noise of scale
+1 / epsilon_cells, and labels cells by the signs of these counts.
 
 Privacy, for neighbours that add or remove one example (docs/privacy.md, lemma B1): the example
-moves the difference of one cell by 1, and the cells are disjoint, so 2. is epsilon_cells-DP
-(parallel composition: McSherry 2009) whatever the number of cells.  With 1. the run is
-(epsilon_count + epsilon_cells)-DP.  All of 3. is a function of the noisy cells.  The noise is
-exact (:mod:`learners.noise_arrays`), so delta is 0.
+moves the differences of four cells at most, by SHARES together, or that of one cell by 1; so 2. is
+epsilon_cells-DP whatever the number of cells.  With 1. the run is (epsilon_count +
+epsilon_cells)-DP.  All of 3. is a function of the noisy cells.  The noise is exact
+(:mod:`learners.noise_arrays`), so delta is 0.
+
+How the constants were found: docs/decisions/0024-an-interpolated-histogram.md.
 """
 
 from __future__ import annotations
@@ -37,6 +45,7 @@ from learners.accounting import (
     pure_spent,
 )
 from learners.estimator import Estimator, Run, Stream, check_count
+from learners.interpolated_field import SHARES, bin_linearly, signs
 from learners.labelled_tiles import labelled_stream
 from learners.noise import discrete_laplace
 from learners.noise_arrays import discrete_laplace_array
@@ -48,11 +57,11 @@ from learners.sklearn_support import keyword_parameters
 #: Share of epsilon that pays for the noisy number of examples.
 COUNT_SHARE = 0.02
 
-#: Most cells along a side: by default, and on request.
-DEFAULT_MOST, MOST_PER_SIDE = 512, 2048
+#: Most cells along a side: by default, interpolated and plain, and on request.
+DEFAULT_MOST, PLAIN_MOST, MOST_PER_SIDE = 1024, 512, 2048
 
-#: The filter's standard deviation, in cells, and where it is cut off, in standard deviations.
-SIGMA, TRUNCATE = 1.0, 4.0
+#: Fine cells along the side of a cell, where the grid is fine enough.
+SUBDIVISION = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +73,7 @@ class HistogramBudget:
     count_scale : Fraction or None
         Scale of the integer Laplace noise of the number of examples; None when nothing is counted.
     cell_scale : Fraction
-        Scale of the integer Laplace noise of every cell.
+        Scale of the integer Laplace noise of every cell, in examples.
     inner : float
         Epsilon for neighbours that add or remove one example.
     spent : PrivacySpent
@@ -100,14 +109,26 @@ def plan_histogram(
 
 
 def cells_per_side(count: int, epsilon: float, d: int, smooth: bool) -> int:
-    """Cells along a side for about `count` examples, at most DEFAULT_MOST and the grid's points.
+    """Cells along a side for about `count` examples, at most the grid's points.
 
-    Smoothed 32 (epsilon count / 1000)^(log10 2), rounded: twice as many for ten times the
-    examples.  Without smoothing half of that: a cell must outweigh its own noise.  At least 1.
+    Interpolated 18.26 (epsilon count / 1000)^(3/8), rounded: a cell for 3 / epsilon examples where
+    epsilon count = 1000, and for as many times (epsilon count / 1000)^(1/4) beyond.  Otherwise 16
+    (epsilon count / 1000)^(log10 2): a cell must outweigh its own noise.  At least 1,
+    at most DEFAULT_MOST or PLAIN_MOST.
     """
-    base = 32.0 if smooth else 16.0
-    wanted = round(base * math.pow(max(0.0, epsilon * count) / 1000, math.log10(2)))
-    return max(1, min(wanted, DEFAULT_MOST, d + 1))
+    base, power = (math.sqrt(1000 / 3), 3 / 8) if smooth else (16.0, math.log10(2))
+    wanted = round(base * math.pow(max(0.0, epsilon * count) / 1000, power))
+    return max(1, min(wanted, DEFAULT_MOST if smooth else PLAIN_MOST, d + 1))
+
+
+def fine_per_side(per_side: int, d: int) -> int:
+    """Fine cells along a side: SUBDIVISION for a cell, or, before they are uneven, grid points.
+
+    Fine cells are uneven where they would be less than two grid points wide.  At most
+    MOST_PER_SIDE, and not fewer than cells.
+    """
+    wanted = SUBDIVISION * per_side
+    return max(per_side, min(d + 1 if 2 * wanted > d + 1 else wanted, MOST_PER_SIDE))
 
 
 def cell_cuts(d: int, per_side: int) -> NDArray[np.int64]:
@@ -116,6 +137,34 @@ def cell_cuts(d: int, per_side: int) -> NDArray[np.int64]:
     Widths differ by at most one grid point.
     """
     return np.asarray(np.arange(per_side + 1, dtype=np.int64) * (d + 1) // per_side)
+
+
+def cells_of(
+    counts: GridCounts, per_side: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Cuts of cells as :func:`cell_cuts`, and the column and row of the cell of every entry."""
+    cuts = cell_cuts(counts.d, per_side)
+    across, up = (np.searchsorted(cuts, at, side="right") - 1 for at in counts.points.T)
+    return cuts, across, up
+
+
+def noisy_field(
+    counts: GridCounts, per_side: int, scale: Fraction, source: RandomSource
+) -> NDArray[np.int64]:
+    """Parts of examples in every cell with integer Laplace noise, shape (per_side, per_side).
+
+    Parameters
+    ----------
+    counts : GridCounts
+    per_side : int
+        Cells along a side.
+    scale : Fraction
+        Of the noise, in examples; one example moves the cells by SHARES parts together.
+    source : RandomSource
+    """
+    field = bin_linearly(counts, per_side)
+    noise = discrete_laplace_array(source, SHARES * scale, field.size)
+    return np.asarray(field + noise.reshape(field.shape))
 
 
 def noisy_cells(
@@ -141,14 +190,6 @@ def noisy_cells(
     """
     negatives, positives = counts.by_group(cells, count)
     return np.asarray(positives - negatives + discrete_laplace_array(source, scale, count))
-
-
-def smooth_cells(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Gaussian filter over cells, shape (m, m); borders are mirrored, the kernel sums to 1."""
-    # loaded here: most runs smooth nothing (docs/decisions/0021-scipy-and-other-libraries.md)
-    from scipy.ndimage import gaussian_filter
-
-    return np.asarray(gaussian_filter(values, SIGMA, mode="reflect", truncate=TRUNCATE))
 
 
 def merge_cells(
@@ -196,7 +237,7 @@ def merge_cells(
 
 @keyword_parameters()
 class NoisyHistogramLearner(Estimator):
-    """epsilon-private baseline: the signs of a noisy, smoothed histogram.
+    """epsilon-private baseline: the signs of a noisy histogram, interpolated.
 
     Parameters
     ----------
@@ -208,7 +249,7 @@ class NoisyHistogramLearner(Estimator):
         Cells along a side of the square.  By default 2 % of epsilon is spent on a noisy number of
         examples, which chooses them.
     smooth : bool
-        Whether the noisy cells are smoothed before their sign is taken.
+        Whether the noisy cells are smoothed and interpolated before signs are taken.
     neighbours : {"add-remove", "replace-one"}
     seed : int, optional
         Makes the run reproducible and therefore not private; the release says so.
@@ -253,13 +294,16 @@ class NoisyHistogramLearner(Estimator):
             per_side, parameters = self._cells(counts.n, budget, source)
             if watch is not None:
                 watch(SelectionProgress(0, per_side**2, 0.0))
-            cuts = cell_cuts(self.grid, per_side)
-            across, up = (np.searchsorted(cuts, at, side="right") - 1 for at in counts.points.T)
-            cells = up * per_side + across
-            noisy = noisy_cells(counts, cells, per_side**2, budget.cell_scale, source)
-            square = noisy.reshape(per_side, per_side)
-            inside = (smooth_cells(square.astype(np.float64)) if self.smooth else square) > 0
-            spans, labels, owner = merge_cells(np.asarray(inside))
+            if self.smooth:
+                cuts, across, up = cells_of(counts, fine_per_side(per_side, self.grid))
+                field = noisy_field(counts, per_side, budget.cell_scale, source)
+                inside = signs(field, self.grid, cuts)
+            else:
+                cuts, across, up = cells_of(counts, per_side)
+                cells = up * per_side + across
+                noisy = noisy_cells(counts, cells, per_side**2, budget.cell_scale, source)
+                inside = np.asarray(noisy.reshape(per_side, per_side) > 0)
+            spans, labels, owner = merge_cells(inside)
             boxes = np.concatenate([cuts[spans[:, :2]], cuts[spans[:, 2:]] - 1], axis=1)
             return labelled_stream(boxes, labels, owner[up, across], counts, started, parameters)
 

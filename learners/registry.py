@@ -428,11 +428,11 @@ LEARNERS: tuple[Learner, ...] = (
     ),
     Learner(
         id="histogram",
-        title="Noisy histogram",
-        sentence="Counts labels in square cells with noise, smooths the counts, and labels each "
-        "cell by the majority.",
+        title="Interpolated noisy histogram",
+        sentence="Counts labels in cells with noise, smooths the counts and interpolates between "
+        "cells: the strongest of the simple ways.",
         path="learners.noisy_histogram.NoisyHistogramLearner",
-        promise="epsilon-DP; smoothed; vectorised to polygons",
+        promise="epsilon-DP; linear binning, smoothed, interpolated; vectorised to polygons",
         systems=(32,),
         fixed=(("smooth", True),),
         parameters=(CELLS, *_PRIVACY),
@@ -440,20 +440,11 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"tiles"}),
         needs_delta=False,
         offered=_NOT_PLANNED,
-        audits=(
-            _audit("histogram", "noisy histogram", 20_000, _AREA, _COUNT),
-            _audit(
-                "histogram-cell",
-                "noisy histogram of one cell that is given",
-                30_000,
-                "label",
-                parameters=(*_SMALL, ("cells", 1)),
-            ),
-        ),
+        audits=(_audit("histogram", "interpolated noisy histogram", 20_000, _AREA, _COUNT),),
     ),
     Learner(
         id="plain-histogram",
-        title="Noisy histogram, not smoothed",
+        title="Plain noisy histogram",
         sentence="Counts labels in square cells with noise, and labels each cell by the majority.",
         path="learners.noisy_histogram.NoisyHistogramLearner",
         promise="epsilon-DP; vectorised to polygons",
@@ -464,6 +455,16 @@ LEARNERS: tuple[Learner, ...] = (
         shows=frozenset({"tiles"}),
         needs_delta=False,
         offered=_NOT_PLANNED,
+        audits=(
+            _audit("plain-histogram", "plain noisy histogram", 20_000, _AREA, _COUNT),
+            _audit(
+                "plain-histogram-cell",
+                "noisy histogram of one cell that is given",
+                30_000,
+                "label",
+                parameters=(*_SMALL, ("cells", 1)),
+            ),
+        ),
     ),
     Learner(
         id="quadtree",

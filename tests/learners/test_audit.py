@@ -182,7 +182,7 @@ def test_halved_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
         return noise_scale(epsilon, steps) / 2
 
     monkeypatch.setattr(learners.noisy_histogram, "noise_scale", halved)
-    found = audited("histogram-cell", 1_600)
+    found = audited("plain-histogram-cell", 1_600)
     assert found.refuted, found
     assert found.lower > 1.2
 
@@ -196,7 +196,7 @@ def test_a_budget_forgotten_in_one_step_is_caught(monkeypatch: pytest.MonkeyPatc
         return replace(plan, count_scale=whole, cell_scale=whole)
 
     monkeypatch.setattr(learners.noisy_histogram, "plan_histogram", forgetful)
-    found = audited("histogram", 3_000)
+    found = audited("plain-histogram", 3_000)
     assert found.refuted, found
 
 
@@ -259,8 +259,9 @@ class Doubled(ThresholdLearner):
 # -- learners that are correct are not flagged -------------------------------------------------
 
 _SHORT = {
-    "threshold": 1_500, "private-parity": 1_500, "private-finite-class": 800, "histogram-cell": 600,
-    "histogram": 300, "quadtree": 300, "conjunction": 400, "disjunction": 400, "discs": 300,
+    "threshold": 1_500, "private-parity": 1_500, "private-finite-class": 800,
+    "plain-histogram-cell": 600, "histogram": 300, "plain-histogram": 300, "quadtree": 300,
+    "conjunction": 400, "disjunction": 400, "discs": 300,
     "ellipses": 300, "private-consistent-conjunction": 400, "private-finite-class-laplace": 400,
 }  # fmt: skip
 
@@ -278,7 +279,7 @@ def test_a_correct_learner_is_not_flagged(name: str) -> None:
 def test_some_losses_are_seen_to_be_near_the_claim() -> None:
     """The audits are not vacuous: more than half of epsilon is seen within seconds."""
     assert audited("private-parity", 4_000).lower > 0.5
-    assert audited("histogram-cell", 2_000).lower > 0.5
+    assert audited("plain-histogram-cell", 2_000).lower > 0.5
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])

@@ -1,4 +1,4 @@
-"""The noisy histogram: its law, its neighbours, its smoothing, and what it publishes."""
+"""The noisy histograms: their law, their neighbours, their rectangles, what they publish."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 import shapely
 from counted import counted
 from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter, map_coordinates
 from silent_noise import silent_noise
 
 import assets
@@ -22,18 +23,18 @@ from geometry.polygons import contains_points
 from geometry.tiling import TileIndex, tile_square
 from learners import NoisyHistogramLearner, noisy_histogram
 from learners.codec import release_from_dict, release_to_dict
+from learners.interpolated_field import SHARES
 from learners.noisy_histogram import (
     COUNT_SHARE,
     DEFAULT_MOST,
     MOST_PER_SIDE,
-    SIGMA,
-    TRUNCATE,
+    PLAIN_MOST,
     cell_cuts,
     cells_per_side,
     merge_cells,
     noisy_cells,
+    noisy_field,
     plan_histogram,
-    smooth_cells,
 )
 from learners.randomness import SeededRandom
 from learners.releases import MosaicRelease
@@ -90,30 +91,17 @@ def test_replacement_runs_on_half_and_states_the_whole() -> None:
 
 def test_the_number_of_cells_is_a_public_function_of_the_noisy_count() -> None:
     by_count = [cells_per_side(10**e, 1.0, 1024, True) for e in range(2, 8)]
-    assert by_count == [16, 32, 64, 128, 256, 512]
+    assert by_count == [8, 18, 43, 103, 243, 577]
     assert [cells_per_side(10**e, 1.0, 1024, False) for e in range(3, 7)] == [16, 32, 64, 128]
     # epsilon times the count is all that matters
-    assert cells_per_side(10**4, 0.1, 1024, True) == 32
+    assert cells_per_side(10**4, 0.1, 1024, True) == 18
     assert cells_per_side(10**12, 1.0, 1 << 20, True) == DEFAULT_MOST
+    assert cells_per_side(10**12, 1.0, 1 << 20, False) == PLAIN_MOST
     assert cells_per_side(10**6, 1.0, 12, True) == 13
     assert cells_per_side(-40, 1.0, 1024, True) == cells_per_side(0, 1.0, 1024, False) == 1
 
 
-# -- smoothing and merging -----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("m", [1, 2, 3, 5, 9, 40])
-def test_smoothing_is_a_gaussian_sum_with_mirrored_borders(m: int) -> None:
-    values = np.random.default_rng(m).normal(size=(m, m)) * 100
-    reach = int(TRUNCATE * SIGMA)
-    steps = np.arange(-reach, reach + 1)
-    weights = np.exp(-0.5 * (steps / SIGMA) ** 2)
-    weights /= weights.sum()
-    # beyond the border cells come again, nearest first, and so on
-    beside = (np.arange(m)[:, None] + steps) % (2 * m)
-    row = np.zeros((m, m))
-    np.add.at(row, (np.arange(m)[:, None], np.minimum(beside, 2 * m - 1 - beside)), weights)
-    np.testing.assert_allclose(smooth_cells(values), row @ values @ row.T, atol=1e-10)
+# -- merging -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("m", [1, 2, 7, 40])
@@ -231,6 +219,21 @@ def test_releases_follow_the_stated_law() -> None:
     assert ((counts - expected) ** 2 / expected).sum() < 15 + 5 * math.sqrt(30)
 
 
+@pytest.mark.parametrize("positives", [0, 1, 2])
+def test_interpolated_releases_follow_their_law(positives: int) -> None:
+    # one cell: its label is the sign of all parts of the examples with noise
+    runs = 1500
+    points, labels = np.zeros((positives, 2), dtype=int), np.ones(positives, dtype=int)
+    inside = 0
+    for seed in range(runs):
+        fitted = NoisyHistogramLearner(epsilon=0.8, grid=1, cells=1, seed=seed).fit(points, labels)
+        inside += int(fitted.predict([[0, 0]])[0])
+    scale = SHARES * plan_histogram(0.8, 1e-6, "add-remove", False, counted=False).cell_scale
+    expected = positive(SHARES * positives, scale)
+    # noise of one part's scale would give 1 for any example at all
+    assert abs(inside / runs - expected) < 4 * math.sqrt(expected * (1 - expected) / runs)
+
+
 def test_the_count_has_noise_of_its_share() -> None:
     points, labels = sample(500, 16, 1)
     counts = [
@@ -247,7 +250,9 @@ def test_the_count_has_noise_of_its_share() -> None:
 # -- runs ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [{}, {"smooth": False}, {"cells": 7}, {"cells": 13}])
+@pytest.mark.parametrize(
+    "options", [{}, {"smooth": False}, {"cells": 2}, {"cells": 7}, {"cells": 13}]
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_shape_and_prediction_agree_on_the_whole_grid(options: dict[str, Any], seed: int) -> None:
     model = NoisyHistogramLearner(grid=12, seed=seed, **options).fit(*sample(300, 12, seed))
@@ -377,9 +382,46 @@ def mean_error(n: int, smooth: bool) -> float:
     return float(np.mean(errors))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_released_is_scipys_interpolation_of_the_noisy_cells(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    d, fields = 63, []
+
+    def kept(*arguments: Any) -> NDArray[np.int64]:
+        fields.append(noisy_field(*arguments))
+        return fields[-1]
+
+    monkeypatch.setattr(noisy_histogram, "noisy_field", kept)
+    model = NoisyHistogramLearner(grid=d, seed=seed).fit(*sample(2_000, d, seed))
+    (field,) = fields
+    values = gaussian_filter(field / SHARES, 0.6, mode="reflect")
+    points = grid_points(d)
+    places = (points.T[::-1] + 0.5) * len(field) / (d + 1) - 0.5
+    expected = map_coordinates(values, places, order=1, mode="nearest")
+    # rounded weights decide where the field is all but 0
+    clear = np.abs(expected) > 0.05
+    assert clear.mean() > 0.97
+    np.testing.assert_array_equal(model.predict(points)[clear], expected[clear] > 0)
+
+
+def test_a_seeded_run_on_an_outline_is_as_good_as_measured() -> None:
+    target = read_geojson(assets.example_path("croatia")).on_grid(1024)
+    rng = np.random.default_rng(7)
+    points = draw_points(target, 10_000, 1024, "uniform", rng)
+    fresh = draw_points(target, 40_000, 1024, "uniform", rng)
+    labels, expected = contains_points(target, points), contains_points(target, fresh)
+    error = 1 - NoisyHistogramLearner(seed=1).fit(points, labels).score(fresh, expected)
+    plain = 1 - NoisyHistogramLearner(seed=1, smooth=False).fit(points, labels).score(
+        fresh, expected
+    )
+    assert error == pytest.approx(0.01765, abs=1e-9)
+    assert error < 0.6 * plain
+
+
 @pytest.mark.parametrize(
     ("n", "smooth", "most"),
-    [(10_000, True, 0.038), (10_000, False, 0.047), (100_000, True, 0.0115)],
+    [(10_000, True, 0.0215), (10_000, False, 0.047), (100_000, True, 0.0048)],
 )
 def test_the_examples_are_learned_as_well_as_stated(n: int, smooth: bool, most: float) -> None:
     assert mean_error(n, smooth) < most
