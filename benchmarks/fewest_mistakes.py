@@ -1,0 +1,299 @@
+"""The fewest mistakes that labelled pieces of at most two edges make in a tile: exactly, and soon.
+
+What it is for: how many tiles a side serve a sample best could be chosen by these numbers,
+privately (docs/decisions/0025-how-many-tiles.md; tiles_a_side.py measures it).  It is a minimum,
+over a finite public class, of functions that one example changes by 0 or 1, all in one direction,
+and so is changed by 0 or 1 itself.
+
+The class.  A tile's own square has the corners (0, 0) and (W, W).  4 SIDE *ends* lie evenly on
+its border, end k between bins k - 1 and k, counterclockwise from (0, 0), and APEXES**2 *apexes* on
+a lattice inside.  Seen from a place p of the square, a point x lies in the bin in which the ray
+from p through x leaves the square.  The pieces, each with either label inside:
+
+    none        the whole tile;
+    chord       the points whose bin, seen from end p, is one of p .. q - 1, q at most 4 SIDE: one
+                side of a line;
+    two chords  the union of two such pieces whose ends do not interlace, so that they are
+                disjoint: the rest is a strip;
+    wedge       the same seen from an apex: what lies between two rays.  A point on the apex lies
+                outside.
+
+Coordinates are scaled so that all of these are integers, and a bin is found by an integer division.
+
+How.  Chords: for each end a histogram of the bins, and its running sums.  Two chords: with c(p, q)
+the change that a chord brings and best(k, l) the least c of a chord with ends in k .. l, both for
+p <= q, they are [p, q) and [r, s) one after the other, or one within the complement of the other:
+all pairs in O(SIDE**2).  Wedges: branch and bound over boxes of apexes.  Seen from a box a point
+off it has its bin between those seen from two corners of the box, low <= high (unless they lie on
+either side of end 0: then nothing is said of it, as of a point in the box).  A wedge [p, q) then
+holds surely at least
+
+    #{high < q} - #{low < p}      negatives (of those with low < p some are subtracted in vain)
+
+and at most #{low < q} - #{high < p} positives, and those of which nothing is said.  So the
+mistakes are at least F(q) - G(p), and the least of these over p < q takes one pass.  The box of
+the least bound is halved first; what cannot beat the best piece so far is dropped.  A box of one
+apex is exact.
+
+Complexity: O(m SIDE + SIDE**2) for m entries of a tile, and some hundred boxes of O(m + SIDE).
+"""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from geometry.inner_loops import inner
+
+#: Bins along a side of a tile, and apexes along a side; powers of two.
+SIDE, APEXES = 64, 128
+
+#: Tiles are at most so wide in grid points; wider ones are to be coarsened first.
+MOST_WIDE = 1 << 13
+
+_BINS = 4 * SIDE
+
+#: A bin of no meaning.
+_UNKNOWN = -1
+
+
+@inner
+def leaves(ax, ay, x, y, w):
+    """The bin in which the ray from (ax, ay) through (x, y), another point, leaves the square.
+
+    A ray through a corner leaves by the side that comes later, counterclockwise.
+    """
+    dx, dy = x - ax, y - ay
+    right, up = max(dx, 0), max(dy, 0)
+    left, down = max(-dx, 0), max(-dy, 0)
+    to_x = w - ax if dx > 0 else ax
+    to_y = w - ay if dy > 0 else ay
+    # it leaves by a vertical side when that is reached first, or at a corner comes later
+    sooner = to_y * abs(dx) - to_x * abs(dy)
+    if dx != 0 and (dy == 0 or sooner > 0 or (sooner == 0 and right * down + left * up > 0)):
+        climbed = ay * abs(dx) + dy * to_x
+        if right:
+            return SIDE + min(SIDE - 1, climbed * SIDE // (right * w))
+        return 3 * SIDE + min(SIDE - 1, (w * left - climbed) * SIDE // (left * w))
+    run = ax * abs(dy) + dx * to_y
+    if up:
+        return 2 * SIDE + min(SIDE - 1, (w * up - run) * SIDE // (up * w))
+    return min(SIDE - 1, run * SIDE // (down * w))
+
+
+@inner
+def end_place(k, w):
+    """Where end k lies."""
+    step, along = w // SIDE, k % SIDE
+    side = k // SIDE
+    if side == 0:
+        return along * step, np.int64(0)
+    if side == 1:
+        return w, along * step
+    if side == 2:
+        return w - along * step, w
+    return np.int64(0), w - along * step
+
+
+@inner
+def _see(points, change, ax, ay, w, bins):
+    """Into bins, what labelling them 1 changes: negatives less positives."""
+    for b in range(_BINS):
+        bins[b] = 0
+    for i in range(len(points)):
+        x, y = points[i, 0], points[i, 1]
+        if x != ax or y != ay:
+            bins[leaves(ax, ay, x, y, w)] += change[i]
+
+
+@inner
+def _chords(points, change, positives, negatives, w, bins, chord, least):
+    """Fewest mistakes of a chord, and of two; chord and least: of shape (_BINS + 1,) * 2."""
+    total = negatives - positives
+    one = min(positives, negatives)
+    for p in range(_BINS):
+        ax, ay = end_place(p, w)
+        _see(points, change, ax, ay, w, bins)
+        held = np.int64(0)
+        for q in range(p + 1, _BINS + 1):
+            held += bins[q - 1]
+            chord[p, q] = held
+            one = min(one, positives + held, negatives - held)
+    two = one
+    # the pieces labelled 1, then 0
+    for sign in (1, -1):
+        base = positives if sign == 1 else negatives
+        for p in range(_BINS, -1, -1):
+            least[p, p] = 0
+            for q in range(p + 1, _BINS + 1):
+                best = min(sign * chord[p, q], least[p, q - 1], least[p + 1, q])
+                least[p, q] = best
+                # the other piece is all beyond [p, q)
+                two = min(two, base + sign * total + best - sign * chord[p, q])
+        for q in range(_BINS + 1):
+            two = min(two, base + least[0, q] + least[q, _BINS])
+    return one, two
+
+
+@inner
+def _wedge(points, change, positives, negatives, ax, ay, w, bins):
+    """Fewest mistakes of the wedges of an apex."""
+    _see(points, change, ax, ay, w, bins)
+    low = high = at_low = at_high = np.int64(0)
+    for b in range(_BINS):
+        at_low = min(at_low, 0) + bins[b]
+        at_high = max(at_high, 0) + bins[b]
+        low, high = min(low, at_low), max(high, at_high)
+    return min(positives + low, negatives - high)
+
+
+@inner
+def seen_between(x, y, x0, y0, x1, y1, w):
+    """(low, high): bins between which the point lies, seen from the box x0..x1, y0..y1.
+
+    _UNKNOWN twice for a point in the box, and where end 0 lies between them.
+    """
+    if x0 <= x <= x1 and y0 <= y <= y1:
+        return _UNKNOWN, _UNKNOWN
+    # the corners that see it leave first and last, counterclockwise
+    if x < x0:
+        first_x, last_x = (x1 if y < y0 else x0), (x1 if y > y1 else x0)
+    elif x > x1:
+        first_x, last_x = (x0 if y > y1 else x1), (x0 if y < y0 else x1)
+    else:
+        first_x, last_x = (x1, x0) if y < y0 else (x0, x1)
+    if y < y0:
+        first_y, last_y = (y1 if x > x1 else y0), (y1 if x < x0 else y0)
+    elif y > y1:
+        first_y, last_y = (y0 if x < x0 else y1), (y0 if x > x1 else y1)
+    else:
+        first_y, last_y = (y0, y1) if x < x0 else (y1, y0)
+    low = leaves(first_x, first_y, x, y, w)
+    high = leaves(last_x, last_y, x, y, w)
+    return (low, high) if low <= high else (_UNKNOWN, _UNKNOWN)
+
+
+@inner
+def _bound(points, labels, amounts, positives, negatives, box, w, seen):
+    """No wedge with an apex in the closed box makes fewer mistakes.
+
+    seen : int64 array, shape (4, _BINS): negatives by low and by high, positives by low and high.
+    """
+    seen[:] = 0
+    for i in range(len(points)):
+        low, high = seen_between(points[i, 0], points[i, 1], box[0], box[1], box[2], box[3], w)
+        row = 2 if labels[i] else 0
+        if low != _UNKNOWN:
+            seen[row, low] += amounts[i]
+            seen[row + 1, high] += amounts[i]
+    told_negatives = told_positives = np.int64(0)
+    for b in range(_BINS):
+        told_negatives += seen[0, b]
+        told_positives += seen[2, b]
+    # F and G of the head of this module, of wedges labelled 1 and of those labelled 0
+    f_1 = g_1 = f_0 = g_0 = top_1 = top_0 = least_1 = least_0 = np.int64(0)
+    for b in range(_BINS):
+        top_1, top_0 = max(top_1, g_1), max(top_0, g_0)
+        f_1 += seen[1, b] - seen[2, b]
+        g_1 += seen[0, b] - seen[3, b]
+        f_0 += seen[3, b] - seen[0, b]
+        g_0 += seen[2, b] - seen[1, b]
+        least_1, least_0 = min(least_1, f_1 - top_1), min(least_0, f_0 - top_0)
+    return max(np.int64(0), min(told_positives + least_1, told_negatives + least_0))
+
+
+@inner
+def _wedges(points, labels, amounts, change, positives, negatives, w, bins, seen, enough):
+    """Fewest mistakes of a wedge, or `enough` if none makes fewer."""
+    unit = w // (2 * APEXES)
+    box = np.zeros(4, dtype=np.int64)
+    zero = np.int64(0)
+    # boxes of apexes: bound, first column, first row, apexes along a side
+    open_boxes = [(zero, zero, zero, np.int64(APEXES))]
+    while len(open_boxes) > 0:
+        bound, i, j, size = heapq.heappop(open_boxes)
+        if bound >= enough:
+            break
+        half = size // 2
+        ax, ay = (2 * (i + half) + 1) * unit, (2 * (j + half) + 1) * unit
+        enough = min(enough, _wedge(points, change, positives, negatives, ax, ay, w, bins))
+        if size == 1:
+            continue
+        for quarter in range(4):
+            left, low = i + (quarter & 1) * half, j + (quarter >> 1) * half
+            box[0], box[1] = (2 * left + 1) * unit, (2 * low + 1) * unit
+            box[2], box[3] = box[0] + 2 * (half - 1) * unit, box[1] + 2 * (half - 1) * unit
+            least = _bound(points, labels, amounts, positives, negatives, box, w, seen)
+            least = max(least, bound)
+            if least < enough:
+                heapq.heappush(open_boxes, (least, left, low, half))
+    return enough
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def fewest_in_tile(points, labels, amounts, w, edge):
+    """The least of mistakes plus `edge` times the edges, over all pieces of the class.
+
+    Parameters
+    ----------
+    points : int64 array, shape (m, 2)
+        Entries in the tile's own scaled frame (:func:`scaled`).
+    labels : bool array, shape (m,)
+    amounts : int64 array, shape (m,)
+        Examples of each entry.
+    w : int
+        Side of the tile's square in that frame, a multiple of 2 * APEXES and of SIDE.
+    edge : int
+        Mistakes that an edge must save.
+
+    Returns
+    -------
+    int
+    """
+    change = np.empty(len(points), dtype=np.int64)
+    positives = negatives = np.int64(0)
+    for i in range(len(points)):
+        if labels[i]:
+            positives += amounts[i]
+            change[i] = -amounts[i]
+        else:
+            negatives += amounts[i]
+            change[i] = amounts[i]
+    best = min(positives, negatives)
+    if best <= edge:
+        return best
+    bins = np.empty(_BINS, dtype=np.int64)
+    chord = np.empty((_BINS + 1, _BINS + 1), dtype=np.int64)
+    least = np.empty((_BINS + 1, _BINS + 1), dtype=np.int64)
+    one, two = _chords(points, change, positives, negatives, w, bins, chord, least)
+    best = min(best, one + edge, two + 2 * edge)
+    if best <= 2 * edge:
+        return best
+    seen = np.empty((4, _BINS), dtype=np.int64)
+    return 2 * edge + _wedges(
+        points, labels, amounts, change, positives, negatives, w, bins, seen, best - 2 * edge
+    )
+
+
+def scaled(points: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], int]:
+    """Grid points of a tile, counted from its corner, in the frame of its square; and its side.
+
+    Parameters
+    ----------
+    points : ndarray of int64, shape (m, 2)
+        In 0..width-1.
+    width : int
+        Grid points along the tile's longer side, 1..MOST_WIDE.
+
+    Returns
+    -------
+    points : ndarray of int64, shape (m, 2)
+        The middles of their grid cells: odd multiples of max(SIDE, APEXES).
+    w : int
+        2 * width * max(SIDE, APEXES): at most 2**21, so that products stay within 2**51.
+    """
+    unit = max(SIDE, APEXES)
+    return (2 * points + 1) * unit, 2 * width * unit
