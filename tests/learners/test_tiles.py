@@ -9,6 +9,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -308,8 +309,16 @@ def tile_threads() -> list[threading.Thread]:
     return [each for each in threading.enumerate() if each.name.startswith("tile")]
 
 
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Ctrl+C is heard; a shell has what it starts in the background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to threads")
-def test_a_run_that_is_given_up_stops_inside_its_draws() -> None:
+def test_a_run_that_is_given_up_stops_inside_its_draws(heard: None) -> None:
     points, labels = sample(1024, 30_000)
     labels = labels ^ (np.random.default_rng(1).random(len(labels)) < 0.3)
     # a draw by itself, with so many wrong labels, takes minutes
