@@ -25,7 +25,7 @@ from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.conic.union import EllipseUnionLearner
 from learners.convex_polygon import ConvexPolygonLearner
 from learners.envelope.annealing import Annealing
-from learners.envelope.compiled_beside import compile_beside, main
+from learners.envelope.compiled_beside import compile_beside, compile_here
 from learners.envelope.factorised_boxes import make_workspace
 from learners.envelope.first_boxes import first_boxes
 from learners.envelope.strands import Examples, start_strand, weigh_all
@@ -105,5 +105,5 @@ class _First(event.Listener):
 
 
 if __name__ == "__main__":
-    main()
+    compile_here()
     _rest()

@@ -4,6 +4,9 @@ Numba compiles one loop at a time in a process, and half of what it does is Pyth
 cache a cover's loops take some 25 s; a third of them are those of factorised boxes, which are
 needed last (:mod:`learners.envelope.core`).  A second process compiles them into the cache, and the
 first finds them there; if it comes too soon it compiles them itself.  No draw depends on it.
+
+Numba numbers the types of a function in its cache, and two processes that compile one function for
+two types at once may mix them up.  So the second process has only functions of one type.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ def compile_beside(module: str = __name__) -> subprocess.Popen[bytes] | None:
     Parameters
     ----------
     module : str
-        What the process runs: this module, or one that calls :func:`main` and compiles more.
+        What the process runs: this one, or one that calls :func:`compile_here` and compiles more.
     """
     if getattr(sys, "frozen", False) or not sys.executable:
         return None
@@ -77,11 +80,11 @@ def signatures() -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
         yield function, tuple(map(typeof, arguments))
 
 
-def main() -> None:
-    """Compile them: the second process."""
+def compile_here() -> None:
+    """Compile them: what the second process does."""
     for function, types in signatures():
         vars(function)["loop"].compile(types)
 
 
 if __name__ == "__main__":
-    main()
+    compile_here()
