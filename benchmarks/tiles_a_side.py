@@ -5,8 +5,8 @@
 
 For every case one row a number of tiles m: the test error of tiles, the same with their seams
 smoothed, S(m) = the least of mistakes plus A for each edge, summed over the tiles
-(fewest_mistakes.py), and the seconds that S took.  Then the interpolated histogram's error and H,
-the sum over cells of four examples of the smaller number of either label.  One example changes
+(learners/tile_choice.py), and the seconds that S took.  Then the interpolated histogram's error and
+H, the sum over cells of four examples of the smaller number of either label.  One example changes
 both S and H by at most 1.  epsilon = 1, d = 1024; uniform samples, a share Q of labels wrong.
 Decision: docs/decisions/0025-how-many-tiles.md.
 """
@@ -22,33 +22,19 @@ from pathlib import Path
 import numpy as np
 from accuracy_cases import Case, draw, outline_cases
 from common import DELTA, EPSILON, GRID, TARGETS, describe_run
-from fewest_mistakes import fewest_in_tile, scaled
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
 from geometry.grid_counts import GridCounts
-from geometry.tiling import TileIndex, tile_square
 from learners.noisy_histogram import NoisyHistogramLearner
 from learners.polygon_union import PolygonUnionLearner
+from learners.tile_choice import fewest_mistakes
 
 #: Standard deviation of the blur of seams, and its reach from them, as a share of a tile's side.
 BLUR = 0.08
 
 #: Examples of a cell of H, on average.
 IN_CELL = 4
-
-
-def fewest(counts: GridCounts, per_side: int, edge: int) -> int:
-    """S(per_side)."""
-    tiles = tile_square(counts.d, per_side)
-    width = max(max(tile.x1 - tile.x0, tile.y1 - tile.y0) for tile in tiles) + 1
-    total = 0
-    for tile, rows in zip(tiles, TileIndex.of(tiles).groups(counts.points), strict=True):
-        if len(rows):
-            points, side = scaled(tile.to_own_frame(counts.points[rows]), width)
-            labels, amounts = counts.labels[rows], counts.amounts[rows]
-            total += int(fewest_in_tile(points, labels, amounts, side, edge))
-    return total
 
 
 def in_smaller_numbers(counts: GridCounts) -> int:
@@ -90,7 +76,7 @@ def rows(case: Case, told: argparse.Namespace) -> list[tuple[str, ...]]:
             plain = picture(model)
             smooth = smooth_seams(plain, per_side)
             started = time.perf_counter()
-            score = fewest(counts, per_side, told.edge)
+            score = int(fewest_mistakes(counts, (per_side,), 2, told.edge)[0])
             seconds = time.perf_counter() - started
             errors = (float(np.mean(one[x, y] != tested.labels)) for one in (plain, smooth))
             found.setdefault(f"m = {per_side}", []).append((*errors, score, seconds))

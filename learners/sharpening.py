@@ -45,7 +45,8 @@ from learners.randomness import RandomSource
 from learners.records import Piece, StepRecord, StepRelease, predict_pieces
 from learners.selection import Watch
 from learners.set_cover import NOISE_SHARE, Budget, plan_budget
-from learners.tiles import tile_steps, tiles_per_side
+from learners.tile_choice import usual_per_side
+from learners.tiles import tile_steps
 
 #: Share of epsilon that the cover has.
 COVER_SHARE = 0.3
@@ -136,7 +137,7 @@ def zone_side(noisy: int, eta: float, d: int) -> int:
     d : int
         Grid size.
     """
-    return -(-_TILES_LONG * (d + 1) // tiles_per_side(_EXAMPLES_PER_POSITIVE * noisy, eta, d))
+    return -(-_TILES_LONG * (d + 1) // usual_per_side(_EXAMPLES_PER_POSITIVE * noisy, eta, d))
 
 
 def sharpened_steps(

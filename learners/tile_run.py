@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.tiling import TileIndex, tile_square
@@ -10,7 +12,8 @@ from learners.envelope.concept_selection import ConceptSelection
 from learners.estimator import Run, Stream, check_count
 from learners.randomness import open_source
 from learners.selection import Watch
-from learners.tiles import noisy_count, plan_tiles, tile_lattice, tile_steps, tiles_per_side
+from learners.tile_choice import CHOICE_SHARE, candidates, choose_per_side
+from learners.tiles import noisy_count, plan_tiles, tile_lattice, tile_steps
 
 
 def tile_run(told: PlaneParameters) -> Run:
@@ -37,11 +40,26 @@ def tile_run(told: PlaneParameters) -> Run:
         HalfplaneLattice(told.grid, told.measure)
         source = open_source(told.seed)
         counted: dict[str, int] = {}
+        eta = budget.eta
         if budget.scale is None:
             per_side = check_count("tiles", told.tiles or 0)
         else:
-            counted["noisy_count"] = noisy_count(counts.n, budget.scale, source)
-            per_side = tiles_per_side(counted["noisy_count"], budget.eta, told.grid)
+            count = noisy_count(counts.n, budget.scale, source)
+            listed = candidates(count, eta, told.grid)
+            rate = CHOICE_SHARE * eta if len(listed.per_side) > 1 else 0.0
+            # rounded down: the shares must not add up to more
+            eta = math.nextafter(eta - rate, 0.0) if rate else eta
+            per_side = choose_per_side(
+                counts,
+                listed,
+                count=count,
+                eta=eta,
+                edges=told.edges,
+                rate=rate,
+                source=source,
+                watch=watch,
+            )
+            counted["noisy_count"] = count
         tiles = tile_square(told.grid, per_side)
         lattice = tile_lattice(tiles, told.measure)
         selection = ConceptSelection(lattice, told.edges)
@@ -50,7 +68,7 @@ def tile_run(told: PlaneParameters) -> Run:
             tiles=tiles,
             groups=TileIndex.of(tiles).groups(counts.points),
             selection=lambda tile: selection,
-            eta=budget.eta,
+            eta=eta,
             source=source,
             watch=watch,
         )

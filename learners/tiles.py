@@ -1,15 +1,17 @@
 """The tile learner: the square is divided, and each tile learns a piece with the whole epsilon.
 
-1. b = n + DiscreteLaplace(1 / epsilon_noise), a noisy number of examples, chooses the number of
-   tiles: `tiles_per_side`, a public function of b and epsilon.
-2. In every tile a labelled piece of at most two edges is drawn by its number of mistakes on the
-   tile's own examples (:mod:`learners.envelope.concept_selection`), with rate eta.
+1. b = n + DiscreteLaplace(1 / epsilon_noise), a noisy number of examples, chooses a short list of
+   numbers of tiles: a public function of b and epsilon.
+2. One of the list is drawn by how few mistakes pieces can make in its tiles
+   (:mod:`learners.tile_choice`), with a rate of r nats; none where the list has one number, r = 0.
+3. In every tile a labelled piece of at most two edges is drawn by its number of mistakes on the
+   tile's own examples (:mod:`learners.envelope.concept_selection`), with a rate of eta - r nats.
 
-Privacy (docs/privacy.md, lemma 7), for neighbours that add or remove one example: the tiles
-depend on b alone, so the example lies in one tile, and the draws of all others have the same law
-with and without it.  The run is (epsilon_noise + eta)-DP by basic composition, whatever the number
-of tiles (parallel composition: McSherry 2009); delta only pays for events that the samplers'
-arithmetic neglects.
+Privacy (docs/privacy.md, lemma 7), for neighbours that add or remove one example: b, the draw of
+the number of tiles and the draws of pieces compose.  Given the tiles the example lies in one, and
+the draws of all others have the same law with and without it.  The run is (epsilon_noise + eta)-DP
+by basic composition, whatever the number of tiles (parallel composition: McSherry 2009); delta
+only pays for events that the samplers' arithmetic neglects.
 
 Departs from the source: KMMS cover the region by k triangles one after the other, each selected
 from all examples with a share of epsilon.  Here the pieces need no k and no share, for the price
@@ -20,12 +22,8 @@ docs/accuracy.md.
 from __future__ import annotations
 
 import itertools
-import math
-import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -52,18 +50,10 @@ from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
 from learners.records import StepDiagnostics, StepRecord, TileStep, halfplanes_of
 from learners.selection import Selected, Watch
+from learners.side_by_side import side_by_side
 
 #: Share of epsilon that pays for the noisy number of examples.
 COUNT_SHARE = 0.02
-
-#: Most tiles along a side.
-MOST_PER_SIDE = 128
-
-#: Tiles of a run that nobody watches are drawn in so many threads: more would hold more tables.
-_AT_ONCE = 2
-
-#: Seconds between two moments at which Ctrl+C is heard.
-_LISTEN = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +65,7 @@ class TileBudget:
     scale : Fraction or None
         Scale of the integer Laplace noise of the count; None when nothing is counted.
     eta : float
-        Nats per mistake in every tile.
+        Nats per mistake of the choice of tiles and the draw in a tile together.
     spent : PrivacySpent
         However many tiles there are.
     """
@@ -106,17 +96,6 @@ def plan_tiles(
     charges = (*count, Charge("selections", eta))
     spent = PrivacySpent(epsilon, LEAST_DELTA, neighbours, "basic", charges, private)
     return TileBudget(scale, eta, spent)
-
-
-def tiles_per_side(count: int, eta: float, d: int) -> int:
-    """Tiles along a side for about `count` examples: 2.6 (eta * count / 1000)^(1/4), rounded.
-
-    A tile that the boundary crosses costs some nats over eta mistakes, however small it is; what
-    its piece cannot express, a share of its examples (docs/decisions/0007-tiles.md).  At least 1,
-    at most MOST_PER_SIDE and one for every two grid points.
-    """
-    wanted = round(2.6 * math.sqrt(math.sqrt(max(0.0, eta * count) / 1000)))
-    return max(1, min(wanted, MOST_PER_SIDE, (d + 1) // 2))
 
 
 def tile_lattice(tiles: tuple[Tile, ...], measure: Measure) -> HalfplaneLattice:
@@ -174,7 +153,7 @@ def tile_steps(
         return _TileDraw(tile, rows, held, sampler.begin(own, eta, source))
 
     begun = itertools.starmap(begin, zip(tiles, groups, strict=True))
-    drawn = _one_by_one(begun, watch) if watch is not None else _side_by_side(begun)
+    drawn = _one_by_one(begun, watch) if watch is not None else side_by_side(_settle, begun)
     for number, (draw, selected, seconds) in enumerate(drawn, start=first):
         release = TileStep(draw.tile, halfplanes_of(selected.piece), selected.inside)
         predicted = release.predict(draw.held.points)
@@ -202,32 +181,10 @@ def _one_by_one(begun: Iterable[_TileDraw], watch: Watch) -> Iterator[_Drawn]:
         yield each, each.draw.settle(watch), time.perf_counter() - started
 
 
-def _side_by_side(begun: Iterable[_TileDraw]) -> Iterator[_Drawn]:
-    """The same, several tiles at a time: which bits a draw has is settled when it begins."""
-    stopped = threading.Event()
-
-    def settle(each: _TileDraw) -> _Drawn:
-        started = time.perf_counter()
-        return each, each.draw.settle(stop=stopped.is_set), time.perf_counter() - started
-
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="tile") as pool:
-        waiting: deque[Future[_Drawn]] = deque()
-        try:
-            for each in begun:
-                waiting.append(pool.submit(settle, each))
-                if len(waiting) > _AT_ONCE:
-                    yield _result(waiting.popleft())
-            while waiting:
-                yield _result(waiting.popleft())
-        finally:
-            stopped.set()
-
-
-def _result(future: Future[_Drawn]) -> _Drawn:
-    """What it comes to; not every system lets Ctrl+C end a wait without a limit."""
-    while not future.done():
-        wait([future], _LISTEN)
-    return future.result()
+def _settle(each: _TileDraw, stopped: Callable[[], bool]) -> _Drawn:
+    """What is drawn in one tile; which bits a draw has is settled when it begins."""
+    started = time.perf_counter()
+    return each, each.draw.settle(stop=stopped), time.perf_counter() - started
 
 
 class _Books:

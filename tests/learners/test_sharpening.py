@@ -39,7 +39,7 @@ from learners.releases import CoverRelease, SharpenedRelease
 from learners.selection import Cancelled
 from learners.set_cover import plan_budget, rate_before_sharpening
 from learners.sharpening import plan_sharpened, sharpened_steps, zone_groups, zone_side
-from learners.tiles import tiles_per_side
+from learners.tile_choice import usual_per_side
 
 Outcome = tuple[int, int, bool]
 Sample = tuple[tuple[tuple[int, int], bool], ...]
@@ -359,7 +359,7 @@ def test_a_run_is_its_triangles_and_then_their_zones(n: int) -> None:
 @pytest.mark.parametrize("noisy", [-(10**6), 0, 700, 10**5, 10**7, 2**40])
 def test_no_zone_is_longer_than_two_tiles_of_a_run_by_tiles(noisy: int, d: int) -> None:
     side = zone_side(noisy, 0.7, d)
-    per_side = tiles_per_side(4 * noisy, 0.7, d)
+    per_side = usual_per_side(4 * noisy, 0.7, d)
     assert side == math.ceil(2 * (d + 1) / per_side)
     assert 2 <= side <= 2 * (d + 1)
 

@@ -34,7 +34,8 @@ from learners.records import TileStep
 from learners.releases import MosaicRelease
 from learners.selection import Cancelled, Selected, Watch
 from learners.set_cover import plan_budget
-from learners.tiles import MOST_PER_SIDE, noisy_count, plan_tiles, tiles_per_side
+from learners.tile_choice import MOST_PER_SIDE, usual_per_side
+from learners.tiles import noisy_count, plan_tiles
 
 
 def sample(d: int, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -121,15 +122,15 @@ def test_the_count_is_the_number_of_examples_with_laplace_noise() -> None:
     [(-40, 1), (0, 1), (10, 1), (10**3, 3), (10**4, 5), (10**5, 8), (10**6, 15)],
 )
 def test_tiles_grow_with_the_fourth_root_of_the_examples(count: int, per_side: int) -> None:
-    assert tiles_per_side(count, 1.0, 1024) == per_side
+    assert usual_per_side(count, 1.0, 1024) == per_side
     # what counts is eta times the number of examples
-    assert tiles_per_side(10 * count, 0.1, 1024) == per_side
+    assert usual_per_side(10 * count, 0.1, 1024) == per_side
 
 
 def test_tiles_are_limited() -> None:
-    assert tiles_per_side(10**15, 1.0, 1 << 20) == MOST_PER_SIDE
-    assert tiles_per_side(10**6, 1.0, 8) == 4
-    assert tiles_per_side(10**6, 1.0, 1) == 1
+    assert usual_per_side(10**15, 1.0, 1 << 20) == MOST_PER_SIDE
+    assert usual_per_side(10**6, 1.0, 8) == 4
+    assert usual_per_side(10**6, 1.0, 1) == 1
 
 
 def test_an_example_reaches_its_own_tile_only() -> None:

@@ -1,9 +1,9 @@
 """The fewest mistakes that labelled pieces of at most two edges make in a tile: exactly, and soon.
 
-What it is for: how many tiles a side serve a sample best could be chosen by these numbers,
-privately (docs/decisions/0025-how-many-tiles.md; tiles_a_side.py measures it).  It is a minimum,
-over a finite public class, of functions that one example changes by 0 or 1, all in one direction,
-and so is changed by 0 or 1 itself.
+What it is for: :mod:`learners.tile_choice` chooses by these numbers, privately, how many tiles a
+side serve a sample.  Each is a minimum, over a finite public class, of functions that one example
+changes by 0 or 1, all in one direction, and so is changed by 0 or 1 itself, in that direction
+(docs/privacy.md, lemma 7).
 
 The class.  A tile's own square has the corners (0, 0) and (W, W).  4 SIDE *ends* lie evenly on
 its border, end k between bins k - 1 and k, counterclockwise from (0, 0), and APEXES**2 *apexes* on
@@ -49,7 +49,7 @@ from numpy.typing import NDArray
 from geometry.inner_loops import inner
 
 #: Bins along a side of a tile, and apexes along a side; powers of two.
-SIDE, APEXES = 64, 128
+SIDE, APEXES = 64, 32
 
 #: Tiles are at most so wide in grid points; wider ones are to be coarsened first.
 MOST_WIDE = 1 << 13
@@ -234,8 +234,8 @@ def _wedges(points, labels, amounts, change, positives, negatives, w, bins, seen
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def fewest_in_tile(points, labels, amounts, w, edge):
-    """The least of mistakes plus `edge` times the edges, over all pieces of the class.
+def fewest_in_tile(points, labels, amounts, w, edges, edge):
+    """The least of mistakes plus `edge` times the edges, over all pieces of so many edges.
 
     Parameters
     ----------
@@ -246,8 +246,10 @@ def fewest_in_tile(points, labels, amounts, w, edge):
         Examples of each entry.
     w : int
         Side of the tile's square in that frame, a multiple of 2 * APEXES and of SIDE.
+    edges : int
+        Most edges of a piece, 1 or 2.
     edge : int
-        Mistakes that an edge must save.
+        Mistakes that an edge must save, at least 0.
 
     Returns
     -------
@@ -269,9 +271,10 @@ def fewest_in_tile(points, labels, amounts, w, edge):
     chord = np.empty((_BINS + 1, _BINS + 1), dtype=np.int64)
     least = np.empty((_BINS + 1, _BINS + 1), dtype=np.int64)
     one, two = _chords(points, change, positives, negatives, w, bins, chord, least)
-    best = min(best, one + edge, two + 2 * edge)
-    if best <= 2 * edge:
+    best = min(best, one + edge)
+    if edges < 2 or best <= 2 * edge:
         return best
+    best = min(best, two + 2 * edge)
     seen = np.empty((4, _BINS), dtype=np.int64)
     return 2 * edge + _wedges(
         points, labels, amounts, change, positives, negatives, w, bins, seen, best - 2 * edge

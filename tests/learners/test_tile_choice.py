@@ -1,0 +1,235 @@
+"""How many tiles a side: the list, the scores, and the law of the draw."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from geometry.grid_counts import GridCounts
+from geometry.tiling import TileIndex, tile_square
+from learners import PolygonUnionLearner, tile_choice, tile_run
+from learners.fewest_mistakes import fewest_in_tile, scaled
+from learners.randomness import SeededRandom
+from learners.selection import Cancelled
+from learners.tile_choice import (
+    CHOICE_SHARE,
+    LEAST_PAYS,
+    Candidates,
+    candidates,
+    choose_per_side,
+    fewest_mistakes,
+    usual_per_side,
+)
+from learners.tiles import plan_tiles
+from tests.support.chi_square import assert_drawn_from, power
+
+D = 11
+
+
+def coast(d: int, n: int, seed: int = 0) -> GridCounts:
+    """Land below a wave."""
+    points = np.random.default_rng(seed).integers(0, d + 1, (n, 2))
+    x, y = points.T / d
+    return GridCounts.of_examples(points, y < 0.5 + 0.2 * np.sin(17 * x), d)
+
+
+def with_one_more(counts: GridCounts, point: tuple[int, int], label: bool) -> GridCounts:
+    rows = np.repeat(np.arange(len(counts)), counts.amounts)
+    points = np.append(counts.points[rows], [point], axis=0)
+    return GridCounts.of_examples(points, np.append(counts.labels[rows], label), counts.d)
+
+
+def choose(counts: GridCounts, listed: Candidates, rate: float, source: SeededRandom) -> int:
+    return choose_per_side(
+        counts, listed, count=counts.n, eta=1.0, edges=2, rate=rate, source=source, watch=None
+    )
+
+
+# -- the list ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("count", "per_side"),
+    [
+        (10_000, (2, 3, 5, 7, 9, 13, 18)),
+        (100_000, (4, 6, 8, 12, 16, 23, 33)),
+        (1_000_000, (7, 10, 15, 21, 29, 41, 58)),
+    ],
+)
+def test_the_list_reaches_from_half_the_usual_number_to_four_times(
+    count: int, per_side: tuple[int, ...]
+) -> None:
+    listed = candidates(count, 1.0, 1024)
+    assert listed == Candidates(per_side, (4, 8, 16, 8, 4, 2, 1))
+    assert per_side[2] == usual_per_side(count, 1.0, 1024)
+    # what counts is eta times the number of examples
+    assert candidates(10 * count, 0.1, 1024) == listed
+
+
+def test_numbers_that_fall_together_weigh_as_much_together() -> None:
+    assert candidates(10**6, 1.0, 31) == Candidates((7, 10, 15, 16), (4, 8, 16, 15))
+    assert candidates(10**15, 1.0, 1 << 20) == Candidates((128,), (43,))
+
+
+def test_few_examples_have_no_choice() -> None:
+    for count in (-5, 0, 1000, LEAST_PAYS - 1):
+        assert candidates(count, 1.0, 1024).per_side == (usual_per_side(count, 1.0, 1024),)
+    assert len(candidates(LEAST_PAYS, 1.0, 1024).per_side) > 1
+
+
+# -- scores --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("edges", [1, 2])
+def test_a_score_is_the_sum_over_its_tiles(edges: int) -> None:
+    counts = coast(90, 2000)
+    found = []
+    for per_side in (1, 3, 4):
+        tiles = tile_square(90, per_side)
+        rows = TileIndex.of(tiles).groups(counts.points)
+        width = max(tile.x1 - tile.x0 for tile in tiles) + 1
+        total = 0
+        for tile, held in zip(tiles, rows, strict=True):
+            points, w = scaled(tile.to_own_frame(counts.points[held]), width)
+            total += fewest_in_tile(points, counts.labels[held], counts.amounts[held], w, edges, 3)
+        found.append(total)
+    assert fewest_mistakes(counts, (1, 3, 4), edges, 3).tolist() == found
+    assert found[0] > found[1] > 0
+
+
+@pytest.mark.parametrize("most_wide", [1 << 13, 3])
+@pytest.mark.parametrize("most_examples", [10**6, 30])
+def test_one_example_more_raises_every_score_by_nothing_or_by_one(
+    monkeypatch: pytest.MonkeyPatch, most_examples: int, most_wide: int
+) -> None:
+    """Every place and label, also where scores count part of the grid, or see it coarsened."""
+    monkeypatch.setattr(tile_choice, "MOST_WIDE", most_wide)
+    monkeypatch.setattr(tile_choice, "MOST_EXAMPLES", most_examples)
+    counts, numbers = coast(D, 60), (1, 2, 3, 5)
+
+    def scores(which: GridCounts) -> NDArray[np.int64]:
+        share = min(1.0, most_examples / min(60, (D + 1) ** 2))
+        kept = which if share == 1 else which.where(tile_choice._kept(which.points, share))
+        return fewest_mistakes(kept, numbers, 2, 1)
+
+    before, changes = scores(counts), Counter[int]()
+    for x, y, label in itertools.product(range(D + 1), range(D + 1), (False, True)):
+        changes.update((scores(with_one_more(counts, (x, y), label)) - before).tolist())
+    assert set(changes) == {0, 1}
+    assert changes[1] > 40
+
+
+def test_the_grid_points_that_are_kept_are_scattered_and_always_the_same() -> None:
+    d = 255
+    points = np.stack(np.meshgrid(np.arange(d + 1), np.arange(d + 1)), axis=-1).reshape(-1, 2)
+    kept = tile_choice._kept(points, 0.2)
+    assert (kept == tile_choice._kept(points[::-1], 0.2)[::-1]).all()
+    for part in kept.reshape(4, 64, 4, 64).mean(axis=(1, 3)).ravel():
+        # 4,096 points each: four standard deviations
+        assert abs(part - 0.2) < 0.025
+
+
+def test_only_so_many_examples_are_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts, listed, scored = coast(200, 4000), Candidates((2, 3), (1, 1)), []
+
+    def fewest(kept: GridCounts, *others: object) -> NDArray[np.int64]:
+        scored.append((kept.n, others[2]))
+        return np.array([5, 5])
+
+    monkeypatch.setattr(tile_choice, "fewest_mistakes", fewest)
+    choose(counts, listed, 0.1, SeededRandom(1))
+    monkeypatch.setattr(tile_choice, "MOST_EXAMPLES", 1000)
+    choose(counts, listed, 0.1, SeededRandom(1))
+    assert scored[0] == (4000, 7)
+    assert scored[1] == (pytest.approx(1000, rel=0.1), 2)
+
+
+# -- the draw ------------------------------------------------------------------------------
+
+
+def law(counts: GridCounts, listed: Candidates, rate: float) -> dict[int, float]:
+    scores = fewest_mistakes(counts, listed.per_side, 2, 7)
+    weights = [
+        weight * math.exp(-rate * (score - int(scores.min())))
+        for weight, score in zip(listed.weights, scores.tolist(), strict=True)
+    ]
+    return {m: each / sum(weights) for m, each in zip(listed.per_side, weights, strict=True)}
+
+
+def test_the_draw_follows_its_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts, listed, rate = coast(60, 700), Candidates((1, 2, 3, 4, 6), (2, 4, 8, 4, 2)), 0.05
+    source, draws, stated = SeededRandom(3), 600, law(counts, listed, rate)
+    scores = fewest_mistakes(counts, listed.per_side, 2, 7)
+    monkeypatch.setattr(tile_choice, "fewest_mistakes", lambda *told: scores)
+    drawn = Counter(choose(counts, listed, rate, source) for _ in range(draws))
+    assert_drawn_from(stated, drawn, draws, 4)
+    # neither without the scores, nor with twice the rate
+    assert power(stated, law(counts, listed, 1e-9), draws) > 0.995
+    assert power(stated, law(counts, listed, 2 * rate), draws) > 0.995
+
+
+def test_no_neighbour_is_more_than_the_rate_apart() -> None:
+    counts, listed, rate = coast(D, 40), Candidates((1, 2, 3, 5), (1, 2, 2, 1)), 0.7
+    stated, largest = law(counts, listed, rate), 0.0
+    for x, y, label in itertools.product(range(D + 1), range(D + 1), (False, True)):
+        other = law(with_one_more(counts, (x, y), label), listed, rate)
+        for m in listed.per_side:
+            largest = max(largest, abs(math.log(other[m] / stated[m])))
+    assert 0.3 * rate < largest <= rate * (1 + 1e-12)
+
+
+def test_choice_and_pieces_together_spend_eta(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates: dict[str, float] = {}
+
+    def choose_one(counts: GridCounts, listed: Candidates, **told: object) -> int:
+        rates["choice"] = float(str(told["rate"]))
+        return listed.per_side[0]
+
+    def no_steps(counts: GridCounts, **told: object) -> list[object]:
+        rates["pieces"] = float(str(told["eta"]))
+        return []
+
+    monkeypatch.setattr(tile_run, "choose_per_side", choose_one)
+    monkeypatch.setattr(tile_run, "tile_steps", no_steps)
+    for n, share in ((2000, 0.0), (8000, CHOICE_SHARE)):
+        counts = coast(60, n)
+        rows = np.repeat(np.arange(len(counts)), counts.amounts)
+        points, labels = counts.points[rows], counts.labels[rows]
+        list(PolygonUnionLearner(grid=60, seed=1).steps(points, labels))
+        eta = plan_tiles(1.0, 1e-6, "add-remove", False, counted=True).eta
+        assert rates["choice"] == pytest.approx(share * eta)
+        assert rates["choice"] + rates["pieces"] <= eta
+        assert rates["choice"] + rates["pieces"] == pytest.approx(eta)
+
+
+def test_a_ragged_coast_has_more_tiles_than_a_straight_one() -> None:
+    points = np.random.default_rng(5).integers(0, 1025, (60_000, 2))
+    x, y = points.T / 1024
+    chosen = []
+    for labels in (y < 0.5, y < 0.5 + 0.1 * np.sin(120 * x)):
+        model = PolygonUnionLearner(grid=1024, seed=2, edges=1).fit(points, labels)
+        chosen.append(dict(model.release_.parameters)["tiles"])
+    assert chosen[0] <= 10
+    assert chosen[1] >= 15
+
+
+def test_a_cancelled_choice_draws_nothing() -> None:
+    def watch(progress: object) -> None:
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        choose_per_side(
+            coast(60, 700),
+            Candidates((1, 2), (1, 1)),
+            count=700,
+            eta=1.0,
+            edges=2,
+            rate=0.1,
+            source=SeededRandom(1),
+            watch=watch,
+        )
