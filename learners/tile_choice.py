@@ -38,6 +38,9 @@ from learners.side_by_side import side_by_side
 #: Most tiles along a side.
 MOST_PER_SIDE = 128
 
+#: Tiles a side for 1000 examples at eta = 1.
+_TILES = 2.6
+
 #: Share of eta that a choice costs.
 CHOICE_SHARE = 0.05
 
@@ -88,8 +91,13 @@ def candidates(count: int, eta: float, d: int) -> Candidates:
     return Candidates(tuple(weights), tuple(weights.values()))
 
 
+def usual_count(per_side: int, eta: float) -> int:
+    """The number of examples for which so many tiles a side are usual."""
+    return round(1000 * (per_side / _TILES) ** 4 / eta)
+
+
 def _usual(count: int, eta: float) -> float:
-    return 2.6 * math.sqrt(math.sqrt(max(0.0, eta * count) / 1000))
+    return _TILES * math.sqrt(math.sqrt(max(0.0, eta * count) / 1000))
 
 
 def _rounded(wanted: float, d: int) -> int:

@@ -7,13 +7,14 @@ import math
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.tiling import TileIndex, tile_square
+from learners.agreeing_borders import border_strength, chessboard
 from learners.cover_run import PlaneParameters
 from learners.envelope.concept_selection import ConceptSelection
 from learners.estimator import Run, Stream, check_count
 from learners.randomness import open_source
 from learners.selection import Watch
-from learners.tile_choice import CHOICE_SHARE, candidates, choose_per_side
-from learners.tiles import noisy_count, plan_tiles, tile_lattice, tile_steps
+from learners.tile_choice import CHOICE_SHARE, candidates, choose_per_side, usual_count
+from learners.tiles import Agreeing, noisy_count, plan_tiles, tile_lattice, tile_steps
 
 
 def tile_run(told: PlaneParameters) -> Run:
@@ -43,6 +44,7 @@ def tile_run(told: PlaneParameters) -> Run:
         eta = budget.eta
         if budget.scale is None:
             per_side = check_count("tiles", told.tiles or 0)
+            count = usual_count(per_side, eta)
         else:
             count = noisy_count(counts.n, budget.scale, source)
             listed = candidates(count, eta, told.grid)
@@ -60,17 +62,20 @@ def tile_run(told: PlaneParameters) -> Run:
                 watch=watch,
             )
             counted["noisy_count"] = count
-        tiles = tile_square(told.grid, per_side)
+        alone, others = chessboard(tile_square(told.grid, per_side))
+        tiles = alone + others
+        index = TileIndex.of(tiles)
         lattice = tile_lattice(tiles, told.measure)
         selection = ConceptSelection(lattice, told.edges)
         records = tile_steps(
             counts,
             tiles=tiles,
-            groups=TileIndex.of(tiles).groups(counts.points),
+            groups=index.groups(counts.points),
             selection=lambda tile: selection,
             eta=eta,
             source=source,
             watch=watch,
+            agreeing=Agreeing(len(alone), index, border_strength(count, per_side)),
         )
         public = {"tiles": per_side, "edges": told.edges, **counted}
         return Stream(records, lattice, tuple(public.items()))

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from geometry.edge_zones import EdgeZone
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
-from geometry.tiling import Tile
+from geometry.tiling import Tile, TileIndex
 from learners.accounting import (
     LEAST_DELTA,
     MOST_RATE,
@@ -45,6 +45,7 @@ from learners.accounting import (
     inner_budget,
     noise_scale,
 )
+from learners.agreeing_borders import Borders
 from learners.envelope.concept_selection import ConceptDraw, ConceptSelection
 from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
@@ -120,6 +121,7 @@ def tile_steps(
     watch: Watch | None,
     before: NDArray[np.bool_] | None = None,
     first: int = 1,
+    agreeing: Agreeing | None = None,
 ) -> Iterator[StepRecord]:
     """Learn tile after tile, one record each.
 
@@ -142,49 +144,98 @@ def tile_steps(
         Labels of the entries in tiles to come; by default 0.
     first : int
         Number of the first record.
+    agreeing : Agreeing, optional
+        How later tiles agree with what earlier ones have released; by default they know nothing of
+        each other.
     """
     books = _Books(counts, before)
+    released: dict[int, TileStep] = {}
 
     def begin(tile: Tile | EdgeZone, rows: NDArray[np.int64]) -> _TileDraw:
         held, sampler = counts.where(rows), selection(tile)
         own = GridCounts(
             sampler.lattice.d, tile.to_own_frame(held.points), held.labels, held.amounts
         )
-        return _TileDraw(tile, rows, held, sampler.begin(own, eta, source))
+        borders = None
+        if agreeing is not None and isinstance(tile, Tile):
+            borders = Borders.of(tile, agreeing.index, released, agreeing.strength)
+        return _TileDraw(tile, rows, held, sampler.begin(own, eta, source), borders, source.spawn())
 
-    begun = itertools.starmap(begin, zip(tiles, groups, strict=True))
-    drawn = _one_by_one(begun, watch) if watch is not None else side_by_side(_settle, begun)
-    for number, (draw, selected, seconds) in enumerate(drawn, start=first):
-        release = TileStep(draw.tile, halfplanes_of(selected.piece), selected.inside)
-        predicted = release.predict(draw.held.points)
-        diagnostics = books.enter(draw.rows, draw.held, predicted, selected, seconds)
-        yield StepRecord(number, first - 1 + len(tiles), release, diagnostics)
+    alone = len(tiles) if agreeing is None else agreeing.alone
+    paired, number = list(zip(tiles, groups, strict=True)), first
+    # what a tile knows of others has to be drawn before it begins
+    for part in (paired[:alone], paired[alone:]):
+        begun = itertools.starmap(begin, part)
+        drawn = _one_by_one(begun, watch) if watch is not None else side_by_side(_settle, begun)
+        learned = []
+        for draw, step, selected, seconds in drawn:
+            predicted = step.predict(draw.held.points)
+            diagnostics = books.enter(draw.rows, draw.held, predicted, selected, seconds)
+            yield StepRecord(number, first - 1 + len(tiles), step, diagnostics)
+            number += 1
+            learned.append(step)
+        released.update(enumerate(learned, start=len(released)))
+
+
+@dataclass(frozen=True, slots=True)
+class Agreeing:
+    """How tiles agree with their neighbours (:mod:`learners.agreeing_borders`).
+
+    Attributes
+    ----------
+    alone : int
+        So many of the tiles, the first ones, know nothing of each other; the others know these.
+    index : TileIndex
+        Numbers of the tiles in the order in which they are learned.
+    strength : Fraction
+        Nats that a side costs on which all labels differ.
+    """
+
+    alone: int
+    index: TileIndex
+    strength: Fraction
 
 
 @dataclass(frozen=True, slots=True)
 class _TileDraw:
-    """A tile, the entries that it holds, and the draw of its piece, which has begun."""
+    """A tile, the entries that it holds, and the draw of its piece, which has begun.
+
+    `source` has the bits by which a piece is kept that agrees with the tile's borders.
+    """
 
     tile: Tile | EdgeZone
     rows: NDArray[np.int64]
     held: GridCounts
     draw: ConceptDraw
+    borders: Borders | None
+    source: RandomSource
+
+    def settle(
+        self, watch: Watch | None = None, stop: Callable[[], bool] | None = None
+    ) -> tuple[TileStep, Selected]:
+        """Draw until a piece is kept."""
+        while True:
+            selected = self.draw.settle(watch, stop)
+            step = TileStep(self.tile, halfplanes_of(selected.piece), selected.inside)
+            if self.borders is None or self.borders.keep(step, self.source):
+                return step, selected
+            self.draw.begin_again()
 
 
-_Drawn = tuple[_TileDraw, Selected, float]
+_Drawn = tuple[_TileDraw, TileStep, Selected, float]
 
 
 def _one_by_one(begun: Iterable[_TileDraw], watch: Watch) -> Iterator[_Drawn]:
     """What is drawn in one tile after the other, and the seconds that it took."""
     for each in begun:
         started = time.perf_counter()
-        yield each, each.draw.settle(watch), time.perf_counter() - started
+        yield each, *each.settle(watch), time.perf_counter() - started
 
 
 def _settle(each: _TileDraw, stopped: Callable[[], bool]) -> _Drawn:
     """What is drawn in one tile; which bits a draw has is settled when it begins."""
     started = time.perf_counter()
-    return each, each.draw.settle(stop=stopped), time.perf_counter() - started
+    return each, *each.settle(stop=stopped), time.perf_counter() - started
 
 
 class _Books:

@@ -136,9 +136,17 @@ class ConceptDraw:
     def settle(
         self, watch: Watch | None = None, stop: Callable[[], bool] | None = None
     ) -> Selected:
-        """Carry it out, once; `watch` and `stop` as in :func:`learners.envelope.strands.settle`."""
+        """Carry it out; `watch` and `stop` as in :func:`learners.envelope.strands.settle`."""
         # in turns: where one label fits, the other is soon known not to
         selected, winner = settle(
             self.strands, self.lattice, self.log_measure, watch, in_turns=True, stop=stop
         )
         return replace(selected, inside=winner == 0)
+
+    def begin_again(self) -> None:
+        """Forget what was drawn: the next :meth:`settle` draws independently, from the same law.
+
+        The boxes stay as they were refined, whatever they are: they change no law.
+        """
+        for strand in self.strands:
+            strand.restart(strand.source)

@@ -8,6 +8,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from chi_square import assert_drawn_from, power
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
@@ -26,7 +27,6 @@ from learners.tile_choice import (
     usual_per_side,
 )
 from learners.tiles import plan_tiles
-from tests.support.chi_square import assert_drawn_from, power
 
 D = 11
 
