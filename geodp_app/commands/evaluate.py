@@ -16,6 +16,7 @@ from geodp_app.document.examples import count_mistakes
 from geodp_app.document.mask import read_mask
 from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import read_examples
+from geometry.geojson_rings import short
 
 if TYPE_CHECKING:
     from learners.releases import Release
@@ -61,8 +62,9 @@ def run(options: argparse.Namespace) -> None:
         predicted = mask.keep(predicted, examples.points, examples.frame)
     elif learned.clipped_to is not None:
         sys.stderr.write(
-            f"geodp: warning: {options.learned}: its polygons are clipped to {learned.clipped_to}, "
-            "and these figures are of the whole shape: give --within FILE\n"
+            f"geodp: warning: {options.learned}: its polygons are clipped to "
+            f"{short(learned.clipped_to)}, and these figures are of the whole shape: give "
+            "--within FILE\n"
         )
     figures = compare(predicted, examples.labels)
     if options.json:

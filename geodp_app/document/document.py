@@ -135,7 +135,8 @@ class Document:
         When the drawing changes, simulated examples stay where they are and are labelled anew.
         They go when the grid or the bounds change; imported ones when the grid changes or moves on
         the globe.  Examples among `fields` stay.  What runs have spent goes with the examples, and
-        examples labelled anew are others.  Nothing happens if nothing differs.
+        examples labelled anew are others.  A mask keeps its place on the globe, and a frame without
+        it is refused.  Nothing happens if nothing differs.
 
         Parameters
         ----------

@@ -169,7 +169,7 @@ def test_evaluate_says_when_its_figures_are_not_of_the_polygons(folder, clipped,
     assert run("evaluate", clipped, folder / "p.csv", "--json") == 0
     said = capsys.readouterr()
     assert said.err == (
-        f"geodp: warning: {clipped}: its polygons are clipped to map.geojson, and these figures "
+        f"geodp: warning: {clipped}: its polygons are clipped to 'map.geojson', and these figures "
         "are of the whole shape: give --within FILE\n"
     )
     examples = read_examples(folder / "p.csv")
