@@ -59,6 +59,7 @@ __all__ = [
     "check_lonlat",
     "feature_collection",
     "read_geojson",
+    "target_of",
     "unit_box_map",
     "write_geojson",
 ]
@@ -169,14 +170,38 @@ def read_geojson(
         target = _read_document(document, coordinates, max_vertices, Path(path).stem)
         if odd_numbers:
             raise GeoJSONError(f"{odd_numbers[0]} is not a finite number")
-        if target.geometry.is_empty and not allow_empty:
-            raise NoPolygonsError("no polygons in it")
+        if not allow_empty:
+            _refuse_empty(target)
     except RecursionError:
         raise GeoJSONError(f"{_one_line(os.fspath(path))}: nested too deeply") from None
     except GeoJSONError as error:
         kind = type(error)
         raise kind(f"{_one_line(os.fspath(path))}: {_one_line(str(error))}") from None
     return target
+
+
+def target_of(document: dict[str, Any], name: str) -> TargetFile:
+    """A target from the object of a GeoJSON file, of finite numbers; read like the file.
+
+    Parameters
+    ----------
+    document : dict
+    name : str
+        Stands for the file's stem.
+
+    Raises
+    ------
+    GeoJSONError
+        As :func:`read_geojson`; the message names no file.
+    """
+    target = _read_document(document, "auto", MAX_VERTICES, name)
+    _refuse_empty(target)
+    return target
+
+
+def _refuse_empty(target: TargetFile) -> None:
+    if target.geometry.is_empty:
+        raise NoPolygonsError("no polygons in it")
 
 
 def load_object(

@@ -119,6 +119,16 @@ def add_bounds(parser: Parser) -> None:
     )
 
 
+def add_within(parser: Parser, what: str) -> None:
+    """A public mask; `what` says what it does to what."""
+    parser.add_argument(
+        "--within",
+        type=Path,
+        metavar="FILE",
+        help=f"{what} the polygons of a public map (GeoJSON; never made from the examples)",
+    )
+
+
 def add_output(parser: Parser, text: str) -> None:
     """The main output file."""
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,10 @@ from numpy.typing import NDArray
 
 from geodp_app.commands import arguments
 from geodp_app.document.examples import count_mistakes
+from geodp_app.document.mask import read_mask
 from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import read_examples
+from geometry.geojson_rings import short
 
 if TYPE_CHECKING:
     from learners.releases import Release
@@ -21,7 +24,8 @@ if TYPE_CHECKING:
 _DESCRIPTION = """Compare a learned shape with labelled examples.
 
 A file written by `geodp learn` carries its exact hypothesis: labels are decided by integer
-side tests.  Any other GeoJSON polygons are compared as they are, their edge inside.
+side tests; where it was clipped, give --within as for `geodp learn`.  Any other GeoJSON polygons
+are compared as they are, their edge inside.
 The figures come straight from the examples: they are not differentially private."""
 
 
@@ -37,6 +41,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         help="grid size of the examples (default: what the files say)",
     )
     arguments.add_bounds(parser)
+    arguments.add_within(parser, "label 0 whatever lies outside of")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
@@ -45,13 +50,23 @@ def run(options: argparse.Namespace) -> None:
     """Read both files, compare, print."""
     from geodp_app.files.learned_file import read_learned
 
+    mask = read_mask(options.within) if options.within else None
     learned = read_learned(options.learned)
     examples = read_examples(
         options.points, grid=options.grid, bounds=options.bounds, fallback=learned.frame
     )
     if not len(examples.labels):
         raise InputError(f"{options.points}: has no examples to compare with")
-    figures = compare(learned.predict(examples), examples.labels)
+    predicted = learned.predict(examples)
+    if mask is not None:
+        predicted = mask.keep(predicted, examples.points, examples.frame)
+    elif learned.clipped_to is not None:
+        sys.stderr.write(
+            f"geodp: warning: {options.learned}: its polygons are clipped to "
+            f"{short(learned.clipped_to)}, and these figures are of the whole shape: give "
+            "--within FILE\n"
+        )
+    figures = compare(predicted, examples.labels)
     if options.json:
         decided = _decided_by(learned.release)
         print(json.dumps({**figures, "decided_by": decided}))

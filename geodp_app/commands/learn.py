@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from geodp_app.commands import arguments
 from geodp_app.document.examples import Examples
+from geodp_app.document.mask import Mask, read_mask
 from geodp_app.errors import InputError, PictureError
 from geodp_app.files.examples_csv import read_examples
 from geodp_app.progress import tell_curator
@@ -29,6 +30,9 @@ POINTS is a CSV with a header: x,y,label in grid units 0..d, or lon,lat,label in
 --bounds.  Labels are 0 or 1.  Grid size and bounds are public; a file written by
 `geodp sample` brings its own.  The learned GeoJSON carries its exact hypothesis and what was
 spent, and nothing else from the examples.
+
+A learner labels every point, also where nobody reported.  --within clips the shape to a public
+map, such as land; that costs no epsilon, and the exact hypothesis in the file stays whole.
 
 {arguments.learner_lines("learn")}
 
@@ -76,6 +80,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         "--grid", type=arguments.grid_size, metavar="D", help="grid size d (default: the file's)"
     )
     arguments.add_bounds(parser)
+    arguments.add_within(parser, "clip the shape to")
     arguments.add_output(parser, "GeoJSON to write")
     parser.add_argument(
         "--raw-grid",
@@ -106,6 +111,7 @@ def run(options: argparse.Namespace) -> None:
     _check_source(options)
     learner, parameters = _settle(options)
     inputs = options.table.files() if options.table else [options.points]
+    inputs += [options.within] if options.within else []
     arguments.check_outputs(
         [
             (options.output, "GeoJSON"),
@@ -115,7 +121,10 @@ def run(options: argparse.Namespace) -> None:
         ],
         inputs,
     )
+    mask = read_mask(options.within) if options.within else None
     sample = _read(options, learner)
+    if mask is not None:
+        mask.region(sample.frame)  # refuses one that lies elsewhere, before epsilon is spent
     _warn_of_budget(learner, parameters, quiet=options.quiet)
 
     # the learners compile their loops: not worth waiting for on a mistyped option
@@ -131,15 +140,16 @@ def run(options: argparse.Namespace) -> None:
         atomic_write(options.records, records_text(records), private=True)
     if options.report:
         atomic_write(options.report, json.dumps(report(release), indent=1) + "\n")
-    write_learned(options.output, release, sample.frame, raw_grid=options.raw_grid)
-    told = [f"{options.output}: {parts_text(release)}, {privacy_statement(release.privacy)}"]
+    write_learned(options.output, release, sample.frame, raw_grid=options.raw_grid, within=mask)
+    parts = parts_text(release) + ("" if mask is None else f", clipped to {mask.name}")
+    told = [f"{options.output}: {parts}, {privacy_statement(release.privacy)}"]
     if not options.raw_grid:
         told += place_note(options.output, sample.frame)
     if options.table:
         told.append(_told_of_persons(options))
     if options.picture:
         assert isinstance(sample, Examples)
-        told.append(_draw(options, sample, release))
+        told.append(_draw(options, sample, release, mask))
     if options.records:
         told.append(f"{options.records}: private, do not publish")
     if not options.quiet:
@@ -234,19 +244,26 @@ def _settle(options: argparse.Namespace) -> tuple[Learner, dict[str, Any]]:
     return learner, parameters
 
 
-def _draw(options: argparse.Namespace, examples: Examples, release: Release) -> str:
+def _draw(
+    options: argparse.Namespace, examples: Examples, release: Release, mask: Mask | None
+) -> str:
     """Write the picture; what to say about it."""
     from geodp_app.commands.evaluate import compare
     from geodp_app.commands.running import write_picture
     from geodp_app.files.reports import release_figures
     from geodp_app.runs.figures import Picture
 
-    error = "–"  # of no examples
+    error, shape = "–", release.shape()  # of no examples
+    if mask is not None:
+        shape = mask.clip(shape, examples.frame)
     if len(examples.labels):
-        error = f"{compare(release.predict(examples.points), examples.labels)['error']:.2%}"
+        predicted = release.predict(examples.points)
+        if mask is not None:
+            predicted = mask.keep(predicted, examples.points, examples.frame)
+        error = f"{compare(predicted, examples.labels)['error']:.2%}"
     figures = (*release_figures(release), ("training error", error))
     title = f"Learned from {options.points.name}"
-    picture = Picture(examples.frame, title, figures, release.shape(), examples=examples)
+    picture = Picture(examples.frame, title, figures, shape, examples=examples)
     try:
         write_picture(options.picture, picture, private=True)
     except PictureError as problem:

@@ -42,6 +42,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         help=f"one of {', '.join(examples())}",
     )
     what.add_argument("--file", type=Path, metavar="FILE", help="a session, target or examples")
+    arguments.add_within(parser, "clip the shape to")
     arguments.add_learner(parser, "window", _PARAMETERS, unset="the window's")
     parser.add_argument("--n", type=arguments.sample_size, help="how many examples to draw")
     parser.add_argument(
@@ -73,7 +74,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Check, open, run, save."""
-    inputs = [] if options.file is None else [options.file]
+    inputs = [each for each in (options.file, options.within) if each is not None]
     arguments.check_outputs(
         [(options.output, "PNG, GIF or WebP"), (options.learned, "GeoJSON")], inputs
     )

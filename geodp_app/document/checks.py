@@ -9,7 +9,8 @@ from typing import Any, get_args
 import numpy as np
 
 from geodp_app.document.charges import RunCharge
-from geodp_app.document.examples import Examples
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.mask import Mask
 from geodp_app.document.sampling import DISTRIBUTIONS
 from geodp_app.document.work import LEARNERS, RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -164,6 +165,17 @@ def check_change(before: Work, after: Work) -> None:
         check_examples(after.examples)
     if after.spent is not before.spent:
         check_charges(after.spent)
+    if after.within is not None and (after.within, after.frame) != (before.within, before.frame):
+        _check_mask(after.within, after.frame, stays=after.within is before.within)
+
+
+def _check_mask(mask: Mask, frame: Frame, *, stays: bool) -> None:
+    check_name(mask.name)
+    try:
+        mask.region(frame)
+    except InputError as error:
+        hint = "; the result is clipped to it: remove the outline first" if stays else ""
+        raise InputError(f"{error}{hint}") from None
 
 
 def _check_shape(shape: Shape, grid: int) -> None:

@@ -19,6 +19,7 @@ from geodp_app.document.charges import RunCharge
 from geodp_app.document.checks import check_change, check_grid
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.history import History
+from geodp_app.document.mask import Mask
 from geodp_app.document.sampling import Dab
 from geodp_app.document.simulating import Relabelling, simulate
 from geodp_app.document.suggested_k import suggested_k
@@ -134,7 +135,8 @@ class Document:
         When the drawing changes, simulated examples stay where they are and are labelled anew.
         They go when the grid or the bounds change; imported ones when the grid changes or moves on
         the globe.  Examples among `fields` stay.  What runs have spent goes with the examples, and
-        examples labelled anew are others.  Nothing happens if nothing differs.
+        examples labelled anew are others.  A mask keeps its place on the globe, and a frame without
+        it is refused.  Nothing happens if nothing differs.
 
         Parameters
         ----------
@@ -216,6 +218,17 @@ class Document:
             fields["neighbours"] = "add-remove"
         self._set("run", run, replace(run, **fields), fields)
 
+    def set_within(self, mask: Mask | None) -> None:
+        """Clip the learned shape to a mask where it is shown and exported; None for no more.
+
+        Raises
+        ------
+        InputError
+            If the mask cannot be placed on the grid, or nothing of it lies there.
+        """
+        label = "clip no more" if mask is None else f"clip to {mask.name}"
+        self.change(label, within=mask)
+
     def set_k_drawn(self, on: bool) -> None:
         """Let k follow the drawing, or keep it as it is."""
         label = "take k from the drawing" if on else "keep k"
@@ -267,6 +280,7 @@ class Document:
             k_drawn=work.k_drawn,
             examples=None,
             simulated=True,
+            within=None,
         )
 
     def charge(

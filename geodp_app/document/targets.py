@@ -150,4 +150,5 @@ def example_work(name: str, base: Work | None = None) -> Work:
         k_drawn=True,
         examples=None,
         simulated=True,
+        within=None,
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 from geodp_app.document.charges import RunCharge
 from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.mask import Mask
 from geodp_app.document.sampling import Distribution
 from geodp_app.drawing.shapes import Drawing
 from geometry.grid import Bounds
@@ -176,6 +177,8 @@ class Work:
         Whether k follows the drawing (:mod:`geodp_app.document.suggested_k`).
     spent : tuple of RunCharge
         Of the private runs on these examples, in order; they go where the examples go.
+    within : Mask or None
+        What the learned shape is clipped to, when it is shown and exported.
     """
 
     name: str = "untitled"
@@ -187,6 +190,7 @@ class Work:
     simulated: bool = True
     k_drawn: bool = True
     spent: tuple[RunCharge, ...] = ()
+    within: Mask | None = None
 
     @property
     def frame(self) -> Frame:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 
 from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.mask import Mask
 from geodp_app.document.work import Work
 from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import format_examples
@@ -19,8 +20,18 @@ from learners.records import StepRecord
 from learners.releases import Release
 
 
-def export_release(path: str | os.PathLike[str], release: Release, frame: Frame) -> None:
+def export_release(
+    path: str | os.PathLike[str], release: Release, frame: Frame, within: Mask | None = None
+) -> None:
     """The learned shape as GeoJSON with its exact hypothesis: what may be published.
+
+    Parameters
+    ----------
+    path : path-like
+    release : Release
+    frame : Frame
+    within : Mask, optional
+        Public; the polygons are clipped to it.
 
     Raises
     ------
@@ -30,7 +41,7 @@ def export_release(path: str | os.PathLike[str], release: Release, frame: Frame)
     """
     check_ending(path, "GeoJSON")
     with named_failures(path):
-        write_learned(path, release, frame)
+        write_learned(path, release, frame, within=within)
 
 
 def export_target(path: str | os.PathLike[str], work: Work) -> None:

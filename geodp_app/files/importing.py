@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from geodp_app.document.document import Document
 from geodp_app.document.examples import Examples
+from geodp_app.document.mask import read_mask
 from geodp_app.document.targets import GridChange, place_drawing
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
@@ -30,6 +31,8 @@ Kind = Literal["session", "target", "examples"]
 _SUFFIXES: dict[str, Kind] = {
     ".geodp": "session", ".geojson": "target", ".json": "target", ".csv": "examples"
 }  # fmt: skip
+#: Most vertices of a mask, which sessions keep.
+MOST_IN_MASK = 200_000
 #: Names of drawings are cut to this.
 _NAME = 100
 
@@ -80,7 +83,7 @@ def open_any(path: str | os.PathLike[str], document: Document) -> Opened:
         examples = read_examples(path, fallback=blank.frame)
         return take_examples(path, examples, document, opening=True)
     fields, note = _read_target(path, blank)
-    fields |= {"examples": None, "simulated": True}
+    fields |= {"examples": None, "simulated": True, "within": None}
     document.change(f"open {Path(path).name}", **fields)
     document.mark_opened()
     return Opened(kind, note)
@@ -117,6 +120,20 @@ def import_examples(path: str | os.PathLike[str], document: Document) -> Opened:
     return take_examples(path, examples, document, opening=False)
 
 
+def import_mask(path: str | os.PathLike[str], document: Document) -> str:
+    """Clip the learned shape to the polygons of a GeoJSON file, in one undoable step; a line on it.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, has no polygons, or none of them lie on the grid.
+    """
+    with _refusals(path):
+        mask = read_mask(path, max_vertices=MOST_IN_MASK)
+    document.set_within(mask)
+    return f"{mask.name}: the learned shape is clipped to it where it is shown and exported."
+
+
 def take_examples(
     path: str | os.PathLike[str],
     examples: Examples,
@@ -140,7 +157,7 @@ def take_examples(
     """
     name = Path(path).name
     work = work_with(examples, document.work, path if opening else None)
-    fields = ("drawing", "bounds", "examples", "simulated", "name")
+    fields = ("drawing", "bounds", "examples", "simulated", "name", "within")
     label = f"{'open' if opening else 'import'} {name}"
     document.change(label, **{field: getattr(work, field) for field in fields})
     if opening:
@@ -169,7 +186,8 @@ def work_with(examples: Examples, work: Work, opened: str | os.PathLike[str] | N
 
 def _blank(work: Work) -> Work:
     """The settings and the grid of a work."""
-    return replace(work, drawing=Drawing(work.drawing.grid), bounds=None, examples=None)
+    drawing = Drawing(work.drawing.grid)
+    return replace(work, drawing=drawing, bounds=None, examples=None, within=None)
 
 
 def _read_target(path: str | os.PathLike[str], work: Work) -> tuple[dict[str, Any], str]:

@@ -1,7 +1,8 @@
 """The learned shape as a file: GeoJSON that carries its exact hypothesis.
 
 The foreign member ``geodp`` holds the frame, the program's version and the release
-(:mod:`learners.codec`): what may be published and nothing else.
+(:mod:`learners.codec`): what may be published and nothing else.  Polygons that were clipped to a
+public mask are a part of the release's shape, and ``geodp.clipped_to`` names the mask.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.mask import Mask
 from geodp_app.errors import InputError
 from geodp_app.files.strict import one_line
 from geodp_app.version import __version__
@@ -50,6 +52,12 @@ class LearnedFile:
         d = self.release.d if self.release else target.grid
         placed = target.member.get("georeferenced") is not False
         return None if d is None else Frame(d, target.bounds if placed else None)
+
+    @property
+    def clipped_to(self) -> str | None:
+        """The mask that its polygons were clipped to, by name; the release is not."""
+        name = self.target.member.get("clipped_to")
+        return None if self.release is None or not isinstance(name, str) else name
 
     def predict(self, examples: Examples) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), by exact side tests or, without a release, by polygons.
@@ -89,7 +97,9 @@ class LearnedFile:
             raise InputError(f"{self.path}: does not cover the examples: {error}") from None
 
 
-def learned_text(release: Release, frame: Frame, *, raw_grid: bool = False) -> str:
+def learned_text(
+    release: Release, frame: Frame, *, raw_grid: bool = False, within: Mask | None = None
+) -> str:
     """A release as the text of its GeoJSON file.
 
     Parameters
@@ -99,11 +109,22 @@ def learned_text(release: Release, frame: Frame, *, raw_grid: bool = False) -> s
         Where the grid lies; without bounds the shape goes to 0..1 degrees.
     raw_grid : bool
         Keep grid units: readers that follow RFC 7946 take them for degrees.
+    within : Mask, optional
+        Clips the polygons, and is named in the member ``geodp``; the release stays whole.
+
+    Raises
+    ------
+    InputError
+        If the mask cannot be placed on the grid, or nothing of it lies there.
     """
     place = None if frame.bounds is None else GridMap(frame.d, frame.bounds)
     member = {"version": __version__, "release": release_to_dict(release)}
+    shape = release.shape()
+    if within is not None:
+        shape = within.clip(shape, frame)
+        member["clipped_to"] = within.name
     collection = feature_collection(
-        release.shape(),
+        shape,
         place,
         member=member,
         raw_grid=raw_grid,
@@ -114,10 +135,16 @@ def learned_text(release: Release, frame: Frame, *, raw_grid: bool = False) -> s
 
 
 def write_learned(
-    path: str | os.PathLike[str], release: Release, frame: Frame, *, raw_grid: bool = False
+    path: str | os.PathLike[str],
+    release: Release,
+    frame: Frame,
+    *,
+    raw_grid: bool = False,
+    within: Mask | None = None,
 ) -> None:
-    """Write a release as GeoJSON, whole or not at all; parameters as in :func:`learned_text`."""
-    atomic_write(path, learned_text(release, frame, raw_grid=raw_grid))
+    """Write a release as GeoJSON, whole or not at all; parameters and errors as in
+    :func:`learned_text`."""
+    atomic_write(path, learned_text(release, frame, raw_grid=raw_grid, within=within))
 
 
 def place_note(name: object, frame: Frame, *, hint: bool = True) -> list[str]:

@@ -2,7 +2,8 @@
 
 A session is a zip archive with three members:
 
-``session.json``   schema version, settings, drawing, bounds, name, what runs on the examples spent
+``session.json``   schema version, settings, drawing, bounds, name, what runs on the examples spent,
+                   the mask
 ``points.npz``     the examples, if there are any: ``points`` (n, 2) uint16 (uint32 on grids from
                    65536 up), ``labels`` (n,) uint8
 ``steps.jsonl``    the run, if there is one (:mod:`geodp_app.files.stored_run`)
@@ -35,6 +36,7 @@ from numpy.typing import NDArray
 from geodp_app.document.charges import RunCharge
 from geodp_app.document.checks import check_change, check_crossings, check_examples
 from geodp_app.document.examples import Examples
+from geodp_app.document.mask import Mask
 from geodp_app.document.work import RunSettings, SampleSettings, Work, first_names
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
@@ -123,7 +125,7 @@ def _read_array(
     return np.frombuffer(body, wanted).reshape(shape)
 
 
-SCHEMA = 5
+SCHEMA = 6
 _FORMAT = "geodp session"
 _WARNING = (
     "Private data: this file holds the examples, and true counts of the run if there is one. "
@@ -154,12 +156,18 @@ def _unsharpened(state: dict[str, Any]) -> dict[str, Any]:
     return {**state, "run": {"finish": "none", **state["run"]}}
 
 
+def _unclipped(state: dict[str, Any]) -> dict[str, Any]:
+    """Before schema 6 shapes were not clipped."""
+    return {"within": None, **state}
+
+
 #: From each older schema, a function that turns its ``session.json`` into the next one's.
 _MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     1: _without_tiles,
     2: _without_charges,
     3: _with_own_k,
     4: _unsharpened,
+    5: _unclipped,
 }
 
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)
@@ -234,6 +242,7 @@ def _state_bytes(work: Work, run: StoredRun | None) -> bytes:
         "spent": [asdict(charge) for charge in work.spent],
         "has_steps": run is not None,
         "drawing": work.drawing.to_dict(),
+        "within": None if work.within is None else work.within.to_dict(),
     }
     return json.dumps(state, allow_nan=False, separators=(",", ":")).encode()
 
@@ -313,6 +322,7 @@ def _read_work(state: dict[str, Any]) -> Work:
         run=read_fields(RunSettings, state["run"], "run"),
         k_drawn=_flag(state["k_drawn"], "k_drawn"),
         spent=_read_charges(state),
+        within=None if state["within"] is None else Mask.from_dict(state["within"]),
     )
     check_change(Work(), work)
     check_crossings(work.drawing)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.mask import Mask
 from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
+from geometry.geojson import target_of
 from geometry.grid import Bounds
 
 BOX = Bounds(13.1, 42.0, 20.000000000000004, 47.3)
@@ -15,6 +17,25 @@ BOX = Bounds(13.1, 42.0, 20.000000000000004, 47.3)
 SHAPES = (
     Shape(((10, 10), (50, 10), (50, 50), (10, 50)), (((20, 20), (30, 20), (20, 30)),)),
     Shape(((0, 0), (100, 100), (100, 0), (0, 100))),  # crosses itself
+)
+
+
+#: Two polygons in degrees, one with a hole, that reach over the box.
+MASK = Mask.of(
+    target_of(
+        {
+            "type": "MultiPolygon",
+            "coordinates": [
+                [
+                    [[12.3, 41.1], [15.7, 41.1], [15.7, 50.0], [12.3, 50.0], [12.3, 41.1]],
+                    [[13.9, 43.3], [13.9, 44.7], [14.1, 44.7], [13.9, 43.3]],
+                ],
+                [[[16.1, 43.7], [18.3, 43.7], [18.3, 45.9], [16.1, 43.7]]],
+            ],
+        },
+        "any",
+    ),
+    "Küste 海.geojson",
 )
 
 
@@ -34,4 +55,5 @@ def full_work() -> Work:
         ),
         examples=examples(),
         simulated=False,
+        within=MASK,
     )

@@ -21,6 +21,7 @@ from geodp_app.palette import Palette
 from geodp_app.views.plane.drawing_layer import DrawingLayer
 from geodp_app.views.plane.examples_layer import ExampleKinds, ExamplesLayer, ReportLayer
 from geodp_app.views.plane.learned_layer import LearnedLayer
+from geodp_app.views.plane.mask_layer import MaskLayer
 from geodp_app.views.plane.votes_layer import QuestionsLayer, VotesLayer
 from geodp_app.views.widgets.plotting import GridPlot
 from geometry.edge_zones import EdgeZone
@@ -67,6 +68,7 @@ class PlaneView(GridPlot):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.viewport().setMouseTracking(True)
         plot = self.getPlotItem()
+        self.mask = MaskLayer(plot, 7)
         self.examples = ExamplesLayer(plot, 10)
         self.drawing = DrawingLayer(plot, 30)
         self.learned = LearnedLayer(plot, 20)
@@ -94,6 +96,7 @@ class PlaneView(GridPlot):
         super().set_palette(palette)
         self._border.setBrush(pg.mkBrush(palette.canvas))
         for layer in (
+            self.mask,
             self.examples,
             self.drawing,
             self.learned,
@@ -127,6 +130,11 @@ class PlaneView(GridPlot):
     ) -> None:
         """The hypothesis at the step shown, of a run by tiles."""
         self.learned.show_tiles(region, tiling, newest, flash=flash)
+
+    def show_mask(self, region: BaseGeometry | None) -> None:
+        """What the learned shape is clipped to; None where it is not."""
+        if self._frame is not None:
+            self.mask.show(region, self._frame.d)
 
     def show_votes(self, votes: VoteView | None) -> None:
         """Margins and answers of a run by votes; None for other runs."""

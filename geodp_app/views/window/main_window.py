@@ -209,6 +209,8 @@ class MainWindow(WindowViews):
             "open": files.open_dialog,
             "import_target": files.import_target_dialog,
             "import_examples": files.import_examples_dialog,
+            "clip": files.clip_dialog,
+            "clip_no_more": files.clip_no_more,
             "save": files.save,
             "save_as": files.save_as,
             "export_learned": files.export_learned,
@@ -322,8 +324,7 @@ class MainWindow(WindowViews):
             self.display.show_report(find_report(examples, point, radius, label))
 
     def _again_changed(self) -> None:
-        self.plane.learned.show_again(self.again.shapes)
-        self.display.note_plane()
+        self.display.show_again()
         self.commands.refresh()
 
     def compare_learners(self) -> None:

@@ -11,8 +11,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer, Signal
+from shapely.geometry.base import BaseGeometry
 
-from geodp_app.document.examples import Examples
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.mask import Mask, clipped
 from geodp_app.document.work import Work
 from geodp_app.dual.shading import ShadeMode
 from geodp_app.runs.figures import FiguresView, Selecting
@@ -67,6 +69,8 @@ class RunDisplay(QObject):
         self._kept: tuple[object, ...] = ()
         self._past_words = ""
         self._labels: tuple[Examples, NDArray[np.bool_]] | None = None
+        self._mask: tuple[Mask | None, Frame] | None = None
+        self._within: BaseGeometry | None = None
         self._flash = False
         self._soon = QTimer(self, singleShot=True, interval=_FRAME)
         self._soon.timeout.connect(self.refresh)
@@ -94,7 +98,8 @@ class RunDisplay(QObject):
         busy = runs.busy
         # a change of the controller's state, of what runs spent or of a name leaves planes and
         # figures as they are
-        parts = (work.drawing, work.bounds, work.examples, work.run)
+        mask = runs.document.work.within
+        parts = (work.drawing, work.bounds, work.examples, work.run, mask)
         values = (*parts, log, log.release if log else None)
         counts = (log.cursor, len(log.records), len(log.questions)) if log else (0, 0, 0)
         moment = (*map(id, values), *counts, past, self._release, self._boxes)
@@ -135,9 +140,18 @@ class RunDisplay(QObject):
             sheet.set_past(self._past)
 
     def note_plane(self) -> None:
-        """Beside the plane's title: what is out of date, else what other runs are shown."""
-        again = "" if self._release else self._again.words
-        self._views.plane_pane.note.set_words(self._past_words or again)
+        """Beside the plane's title: what is out of date, else what other runs are shown, and what
+        the shapes are clipped to."""
+        again, mask = "" if self._release else self._again.words, self._runs.document.work.within
+        clipped_to = "" if mask is None else f"clipped to {mask.name}"
+        words = self._past_words or ", ".join(filter(None, (again, clipped_to)))
+        self._views.plane_pane.note.set_words(words)
+
+    def show_again(self) -> None:
+        """Show the other runs' shapes."""
+        shapes = [self._clipped(shape) for shape in self._again.shapes]
+        self._views.plane.learned.show_again(shapes)
+        self.note_plane()
 
     def _painted(self, began: float) -> None:
         taken = 1000 * (time.monotonic() - began)
@@ -192,9 +206,10 @@ class RunDisplay(QObject):
 
     def _show_plane(self, work: Work, log: RunLog | None, *, flash: bool) -> None:
         plane = self._views.plane
+        self._show_mask()
         if self._release:
             release = log.release if log else None
-            region = release.shape() if release else None
+            region = self._clipped(release.shape()) if release else None
             # the edges of sharpened triangles are no longer those of the region
             sharpened = isinstance(release, SharpenedRelease)
             pieces = () if sharpened else published_pieces(release)
@@ -215,12 +230,25 @@ class RunDisplay(QObject):
             # what is not decided yet may still be gained: it is wrong only in the end
             wrong = log.wrong if log.cursor == log.planned else log.wrong & log.decided
             plane.show_examples(ExampleKinds.of(examples.points, labels, log.decided, wrong))
-        region = log.region() if log is not None and log.cursor else None
+        region = self._clipped(log.region()) if log is not None and log.cursor else None
         if log is not None and (log.settings.by_tiles or log.in_tiles):
             newest = log.tile_steps[-1].tile if log.cursor else None
             plane.show_tiles(region, log.tiling, newest, flash=flash)
         else:
             plane.show_learned(region, log.pieces if log is not None else (), flash=flash)
+
+    def _show_mask(self) -> None:
+        """What all shapes are clipped to now, though those of the past are shown."""
+        work = self._runs.document.work
+        if (work.within, work.frame) == self._mask:
+            return
+        self._mask = work.within, work.frame
+        self._within = None if work.within is None else work.within.region(work.frame)
+        self._views.plane.show_mask(self._within)
+        self.show_again()
+
+    def _clipped(self, shape: BaseGeometry) -> BaseGeometry:
+        return shape if self._within is None else clipped(shape, self._within)
 
     def _labels_of(self, examples: Examples) -> NDArray[np.bool_]:
         """Labels as truth values, made once for each sample."""

@@ -93,8 +93,9 @@ def shoot(options: argparse.Namespace, given: Given) -> str:
             real = options.file is not None and options.view != "release"
             atomic_write(options.output, data, private=real)
             if release is not None:
-                frame = window.document.work.frame
-                export_release(options.learned, release, frame)
+                work = window.document.work
+                frame = work.frame
+                export_release(options.learned, release, frame, work.within)
                 told += place_note(options.learned, frame, hint=False)
         finally:
             window.abandon()
@@ -120,6 +121,8 @@ def _prepare(window: MainWindow, options: argparse.Namespace, given: Given) -> N
         window.files.open(options.file)
     else:
         window.files.begin_with_example(options.example)
+    if options.within is not None:
+        window.files.clip_to(options.within)
     learner = options.learner or window.document.work.run.learner
     window.document.set_run(learner=learner, **given(learner))
     if options.n is not None:

@@ -104,6 +104,7 @@ class WindowActions:
             "delete": bool(editor.selected),
             "clear_examples": has_examples,
             "export_examples": has_examples,
+            "clip_no_more": document.work.within is not None,
             "export_drawing": bool(document.drawing.shapes),
             "export_learned": log is not None and log.release is not None,
             "export_steps": log is not None and bool(log.records),

@@ -145,6 +145,24 @@ class WindowFiles(QObject):
         if path is not None:
             self._take_examples(path, opening=False)
 
+    def clip_dialog(self) -> None:
+        """Ask for a public map to clip the learned shape to."""
+        path = self._ask_file("Clip the result to an outline", _SHAPES)
+        if path is not None:
+            self.clip_to(path)
+
+    def clip_to(self, path: Path) -> None:
+        """Clip the learned shape to the polygons of a file."""
+
+        def clip() -> None:
+            self.told.emit(importing.import_mask(path, self.document))
+
+        self.attempt(f"clip the result to {path.name}", clip)
+
+    def clip_no_more(self) -> None:
+        """Show and export the whole learned shape again."""
+        self.document.set_within(None)
+
     def open(self, path: Path) -> bool:
         """Open a session, a target or examples; says whether it worked."""
         if not self.may_discard():
@@ -210,10 +228,10 @@ class WindowFiles(QObject):
             self.told.emit("There is no release yet: run all steps to the end first.")
             return
         release = log.release
-        frame = self.document.work.frame
+        work = self.document.work
         self._export(
             "Export learned shape", "learned", ".geojson", _SHAPES,
-            lambda path: exporting.export_release(path, release, frame),
+            lambda path: exporting.export_release(path, release, work.frame, work.within),
         )  # fmt: skip
 
     def export_target(self) -> None:

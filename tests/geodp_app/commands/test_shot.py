@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import shapely
 from PIL import Image, ImageChops
 from PySide6.QtGui import QImage
 from window_driver import Lent
@@ -18,6 +19,7 @@ from window_driver import Lent
 from geodp_app.cli import main
 from geodp_app.document.targets import example_work
 from geodp_app.document.work import RunSettings, SampleSettings, Work
+from geodp_app.files.learned_file import read_learned
 from geodp_app.files.session import save_session
 from geodp_app.progress import COMPILING
 from geodp_app.views import offscreen
@@ -99,6 +101,29 @@ def test_a_picture_and_the_learned_shape(tmp_path: Path) -> None:
     assert told[0] == "w.png: 9 of 9 steps, finished"
     assert told[1].startswith("l.geojson: lies at 0..1 degrees")  # the triangle lies nowhere
     assert len(told) == 2
+
+
+def test_within_clips_the_picture_and_the_learned_shape(shot: Shot, tmp_path: Path) -> None:
+    half = {"type": "Polygon", "coordinates": [[[0, 0], [512, 0], [512, 1024], [0, 1024], [0, 0]]]}
+    mask = tmp_path / "half.geojson"
+    mask.write_text(json.dumps({**half, "geodp": {"frame": "grid", "grid": 1024}}))
+    given = ["--example", "tri", "--n", "2000", "--learner", "tiles", "--size", "1280x800"]
+    code, err = shot("-o", "w.png", *given, "--within", "half.geojson", "--learned", "l.geojson")
+    assert code == 0, err
+    learned = read_learned(tmp_path / "l.geojson")
+    assert learned.release is not None
+    expected = learned.release.shape().intersection(shapely.box(0, 0, 512, 1024))
+    assert 0 < expected.area < 0.9 * learned.release.shape().area
+    assert learned.target.on_grid(1024).symmetric_difference(expected).area < 1e-3
+    assert learned.clipped_to == "half.geojson"
+    # degrees mean nothing to a triangle that lies nowhere
+    (tmp_path / "w.png").unlink()
+    mask.write_text(json.dumps({**half, "coordinates": [[[0, 0], [9, 0], [9, 9], [0, 0]]]}))
+    code, err = shot("-o", "w.png", *given, "--within", "half.geojson")
+    assert code == 2
+    assert "Could not clip the result to half.geojson" in err
+    assert "is in degrees, and where the grid lies is not known" in err
+    assert not (tmp_path / "w.png").exists()
 
 
 def test_a_picture_at_twice_the_pixels_before_any_step(shot: Shot, tmp_path: Path) -> None:

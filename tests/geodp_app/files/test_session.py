@@ -223,6 +223,20 @@ def test_before_schema_5_covers_ended_with_their_triangles(tmp_path):
         load_session(path)
 
 
+def test_before_schema_6_shapes_were_not_clipped(tmp_path):
+    path = tmp_path / "a.geodp"
+    save_session(path, full_work(), stored())
+
+    def aged(state):
+        del state["within"]
+        return {**state, "schema": 5}
+
+    rewrite(path, aged)
+    work, run = load_session(path)
+    assert_same(replace(full_work(), within=None), work)
+    assert run == stored()
+
+
 def without_finish(settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name != "finish"}
 

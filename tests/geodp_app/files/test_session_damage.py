@@ -95,6 +95,10 @@ def drop(key: str) -> Callable[[Members], None]:
     return state_with(lambda state: {name: state[name] for name in state if name != key})
 
 
+#: Polygons in degrees: an outline that crosses itself, and one that is elsewhere.
+BOW = [[[14, 43], [15, 44], [15, 43], [14, 44], [14, 43]]]
+FAR = [[[1, 2], [2, 2], [2, 3], [1, 2]]]
+
 CHARGE = {"epsilon": 1.0, "delta": 1e-6, "neighbours": "add-remove", "finished": True}
 
 
@@ -169,6 +173,17 @@ def without_examples(change: Callable[[Members], None]) -> Callable[[Members], N
         (put("examples", "count", value=None), "points.npz: points.npy: is uint16 of shape"),
         (put("examples", "simulated", value=0), "points.npz: simulated: 0 is neither true nor"),
         (put("examples", value=None), "points.npz: is there, and session.json knows nothing"),
+        (drop("within"), "'within' is missing"),
+        (put("within", value=7), "within: must be an object of name and map"),
+        (put("within", "more", value=7), "within: must be an object of name and map"),
+        (put("within", "name", value=7), "within: must be an object of a text and a map"),
+        (put("within", "map", value=[]), "within: must be an object of a text and a map"),
+        (put("within", "map", "coordinates", value=[]), "session.json: no polygons in it"),
+        (put("within", "map", "coordinates", value=[BOW]), "the outline crosses or touches itself"),
+        (put("within", "map", "coordinates", value=[FAR]), "nothing of it lies within (13.1, 42.0"),
+        (put("within", "map", "coordinates", value=[[[[0, 10**400]] * 4]]), "is not finite"),
+        (put("within", "map", "geodp", "frame", value="here"), "geodp.frame must be"),
+        (put("within", "map", "geodp", "grid", value=-1), "geodp.grid must be an integer"),
         (put("has_steps", value="yes"), "has_steps: 'yes' is neither true nor false"),
         (put("has_steps", value=False), "steps.jsonl: is there, and session.json knows nothing"),
         (put("drawing", value={"grid": 50, "shapes": []}), "session.json: dab"),

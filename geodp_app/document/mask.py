@@ -1,0 +1,146 @@
+"""A mask: a public region that the learned shape is clipped to, such as land or a district.
+
+It is made of public data, never of the examples.  Clipping is then post-processing of a release
+and costs no epsilon (docs/privacy.md, lemma 6); the release itself stays as it is.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import shapely
+import shapely.geometry
+from numpy.typing import NDArray
+from shapely.geometry.base import BaseGeometry
+
+from geodp_app.document.examples import Frame
+from geodp_app.errors import InputError
+from geometry.geojson import MAX_VERTICES, TargetFile, read_geojson, target_of
+from geometry.grid import GridMap
+from geometry.polygons import contains_points, orient_valid
+
+#: Names of files are cut to this.
+_LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """The polygons of a map, in its own coordinates, so that it follows another frame unharmed.
+
+    Attributes
+    ----------
+    target : TargetFile
+        Named as its file, without the folder.
+    """
+
+    target: TargetFile
+
+    @property
+    def name(self) -> str:
+        """Of the file that it was read from."""
+        return self.target.name
+
+    def region(self, frame: Frame) -> BaseGeometry:
+        """The part that lies on a grid: a valid Polygon or MultiPolygon in grid units, not empty.
+
+        A map of the globe lies where the frame's bounds put it, or its own bounds if the frame has
+        none; another grid is stretched to this one.
+
+        Raises
+        ------
+        InputError
+            If it is in degrees and no bounds are known, or nothing of it lies on the grid.
+        """
+        target, d = self.target, frame.d
+        # a file in degrees may lie nowhere: its bounds only hold the drawing
+        theirs = frame.bounds if target.member.get("georeferenced") is not False else None
+        if target.frame == "lonlat" and (theirs or target.bounds) is None:
+            raise InputError(
+                f"{self.name}: is in degrees, and where the grid lies is not known: give --bounds "
+                "W,S,E,N; in the window open a target or examples that have bounds"
+            )
+        if target.frame == "grid" and target.grid and target.bounds and theirs:
+            degrees, here = GridMap(target.grid, target.bounds), GridMap(d, theirs)
+            shape = orient_valid(
+                shapely.transform(
+                    target.geometry, lambda xy: here.to_grid_float(degrees.to_lonlat(xy))
+                )
+            )
+        else:
+            shape = target.on_grid(d, theirs)
+        region = clipped(shape, shapely.box(0, 0, d, d))
+        if region.is_empty:
+            where = f"on the grid 0..{d}" if theirs is None else f"within {theirs.as_tuple()}"
+            raise InputError(
+                f"{self.name}: nothing of it lies {where}: take polygons of that place"
+            )
+        return region
+
+    def clip(self, shape: BaseGeometry, frame: Frame) -> BaseGeometry:
+        """The part of a shape, in grid units, that lies in it; errors as :meth:`region`."""
+        return clipped(shape, self.region(frame))
+
+    def keep(
+        self, labels: NDArray[np.int64], points: NDArray[np.int64], frame: Frame
+    ) -> NDArray[np.int64]:
+        """Labels 0/1, shape (n,), of grid points, shape (n, 2), with 0 outside of it.
+
+        Its edge belongs to it.  Errors as :meth:`region`.
+        """
+        return labels * contains_points(self.region(frame), points)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form; :meth:`from_dict` reads it back."""
+        map_ = {**shapely.geometry.mapping(self.target.geometry), "geodp": self.target.member}
+        return {"name": self.name, "map": map_}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Mask:
+        """Read what :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        ValueError
+            If it is something else.
+        """
+        if not isinstance(data, dict) or set(data) != {"name", "map"}:
+            raise ValueError("within: must be an object of name and map")
+        name, map_ = data["name"], data["map"]
+        if not isinstance(name, str) or not isinstance(map_, dict):
+            raise ValueError("within: must be an object of a text and a map")
+        return cls.of(target_of(map_, name), name)
+
+    @classmethod
+    def of(cls, target: TargetFile, name: str) -> Mask:
+        """A mask of polygons that were read; nothing but these and their frame is kept."""
+        member: dict[str, Any] = {"frame": target.frame}
+        if target.grid is not None:
+            member["grid"] = target.grid
+        if target.bounds is not None:
+            member["bounds"] = list(target.bounds.as_tuple())
+        if target.member.get("georeferenced") is False:
+            member["georeferenced"] = False
+        own = target.geometry, target.frame, target.grid, target.bounds
+        return cls(TargetFile(*own, name[:_LONGEST], properties={}, member=member, skipped=0))
+
+
+def read_mask(path: str | os.PathLike[str], *, max_vertices: int = MAX_VERTICES) -> Mask:
+    """Read the polygons of a GeoJSON file, as targets are read.
+
+    Raises
+    ------
+    GeoJSONError
+        If it is no GeoJSON, its polygons are not usable, or there are none.
+    OSError
+        If it cannot be opened.
+    """
+    return Mask.of(read_geojson(path, max_vertices=max_vertices), Path(path).name)
+
+
+def clipped(shape: BaseGeometry, region: BaseGeometry) -> BaseGeometry:
+    """The area that two valid polygonal shapes share, valid; an empty Polygon if there is none."""
+    return orient_valid(shapely.intersection(shape, region))

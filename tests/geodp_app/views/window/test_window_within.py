@@ -1,0 +1,342 @@
+"""Clipping the result in the real window: chosen in the menu, seen on the plane, exported, kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+from contrast import contrast
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage, QPainterPath
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QMessageBox
+from pytestqt.qtbot import QtBot
+from window_driver import LEFT, NONE, action, at, finish_run, key, open_window, settle, wait
+from window_driver import run as run_to_end
+
+from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.files.learned_file import read_learned
+from geodp_app.palette import load_palette
+from geodp_app.runs.run_log import RunLog
+from geodp_app.views.run import again
+from geodp_app.views.window.main_window import MainWindow
+from geometry.grid import Bounds
+
+#: A square of the grid, and a map that leaves out its right half and a hole.
+TARGET = Drawing(256, (Shape(((40, 40), (216, 40), (216, 216), (40, 216))),))
+MAP = shapely.box(0, 20, 128, 240).difference(shapely.box(80, 80, 100, 100))
+LEARNERS = ("cover", "tiles", "convex", "discs", "histogram", "greedy-cover")
+
+
+@pytest.fixture
+def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
+    with open_window(qtbot, tmp_path) as made:
+        made.document.edit("draw", TARGET)
+        made.document.set_sampling(n=3_000)
+        made.document.set_run(learner="tiles", seed=5)
+        yield made
+
+
+def written(path: Path, shape: shapely.Geometry = MAP, **member: object) -> Path:
+    """A map file, by default in units of the grid."""
+    member = member or {"frame": "grid", "grid": 256}
+    path.write_text(json.dumps({**json.loads(shapely.to_geojson(shape)), "geodp": member}))
+    return path
+
+
+def choose_file(monkeypatch: pytest.MonkeyPatch, path: Path | None) -> None:
+    for dialog in ("getSaveFileName", "getOpenFileName"):
+        monkeypatch.setattr(QFileDialog, dialog, lambda *_: ("" if path is None else str(path), ""))
+
+
+def click_menu(window: MainWindow, title: str, name: str) -> None:
+    """Open a menu with the mouse and click an entry."""
+    bar, made = window.menuBar(), window.commands.by_id[name]
+    entry = next(each for each in bar.actions() if each.text() == f"&{title}")
+    QTest.mouseClick(bar, LEFT, NONE, bar.actionGeometry(entry).center())
+    menu = entry.menu()
+    assert menu.isVisible()
+    QTest.mouseClick(menu, LEFT, NONE, menu.actionGeometry(made).center())
+
+
+def clip(window: MainWindow, monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    choose_file(monkeypatch, path)
+    click_menu(window, "File", "clip")
+
+
+def shape_of(path: QPainterPath) -> shapely.Geometry:
+    """What a path fills, by its even-odd rule."""
+    rings = [[(p.x(), p.y()) for p in ring] for ring in path.toSubpathPolygons()]
+    shape: shapely.Geometry = shapely.Polygon()
+    for ring in rings:
+        shape = shape.symmetric_difference(shapely.Polygon(ring))
+    return shape
+
+
+def drawn(window: MainWindow) -> shapely.Geometry:
+    return shape_of(window.plane.learned._region.path())
+
+
+def veiled(window: MainWindow) -> shapely.Geometry:
+    return shape_of(window.plane.mask.veil.path())
+
+
+def alike(one: shapely.Geometry, other: shapely.Geometry) -> bool:
+    return bool(one.symmetric_difference(other).area < 1e-6)
+
+
+def whole(log: RunLog) -> shapely.Geometry:
+    assert log.release is not None
+    return log.release.shape()
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_learned_shape_is_drawn_and_exported_clipped(
+    qtbot: QtBot,
+    window: MainWindow,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    learner: str,
+) -> None:
+    window.document.set_run(learner=learner, k=2)
+    log = run_to_end(qtbot, window)
+    window.runs.move_cursor(len(log.records))
+    assert alike(drawn(window), whole(log))
+    clip(window, monkeypatch, written(tmp_path / "map.geojson"))
+    expected = whole(log).intersection(MAP)
+    assert 0 < expected.area < 0.7 * whole(log).area
+    assert alike(drawn(window), expected)
+    assert alike(veiled(window), shapely.box(0, 0, 256, 256).difference(MAP))
+    assert window.runs.current is log  # no run is made anew
+    assert len(window.document.work.spent) <= 1
+    out = tmp_path / "out.geojson"
+    choose_file(monkeypatch, out)
+    action(window, "export_learned")
+    file = read_learned(out)
+    assert (file.release, file.clipped_to) == (log.release, "map.geojson")
+    assert alike(file.target.on_grid(256), expected)
+
+
+def test_every_step_is_clipped_and_so_is_the_release_view(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clip(window, monkeypatch, written(tmp_path / "map.geojson"))
+    log = run_to_end(qtbot, window)
+    for step in range(1, len(log.records) + 1):
+        window.runs.move_cursor(step)
+        assert alike(drawn(window), log.region().intersection(MAP))
+    action(window, "release_view")
+    assert alike(drawn(window), whole(log).intersection(MAP))
+    # the map is public
+    assert window.plane.mask.veil.isVisible()
+    assert window.plane_pane.note.text() == "clipped to map.geojson"
+
+
+def test_it_is_removed_by_its_action_by_undo_and_comes_back_by_redo(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = run_to_end(qtbot, window)
+    window.runs.move_cursor(len(log.records))
+    assert not window.commands.by_id["clip_no_more"].isEnabled()
+    clip(window, monkeypatch, written(tmp_path / "map.geojson"))
+    cut = whole(log).intersection(MAP)
+    assert window.status_line.text() == (
+        "map.geojson: the learned shape is clipped to it where it is shown and exported."
+    )
+    assert window.plane_pane.note.text() == "clipped to map.geojson"
+    click_menu(window, "File", "clip_no_more")
+    assert alike(drawn(window), whole(log))
+    assert window.plane.mask.veil.path().isEmpty()
+    assert window.plane_pane.note.text() == ""
+    assert not window.commands.by_id["clip_no_more"].isEnabled()
+    key(window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert alike(drawn(window), cut)
+    key(window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert alike(drawn(window), whole(log))
+    action(window, "redo")
+    assert alike(drawn(window), cut)
+    assert window.document.work.within is not None
+    assert window.runs.current is log
+
+
+def test_a_dialog_that_is_closed_changes_nothing(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = window.document.work
+    choose_file(monkeypatch, None)
+    click_menu(window, "File", "clip")
+    assert window.document.work is before
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ({"type": "Point", "coordinates": [1, 2]}, "map.geojson: no polygons in it"),
+        ("lon,lat\n", "map.geojson: not JSON"),
+        (
+            {"type": "Polygon", "coordinates": [[[1, 1], [2, 1], [2, 2], [1, 1]]]},
+            "map.geojson: is in degrees, and where the grid lies is not known",
+        ),
+        (
+            {
+                "type": "Polygon",
+                "coordinates": [[[0, 0], [2, 2], [2, 0], [0, 2], [0, 0]]],
+                "geodp": {"frame": "grid", "grid": 9},
+            },
+            "the outline crosses or touches itself at (1, 1)",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_complained_about_and_changes_nothing(
+    window: MainWindow, write, monkeypatch: pytest.MonkeyPatch, content: object, why: str
+) -> None:
+    complaints: list[tuple[str, str]] = []
+    monkeypatch.setattr(window, "complain", lambda *said: complaints.append(said))
+    before = window.document.work
+    clip(window, monkeypatch, write("map.geojson", content))
+    ((what, reason),) = complaints
+    assert what == "Could not clip the result to map.geojson"
+    assert why in reason
+    assert window.document.work is before
+    assert window.plane.mask.veil.path().isEmpty()
+
+
+def test_a_session_keeps_the_map_and_the_run_that_it_clips(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = run_to_end(qtbot, window)
+    clip(window, monkeypatch, written(tmp_path / "map.geojson"))
+    path = tmp_path / "kept.geodp"
+    choose_file(monkeypatch, path)
+    action(window, "save")
+    (tmp_path / "map.geojson").unlink()  # the session has it
+    release = log.release
+    window.files.start_anew()
+    assert window.document.work.within is None
+    assert window.plane.mask.veil.path().isEmpty()
+    choose_file(monkeypatch, path)
+    action(window, "open")
+    back = window.runs.current
+    assert back is not None
+    assert back.release == release
+    window.runs.move_cursor(len(back.records))
+    assert alike(drawn(window), whole(back).intersection(MAP))
+    assert alike(veiled(window), shapely.box(0, 0, 256, 256).difference(MAP))
+    assert window.commands.by_id["clip_no_more"].isEnabled()
+
+
+def test_the_map_stays_where_it_is_while_a_corner_is_dragged_and_the_run_follows(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_to_end(qtbot, window)
+    clip(window, monkeypatch, written(tmp_path / "map.geojson"))
+    action(window, "vertices")
+    viewport, spots = window.plane.viewport(), [at(window, 216, 216), at(window, 180, 230)]
+    QTest.mousePress(viewport, LEFT, NONE, spots[0])
+    QTest.mouseMove(viewport, spots[1], 20)
+    QTest.mouseRelease(viewport, LEFT, NONE, spots[1], 20)
+    assert window.document.drawing != TARGET
+    wait(qtbot, lambda: not window.runs.following and window.runs.current is not None)
+    finish_run(qtbot, window)
+    settle(qtbot, window)
+    log = window.runs.current
+    assert log is not None
+    assert alike(drawn(window), log.region().intersection(MAP))
+    assert alike(veiled(window), shapely.box(0, 0, 256, 256).difference(MAP))
+
+
+def test_a_map_of_the_globe_follows_bounds_that_change_and_blocks_those_without_it(
+    window: MainWindow, tmp_path: Path, write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window.document.set_bounds(Bounds(0, 0, 8, 8))
+    land = shapely.box(2, 2, 4, 4)
+    clip(window, monkeypatch, written(tmp_path / "land.geojson", land, frame="lonlat"))
+    square = shapely.box(0, 0, 256, 256)
+    assert alike(veiled(window), square.difference(shapely.box(64, 64, 128, 128)))
+    # examples of a wider place come in, with bounds of their own
+    head = '# geodp {"grid": 256, "bounds": [0, 0, 16, 16]}\n'
+    choose_file(monkeypatch, write("wide.csv", f"{head}x,y,label\n1,2,1\n3,4,0\n"))
+    action(window, "import_examples")
+    assert window.document.work.bounds == Bounds(0, 0, 16, 16)
+    assert alike(veiled(window), square.difference(shapely.box(32, 32, 64, 64)))
+    # and of a place that the map does not show
+    complaints: list[tuple[str, str]] = []
+    monkeypatch.setattr(window, "complain", lambda *said: complaints.append(said))
+    head = '# geodp {"grid": 256, "bounds": [60, 0, 70, 10]}\n'
+    choose_file(monkeypatch, write("far.csv", f"{head}x,y,label\n1,2,1\n3,4,0\n"))
+    before = window.document.work
+    action(window, "import_examples")
+    assert window.document.work is before
+    assert "land.geojson: nothing of it lies within" in complaints[0][1]
+    assert "remove the outline first" in complaints[0][1]
+
+
+def test_opening_something_else_begins_without_the_map(
+    window: MainWindow, tmp_path: Path, write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mask = written(tmp_path / "map.geojson")
+    monkeypatch.setattr(QMessageBox, "exec", lambda _: QMessageBox.StandardButton.Discard)
+    for name in ("p.csv", "t.geojson"):
+        clip(window, monkeypatch, mask)
+        assert window.document.work.within is not None
+        other = write("p.csv", "x,y,label\n1,2,1\n3,4,0\n") if name == "p.csv" else written(
+            tmp_path / name, shapely.box(10, 10, 90, 90)
+        )  # fmt: skip
+        choose_file(monkeypatch, other)
+        monkeypatch.setattr(window.files, "may_discard", lambda: True)
+        action(window, "open")
+        assert window.document.work.within is None
+        assert window.plane.mask.veil.path().isEmpty()
+
+
+def test_the_outlines_of_twenty_runs_are_clipped_too(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(again, "TIMES", 2)
+    window.document.sample()
+    action(window, "again")
+    wait(qtbot, lambda: not window.again.busy and len(window.again.shapes) == 2)
+
+    def outlines() -> QPainterPath:
+        return window.plane.learned._again.path()
+
+    assert outlines().boundingRect().right() > 190
+    clip(window, monkeypatch, written(tmp_path / "map.geojson"))
+    corners = [(p.x(), p.y()) for ring in outlines().toSubpathPolygons() for p in ring]
+    assert shapely.covers(MAP.buffer(1e-6), shapely.points(corners)).all()
+    assert outlines().boundingRect().right() == pytest.approx(128)
+    words = "2 runs, one outline each, clipped to map.geojson"
+    assert window.plane_pane.note.words == words
+    click_menu(window, "File", "clip_no_more")
+    assert outlines().boundingRect().right() > 190
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_what_is_left_out_is_veiled_and_its_outline_is_seen(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theme: str
+) -> None:
+    with open_window(qtbot, tmp_path, theme=theme) as window:
+        clip(window, monkeypatch, written(tmp_path / "map.geojson"))
+        qtbot.wait(50)
+        image: QImage = window.plane.grab().toImage()
+
+        def colour(x: float, y: float) -> str:
+            spot = window.plane.mapFromGlobal(window.plane.viewport().mapToGlobal(at(window, x, y)))
+            return image.pixelColor(spot).name()
+
+        canvas = load_palette("dark" if theme == "dark" else "light").canvas.lower()
+        assert colour(30, 225) == canvas
+        assert colour(200, 225) != canvas
+        assert contrast(colour(200, 225), canvas) < 1.5  # quiet
+        across = {colour(x, 225) for x in np.arange(126, 130, 0.25)}
+        assert max(contrast(each, canvas) for each in across) > 2  # but its edge is drawn
+
+
+def test_the_tip_says_that_the_map_must_be_public(window: MainWindow) -> None:
+    tip = window.commands.by_id["clip"].toolTip()
+    assert "public map" in tip
+    assert "never one made from the examples" in tip
