@@ -302,7 +302,8 @@ LEARNERS: tuple[Learner, ...] = (
     Learner(
         id="tiles",
         title="Tiles",
-        sentence="Divides the square, and learns a piece of at most two edges in every tile.",
+        sentence="Divides the square into as many tiles as the examples ask for, and learns a "
+        "piece of at most two edges in each.",
         path="learners.polygon_union.PolygonUnionLearner",
         promise="epsilon-DP by tiles, each with all of epsilon; nothing is proved of the error",
         systems=(3, 8),

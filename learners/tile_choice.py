@@ -91,6 +91,17 @@ def candidates(count: int, eta: float, d: int) -> Candidates:
     return Candidates(tuple(weights), tuple(weights.values()))
 
 
+def choice_rate(count: int, eta: float, d: int) -> float:
+    """Nats per mistake that the choice has of eta; 0 where there is none."""
+    return CHOICE_SHARE * eta if len(candidates(count, eta, d).per_side) > 1 else 0.0
+
+
+def piece_rate(count: int, eta: float, d: int) -> float:
+    """Nats per mistake that are left of eta for the pieces, rounded down."""
+    rate = choice_rate(count, eta, d)
+    return math.nextafter(eta - rate, 0.0) if rate else eta
+
+
 def usual_count(per_side: int, eta: float) -> int:
     """The number of examples for which so many tiles a side are usual."""
     return round(1000 * (per_side / _TILES) ** 4 / eta)
@@ -106,38 +117,33 @@ def _rounded(wanted: float, d: int) -> int:
 
 def choose_per_side(
     counts: GridCounts,
-    listed: Candidates,
-    *,
     count: int,
     eta: float,
     edges: int,
-    rate: float,
     source: RandomSource,
-    watch: Watch | None,
+    watch: Watch | None = None,
 ) -> int:
-    """Draw one of the list; it costs `rate` nats.
+    """Draw one of the list; it costs :func:`choice_rate` of eta.
 
     Parameters
     ----------
     counts : GridCounts
-    listed : Candidates
     count : int
         A noisy number of examples.
     eta : float
-        Nats per mistake that the pieces will have, about.
+        Nats per mistake of this draw and the pieces' together.
     edges : int
         Most edges of a piece, 1 or 2.
-    rate : float
-        Nats per mistake of this draw.
     source : RandomSource
     watch : callable, optional
         Called after every tile; may raise Cancelled.
     """
-    if len(listed.per_side) == 1:
+    listed, rate = candidates(count, eta, counts.d), choice_rate(count, eta, counts.d)
+    if not rate:
         return listed.per_side[0]
     share = min(1.0, MOST_EXAMPLES / min(max(1, count), (counts.d + 1) ** 2))
     scored = counts if share == 1 else counts.where(_kept(counts.points, share))
-    edge = math.ceil(_EDGE * share / eta)
+    edge = math.ceil(_EDGE * share / (eta - rate))
     scores = fewest_mistakes(scored, listed.per_side, edges, edge, watch)
     drawn = exponential_index(source, -scores, rate, listed.weights)
     return listed.per_side[drawn]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.tiling import TileIndex, tile_square
@@ -13,7 +11,7 @@ from learners.envelope.concept_selection import ConceptSelection
 from learners.estimator import Run, Stream, check_count
 from learners.randomness import open_source
 from learners.selection import Watch
-from learners.tile_choice import CHOICE_SHARE, candidates, choose_per_side, usual_count
+from learners.tile_choice import choose_per_side, piece_rate, usual_count
 from learners.tiles import Agreeing, noisy_count, plan_tiles, tile_lattice, tile_steps
 
 
@@ -47,20 +45,8 @@ def tile_run(told: PlaneParameters) -> Run:
             count = usual_count(per_side, eta)
         else:
             count = noisy_count(counts.n, budget.scale, source)
-            listed = candidates(count, eta, told.grid)
-            rate = CHOICE_SHARE * eta if len(listed.per_side) > 1 else 0.0
-            # rounded down: the shares must not add up to more
-            eta = math.nextafter(eta - rate, 0.0) if rate else eta
-            per_side = choose_per_side(
-                counts,
-                listed,
-                count=count,
-                eta=eta,
-                edges=told.edges,
-                rate=rate,
-                source=source,
-                watch=watch,
-            )
+            per_side = choose_per_side(counts, count, eta, told.edges, source, watch)
+            eta = piece_rate(count, eta, told.grid)
             counted["noisy_count"] = count
         alone, others = chessboard(tile_square(told.grid, per_side))
         tiles = alone + others

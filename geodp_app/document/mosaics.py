@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 
@@ -10,6 +11,7 @@ from geodp_app.document.work import RunSettings
 from geometry.edge_zones import EdgeZone
 from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile, tile_square
+from learners.agreeing_borders import chessboard
 from learners.records import StepRecord, StepRelease, TileStep, halfplanes_of
 from learners.selection import PIECE_SIZE
 
@@ -42,8 +44,14 @@ def all_tiles(records: Sequence[StepRecord]) -> tuple[Tile | EdgeZone, ...]:
     if isinstance(tiles[0], EdgeZone):
         return tiles[0].zones.all()
     d, per_side = tiles[0].d, math.isqrt(records[0].steps)
-    whole = tile_square(d, per_side) if 1 <= per_side <= min(MOST_TILES, d + 1) else ()
-    return whole if whole[: len(tiles)] == tiles else tiles
+    if not 1 <= per_side <= min(MOST_TILES, d + 1):
+        return tiles
+    square = tile_square(d, per_side)
+    # runs of 0.1.0 went row by row
+    for whole in (tuple(itertools.chain(*chessboard(square))), square):
+        if whole[: len(tiles)] == tiles:
+            return whole
+    return tiles
 
 
 def own_lattice(records: Sequence[StepRecord], measure: Measure) -> HalfplaneLattice:

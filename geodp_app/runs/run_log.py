@@ -34,6 +34,7 @@ from learners.scores import Role
 from learners.selection import PIECE_SIZE
 from learners.set_cover import rate_before_sharpening
 from learners.stability.sample_and_aggregate import VoteView
+from learners.tile_choice import piece_rate
 
 #: Seed of test samples: beyond the seeds that a person may choose for the examples.
 _TEST_SEED = 1 << 80
@@ -404,6 +405,11 @@ class RunLog:
         noisy, first = (getattr(self._records[i - 1].release, "threshold", None) for i in (step, 1))
         if self.settings.sharpened and noisy is not None and first is not None:
             return rate_before_sharpening(charge.each, noisy, first)
+        if privacy.charge("noisy number of examples") is not None:
+            # until it is released the noisy number is not known here; the true one is near it
+            public = {} if self.release is None else dict(self.release.parameters)
+            count = public.get("noisy_count", len(self._examples.labels))
+            return piece_rate(count, charge.each, self.grid)
         return charge.each
 
     def record(self, step: int) -> StepRecord:

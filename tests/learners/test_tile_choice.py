@@ -22,8 +22,10 @@ from learners.tile_choice import (
     LEAST_PAYS,
     Candidates,
     candidates,
+    choice_rate,
     choose_per_side,
     fewest_mistakes,
+    piece_rate,
     usual_per_side,
 )
 from learners.tiles import plan_tiles
@@ -44,10 +46,12 @@ def with_one_more(counts: GridCounts, point: tuple[int, int], label: bool) -> Gr
     return GridCounts.of_examples(points, np.append(counts.labels[rows], label), counts.d)
 
 
-def choose(counts: GridCounts, listed: Candidates, rate: float, source: SeededRandom) -> int:
-    return choose_per_side(
-        counts, listed, count=counts.n, eta=1.0, edges=2, rate=rate, source=source, watch=None
-    )
+@pytest.fixture
+def listed(monkeypatch: pytest.MonkeyPatch) -> Candidates:
+    """A short list for any number of examples."""
+    short = Candidates((1, 2, 3, 4, 6), (2, 4, 8, 4, 2))
+    monkeypatch.setattr(tile_choice, "candidates", lambda *told: short)
+    return short
 
 
 # -- the list ------------------------------------------------------------------------------
@@ -134,17 +138,19 @@ def test_the_grid_points_that_are_kept_are_scattered_and_always_the_same() -> No
         assert abs(part - 0.2) < 0.025
 
 
-def test_only_so_many_examples_are_scored(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts, listed, scored = coast(200, 4000), Candidates((2, 3), (1, 1)), []
+def test_only_so_many_examples_are_scored(
+    listed: Candidates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts, scored = coast(200, 4000), []
 
     def fewest(kept: GridCounts, *others: object) -> NDArray[np.int64]:
         scored.append((kept.n, others[2]))
-        return np.array([5, 5])
+        return np.full(5, 7)
 
     monkeypatch.setattr(tile_choice, "fewest_mistakes", fewest)
-    choose(counts, listed, 0.1, SeededRandom(1))
+    choose_per_side(counts, 4000, 1.0, 2, SeededRandom(1))
     monkeypatch.setattr(tile_choice, "MOST_EXAMPLES", 1000)
-    choose(counts, listed, 0.1, SeededRandom(1))
+    choose_per_side(counts, 4000, 1.0, 2, SeededRandom(1))
     assert scored[0] == (4000, 7)
     assert scored[1] == (pytest.approx(1000, rel=0.1), 2)
 
@@ -161,12 +167,12 @@ def law(counts: GridCounts, listed: Candidates, rate: float) -> dict[int, float]
     return {m: each / sum(weights) for m, each in zip(listed.per_side, weights, strict=True)}
 
 
-def test_the_draw_follows_its_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts, listed, rate = coast(60, 700), Candidates((1, 2, 3, 4, 6), (2, 4, 8, 4, 2)), 0.05
+def test_the_draw_follows_its_law(listed: Candidates, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts, rate = coast(60, 700), CHOICE_SHARE
     source, draws, stated = SeededRandom(3), 600, law(counts, listed, rate)
     scores = fewest_mistakes(counts, listed.per_side, 2, 7)
     monkeypatch.setattr(tile_choice, "fewest_mistakes", lambda *told: scores)
-    drawn = Counter(choose(counts, listed, rate, source) for _ in range(draws))
+    drawn = Counter(choose_per_side(counts, 700, 1.0, 2, source) for _ in range(draws))
     assert_drawn_from(stated, drawn, draws, 4)
     # neither without the scores, nor with twice the rate
     assert power(stated, law(counts, listed, 1e-9), draws) > 0.995
@@ -186,17 +192,18 @@ def test_no_neighbour_is_more_than_the_rate_apart() -> None:
 def test_choice_and_pieces_together_spend_eta(monkeypatch: pytest.MonkeyPatch) -> None:
     rates: dict[str, float] = {}
 
-    def choose_one(counts: GridCounts, listed: Candidates, **told: object) -> int:
-        rates["choice"] = float(str(told["rate"]))
-        return listed.per_side[0]
+    def draw_one(source: object, scores: object, rate: float, weights: object) -> int:
+        rates["choice"] = rate
+        return 0
 
     def no_steps(counts: GridCounts, **told: object) -> list[object]:
         rates["pieces"] = float(str(told["eta"]))
         return []
 
-    monkeypatch.setattr(tile_run, "choose_per_side", choose_one)
+    monkeypatch.setattr(tile_choice, "exponential_index", draw_one)
     monkeypatch.setattr(tile_run, "tile_steps", no_steps)
     for n, share in ((2000, 0.0), (8000, CHOICE_SHARE)):
+        rates["choice"] = 0.0
         counts = coast(60, n)
         rows = np.repeat(np.arange(len(counts)), counts.amounts)
         points, labels = counts.points[rows], counts.labels[rows]
@@ -205,6 +212,7 @@ def test_choice_and_pieces_together_spend_eta(monkeypatch: pytest.MonkeyPatch) -
         assert rates["choice"] == pytest.approx(share * eta)
         assert rates["choice"] + rates["pieces"] <= eta
         assert rates["choice"] + rates["pieces"] == pytest.approx(eta)
+        assert rates == {"choice": choice_rate(n, eta, 60), "pieces": piece_rate(n, eta, 60)}
 
 
 def test_a_ragged_coast_has_more_tiles_than_a_straight_one() -> None:
@@ -218,18 +226,9 @@ def test_a_ragged_coast_has_more_tiles_than_a_straight_one() -> None:
     assert chosen[1] >= 15
 
 
-def test_a_cancelled_choice_draws_nothing() -> None:
+def test_a_cancelled_choice_draws_nothing(listed: Candidates) -> None:
     def watch(progress: object) -> None:
         raise Cancelled
 
     with pytest.raises(Cancelled):
-        choose_per_side(
-            coast(60, 700),
-            Candidates((1, 2), (1, 1)),
-            count=700,
-            eta=1.0,
-            edges=2,
-            rate=0.1,
-            source=SeededRandom(1),
-            watch=watch,
-        )
+        choose_per_side(coast(60, 700), 700, 1.0, 2, SeededRandom(1), watch)
