@@ -34,6 +34,7 @@ from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
 from learners.polygon_union import PolygonUnionLearner
 from learners.randomness import SeededRandom
 from learners.scores import mistakes_score
+from learners.tile_choice import fewest_mistakes
 
 #: Side of the tiny sample's grid.
 _GRID = 8
@@ -74,6 +75,8 @@ def _rest() -> None:
     counter = PieceCounter(examples, lattice, ())
     counter.count(Sheet.FLAT_ABOVE, np.arange(_GRID + 1), np.arange(_GRID + 1), lambda: None)
     Annealing(examples, lattice, mistakes_score(1), 1.0, 3).run(lambda: None, 2)
+    # runs by tiles ask it of more examples
+    fewest_mistakes(examples, (1,), edges=2, edge=1)
 
 
 def _factorise(examples: GridCounts, lattice: HalfplaneLattice) -> None:

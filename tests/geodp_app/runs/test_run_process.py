@@ -384,6 +384,9 @@ for learner in ("tiles", "cover", "convex-cover", "greedy-cover", "greedy-convex
     model = make_learner(RunSettings(learner, k=1, n_steps=2, seed=1, tiles=2), 128)
     for record in model.steps(points, labels):
         pass
+more = rng.integers(0, 129, (8000, 2))
+for record in make_learner(RunSettings("tiles", seed=1), 128).steps(more, more[:, 0] < 50):
+    pass
 lattice = HalfplaneLattice(128)
 other = lattice.halfplane(Sheet.FLAT_ABOVE, 0, 0)
 counter = PieceCounter(GridCounts.of_examples(points, labels, 128), lattice, (other, other))
