@@ -1,4 +1,4 @@
-"""Shared fixtures: Qt draws off-screen; small files to run the commands on.
+"""Shared fixtures: Qt draws off-screen; a window; small files to run the commands on.
 
 Property tests draw the same examples every time, so that a run that passes passes again.
 ``pytest --hypothesis-profile=explore`` draws new ones.
@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from window_driver import Lasting
 
 settings.register_profile("explore", deadline=None)
 settings.register_profile("steady", derandomize=True, deadline=None, database=None)
@@ -25,6 +28,15 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"
 @pytest.fixture(scope="session", autouse=True)
 def _application(qapp: object) -> None:
     """Qt's application is one with widgets, whichever test is the first to need one."""
+
+
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lasting]:
+    """One window for all tests of a file that can do with one."""
+    from window_driver import Lasting, open_window  # Qt's modules, for those tests alone
+
+    with open_window(tmp_path_factory.mktemp("lasting")) as window:
+        yield Lasting(window)
 
 
 def square_geojson(low: float, high: float, **member: Any) -> dict[str, Any]:

@@ -187,9 +187,9 @@ def test_draws_follow_the_law_of_the_single_examples(
 
 
 def test_concepts_follow_the_law_of_the_single_examples() -> None:
-    points, labels = crowd(2, 8, seed=6, most=5)
+    points, labels = crowd(2, 20, seed=6, most=5)
     selection = ConceptSelection(HalfplaneLattice(2, bits=0), 2, table_bytes=1 << 18)
-    assert_concept_law(selection, points, labels, 0.2, 900)
+    assert_concept_law(selection, points, labels, 0.2, 600)
 
 
 # -- 64 bits --------------------------------------------------------------------------------

@@ -128,10 +128,20 @@ def test_names_in_the_proofs_exist() -> None:
 
 # -- API reference -----------------------------------------------------------------------------
 
+#: The script without an index to search in, and without looking for garbage: a third of its time.
+_QUICKLY = """
+import gc, runpy, sys
+import pdoc
+gc.disable()
+configure = pdoc.render.configure
+pdoc.render.configure = lambda **options: configure(search=False, **options)
+runpy.run_path(sys.argv.pop(1), run_name="__main__")
+"""
+
 
 def test_the_api_reference_is_built_and_every_public_name_is_in_it(tmp_path: Path) -> None:
     script = ROOT / ".ci" / "reference.py"
-    command = [sys.executable, str(script), str(tmp_path), "--without-source"]
+    command = [sys.executable, "-c", _QUICKLY, str(script), str(tmp_path), "--without-source"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     for module in MODULES:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from chi_square import assert_drawn_from
+from chi_square import assert_drawn_from, power
 from counted import counted
 from quick_draws import QuickBits, one_sample
 
@@ -78,14 +79,32 @@ def draw(
 
 
 def assert_same_law(
-    selection: ConceptSelection, points: np.ndarray, labels: np.ndarray, rate: float, draws: int
+    selection: ConceptSelection,
+    points: np.ndarray,
+    labels: np.ndarray,
+    rate: float,
+    draws: int,
+    *,
+    outcomes: int = 6,
+    off: float = 0.25,
+    others: Sequence[Mapping[Outcome, float]] = (),
 ) -> None:
-    """Chi-square over the outcomes, rare ones pooled."""
-    expected = law(selection.lattice, selection.edges, points, labels, rate)
+    """Chi-square over the outcomes, rare ones pooled.
+
+    There must be enough draws: a rate that is higher or lower by the share `off`, or the `others`
+    if there are any, are caught with probability above 0.995.
+    """
+
+    def at(rate: float) -> dict[Outcome, float]:
+        return law(selection.lattice, selection.edges, points, labels, rate)
+
+    expected = at(rate)
+    for other in others or (at(rate * (1 - off)), at(rate * (1 + off))):
+        assert power(expected, other, draws) > 0.995
     source = QuickBits(draws)
     with one_sample():
         seen = Counter(draw(selection, points, labels, rate, source) for _ in range(draws))
-    assert_drawn_from(expected, seen, draws, outcomes=6)
+    assert_drawn_from(expected, seen, draws, outcomes)
 
 
 def examples(d: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

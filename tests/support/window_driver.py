@@ -107,7 +107,7 @@ class Lent:
 
 
 @contextmanager
-def open_window(qtbot: QtBot, folder: Path, *, theme: str = "light") -> Iterator[MainWindow]:
+def open_window(folder: Path, *, theme: str = "light") -> Iterator[MainWindow]:
     """A window of its own, with settings and recovery files in a folder of its own."""
     QStandardPaths.setTestModeEnabled(True)
     application = QApplication.instance()
@@ -123,8 +123,8 @@ def open_window(qtbot: QtBot, folder: Path, *, theme: str = "light") -> Iterator
     window.commands.speed.setCurrentIndex(len(SPEEDS) - 1)  # nobody's eye follows
     window.show()
     window.activateWindow()
-    qtbot.waitUntil(window.isActiveWindow)
-    qtbot.wait(20)  # axes find their width
+    assert QTest.qWaitForWindowActive(window)
+    QTest.qWait(20)  # axes find their width
     try:
         yield window
     finally:
@@ -134,7 +134,40 @@ def open_window(qtbot: QtBot, folder: Path, *, theme: str = "light") -> Iterator
         window.abandon()
         window.hide()
         window.deleteLater()
-        qtbot.wait(1)
+        QTest.qWait(1)
+
+
+class Lasting:
+    """A window that one test has after the other: to make one takes longer than most tests."""
+
+    def __init__(self, window: MainWindow) -> None:
+        self.window = window
+        self._checked = self._switches()
+
+    def as_new(self) -> MainWindow:
+        """The window with nothing left of what a test did in it: an empty document, no run."""
+        window = self.window
+        window.document.new(Work(drawing=Drawing(GRID)))
+        window.runs.adopt(None)
+        for name, on in self._checked.items():
+            made = window.commands.by_id[name]
+            # of several that exclude each other the one that is to be on turns the others off
+            if made.isChecked() != on and (on or made.actionGroup() is None):
+                made.trigger()
+        assert self._switches() == self._checked
+        window.files.opened.emit()
+        window.commands.speed.setCurrentIndex(len(SPEEDS) - 1)
+        window.pages.setCurrentIndex(0)
+        window.resize(1400, 900)
+        window.status_line.tell("")
+        window.activateWindow()
+        assert QTest.qWaitForWindowActive(window)
+        QTest.qWait(1)
+        return window
+
+    def _switches(self) -> dict[str, bool]:
+        actions = self.window.commands.by_id.items()
+        return {name: made.isChecked() for name, made in actions if made.isCheckable()}
 
 
 def at(window: MainWindow, x: float, y: float) -> QPoint:

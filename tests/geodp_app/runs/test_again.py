@@ -79,9 +79,9 @@ def test_what_cannot_run_is_told_in_a_line(replies: type[Pipe]) -> None:
 
 
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MainWindow]:
+def window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MainWindow]:
     monkeypatch.setattr(again_module, "TIMES", 3)
-    with open_window(qtbot, tmp_path) as made:
+    with open_window(tmp_path) as made:
         made.document.edit("draw", TARGET)
         made.document.set_sampling(n=1_000)
         made.document.set_run(learner="tiles", tiles=2, epsilon=2.0)

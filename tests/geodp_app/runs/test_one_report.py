@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
-from window_driver import action, click, finish_run, key, open_window, wait
+from window_driver import Lasting, action, click, finish_run, key, wait
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -52,12 +50,12 @@ def test_a_report_that_changes_nothing_says_why(reason: WhyNone) -> None:
 
 
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(qtbot, tmp_path) as made:
-        made.document.edit("draw", TARGET)
-        made.document.set_sampling(n=60)
-        made.document.set_run(learner="cover", k=2, n_steps=2, epsilon=8.0, seed=4, finish="none")
-        yield made
+def window(lasting: Lasting) -> MainWindow:
+    made = lasting.as_new()
+    made.document.edit("draw", TARGET)
+    made.document.set_sampling(n=60)
+    made.document.set_run(learner="cover", k=2, n_steps=2, epsilon=8.0, seed=4, finish="none")
+    return made
 
 
 def run(qtbot: QtBot, window: MainWindow) -> RunLog:

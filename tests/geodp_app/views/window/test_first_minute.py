@@ -501,7 +501,7 @@ def test_a_run_rests_before_steps_that_found_nothing(
     qtbot: QtBot, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """A triangle is covered long before nine steps are over."""
-    with open_window(qtbot, tmp_path_factory.mktemp("window")) as window:
+    with open_window(tmp_path_factory.mktemp("window")) as window:
         drawing = Drawing(256, (Shape(((40, 40), (220, 60), (60, 220))),))
         window.document.new(Work(drawing=drawing, sampling=SampleSettings(n=4_000)))
         window.document.set_run(k=1, n_steps=5, epsilon=8.0, seed=3)
@@ -522,7 +522,7 @@ def test_a_run_rests_before_steps_that_found_nothing(
 def test_a_k_that_is_typed_stays_and_the_box_gives_it_back(
     qtbot: QtBot, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    with open_window(qtbot, tmp_path_factory.mktemp("window")) as window:
+    with open_window(tmp_path_factory.mktemp("window")) as window:
         square = Shape(((40, 40), (220, 40), (220, 220), (40, 220)))
         window.document.edit("draw", Drawing(256, (square,)))
         panel = window.settings

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 from window_driver import (
+    Lasting,
     action,
     at,
     click,
@@ -46,8 +47,14 @@ HOLE = ((60, 60), (80, 60), (80, 80), (60, 80))
 
 
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(qtbot, tmp_path) as made:
+def window(lasting: Lasting) -> MainWindow:
+    return lasting.as_new()
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[MainWindow]:
+    """A window that nothing was done in."""
+    with open_window(tmp_path) as made:
         yield made
 
 
@@ -304,7 +311,8 @@ def test_editing_the_drawing_labels_the_sample_anew_and_undo_brings_run_and_samp
     assert window.runs.current is log
 
 
-def test_the_release_view_hides_what_is_private(qtbot: QtBot, window: MainWindow) -> None:
+def test_the_release_view_hides_what_is_private(qtbot: QtBot, fresh: MainWindow) -> None:
+    window = fresh
     draw_l(window)
     quick(window)
     key(window, Qt.Key.Key_F5)
@@ -350,7 +358,7 @@ def test_closing_in_the_middle_of_a_run_leaves_no_process(
 ) -> None:
     discard = QMessageBox.StandardButton.Discard
     monkeypatch.setattr(QMessageBox, "exec", lambda _: discard)
-    with open_window(qtbot, tmp_path) as window:
+    with open_window(tmp_path) as window:
         window.document.open_example("three")
         window.document.set_sampling(n=50_000)
         window.document.set_run(learner="cover")
@@ -386,21 +394,23 @@ def test_a_damaged_session_and_a_full_disk_are_told_and_lose_nothing(
     assert window.document.drawing == drawn
 
 
-def test_the_first_minute_one_key_from_opening_to_a_shape(qtbot: QtBot, tmp_path: Path) -> None:
-    with open_window(qtbot, tmp_path) as window:
-        window.begin()
-        assert window.document.work.examples is not None
-        assert not window.document.dirty
-        assert not window.document.can_undo
-        assert window.commands.by_id["run"].isEnabled()
-        assert window.status_line.text()
+def test_the_first_minute_one_key_from_opening_to_a_shape(window: MainWindow) -> None:
+    window.begin()
+    assert window.document.work.examples is not None
+    assert not window.document.dirty
+    assert not window.document.can_undo
+    assert window.commands.by_id["run"].isEnabled()
+    assert window.status_line.text()
 
 
-def test_pointing_at_an_example_marks_its_dual_line(window: MainWindow) -> None:
+def test_pointing_at_an_example_marks_its_dual_line(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
     draw_l(window)
     shown: list[object] = []
     original = window.dual.show_example
-    window.dual.show_example = lambda x, y=None: (shown.append((x, y)), original(x, y))[1]  # type: ignore[method-assign]
+    watched = lambda x, y=None: (shown.append((x, y)), original(x, y))[1]  # noqa: E731
+    monkeypatch.setattr(window.dual, "show_example", watched)
     QTest.mouseMove(window.plane.viewport(), at(window, 75, 175))
     assert window.where.text() == "x 75  y 175"
     assert shown[-1] == (75, 175)
@@ -577,9 +587,8 @@ def test_the_large_sheet_has_the_same_room_whatever_was_shown_before(
     for shown in (Sheet.STEEP_LEFT, Sheet.FLAT_BELOW, Sheet.STEEP_RIGHT, Sheet.FLAT_ABOVE):
         window.dual.strip.thumbs[shown].click()
         qtbot.wait(20)
-        for _ in range(2):
-            action(window, "dark_theme")
-            qtbot.wait(20)
+        action(window, "dark_theme")  # or the light one again
+        qtbot.wait(20)
         places = {s: v.geometry() for s, v in window.dual.sheets.items() if v.isVisible()}
         assert places == {shown: room}
 

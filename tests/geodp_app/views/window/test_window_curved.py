@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QFileDialog
 from pytestqt.qtbot import QtBot
-from window_driver import action, finish_run, key, open_window, wait
+from window_driver import Lasting, action, finish_run, key, wait
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.dual.captions import CELLS
@@ -39,11 +38,11 @@ TARGET = Drawing(256, (round_shape(90, 100, 55, 55), round_shape(180, 180, 50, 5
 
 
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(qtbot, tmp_path) as made:
-        made.document.edit("draw", TARGET)
-        made.document.set_sampling(n=6_000)
-        yield made
+def window(lasting: Lasting) -> MainWindow:
+    made = lasting.as_new()
+    made.document.edit("draw", TARGET)
+    made.document.set_sampling(n=6_000)
+    return made
 
 
 def choose(box: QComboBox, text: str) -> None:

@@ -23,8 +23,7 @@ from PySide6.QtWidgets import (
     QMessageBox,
     QWidget,
 )
-from pytestqt.qtbot import QtBot
-from window_driver import LEFT, NONE, action, drag, key, open_window
+from window_driver import LEFT, NONE, Lasting, action, drag, key
 
 from geodp_app.palette import load_palette
 from geodp_app.runs.verdict import verdict
@@ -39,9 +38,8 @@ BOX = {"type": "Polygon", "coordinates": [[[12, 42], [20, 42], [20, 47], [12, 47
 
 
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(qtbot, tmp_path) as made:
-        yield made
+def window(lasting: Lasting) -> MainWindow:
+    return lasting.as_new()
 
 
 @pytest.fixture

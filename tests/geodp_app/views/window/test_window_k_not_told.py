@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
-from window_driver import LEFT, NONE, action, open_window, run
+from window_driver import LEFT, NONE, Lasting, action, run
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.session import load_session
@@ -24,9 +23,8 @@ SQUARE = Shape(((10, 10), (50, 10), (50, 50), (10, 50)))
 
 
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(qtbot, tmp_path) as made:
-        yield made
+def window(lasting: Lasting) -> MainWindow:
+    return lasting.as_new()
 
 
 @pytest.fixture

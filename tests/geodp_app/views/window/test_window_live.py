@@ -25,8 +25,8 @@ SETTINGS_CHANGED = "Out of date: the settings changed"
 
 
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(qtbot, tmp_path) as made:
+def window(tmp_path: Path) -> Iterator[MainWindow]:
+    with open_window(tmp_path) as made:
         made.document.edit("draw", TARGET)
         made.document.set_sampling(n=3_000)
         yield made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
-from window_driver import LEFT, NONE, action, click, drag, finish_run, key, open_window, wait
+from window_driver import LEFT, NONE, Lasting, action, click, drag, finish_run, key, wait
 
 from assets import example_path
 from geodp_app.views.window.main_window import MainWindow
@@ -23,9 +23,8 @@ ANSWER = QMessageBox.StandardButton
 
 
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(qtbot, tmp_path) as made:
-        yield made
+def window(lasting: Lasting) -> MainWindow:
+    return lasting.as_new()
 
 
 def choose_file(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:

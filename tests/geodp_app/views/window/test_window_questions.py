@@ -22,8 +22,8 @@ TARGET = Drawing(64, (Shape(((8, 8), (60, 10), (20, 60))),))
 
 
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(qtbot, tmp_path) as made:
+def window(tmp_path: Path) -> Iterator[MainWindow]:
+    with open_window(tmp_path) as made:
         made.document.edit("draw", TARGET)
         made.document.set_sampling(n=3_000)
         made.document.set_run(learner="stability", k=1, epsilon=8.0, seed=4, halts=3, kept=2)

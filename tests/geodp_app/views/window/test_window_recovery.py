@@ -94,7 +94,7 @@ def test_sessions_and_recovery_files_are_their_owners_alone(
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(session), ""))
     before = os.umask(0o022)
     try:
-        with open_window(qtbot, tmp_path) as window:
+        with open_window(tmp_path) as window:
             window.document.open_example("tri")
             window.document.sample()
             window.recovery.save()
@@ -123,7 +123,7 @@ def test_work_that_is_declined_is_gone(
 
 
 def test_a_window_that_closes_leaves_nothing_to_recover(qtbot: QtBot, tmp_path: Path) -> None:
-    with open_window(qtbot, tmp_path) as window:
+    with open_window(tmp_path) as window:
         window.document.open_example("tri")
         window.recovery.save()
         assert list((tmp_path / "recovery").rglob("*.geodp"))
@@ -154,7 +154,7 @@ def being_kept(
     """A window with unsaved work, whose recovery file is being written."""
     disk = SlowDisk(monkeypatch)
     monkeypatch.setattr(window_recovery, "_PAUSE", 1)
-    with open_window(qtbot, tmp_path) as window:
+    with open_window(tmp_path) as window:
         window.document.open_example("tri")
         window.document.set_name("first")
         qtbot.waitUntil(disk.begun.is_set)

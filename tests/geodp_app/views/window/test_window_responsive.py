@@ -60,7 +60,7 @@ def test_the_clock_counts_work_and_sleep() -> None:
 def test_frames_are_not_blocked_while_a_large_run_goes_on(
     qtbot: QtBot, tmp_path: Path, learner: str
 ) -> None:
-    with open_window(qtbot, tmp_path) as window:
+    with open_window(tmp_path) as window:
         window.document.open_example("star")
         window.document.set_sampling(n=100_000)
         window.document.set_run(learner=learner)
@@ -83,7 +83,7 @@ def test_a_million_examples_come_and_are_kept_within_frames(qtbot: QtBot, tmp_pa
     points = np.random.default_rng(3).integers(0, 1025, size=(1_000_000, 2))
     labels = (np.hypot(*(points - 512).T) < 300).astype(np.int64)
     examples = Examples(points, labels, Frame(1024))
-    with open_window(qtbot, tmp_path) as window:
+    with open_window(tmp_path) as window:
         window.document.open_example("star")
         qtbot.wait(500)
         with heartbeat() as beats:

@@ -35,8 +35,8 @@ def set_up(window: MainWindow) -> None:
 
 
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(qtbot, tmp_path) as made:
+def window(tmp_path: Path) -> Iterator[MainWindow]:
+    with open_window(tmp_path) as made:
         set_up(made)
         yield made
 
@@ -47,7 +47,7 @@ def seen(
 ) -> Iterator[MainWindow]:
     """A window after its run, for all that only look."""
     qtbot = QtBot(request)
-    with open_window(qtbot, tmp_path_factory.mktemp("window")) as made:
+    with open_window(tmp_path_factory.mktemp("window")) as made:
         set_up(made)
         run(qtbot, made)
         yield made

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
-from window_driver import action, drag, finish_run, key, open_window, wait
+from window_driver import Lasting, action, drag, finish_run, key, wait
 
 from geodp_app.document.charges import RunCharge
 from geodp_app.files.autosave import recoverable
@@ -23,11 +22,11 @@ CSV = "x,y,label\n" + "".join(f"{x},{x * 7 % 256},{x % 2}\n" for x in range(0, 2
 
 
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(qtbot, tmp_path) as made:
-        action(made, "live")  # runs are those that are asked for
-        assert not made.runs.live
-        yield made
+def window(lasting: Lasting) -> MainWindow:
+    made = lasting.as_new()
+    action(made, "live")  # runs are those that are asked for
+    assert not made.runs.live
+    return made
 
 
 def sampled(window: MainWindow, n: int = 500) -> None:
@@ -99,14 +98,15 @@ def test_runs_add_up_and_the_note_survives_saving_and_reopening(
     assert note(window).startswith("4 runs: together ε = 4")
 
 
-def test_the_note_survives_a_crash(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+def test_the_note_survives_a_crash(qtbot: QtBot, window: MainWindow) -> None:
     sampled(window)
     run(qtbot, window)
     run(qtbot, window)
     window.recovery.save()
-    (kept,) = (tmp_path / "recovery").rglob("*.geodp")
+    folder = window.recovery._folder
+    (kept,) = folder.rglob("*.geodp")
     assert [charge.finished for charge in load_session(kept).work.spent] == [True, True]
-    assert recoverable(tmp_path / "recovery") == []  # this window lives
+    assert recoverable(folder) == []  # this window lives
 
 
 def test_imported_examples_have_a_note_that_goes_with_them_and_comes_back(
@@ -199,10 +199,12 @@ def test_a_reset_and_a_new_run_in_place_of_one_cancel_it(qtbot: QtBot, window: M
     assert note(window) == "3 runs, 2 not finished: together ε = 2, δ = 3·10⁻⁶"
 
 
-def test_a_run_is_not_charged_before_its_first_step(qtbot: QtBot, window: MainWindow) -> None:
+def test_a_run_is_not_charged_before_its_first_step(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Stopped while loops are prepared, nothing has looked at the examples."""
     sampled(window)
-    window.runs.controller._prepared = False
+    monkeypatch.setattr(window.runs.controller, "_prepared", False)
     key(window, Qt.Key.Key_F5)
     assert window.runs.controller.pending
     window.runs.cancel()

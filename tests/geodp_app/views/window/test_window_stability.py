@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
-from window_driver import finish_run, key, open_window, wait
+from window_driver import Lasting, finish_run, key, wait
 
 from geodp_app.cli import main
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -27,12 +26,12 @@ TARGET = Drawing(64, (Shape(((8, 8), (60, 10), (20, 60))),))
 
 
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(qtbot, tmp_path) as made:
-        made.document.edit("draw", TARGET)
-        made.document.set_sampling(n=3_000)
-        made.document.set_run(learner="stability", k=1, epsilon=8.0, seed=4)
-        yield made
+def window(lasting: Lasting) -> MainWindow:
+    made = lasting.as_new()
+    made.document.edit("draw", TARGET)
+    made.document.set_sampling(n=3_000)
+    made.document.set_run(learner="stability", k=1, epsilon=8.0, seed=4)
+    return made
 
 
 def test_margins_and_answers_are_shown_and_hidden_in_the_release_view(

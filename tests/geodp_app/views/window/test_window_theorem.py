@@ -21,8 +21,8 @@ SQUARE = Drawing(256, (Shape(((40, 40), (200, 40), (200, 150), (40, 150))),))
 
 
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(qtbot, tmp_path) as made:
+def window(tmp_path: Path) -> Iterator[MainWindow]:
+    with open_window(tmp_path) as made:
         made.document.edit("draw", SQUARE)
         bar = made.pages.tabBar()
         names = [bar.tabText(i) for i in range(bar.count())]

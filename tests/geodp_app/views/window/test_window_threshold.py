@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
-from window_driver import finish_run, key, open_window, wait
+from window_driver import Lasting, finish_run, key, wait
 
 from geodp_app.cli import main
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -25,11 +24,11 @@ TARGET = Drawing(256, (Shape(((100, 0), (256, 0), (256, 256), (100, 256))),))
 
 
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(qtbot, tmp_path) as made:
-        made.document.edit("draw", TARGET)
-        made.document.set_sampling(n=4_000)
-        yield made
+def window(lasting: Lasting) -> MainWindow:
+    made = lasting.as_new()
+    made.document.edit("draw", TARGET)
+    made.document.set_sampling(n=4_000)
+    return made
 
 
 def test_a_threshold_is_chosen_run_and_kept(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +15,12 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 from window_driver import (
     LEFT,
+    Lasting,
     action,
     at,
     choose,
     finish_run,
     key,
-    open_window,
     point_at,
     settle,
     wait,
@@ -40,12 +39,12 @@ TARGET = Drawing(256, (Shape(((30, 40), (220, 60), (100, 230))),))
 
 
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(qtbot, tmp_path) as made:
-        made.document.edit("draw", TARGET)
-        made.document.set_sampling(n=4_000)
-        made.document.set_run(learner="tiles")
-        yield made
+def window(lasting: Lasting) -> MainWindow:
+    made = lasting.as_new()
+    made.document.edit("draw", TARGET)
+    made.document.set_sampling(n=4_000)
+    made.document.set_run(learner="tiles")
+    return made
 
 
 def run(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:

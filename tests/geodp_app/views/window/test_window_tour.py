@@ -31,8 +31,8 @@ def _few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(qtbot, tmp_path) as made:
+def window(tmp_path: Path) -> Iterator[MainWindow]:
+    with open_window(tmp_path) as made:
         made.resize(1280, 800)
         made.files.begin_with_example(None)
         yield made
