@@ -31,16 +31,15 @@ holds surely at least
     #{high < q} - #{low < p}      negatives (of those with low < p some are subtracted in vain)
 
 and at most #{low < q} - #{high < p} positives, and those of which nothing is said.  So the
-mistakes are at least F(q) - G(p), and the least of these over p < q takes one pass.  The box of
-the least bound is halved first; what cannot beat the best piece so far is dropped.  A box of one
+mistakes are at least F(q) - G(p), and the least of these over p < q takes one pass.  A box
+is halved at once, and one apex in its middle tried; what cannot beat the best piece so far is
+dropped.  A box of one
 apex is exact.
 
 Complexity: O(m SIDE + SIDE**2) for m entries of a tile, and some hundred boxes of O(m + SIDE).
 """
 
 from __future__ import annotations
-
-import heapq
 
 import numpy as np
 from numba import njit
@@ -55,6 +54,9 @@ SIDE, APEXES = 64, 32
 MOST_WIDE = 1 << 13
 
 _BINS = 4 * SIDE
+
+#: How often the square of all apexes is halved until one is left.
+_HALVINGS = APEXES.bit_length() - 1
 
 #: A bin of no meaning.
 _UNKNOWN = -1
@@ -210,13 +212,15 @@ def _wedges(points, labels, amounts, change, positives, negatives, w, bins, seen
     """Fewest mistakes of a wedge, or `enough` if none makes fewer."""
     unit = w // (2 * APEXES)
     box = np.zeros(4, dtype=np.int64)
-    zero = np.int64(0)
-    # boxes of apexes: bound, first column, first row, apexes along a side
-    open_boxes = [(zero, zero, zero, np.int64(APEXES))]
-    while len(open_boxes) > 0:
-        bound, i, j, size = heapq.heappop(open_boxes)
+    # a quarter of what was halved last comes next: at most three wait at each size
+    waiting = np.empty((3 * _HALVINGS + 1, 4), dtype=np.int64)
+    waiting[0, :3], waiting[0, 3] = 0, APEXES
+    count = 1
+    while count > 0:
+        count -= 1
+        bound, i, j, size = waiting[count]
         if bound >= enough:
-            break
+            continue
         half = size // 2
         ax, ay = (2 * (i + half) + 1) * unit, (2 * (j + half) + 1) * unit
         enough = min(enough, _wedge(points, change, positives, negatives, ax, ay, w, bins))
@@ -227,9 +231,10 @@ def _wedges(points, labels, amounts, change, positives, negatives, w, bins, seen
             box[0], box[1] = (2 * left + 1) * unit, (2 * low + 1) * unit
             box[2], box[3] = box[0] + 2 * (half - 1) * unit, box[1] + 2 * (half - 1) * unit
             least = _bound(points, labels, amounts, positives, negatives, box, w, seen)
-            least = max(least, bound)
             if least < enough:
-                heapq.heappush(open_boxes, (least, left, low, half))
+                waiting[count, 0], waiting[count, 1] = least, left
+                waiting[count, 2], waiting[count, 3] = low, half
+                count += 1
     return enough
 
 
