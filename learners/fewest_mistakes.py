@@ -33,8 +33,7 @@ holds surely at least
 and at most #{low < q} - #{high < p} positives, and those of which nothing is said.  So the
 mistakes are at least F(q) - G(p), and the least of these over p < q takes one pass.  A box
 is halved at once, and one apex in its middle tried; what cannot beat the best piece so far is
-dropped.  A box of one
-apex is exact.
+dropped.  A box of one apex is exact.
 
 Complexity: O(m SIDE + SIDE**2) for m entries of a tile, and some hundred boxes of O(m + SIDE).
 """
