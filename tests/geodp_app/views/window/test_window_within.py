@@ -34,7 +34,7 @@ LEARNERS = ("cover", "tiles", "convex", "discs", "histogram", "greedy-cover")
 
 @pytest.fixture
 def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(qtbot, tmp_path) as made:
+    with open_window(tmp_path) as made:
         made.document.edit("draw", TARGET)
         made.document.set_sampling(n=3_000)
         made.document.set_run(learner="tiles", seed=5)
@@ -319,7 +319,7 @@ def test_the_outlines_of_twenty_runs_are_clipped_too(
 def test_what_is_left_out_is_veiled_and_its_outline_is_seen(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theme: str
 ) -> None:
-    with open_window(qtbot, tmp_path, theme=theme) as window:
+    with open_window(tmp_path, theme=theme) as window:
         clip(window, monkeypatch, written(tmp_path / "map.geojson"))
         qtbot.wait(50)
         image: QImage = window.plane.grab().toImage()
