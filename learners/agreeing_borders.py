@@ -9,7 +9,7 @@ A neighbour's piece is public by then, so w is a public factor of the base measu
 stays the exponential mechanism's; the example lies in one tile still (docs/privacy.md, lemma 7).
 
 How it is drawn: a piece from the law without w is kept with probability w(c), exactly; otherwise
-another one is drawn.  At least one of exp(MOST_NATS) = 55 is kept, whatever the examples are.
+another one is drawn.  Whatever the examples are, w(c) is at least exp(-MOST_NATS), one in 55.
 
 Shares are counted at up to :data:`MOST_PLACES` grid points a side, so they are fractions.
 """

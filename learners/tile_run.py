@@ -11,7 +11,7 @@ from learners.envelope.concept_selection import ConceptSelection
 from learners.estimator import Run, Stream, check_count
 from learners.randomness import open_source
 from learners.selection import Watch
-from learners.tile_choice import choose_per_side, piece_rate, usual_count
+from learners.tile_choice import choice_rate, choose_per_side, piece_rate, usual_count
 from learners.tiles import Agreeing, noisy_count, plan_tiles, tile_lattice, tile_steps
 
 
@@ -38,7 +38,7 @@ def tile_run(told: PlaneParameters) -> Run:
         # refuses a grid that cannot be used at all before anything is drawn
         HalfplaneLattice(told.grid, told.measure)
         source = open_source(told.seed)
-        counted: dict[str, int] = {}
+        counted: dict[str, float] = {}
         eta = budget.eta
         if budget.scale is None:
             per_side = check_count("tiles", told.tiles or 0)
@@ -46,8 +46,10 @@ def tile_run(told: PlaneParameters) -> Run:
         else:
             count = noisy_count(counts.n, budget.scale, source)
             per_side = choose_per_side(counts, count, eta, told.edges, source, watch)
-            eta = piece_rate(count, eta, told.grid)
             counted["noisy_count"] = count
+            if rate := choice_rate(count, eta, told.grid):
+                counted["choice_rate"] = rate
+            eta = piece_rate(count, eta, told.grid)
         alone, others = chessboard(tile_square(told.grid, per_side))
         tiles = alone + others
         index = TileIndex.of(tiles)

@@ -156,10 +156,11 @@ def tile_steps(
         own = GridCounts(
             sampler.lattice.d, tile.to_own_frame(held.points), held.labels, held.amounts
         )
-        borders = None
+        draw, borders, kept_by = sampler.begin(own, eta, source), None, source
         if agreeing is not None and isinstance(tile, Tile):
             borders = Borders.of(tile, agreeing.index, released, agreeing.strength)
-        return _TileDraw(tile, rows, held, sampler.begin(own, eta, source), borders, source.spawn())
+            kept_by = source.spawn()
+        return _TileDraw(tile, rows, held, draw, borders, kept_by)
 
     alone = len(tiles) if agreeing is None else agreeing.alone
     paired, number = list(zip(tiles, groups, strict=True)), first
@@ -200,7 +201,7 @@ class Agreeing:
 class _TileDraw:
     """A tile, the entries that it holds, and the draw of its piece, which has begun.
 
-    `source` has the bits by which a piece is kept that agrees with the tile's borders.
+    `source` has the bits by which a piece is kept that agrees with the tile's borders, if any.
     """
 
     tile: Tile | EdgeZone

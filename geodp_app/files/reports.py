@@ -90,7 +90,7 @@ def _account(privacy: PrivacySpent, parameters: dict[str, Any]) -> str:
         )
     if privacy.account == "optimal":
         return _of_a_cover(privacy)
-    told = [_charge_text(charge, "tiles" in parameters) for charge in privacy.charges]
+    told = [_charge_text(charge, parameters) for charge in privacy.charges]
     if privacy.account != "basic":
         told.append(f"together epsilon {privacy.epsilon:g} by the {privacy.account} account")
     if privacy.neighbours == "replace-one":
@@ -98,12 +98,14 @@ def _account(privacy: PrivacySpent, parameters: dict[str, Any]) -> str:
     return "; ".join(told)
 
 
-def _charge_text(charge: Charge, by_tiles: bool) -> str:
+def _charge_text(charge: Charge, parameters: dict[str, Any]) -> str:
     each = f"{charge.name}: epsilon {charge.each:.6g}"
     if charge.times > 1:
         return f"{each} in each of {charge.times} steps"
-    if by_tiles and charge.name == "selections":
-        return f"{each}, however many tiles there are: an example lies in one"
+    if "tiles" in parameters and charge.name == "selections":
+        rate = parameters.get("choice_rate")
+        choice = f"; {rate:.6g} of it chose how many there are" if rate else ""
+        return f"{each}, however many tiles there are: an example lies in one{choice}"
     return each + _REACH.get(charge.name, "")
 
 

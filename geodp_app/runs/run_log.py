@@ -406,10 +406,11 @@ class RunLog:
         if self.settings.sharpened and noisy is not None and first is not None:
             return rate_before_sharpening(charge.each, noisy, first)
         if privacy.charge("noisy number of examples") is not None:
+            if self.release is not None:
+                public = dict(self.release.parameters)
+                return charge.each - float(public.get("choice_rate", 0.0))
             # until it is released the noisy number is not known here; the true one is near it
-            public = {} if self.release is None else dict(self.release.parameters)
-            count = public.get("noisy_count", len(self._examples.labels))
-            return piece_rate(count, charge.each, self.grid)
+            return piece_rate(len(self._examples.labels), charge.each, self.grid)
         return charge.each
 
     def record(self, step: int) -> StepRecord:

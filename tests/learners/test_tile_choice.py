@@ -222,6 +222,11 @@ def test_a_ragged_coast_has_more_tiles_than_a_straight_one() -> None:
     for labels in (y < 0.5, y < 0.5 + 0.1 * np.sin(120 * x)):
         model = PolygonUnionLearner(grid=1024, seed=2, edges=1).fit(points, labels)
         chosen.append(dict(model.release_.parameters)["tiles"])
+        privacy = model.release_.privacy
+        charge = None if privacy is None else privacy.charge("selections")
+        assert charge is not None
+        share = dict(model.release_.parameters)["choice_rate"]
+        assert share == choice_rate(60_000, charge.each, 1024) == CHOICE_SHARE * charge.each
     assert chosen[0] <= 10
     assert chosen[1] >= 15
 

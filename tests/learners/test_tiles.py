@@ -201,6 +201,7 @@ def test_a_release_holds_public_numbers_only() -> None:
     points, labels = sample(64, 4321)
     model = PolygonUnionLearner(grid=64, seed=987654321).fit(points, labels)
     parameters = dict(model.release_.parameters)
+    # so few that there is no choice of their number
     assert set(parameters) == {"tiles", "edges", "noisy_count"}
     assert parameters["noisy_count"] != 4321
     text = json.dumps(release_to_dict(model.release_))

@@ -1,13 +1,11 @@
-"""`geodp learn` and `geodp demo` end to end: outputs, what they may not hold, cancelling."""
+"""`geodp learn` end to end: outputs, what they may not hold, cancelling."""
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +19,6 @@ from geodp_app.commands import running
 from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.learned_file import read_learned
 from geodp_app.files.reports import parts_text, report
-from geodp_app.progress import COMPILING, ProgressBar, telling_of_compiling
 from geometry.geojson import read_geojson
 from geometry.grid import GridMap
 from geometry.halfplane import HalfplaneLattice
@@ -360,7 +357,7 @@ def test_the_report_of_a_mosaic_says_what_was_spent_and_on_what(mosaic):
     assert report["statement"].startswith("(1, 1e-40)-differentially private")
     assert report["account"] == (
         "noisy number of examples: epsilon 0.02; selections: epsilon 0.98, however many tiles "
-        "there are: an example lies in one"
+        "there are: an example lies in one; 0.049 of it chose how many there are"
     )
     assert "seed" not in report["release"]["parameters"]
 
@@ -439,7 +436,7 @@ def test_options_that_do_not_go_together_are_refused(run, tmp_path, capsys, opti
 def test_a_convex_polygon_is_fitted_to_tiles_or_covered_by_its_edges(run, tmp_path):
     out = tmp_path / "c.geojson"
     for argv, given in (
-        (["convex"], {"tiles", "edges", "noisy_count"}),
+        (["convex"], {"tiles", "edges", "noisy_count", "choice_rate"}),
         (["convex-cover", "--k", 1], {"k", "steps", "beta"}),
     ):
         whole = ["learn", run / "p.csv", "--learner", *argv, "-o", out, "--quiet"]
@@ -594,93 +591,7 @@ def test_ctrl_c_on_a_terminal_ends_with_130_and_no_file(run, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-# -- progress ----------------------------------------------------------------------------------
-
-
-class Terminal(io.StringIO):
-    """A text stream that claims to be a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-def test_the_bar_is_drawn_on_a_terminal_and_wiped():
-    stream = Terminal()
-    with ProgressBar(stream=stream) as bar:
-        bar.update(0.5, "step 2 of 2")
-        bar.update(1.0, "too soon after the last")
-    text = stream.getvalue()
-    assert text.startswith("\r[############............] step 2 of 2, 0 s")
-    assert "too soon" not in text
-    assert text.rsplit("\r", 2)[1].strip() == ""
-
-
-def test_there_is_no_bar_in_a_pipe_or_when_quiet():
-    for stream, quiet in ((io.StringIO(), False), (Terminal(), True)):
-        with ProgressBar(quiet=quiet, stream=stream) as bar:
-            bar.update(0.5, "step")
-        assert stream.getvalue() == ""
-
-
-# -- compiling ---------------------------------------------------------------------------------
-
-
-def test_compiling_is_told_once_also_in_a_pipe_and_later_loops_are_counted(tmp_path, monkeypatch):
-    import numba
-
-    from learners.envelope import compiled_beside
-
-    beside = []
-    monkeypatch.setattr(compiled_beside, "compile_beside", lambda: beside.append(1))
-
-    def compiled() -> None:
-        numba.njit(lambda x: x + 1)(1)
-
-    for stream, quiet in ((io.StringIO(), False), (Terminal(), False), (Terminal(), True)):
-        with ProgressBar(stream=stream, quiet=quiet) as bar, telling_of_compiling(bar):
-            compiled()
-            time.sleep(0.15)  # a bar is not drawn more often
-            compiled()
-        compiled()  # nobody listens any more
-        shown = stream.getvalue()
-        assert shown.count(COMPILING) == (0 if quiet else 1)
-        assert ("compiling, 1 loops done" in shown) == (stream.isatty() and not quiet)
-        assert quiet or shown.startswith(f"{COMPILING}\n")
-    # each time a second process would have been asked to help
-    assert len(beside) == 3
-
-
-def test_loops_that_are_compiled_are_no_news(run, tmp_path, capfd):
-    argv = ["learn", run / "p.csv", "--tiles", 2, "-o", tmp_path / "l.geojson"]
-    assert main([str(a) for a in argv]) == 0
-    capfd.readouterr()
-    done = subprocess.run(
-        [sys.executable, "-m", "geodp_app", *map(str, argv)],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert "compiling" not in done.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("verb", ["learn", "compare", "shot"])
-def test_the_first_run_on_a_machine_says_that_it_compiles(run, tmp_path, verb):
-    options = {
-        "learn": [run / "p.csv", "--tiles", 2, "-o", tmp_path / "l.geojson"],
-        "compare": [run / "p.csv", "--learners", "tiles"],
-        "shot": ["--example", "tri", "--n", 500, "-o", tmp_path / "w.png"],
-    }[verb]
-    told = []
-    for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, "-m", "geodp_app", verb, *map(str, options)],
-            cwd=ROOT, capture_output=True, text=True, check=True,
-            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
-        )  # fmt: skip
-        told.append(done.stderr.count(COMPILING))
-    assert told == [1, 0]
-
-
-# -- pictures and the demo ----------------------------------------------------------------------
+# -- pictures ----------------------------------------------------------------------------------
 
 
 def test_learn_draws_when_asked(run, tmp_path, capsys):
@@ -690,28 +601,3 @@ def test_learn_draws_when_asked(run, tmp_path, capsys):
     assert main([str(a) for a in argv]) == 0
     assert picture.read_bytes().startswith(b"\x89PNG\r\n")
     assert f"{picture}: private, do not publish" in capsys.readouterr().err
-
-
-def test_the_demo_leaves_a_shape_and_a_picture(tmp_path, capsys):
-    argv = ["demo", "--example", "tri", "--n", "20000", "--folder", str(tmp_path)]
-    assert main(argv) == 0
-    assert sorted(os.listdir(tmp_path)) == ["learned.geojson", "learned.png"]
-    assert (tmp_path / "learned.png").read_bytes().startswith(b"\x89PNG\r\n")
-    assert read_learned(tmp_path / "learned.geojson").release is not None
-    err = capsys.readouterr().err
-    assert "(1, 1e-40)-differentially private" in err
-    assert str(tmp_path / "learned.png") in err
-
-
-def test_the_demo_goes_without_a_picture_when_qt_cannot_start(tmp_path, capsys, monkeypatch):
-    from geodp_app.errors import PictureError
-    from geodp_app.views import offscreen
-
-    def broken() -> None:
-        raise PictureError("Qt cannot start: libEGL.so.1")
-
-    monkeypatch.setattr(offscreen, "start_qt", broken)
-    argv = ["demo", "--example", "tri", "--n", "2000", "--folder", str(tmp_path)]
-    assert main(argv) == 0
-    assert os.listdir(tmp_path) == ["learned.geojson"]
-    assert "No picture: Qt cannot start: libEGL.so.1" in capsys.readouterr().err

@@ -1,0 +1,108 @@
+"""What a command tells on the way: the bar, and that loops are being compiled."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from geodp_app.cli import main
+from geodp_app.progress import COMPILING, ProgressBar, telling_of_compiling
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def points(write) -> Path:
+    """Some examples in a file."""
+    rows = "\n".join(f"{x},{y},{int(x < 20)}" for x in range(40) for y in range(40))
+    path: Path = write("p.csv", f"x,y,label\n{rows}\n")
+    return path
+
+
+class Terminal(io.StringIO):
+    """A text stream that claims to be a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_bar_is_drawn_on_a_terminal_and_wiped():
+    stream = Terminal()
+    with ProgressBar(stream=stream) as bar:
+        bar.update(0.5, "step 2 of 2")
+        bar.update(1.0, "too soon after the last")
+    text = stream.getvalue()
+    assert text.startswith("\r[############............] step 2 of 2, 0 s")
+    assert "too soon" not in text
+    assert text.rsplit("\r", 2)[1].strip() == ""
+
+
+def test_there_is_no_bar_in_a_pipe_or_when_quiet():
+    for stream, quiet in ((io.StringIO(), False), (Terminal(), True)):
+        with ProgressBar(quiet=quiet, stream=stream) as bar:
+            bar.update(0.5, "step")
+        assert stream.getvalue() == ""
+
+
+# -- compiling ---------------------------------------------------------------------------------
+
+
+def test_compiling_is_told_once_also_in_a_pipe_and_later_loops_are_counted(tmp_path, monkeypatch):
+    import numba
+
+    from learners.envelope import compiled_beside
+
+    beside = []
+    monkeypatch.setattr(compiled_beside, "compile_beside", lambda: beside.append(1))
+
+    def compiled() -> None:
+        numba.njit(lambda x: x + 1)(1)
+
+    for stream, quiet in ((io.StringIO(), False), (Terminal(), False), (Terminal(), True)):
+        with ProgressBar(stream=stream, quiet=quiet) as bar, telling_of_compiling(bar):
+            compiled()
+            time.sleep(0.15)  # a bar is not drawn more often
+            compiled()
+        compiled()  # nobody listens any more
+        shown = stream.getvalue()
+        assert shown.count(COMPILING) == (0 if quiet else 1)
+        assert ("compiling, 1 loops done" in shown) == (stream.isatty() and not quiet)
+        assert quiet or shown.startswith(f"{COMPILING}\n")
+    # each time a second process would have been asked to help
+    assert len(beside) == 3
+
+
+def test_loops_that_are_compiled_are_no_news(points, tmp_path, capfd):
+    argv = ["learn", points, "--tiles", 2, "-o", tmp_path / "l.geojson"]
+    assert main([str(a) for a in argv]) == 0
+    capfd.readouterr()
+    done = subprocess.run(
+        [sys.executable, "-m", "geodp_app", *map(str, argv)],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "compiling" not in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", ["learn", "compare", "shot"])
+def test_the_first_run_on_a_machine_says_that_it_compiles(points, tmp_path, verb):
+    options = {
+        "learn": [points, "--tiles", 2, "-o", tmp_path / "l.geojson"],
+        "compare": [points, "--learners", "tiles"],
+        "shot": ["--example", "tri", "--n", 500, "-o", tmp_path / "w.png"],
+    }[verb]
+    told = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-m", "geodp_app", verb, *map(str, options)],
+            cwd=ROOT, capture_output=True, text=True, check=True,
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        )  # fmt: skip
+        told.append(done.stderr.count(COMPILING))
+    assert told == [1, 0]
