@@ -52,7 +52,7 @@ from learners.scores import Score
 LARGE_GRID = 1 << 20
 
 #: Examples of the window that are no few triangles.
-RAGGED = ("flood", "fire", "letters")
+RAGGED = ("flood", "fire", "letters", "croatia", "italy", "switzerland")
 
 #: A peer that took longer than this many seconds is not tried on more lines.
 PATIENCE = 20.0
