@@ -46,7 +46,7 @@ PRIOR = (0.5, 0.25, 0.125, 0.125)
 
 #: Factorise sooner than for the smaller of two scores: boxes no longer than a quarter of the
 #: square's side, once there are so many.  A sum needs no mix, so its tables lose less.
-_NARROW, _PLAIN_BOXES = 4, 1 << 10
+_NARROW, _PLAIN_BOXES = 1, 1 << 10
 
 #: Memory for line tables.  A run has many draws, most of them over in a millisecond: clearing the
 #: hash of a larger table takes longer, and tables that are dropped for want of room cost little.

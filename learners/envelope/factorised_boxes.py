@@ -15,9 +15,18 @@ or it is their sum, and there is nothing to mix.  With the bounds put in, that i
 one term an edge: the cells of the three edges are drawn independently of each other, and the
 box's mass is a product of three sums.
 
-A box of one or two edges is the same with fewer terms.  The examples of a grid point with one
-label are looked at together.  Counts and bounds are integers.  A cell's
-weight is an exp of a product times an area (four roundings), summed up a binary tree.
+A box of one edge is the same with fewer terms.  In a box of two edges the examples that both leave
+uncertain are charged to neither: for them the bound has a term for each *pair* of cells,
+
+    P(T) <= ... + #{positives uncertain for both in o_0 and in o_1},
+    N(T) >= ... + #{negatives uncertain for both in n_0 and in n_1},
+
+and the box's mass is a sum over pairs.  Without this the boxes of thin pieces, whose edges cross
+everywhere, must be as narrow as the gaps between the examples (docs/decisions/0026).
+
+The examples of a grid point with one label are looked at together.  Counts and bounds are integers.
+A cell's or a pair's weight is an exp of a product times an area (five roundings at most), summed up
+a binary tree.
 
 Everything here is compiled; a *box* is a row of :class:`learners.envelope.partition.Partition`.
 """
@@ -34,10 +43,13 @@ from geometry.columns import cut_terms, unpack
 from geometry.counting import coefficients
 from geometry.grid_counts import GridCounts
 from geometry.inner_loops import inner
-from learners.envelope.boxes import SHEETS, edge_in
+from learners.envelope.boxes import SHEETS, admits_some, edge_in
 
 #: Cells along a side of an edge's rectangle; a power of two.
 SIDE = 8
+
+#: Cells of an edge's rectangle.
+CELLS = SIDE * SIDE
 
 #: Parts of a mix of the two linear scores.
 MIX = 16
@@ -45,8 +57,18 @@ MIX = 16
 #: Most entries of a box whose examples are uncertain.
 MOST = 1 << 14
 
+#: Entries that are counted for all cells at once: the bits of a word.
+BLOCK = 64
+
 # Columns of a row of `Workspace.doubtful`.
 _X, _Y, _LABEL, _CHARGED, _AMOUNT = range(5)
+
+#: Less than any term.
+_NO_TERM = np.int64(-(1 << 62))
+
+#: In place of the edge that an example is charged to: negatives that several edges leave uncertain,
+#: which count for nothing, and in a box of two edges whatever both do, which counts for pairs.
+SEVERAL = -1
 
 
 class Workspace(NamedTuple):
@@ -58,16 +80,25 @@ class Workspace(NamedTuple):
         Negatives and positives in all inner halfplanes.
     doubtful, halved : int64 arrays, shape (MOST, 5)
         Uncertain examples of the box, and of one half of it: abscissa, ordinate, label, the
-        edge they are charged to, -1 for negatives that several edges leave uncertain, and how many
-        they are.
+        edge they are charged to, or :data:`SEVERAL`, and how many they are.
     ends : int64 array, shape (3, 2, SIDE + 1)
         Cell i holds ends[i] .. ends[i + 1] - 1 of u, or of v; for a lower sheet of -u and -v, so
         that the outer corner is always the low one.  Where a side is short, some cells are empty.
     counts : int64 array, shape (3, 2, SIDE, SIDE)
         counts[e, 1, i, j]: positives charged to e in o_e of cell (i, j); counts[e, 0, i, j]:
         negatives in its n_e.
-    weights : float64 array, shape (3, 2 * SIDE**2)
+    weights : float64 array, shape (3, 2 * CELLS)
         Sum trees of the cells' weights.
+    paired : int64 array, shape (1,)
+        How many of the uncertain examples count for pairs of cells.
+    together : int32 array, shape (2, CELLS, CELLS)
+        together[1, i, j]: positives uncertain for both edges that lie in o_0 of cell i and in o_1
+        of cell j; together[0, i, j]: negatives in both n.  Not cleared where none are paired.
+    pair_weights : float64 array, shape (2 * CELLS**2,)
+        Sum tree of the weights of pairs, first cell first.
+    decay : float64 array
+        exp(-rate * x) for the first multiples x of what two bounds of a pair can differ by; zeros
+        until it is needed.
     """
 
     held: NDArray[np.int64]
@@ -76,6 +107,10 @@ class Workspace(NamedTuple):
     ends: NDArray[np.int64]
     counts: NDArray[np.int64]
     weights: NDArray[np.float64]
+    paired: NDArray[np.int64]
+    together: NDArray[np.int32]
+    pair_weights: NDArray[np.float64]
+    decay: NDArray[np.float64]
 
 
 def make_workspace() -> Workspace:
@@ -87,7 +122,11 @@ def make_workspace() -> Workspace:
         halved=np.empty((MOST, 5), dtype=np.int64),
         ends=np.zeros((3, 2, SIDE + 1), dtype=np.int64),
         counts=np.zeros((3, 2, SIDE, SIDE), dtype=np.int64),
-        weights=np.zeros((3, 2 * SIDE * SIDE), dtype=np.float64),
+        weights=np.zeros((3, 2 * CELLS), dtype=np.float64),
+        paired=np.zeros(1, dtype=np.int64),
+        together=np.empty((2, CELLS, CELLS), dtype=np.int32),
+        pair_weights=np.empty(2 * CELLS * CELLS, dtype=np.float64),
+        decay=np.zeros(1024, dtype=np.float64),
     )
 
 
@@ -226,6 +265,12 @@ def gather(tables, ordinates, box, held, found):
 
 
 @inner
+def has_pairs(box):
+    """Whether a box has two edges."""
+    return edge_in(box, 0) and edge_in(box, 1) and not edge_in(box, 2)
+
+
+@inner
 def charge(tables, box, found, count, held, doubtful):
     """Keep the entries that are uncertain in a box, with the edge each is charged to.
 
@@ -233,6 +278,7 @@ def charge(tables, box, found, count, held, doubtful):
     `held` counts the examples in all inner halfplanes of that box and goes on counting.
     """
     a, b, c = _corner_lines(tables.basis, box)
+    pairs = has_pairs(box)
     kept = 0
     for i in range(count):
         x, y, label, amount = found[i, _X], found[i, _Y], found[i, _LABEL], found[i, _AMOUNT]
@@ -255,16 +301,57 @@ def charge(tables, box, found, count, held, doubtful):
         doubtful[kept, _X] = x
         doubtful[kept, _Y] = y
         doubtful[kept, _LABEL] = label
-        doubtful[kept, _CHARGED] = -1 if label == 0 and misses > 1 else charged
+        doubtful[kept, _CHARGED] = SEVERAL if misses > 1 and (pairs or label == 0) else charged
         doubtful[kept, _AMOUNT] = amount
         kept += 1
     return kept
 
 
 @inner
-def count_cells(tables, box, doubtful, count, ends, counts):
-    """Fill `Workspace.ends` and `Workspace.counts` of a box from its uncertain examples."""
+def _next_block(doubtful, count, at, charged, label, block):
+    """List up to BLOCK entries from `at` on that are charged so and have that label.
+
+    Returns (how many, where to go on).
+    """
+    many = 0
+    while at < count and many < BLOCK:
+        if doubtful[at, _CHARGED] == charged and doubtful[at, _LABEL] == label:
+            block[many] = at
+            many += 1
+        at += 1
+    return many, at
+
+
+@inner
+def _reach(tables, box, e, label, doubtful, block, many, ends, across, up):
+    """Entry k of a block lies in the halfplane of edge e's cell (i, j) when
+    up[j, k] <= across[i, k].
+
+    It is the outer halfplane for positives, the inner one for negatives.
+    """
     c0, c1, scale = tables.basis[0], tables.basis[1], tables.basis[2]
+    sheet = (box[SHEETS] >> (3 * e)) & 7
+    one, other = (_X, _Y) if sheet < 2 else (_Y, _X)
+    sign = -scale if sheet & 1 else scale
+    for k in range(many):
+        up[0, k] = doubtful[block[k], one]
+        across[0, k] = sign * doubtful[block[k], other]
+    # both corners are points of the cell
+    corner = 1 - label
+    # the first row, which has what the others are made from, is the last one
+    for i in range(SIDE - 1, -1, -1):
+        u, v = ends[e, 0, i + corner] - corner, ends[e, 1, i + corner] - corner
+        for k in range(BLOCK):
+            across[i, k] = across[0, k] - (c0 - c1 * up[0, k]) * u
+        for k in range(BLOCK):
+            up[i, k] = up[0, k] * v
+
+
+@inner
+def count_cells(tables, box, doubtful, count, work):
+    """Fill `Workspace.ends`, `.counts`, `.paired` and `.together` of a box from its uncertain
+    examples."""
+    ends, counts = work.ends, work.counts
     for e in range(3):
         if edge_in(box, e):
             lower = (box[SHEETS] >> (3 * e)) & 1
@@ -277,34 +364,78 @@ def count_cells(tables, box, doubtful, count, ends, counts):
                     else:
                         ends[e, axis, i] = end
     counts[:] = 0
-    for k in range(count):
-        e = doubtful[k, _CHARGED]
-        if e < 0:
-            continue
-        sheet = (box[SHEETS] >> (3 * e)) & 7
-        along, across = doubtful[k, _X], doubtful[k, _Y]
-        if sheet >= 2:
-            along, across = across, along
-        label = doubtful[k, _LABEL]
-        # both corners are points of the cell; the halfplane of (u, v) holds the example when
-        # of_u * u + of_v * v <= level
-        of_u, of_v = c0 - c1 * along, along
-        level = -across * scale if sheet & 1 else across * scale
-        corner = 1 - label
-        j = SIDE
-        for i in range(SIDE):
-            left = level - of_u * (ends[e, 0, i + corner] - corner)
-            while j > 0 and of_v * (ends[e, 1, j - 1 + corner] - corner) > left:
-                j -= 1
-            if j == 0:
-                break
-            counts[e, label, i, j - 1] += doubtful[k, _AMOUNT]
-    # an example in the halfplane of one cell lies in those of the cells below it, too
-    for e in range(3):
-        for label in range(2):
-            for i in range(SIDE):
-                for j in range(SIDE - 2, -1, -1):
-                    counts[e, label, i, j] += counts[e, label, i, j + 1]
+    work.paired[0] = 0
+    block = np.empty(BLOCK, dtype=np.int64)
+    amounts = np.empty(BLOCK, dtype=np.int64)
+    # blocks are worked on as if they were full: loops of a fixed length are quicker
+    across = np.zeros((SIDE, BLOCK), dtype=np.int64)
+    up = np.zeros((SIDE, BLOCK), dtype=np.int64)
+    for label in range(2):
+        for e in range(3):
+            at = 0
+            while edge_in(box, e) and at < count:
+                many, at = _next_block(doubtful, count, at, e, label, block)
+                _reach(tables, box, e, label, doubtful, block, many, ends, across, up)
+                for k in range(BLOCK):
+                    amounts[k] = doubtful[block[k], _AMOUNT] if k < many else 0
+                for i in range(SIDE):
+                    for j in range(SIDE):
+                        total = np.int64(0)
+                        for k in range(BLOCK):
+                            total += amounts[k] if up[j, k] <= across[i, k] else 0
+                        counts[e, label, i, j] += total
+        at = 0
+        while has_pairs(box) and at < count:
+            many, at = _next_block(doubtful, count, at, SEVERAL, label, block)
+            if many == 0:
+                continue
+            if work.paired[0] == 0:
+                work.together[:] = 0
+            held = np.zeros((2, CELLS), dtype=np.uint64)
+            for e in range(2):
+                _reach(tables, box, e, label, doubtful, block, many, ends, across, up)
+                for i in range(SIDE):
+                    for j in range(SIDE):
+                        word = np.uint64(0)
+                        for k in range(BLOCK):
+                            word |= np.uint64(up[j, k] <= across[i, k]) << np.uint64(k)
+                        held[e, SIDE * i + j] = word
+            work.paired[0] += _add_pairs(doubtful, block, many, held, work.together[label])
+
+
+@inner
+def _add_pairs(doubtful, block, many, held, together):
+    """Add the examples of a block that are held in both of two cells, for all pairs.
+
+    The words of `held` have a bit for each entry of the block.  Returns how many examples it has.
+    """
+    paired, power, more = np.int64(0), 0, True
+    while more:
+        # an amount is a sum of powers of two: the entries that have this one
+        more, chosen = False, np.uint64(0)
+        for k in range(many):
+            amount = doubtful[block[k], _AMOUNT] >> power
+            more = more or amount > 1
+            chosen |= np.uint64(amount & 1) << np.uint64(k)
+        paired += _ones(chosen) << power
+        for i in range(CELLS):
+            first = held[0, i] & chosen
+            if first != 0:
+                for j in range(CELLS):
+                    together[i, j] += np.int32(_ones(first & held[1, j]) << power)
+        power += 1
+    return paired
+
+
+@inner
+def _ones(word):
+    """How many bits of a word are set."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + (
+        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
+    )
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @inner
@@ -331,33 +462,91 @@ def inner_term(target, mix, held):
 
 
 @inner
+def pair_term(target, mix, together, i, j):
+    """What a pair of cells adds to their shares of the mixed bound, in units of 1/MIX."""
+    of_gained, of_lost = _shares(target, mix)
+    gained, lost = np.int64(together[1, i, j]), np.int64(together[0, i, j])
+    return target.k * (of_gained * gained - of_lost * lost)
+
+
+@inner
+def _area(target, box, ends, e, i, j):
+    """Dual points of a cell, or 0 when none of them carries base measure."""
+    u0, u1, v0, v1 = ends[e, 0, i], ends[e, 0, i + 1], ends[e, 1, j], ends[e, 1, j + 1]
+    if (box[SHEETS] >> (3 * e)) & 1:
+        u0, u1, v0, v1 = 1 - u1, 1 - u0, 1 - v1, 1 - v0
+    return float((u1 - u0) * (v1 - v0)) if admits_some(target.side, u0, u1, v0, v1) else 0.0
+
+
+@inner
+def _weigh_pairs(target, box, mix, work):
+    """Fill the tree of the weights of pairs; what :func:`weigh_cells` returns."""
+    # all terms are multiples of a grain
+    of_gained, of_lost = (1, 1) if target.total else (mix, MIX - mix)
+    grain = target.k * (MIX if target.total else 1)
+    rate = target.rate * grain / MIX
+    decay = work.decay
+    if decay[0] == 0.0:
+        for below in range(len(decay)):
+            decay[below] = math.exp(-rate * below)
+    terms = np.empty((2, CELLS), dtype=np.int64)
+    areas = np.empty((2, CELLS))
+    for e in range(2):
+        for i in range(SIDE):
+            for j in range(SIDE):
+                terms[e, SIDE * i + j] = cell_term(target, mix, work.counts, e, i, j) // grain
+                areas[e, SIDE * i + j] = _area(target, box, work.ends, e, i, j)
+    gained, lost, tree = work.together[1], work.together[0], work.pair_weights
+    best = _NO_TERM
+    for i in range(CELLS):
+        if areas[0, i] > 0.0:
+            for j in range(CELLS):
+                if areas[1, j] > 0.0:
+                    more = of_gained * np.int64(gained[i, j]) - of_lost * np.int64(lost[i, j])
+                    best = max(best, terms[0, i] + terms[1, j] + more)
+    if best == _NO_TERM:
+        return np.int64(0), 0.0
+    for i in range(CELLS):
+        for j in range(CELLS):
+            more = of_gained * np.int64(gained[i, j]) - of_lost * np.int64(lost[i, j])
+            # the term of a pair without area may be above the best
+            below = max(best - terms[0, i] - terms[1, j] - more, 0)
+            weight = decay[below] if below < len(decay) else math.exp(-rate * below)
+            tree[CELLS * (CELLS + i) + j] = areas[0, i] * areas[1, j] * weight
+    for node in range(CELLS * CELLS - 1, 0, -1):
+        tree[node] = tree[2 * node] + tree[2 * node + 1]
+    return inner_term(target, mix, work.held) + best * grain, tree[1]
+
+
+@inner
 def weigh_cells(target, box, mix, work):
-    """Fill the trees of weights for a mix.
+    """Fill the trees of weights for a mix: that of the pairs, if any count, or else the cells'.
 
     Returns (peak, volume): the box's mass is volume * exp(rate * (peak / MIX - reference)), and
     no cells of it have a bound above peak, in units of 1/MIX.
     """
+    if work.paired[0]:
+        return _weigh_pairs(target, box, mix, work)
     peak = inner_term(target, mix, work.held)
     volume = 1.0
-    cells = SIDE * SIDE
     for e in range(3):
         if not edge_in(box, e):
             continue
-        across, up = work.ends[e, 0], work.ends[e, 1]
-        best = np.int64(-(1 << 62))
+        best, tree = _NO_TERM, work.weights[e]
         for i in range(SIDE):
             for j in range(SIDE):
-                if across[i] < across[i + 1] and up[j] < up[j + 1]:
+                area = _area(target, box, work.ends, e, i, j)
+                tree[CELLS + SIDE * i + j] = area
+                if area > 0.0:
                     best = max(best, cell_term(target, mix, work.counts, e, i, j))
-        tree = work.weights[e]
+        if best == _NO_TERM:
+            return np.int64(0), 0.0
         for i in range(SIDE):
-            width = across[i + 1] - across[i]
             for j in range(SIDE):
-                area = float(width * (up[j + 1] - up[j]))
-                # the term of an empty cell may be above the best
+                # the term of a cell without area may be above the best
                 term = min(cell_term(target, mix, work.counts, e, i, j) - best, 0)
-                tree[cells + SIDE * i + j] = area * math.exp(target.rate * term / MIX)
-        for node in range(cells - 1, 0, -1):
+                tree[CELLS + SIDE * i + j] *= math.exp(target.rate * term / MIX)
+        for node in range(CELLS - 1, 0, -1):
             tree[node] = tree[2 * node] + tree[2 * node + 1]
         peak += best
         volume *= tree[1]
@@ -396,12 +585,14 @@ def widest_axis(tables, box, doubtful, count, only):
     c0, c1 = tables.basis[0], tables.basis[1]
     number = np.zeros(3)
     along = np.zeros(3)
+    pairs = has_pairs(box)
     for i in range(count):
-        e = doubtful[i, _CHARGED]
-        if e >= 0:
-            amount = float(doubtful[i, _AMOUNT])
-            number[e] += amount
-            along[e] += amount * doubtful[i, _X if (box[SHEETS] >> (3 * e)) & 7 < 2 else _Y]
+        charged = doubtful[i, _CHARGED]
+        amount = float(doubtful[i, _AMOUNT])
+        for e in range(3):
+            if e == charged or (e < 2 and pairs and charged == SEVERAL):
+                number[e] += amount
+                along[e] += amount * doubtful[i, _X if (box[SHEETS] >> (3 * e)) & 7 < 2 else _Y]
     chosen, most = -1, -1.0
     for e in range(3):
         if not edge_in(box, e) or (only >= 0 and e != only):

@@ -14,6 +14,7 @@ from geometry.inner_loops import cached_inner, inner
 from learners.envelope.boxes import NO_SHEET, SHEETS, admitted_box, copy_box
 from learners.envelope.chunks import exponential, uniform_below
 from learners.envelope.factorised_boxes import (
+    CELLS,
     MIX,
     SIDE,
     best_mix,
@@ -22,6 +23,7 @@ from learners.envelope.factorised_boxes import (
     count_cells,
     gather,
     inner_term,
+    pair_term,
     weigh_cells,
     widest_axis,
 )
@@ -74,7 +76,7 @@ def examine(tables, ordinates, box, work):
     if found < 0:
         return -1
     kept = charge(tables, box, work.doubtful, found, work.held, work.doubtful)
-    count_cells(tables, box, work.doubtful, kept, work.ends, work.counts)
+    count_cells(tables, box, work.doubtful, kept, work)
     return kept
 
 
@@ -111,11 +113,21 @@ def factor_trial(target, tables, ordinates, partition, index, work, chunks, at, 
     weigh_cells(target, box, mix, work)
     bound = inner_term(target, mix, work.held)
     positives, negatives = work.held[1], work.held[0]
+    first, second = np.int64(-1), np.int64(-1)
+    if work.paired[0]:
+        pair, at = draw_box(work.pair_weights, CELLS * CELLS, chunks, at)
+        first, second = pair // CELLS, pair % CELLS
+        bound += pair_term(target, mix, work.together, first, second)
+        positives += work.together[1, first, second]
+        negatives += work.together[0, first, second]
     for e in range(3):
         sheet = (box[SHEETS] >> (3 * e)) & 7
         if sheet == NO_SHEET:
             continue
-        cell, at = draw_box(work.weights[e], SIDE * SIDE, chunks, at)
+        if first < 0:
+            cell, at = draw_box(work.weights[e], CELLS, chunks, at)
+        else:
+            cell = first if e == 0 else second
         i, j = cell // SIDE, cell % SIDE
         ends = work.ends[e]
         u, at = uniform_below(ends[0, i + 1] - ends[0, i], chunks, at)
@@ -169,7 +181,7 @@ def split_factors(target, tables, partition, index, count, outcome, work):
         if admitted_box(target, half):
             work.held[0], work.held[1] = negatives, positives
             kept = charge(tables, half, work.doubtful, count, work.held, work.halved)
-            count_cells(tables, half, work.halved, kept, work.ends, work.counts)
+            count_cells(tables, half, work.halved, kept, work)
             chosen, factor[PEAK], factor[VOLUME] = best_mix(target, half, work, mix)
             factor[MIX_USED] = chosen + 1
         else:
