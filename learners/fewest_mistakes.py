@@ -57,7 +57,10 @@ _BINS = 4 * SIDE
 #: How often the square of all apexes is halved until one is left.
 _HALVINGS = APEXES.bit_length() - 1
 
-#: A bin of no meaning.
+#: So many points are looked at together.
+_BLOCK = 256
+
+#: A bin before all others.
 _UNKNOWN = -1
 
 
@@ -65,24 +68,26 @@ _UNKNOWN = -1
 def leaves(ax, ay, x, y, w):
     """The bin in which the ray from (ax, ay) through (x, y), another point, leaves the square.
 
-    A ray through a corner leaves by the side that comes later, counterclockwise.
+    A ray through a corner leaves by the side that comes later, counterclockwise.  All five are
+    doubles with whole values, so that a compiler can do several points at once, and everything is
+    exact: products stay within 2**51, and the quotient, at most SIDE over a divisor of at most
+    2**42, is rounded to no integer that it is not.
     """
     dx, dy = x - ax, y - ay
-    right, up = max(dx, 0), max(dy, 0)
-    left, down = max(-dx, 0), max(-dy, 0)
+    wide, high = abs(dx), abs(dy)
     to_x = w - ax if dx > 0 else ax
     to_y = w - ay if dy > 0 else ay
     # it leaves by a vertical side when that is reached first, or at a corner comes later
-    sooner = to_y * abs(dx) - to_x * abs(dy)
-    if dx != 0 and (dy == 0 or sooner > 0 or (sooner == 0 and right * down + left * up > 0)):
-        climbed = ay * abs(dx) + dy * to_x
-        if right:
-            return SIDE + min(SIDE - 1, climbed * SIDE // (right * w))
-        return 3 * SIDE + min(SIDE - 1, (w * left - climbed) * SIDE // (left * w))
-    run = ax * abs(dy) + dx * to_y
-    if up:
-        return 2 * SIDE + min(SIDE - 1, (w * up - run) * SIDE // (up * w))
-    return min(SIDE - 1, run * SIDE // (down * w))
+    sooner = to_y * wide - to_x * high
+    later = (sooner == 0) & ((dx > 0) == (dy < 0))
+    vertical = (dx != 0) & ((dy == 0) | (sooner > 0) | later)
+    way = ay * wide + dy * to_x if vertical else ax * high + dx * to_y
+    length = (wide if vertical else high) * w
+    # the left side and the upper one run backwards
+    backwards = dx < 0 if vertical else dy > 0
+    way = length - way if backwards else way
+    side = (3.0 if backwards else 1.0) if vertical else (2.0 if backwards else 0.0)
+    return SIDE * side + min(SIDE - 1.0, np.floor(way * SIDE / max(length, 1.0)))
 
 
 @inner
@@ -100,24 +105,29 @@ def end_place(k, w):
 
 
 @inner
-def _see(points, change, ax, ay, w, bins):
+def _see(x, y, change, ax, ay, w, bins):
     """Into bins, what labelling them 1 changes: negatives less positives."""
+    found = np.empty(_BLOCK, dtype=np.int64)
     for b in range(_BINS):
         bins[b] = 0
-    for i in range(len(points)):
-        x, y = points[i, 0], points[i, 1]
-        if x != ax or y != ay:
-            bins[leaves(ax, ay, x, y, w)] += change[i]
+    for begin in range(0, len(x), _BLOCK):
+        some_x, some_y = x[begin : begin + _BLOCK], y[begin : begin + _BLOCK]
+        some_change = change[begin : begin + _BLOCK]
+        for i in range(len(some_x)):
+            found[i] = leaves(ax, ay, some_x[i], some_y[i], w)
+        for i in range(len(some_x)):
+            elsewhere = some_x[i] != ax or some_y[i] != ay
+            bins[found[i]] += some_change[i] if elsewhere else 0
 
 
 @inner
-def _chords(points, change, positives, negatives, w, bins, chord, least):
+def _chords(x, y, change, positives, negatives, w, bins, chord, least):
     """Fewest mistakes of a chord, and of two; chord and least: of shape (_BINS + 1,) * 2."""
     total = negatives - positives
     one = min(positives, negatives)
     for p in range(_BINS):
         ax, ay = end_place(p, w)
-        _see(points, change, ax, ay, w, bins)
+        _see(x, y, change, float(ax), float(ay), float(w), bins)
         held = np.int64(0)
         for q in range(p + 1, _BINS + 1):
             held += bins[q - 1]
@@ -140,9 +150,9 @@ def _chords(points, change, positives, negatives, w, bins, chord, least):
 
 
 @inner
-def _wedge(points, change, positives, negatives, ax, ay, w, bins):
+def _wedge(x, y, change, positives, negatives, ax, ay, w, bins):
     """Fewest mistakes of the wedges of an apex."""
-    _see(points, change, ax, ay, w, bins)
+    _see(x, y, change, float(ax), float(ay), float(w), bins)
     low = high = at_low = at_high = np.int64(0)
     for b in range(_BINS):
         at_low = min(at_low, 0) + bins[b]
@@ -152,44 +162,51 @@ def _wedge(points, change, positives, negatives, ax, ay, w, bins):
 
 
 @inner
-def seen_between(x, y, x0, y0, x1, y1, w):
-    """(low, high): bins between which the point lies, seen from the box x0..x1, y0..y1.
+def seen_first(x, y, x0, y0, x1, y1, w):
+    """The bin of a point seen from the corner of the box x0..x1, y0..y1 that comes first.
 
-    _UNKNOWN twice for a point in the box, and where end 0 lies between them.
+    Counterclockwise, and for a point off the box; all are doubles.  Seen from anywhere in the box
+    the point lies in this bin, in that of :func:`seen_last` or between them, unless end 0 does.
     """
-    if x0 <= x <= x1 and y0 <= y <= y1:
-        return _UNKNOWN, _UNKNOWN
-    # the corners that see it leave first and last, counterclockwise
-    if x < x0:
-        first_x, last_x = (x1 if y < y0 else x0), (x1 if y > y1 else x0)
-    elif x > x1:
-        first_x, last_x = (x0 if y > y1 else x1), (x0 if y < y0 else x1)
-    else:
-        first_x, last_x = (x1, x0) if y < y0 else (x0, x1)
-    if y < y0:
-        first_y, last_y = (y1 if x > x1 else y0), (y1 if x < x0 else y0)
-    elif y > y1:
-        first_y, last_y = (y0 if x < x0 else y1), (y0 if x > x1 else y1)
-    else:
-        first_y, last_y = (y0, y1) if x < x0 else (y1, y0)
-    low = leaves(first_x, first_y, x, y, w)
-    high = leaves(last_x, last_y, x, y, w)
-    return (low, high) if low <= high else (_UNKNOWN, _UNKNOWN)
+    left, right, under, over = x < x0, x > x1, y < y0, y > y1
+    ax = x1 if under | (right & (not over)) else x0
+    ay = y0 if left | (under & (not right)) else y1
+    return leaves(ax, ay, x, y, w)
 
 
 @inner
-def _bound(points, labels, amounts, positives, negatives, box, w, seen):
+def seen_last(x, y, x0, y0, x1, y1, w):
+    """The same from the corner that comes last."""
+    left, right, under, over = x < x0, x > x1, y < y0, y > y1
+    ax = x0 if under | (left & (not over)) else x1
+    ay = y1 if left | (over & (not right)) else y0
+    return leaves(ax, ay, x, y, w)
+
+
+@inner
+def _bound(x, y, labels, amounts, positives, negatives, box, w, seen):
     """No wedge with an apex in the closed box makes fewer mistakes.
 
     seen : int64 array, shape (4, _BINS): negatives by low and by high, positives by low and high.
     """
     seen[:] = 0
-    for i in range(len(points)):
-        low, high = seen_between(points[i, 0], points[i, 1], box[0], box[1], box[2], box[3], w)
-        row = 2 if labels[i] else 0
-        if low != _UNKNOWN:
-            seen[row, low] += amounts[i]
-            seen[row + 1, high] += amounts[i]
+    side = float(w)
+    x0, y0, x1, y1 = float(box[0]), float(box[1]), float(box[2]), float(box[3])
+    lows, highs = np.empty(_BLOCK, dtype=np.int64), np.empty(_BLOCK, dtype=np.int64)
+    for begin in range(0, len(x), _BLOCK):
+        some_x, some_y = x[begin : begin + _BLOCK], y[begin : begin + _BLOCK]
+        some_labels, some_amounts = labels[begin : begin + _BLOCK], amounts[begin : begin + _BLOCK]
+        for i in range(len(some_x)):
+            lows[i] = seen_first(some_x[i], some_y[i], x0, y0, x1, y1, side)
+        for i in range(len(some_x)):
+            highs[i] = seen_last(some_x[i], some_y[i], x0, y0, x1, y1, side)
+        for i in range(len(some_x)):
+            off = (some_x[i] < x0) | (some_x[i] > x1) | (some_y[i] < y0) | (some_y[i] > y1)
+            # of a point in the box, or with end 0 between the two, nothing is known
+            if off and lows[i] <= highs[i]:
+                row = 2 if some_labels[i] else 0
+                seen[row, lows[i]] += some_amounts[i]
+                seen[row + 1, highs[i]] += some_amounts[i]
     told_negatives = told_positives = np.int64(0)
     for b in range(_BINS):
         told_negatives += seen[0, b]
@@ -207,7 +224,7 @@ def _bound(points, labels, amounts, positives, negatives, box, w, seen):
 
 
 @inner
-def _wedges(points, labels, amounts, change, positives, negatives, w, bins, seen, enough):
+def _wedges(x, y, labels, amounts, change, positives, negatives, w, bins, seen, enough):
     """Fewest mistakes of a wedge, or `enough` if none makes fewer."""
     unit = w // (2 * APEXES)
     box = np.zeros(4, dtype=np.int64)
@@ -222,14 +239,14 @@ def _wedges(points, labels, amounts, change, positives, negatives, w, bins, seen
             continue
         half = size // 2
         ax, ay = (2 * (i + half) + 1) * unit, (2 * (j + half) + 1) * unit
-        enough = min(enough, _wedge(points, change, positives, negatives, ax, ay, w, bins))
+        enough = min(enough, _wedge(x, y, change, positives, negatives, ax, ay, w, bins))
         if size == 1:
             continue
         for quarter in range(4):
             left, low = i + (quarter & 1) * half, j + (quarter >> 1) * half
             box[0], box[1] = (2 * left + 1) * unit, (2 * low + 1) * unit
             box[2], box[3] = box[0] + 2 * (half - 1) * unit, box[1] + 2 * (half - 1) * unit
-            least = _bound(points, labels, amounts, positives, negatives, box, w, seen)
+            least = _bound(x, y, labels, amounts, positives, negatives, box, w, seen)
             if least < enough:
                 waiting[count, 0], waiting[count, 1] = least, left
                 waiting[count, 2], waiting[count, 3] = low, half
@@ -271,17 +288,18 @@ def fewest_in_tile(points, labels, amounts, w, edges, edge):
     best = min(positives, negatives)
     if best <= edge:
         return best
+    x, y = points[:, 0].astype(np.float64), points[:, 1].astype(np.float64)
     bins = np.empty(_BINS, dtype=np.int64)
     chord = np.empty((_BINS + 1, _BINS + 1), dtype=np.int64)
     least = np.empty((_BINS + 1, _BINS + 1), dtype=np.int64)
-    one, two = _chords(points, change, positives, negatives, w, bins, chord, least)
+    one, two = _chords(x, y, change, positives, negatives, w, bins, chord, least)
     best = min(best, one + edge)
     if edges < 2 or best <= 2 * edge:
         return best
     best = min(best, two + 2 * edge)
     seen = np.empty((4, _BINS), dtype=np.int64)
     return 2 * edge + _wedges(
-        points, labels, amounts, change, positives, negatives, w, bins, seen, best - 2 * edge
+        x, y, labels, amounts, change, positives, negatives, w, bins, seen, best - 2 * edge
     )
 
 

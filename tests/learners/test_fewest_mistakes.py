@@ -108,8 +108,12 @@ def test_what_is_seen_from_a_box_lies_between_what_two_corners_see(small: Module
             (x, y) for x, y in itertools.product(steps, repeat=2) if x0 <= x <= x1 and y0 <= y <= y1
         ]
         for point in points:
-            low, high = small.seen_between(*point, x0, y0, x1, y1, w)
-            if low < 0:
+            x, y = point
+            if x0 <= x <= x1 and y0 <= y <= y1:
+                continue
+            low = small.seen_first(x, y, x0, y0, x1, y1, w)
+            high = small.seen_last(x, y, x0, y0, x1, y1, w)
+            if low > high:
                 continue
             told += 1
             for apex in inside:
