@@ -60,9 +60,6 @@ _HALVINGS = APEXES.bit_length() - 1
 #: So many points are looked at together.
 _BLOCK = 256
 
-#: A bin before all others.
-_UNKNOWN = -1
-
 
 @inner
 def leaves(ax, ay, x, y, w):

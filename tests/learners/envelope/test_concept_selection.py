@@ -73,11 +73,14 @@ def test_the_law_survives_factorised_boxes(monkeypatch: pytest.MonkeyPatch) -> N
     points, labels = examples(3, 40, seed=5)
     selection, counts = ConceptSelection(lattice, 2), counted(points, labels, 3)
     source = SeededRandom(8)
-    many = [selection.select(counts, 1.0, source) for _ in range(20)]
-    assert sum(one.details["factorised"] for one in many) > 20
-    # brute force over d = 3 with 4 bits takes too long: a lattice without bits for the law
-    coarse = ConceptSelection(HalfplaneLattice(3, bits=0), 2, table_bytes=ROOM)
-    assert_same_law(coarse, points, labels, 0.4, 600)
+    paired = []
+    for _ in range(20):
+        draw = selection.begin(counts, 1.0, source)
+        assert draw.settle().details["factorised"] > 1
+        paired += [strand.workspace.paired[0] for strand in draw.strands if strand.workspace]
+    # the last box that was looked at had pairs of cells
+    assert np.count_nonzero(paired) > 5
+    assert_same_law(ConceptSelection(lattice, 2, table_bytes=ROOM), points, labels, 0.4, 600)
 
 
 def test_one_example_moves_no_probability_by_more_than_the_rate() -> None:
