@@ -44,8 +44,8 @@ from learners.selection import Selected, Watch
 #: Prior probability of a piece of no edge (one label everywhere), one, two and three edges.
 PRIOR = (0.5, 0.25, 0.125, 0.125)
 
-#: Factorise sooner than for the smaller of two scores: boxes no longer than a quarter of the
-#: square's side, once there are so many.  A sum needs no mix, so its tables lose less.
+#: Factorise sooner than for the smaller of two scores: boxes no longer than the square's side, once
+#: there are so many.  A sum needs no mix, and pairs of cells bound two long edges well.
 _NARROW, _PLAIN_BOXES = 1, 1 << 10
 
 #: Memory for line tables.  A run has many draws, most of them over in a millisecond: clearing the

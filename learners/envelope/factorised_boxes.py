@@ -91,7 +91,7 @@ class Workspace(NamedTuple):
         Sum trees of the cells' weights.
     paired : int64 array, shape (1,)
         How many of the uncertain examples count for pairs of cells.
-    together : int32 array, shape (2, CELLS, CELLS)
+    together : int64 array, shape (2, CELLS, CELLS)
         together[1, i, j]: positives uncertain for both edges that lie in o_0 of cell i and in o_1
         of cell j; together[0, i, j]: negatives in both n.  Not cleared where none are paired.
     pair_weights : float64 array, shape (2 * CELLS**2,)
@@ -108,7 +108,7 @@ class Workspace(NamedTuple):
     counts: NDArray[np.int64]
     weights: NDArray[np.float64]
     paired: NDArray[np.int64]
-    together: NDArray[np.int32]
+    together: NDArray[np.int64]
     pair_weights: NDArray[np.float64]
     decay: NDArray[np.float64]
 
@@ -124,7 +124,7 @@ def make_workspace() -> Workspace:
         counts=np.zeros((3, 2, SIDE, SIDE), dtype=np.int64),
         weights=np.zeros((3, 2 * CELLS), dtype=np.float64),
         paired=np.zeros(1, dtype=np.int64),
-        together=np.empty((2, CELLS, CELLS), dtype=np.int32),
+        together=np.empty((2, CELLS, CELLS), dtype=np.int64),
         pair_weights=np.empty(2 * CELLS * CELLS, dtype=np.float64),
         decay=np.zeros(1024, dtype=np.float64),
     )
@@ -422,7 +422,7 @@ def _add_pairs(doubtful, block, many, held, together):
             first = held[0, i] & chosen
             if first != 0:
                 for j in range(CELLS):
-                    together[i, j] += np.int32(_ones(first & held[1, j]) << power)
+                    together[i, j] += _ones(first & held[1, j]) << power
         power += 1
     return paired
 
@@ -465,7 +465,7 @@ def inner_term(target, mix, held):
 def pair_term(target, mix, together, i, j):
     """What a pair of cells adds to their shares of the mixed bound, in units of 1/MIX."""
     of_gained, of_lost = _shares(target, mix)
-    gained, lost = np.int64(together[1, i, j]), np.int64(together[0, i, j])
+    gained, lost = together[1, i, j], together[0, i, j]
     return target.k * (of_gained * gained - of_lost * lost)
 
 
@@ -502,13 +502,13 @@ def _weigh_pairs(target, box, mix, work):
         if areas[0, i] > 0.0:
             for j in range(CELLS):
                 if areas[1, j] > 0.0:
-                    more = of_gained * np.int64(gained[i, j]) - of_lost * np.int64(lost[i, j])
+                    more = of_gained * gained[i, j] - of_lost * lost[i, j]
                     best = max(best, terms[0, i] + terms[1, j] + more)
     if best == _NO_TERM:
         return np.int64(0), 0.0
     for i in range(CELLS):
         for j in range(CELLS):
-            more = of_gained * np.int64(gained[i, j]) - of_lost * np.int64(lost[i, j])
+            more = of_gained * gained[i, j] - of_lost * lost[i, j]
             # the term of a pair without area may be above the best
             below = max(best - terms[0, i] - terms[1, j] - more, 0)
             weight = decay[below] if below < len(decay) else math.exp(-rate * below)
