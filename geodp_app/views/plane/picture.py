@@ -79,6 +79,7 @@ class _Drawing:
         self.painter.save()
         self.painter.setClipRect(self.plane)
         self._fill(self.picture.learned)
+        self._hatch()
         self._dots()
         self._outlines()
         self.painter.restore()
@@ -108,6 +109,14 @@ class _Drawing:
         colour = QColor(_LEARNED)
         colour.setAlphaF(0.22)
         self.painter.fillPath(self._path(shape), QBrush(colour))
+
+    def _hatch(self) -> None:
+        """Where there were too few examples."""
+        if self.picture.supported is not None:
+            whole = QPainterPath()
+            whole.addRect(self.plane)
+            hatched = whole.subtracted(self._path(self.picture.supported))
+            self.painter.fillPath(hatched, QBrush(_SOFT_INK, Qt.BrushStyle.BDiagPattern))
 
     def _outlines(self) -> None:
         if self.picture.target is not None:
