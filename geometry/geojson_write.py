@@ -66,8 +66,9 @@ def feature_collection(
     dict
         With ``bbox``, closed rings, outer counter-clockwise, holes clockwise, valid in its own
         coordinates; an empty shape is no feature, and without features there is no ``bbox``.
-        Slivers thinner than doubles resolve in degrees are left out.  ``geodp`` holds ``frame``, ``grid``, ``bounds``
-        and ``georeferenced`` (whether the bounds are the user's), then ``member``.
+        Slivers thinner than doubles resolve in degrees are left out.  ``geodp`` holds ``frame``,
+        ``grid``, ``bounds`` and ``georeferenced`` (whether the bounds are the user's), then
+        ``member``.
 
     Raises
     ------

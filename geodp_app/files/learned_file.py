@@ -2,8 +2,8 @@
 
 The foreign member ``geodp`` holds the frame, the program's version and the release
 (:mod:`learners.codec`): what may be published and nothing else.  Polygons that were clipped to a
-public mask are a part of the release's shape, and ``geodp.clipped_to`` names the mask.  Where support is
-released, it is a second feature, of the layer "support"; it is not clipped.
+public mask are a part of the release's shape, and ``geodp.clipped_to`` names the mask.  Support, if
+it is released, is a second feature, of the layer "support", which is not clipped.
 """
 
 from __future__ import annotations

@@ -299,12 +299,12 @@ def test_a_session_of_schema_2_owes_its_one_run(tmp_path, finished):
 def test_a_newer_schema_is_refused_before_anything_else_is_asked(tmp_path):
     path = tmp_path / "a.geodp"
     save_session(path, full_work())
-    rewrite(path, lambda state: {"format": state["format"], "schema": 7, "geodp": "9.1.0"})
+    rewrite(path, lambda state: {"format": state["format"], "schema": 8, "geodp": "9.1.0"})
     with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr("dual.bin", b"new in schema 7")
+        archive.writestr("dual.bin", b"new in schema 8")
     with pytest.raises(InputError) as caught:
         load_session(path)
-    assert f"{path}: session.json: is of schema 7, written by a newer geodp" in str(caught.value)
+    assert f"{path}: session.json: is of schema 8, written by a newer geodp" in str(caught.value)
     assert "update geodp" in str(caught.value)
 
 

@@ -119,7 +119,7 @@ def test_pieces_of_another_lattice_are_not_written():
 def test_a_run_kept_before_there_were_tiles_is_read():
     lines = stored().to_lines()
     head = json.loads(lines[0])
-    assert head.pop("version") == 3
+    assert head.pop("version") == 4
     head["settings"]["learner"] = "union"
     for name in ("finish", "tiles", "chunks", "halts", "kept"):
         del head["settings"][name]
