@@ -237,6 +237,20 @@ def test_before_schema_6_shapes_were_not_clipped(tmp_path):
     assert run == stored()
 
 
+def test_before_schema_7_no_run_released_support(tmp_path):
+    path = tmp_path / "a.geodp"
+    save_session(path, full_work(), stored())
+
+    def aged(state):
+        del state["run"]["support"]
+        return {**state, "schema": 6}
+
+    rewrite(path, aged)
+    work, run = load_session(path)
+    assert_same(replace(full_work(), run=replace(full_work().run, support=None)), work)
+    assert run == stored()
+
+
 def without_finish(settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name != "finish"}
 
