@@ -90,12 +90,26 @@ def support_text(release: Release) -> str | None:
     )
 
 
-def support_caption(release: Release) -> str:
-    """What is hatched where a release is shown, and what it cost to know; empty if nothing is."""
-    if support_text(release) is None:
+def support_caption(release: Release, *, short: bool = False) -> str:
+    """What is hatched where a release is shown, and what it cost to know.
+
+    Parameters
+    ----------
+    release : Release
+    short : bool
+        For a place with room for some forty letters.
+
+    Returns
+    -------
+    str
+        Empty if it has no support.
+    """
+    support = release.support if isinstance(release, MosaicRelease) else None
+    if support is None:
         return ""
-    cost = f"released with ε{SPACE}={SPACE}{_support_cost(release):g}"
-    return f"Hatched: too few reports to say anything ({cost})"
+    told = "Enough reports everywhere" if all(support.cells) else "Hatched: too few reports"
+    cost = f"ε{SPACE}={SPACE}{_support_cost(release):g}"
+    return f"{told} ({cost})" if short else f"{told} to say anything (released with {cost})"
 
 
 def _support_cost(release: Release) -> float:

@@ -17,7 +17,7 @@ from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.mask import Mask, clipped
 from geodp_app.document.work import Work
 from geodp_app.dual.shading import ShadeMode
-from geodp_app.files.reports import support_caption
+from geodp_app.files.reports import support_caption, support_text
 from geodp_app.runs.figures import FiguresView, Selecting
 from geodp_app.runs.one_report import OneReport
 from geodp_app.runs.protocol import Progressed
@@ -29,7 +29,7 @@ from geodp_app.views.plane.examples_layer import ExampleKinds
 from geodp_app.views.run.again import Again
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.window.layout import WindowViews
-from learners.releases import SharpenedRelease, support_shape
+from learners.releases import Release, SharpenedRelease, support_shape
 from learners.set_cover import score_k
 
 #: What pieces are called where the learner's own word says less.
@@ -72,7 +72,7 @@ class RunDisplay(QObject):
         self._labels: tuple[Examples, NDArray[np.bool_]] | None = None
         self._mask: tuple[Mask | None, Frame] | None = None
         self._within: BaseGeometry | None = None
-        self._hatched = ""
+        self._told: Release | None = None
         self._flash = False
         self._soon = QTimer(self, singleShot=True, interval=_FRAME)
         self._soon.timeout.connect(self.refresh)
@@ -146,9 +146,10 @@ class RunDisplay(QObject):
         shown, and what the shapes are clipped to."""
         again, mask = "" if self._release else self._again.words, self._runs.document.work.within
         clipped_to = "" if mask is None else f"clipped to {mask.name}"
-        told = self._hatched, again, clipped_to
-        words = self._past_words or ", ".join(filter(None, told))
-        self._views.plane_pane.note.set_words(words)
+        hatched = "" if self._told is None else support_caption(self._told, short=True)
+        words = self._past_words or ", ".join(filter(None, (hatched, again, clipped_to)))
+        meaning = None if self._told is None else support_text(self._told)
+        self._views.plane_pane.note.set_words(words, meaning or "")
 
     def show_again(self) -> None:
         """Show the other runs' shapes."""
@@ -243,9 +244,8 @@ class RunDisplay(QObject):
 
     def _show_support(self, log: RunLog | None) -> None:
         """Where a run that came to its end had too few reports, whichever step is shown."""
-        release = None if log is None else log.release
+        release = self._told = None if log is None else log.release
         self._views.plane.show_support(None if release is None else support_shape(release))
-        self._hatched = "" if release is None else support_caption(release)
         self.note_plane()
 
     def _show_mask(self) -> None:

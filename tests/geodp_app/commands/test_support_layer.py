@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ import shapely.geometry
 from geodp_app.cli import main
 from geodp_app.document.mask import read_mask
 from geodp_app.files.learned_file import read_learned
+from geodp_app.files.reports import support_caption
 from geometry.geojson import read_geojson
 from geometry.grid import Bounds, GridMap
 from learners.releases import MosaicRelease
+from learners.support import Support
 
 BOX = Bounds(10, 40, 20, 50)
 
@@ -190,6 +193,17 @@ def test_the_picture_hatches_what_is_not_supported(points, tmp_path, monkeypatch
     said = "Hatched: too few reports to say anything (released with ε\xa0=\xa00.1)"
     assert with_support.caption == said
     assert (without.supported, without.caption) == (None, "")
+
+
+def test_where_nothing_is_hatched_it_says_so(points, tmp_path) -> None:
+    out = tmp_path / "h.geojson"
+    assert learn(points, out, "--support", 0.1, "--quiet") == 0
+    release = read_learned(out).release
+    assert isinstance(release, MosaicRelease)
+    everywhere = replace(release, support=Support(1, 9, (True,)))
+    assert support_caption(release, short=True) == "Hatched: too few reports (ε\xa0=\xa00.1)"
+    assert support_caption(everywhere, short=True) == "Enough reports everywhere (ε\xa0=\xa00.1)"
+    assert support_caption(replace(release, support=None)) == ""
 
 
 @pytest.mark.skipif(shutil.which("ogrinfo") is None, reason="GDAL is not installed")

@@ -27,7 +27,7 @@ from learners.releases import support_shape
 
 TARGET = Drawing(256, (Shape(((20, 60), (100, 60), (100, 190), (20, 190))),))
 SQUARE = shapely.box(0, 0, 256, 256)
-HATCHED = "Hatched: too few reports to say anything (released with ε\xa0=\xa00.2)"
+HATCHED = "Hatched: too few reports (ε\xa0=\xa00.2)"
 
 
 def reported(window: MainWindow) -> None:
@@ -77,6 +77,7 @@ def test_what_is_not_supported_is_hatched_and_told(qtbot: QtBot, window: MainWin
         settle(qtbot, window)
         assert hatched(window).symmetric_difference(expected).area < 1e-6
         assert window.plane_pane.note.words == HATCHED
+    assert "cells (" in window.plane_pane.note.toolTip()
     action(window, "release_view")
     assert hatched(window).symmetric_difference(expected).area < 1e-6
     assert window.plane_pane.note.words == HATCHED
