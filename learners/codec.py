@@ -291,11 +291,9 @@ def _write_mosaic(release: MosaicRelease) -> dict[str, Any]:
 def _read_mosaic(data: dict[str, Any], common: dict[str, Any]) -> MosaicRelease:
     d, lattice = _whole(data["grid"], "grid"), _read_lattice(data, "side")
     tiles = tuple(tile_from_dict(part, d, lattice) for part in data["tiles"])
-    support = _read_support(data["support"]) if "support" in data else None
-    if support is not None and support.per_side > d + 1:
-        raise ValueError(
-            f"support: a grid of size {d} has no {support.per_side} cells along a side"
-        )
+    support = None
+    if "support" in data:
+        support = _read_support(data["support"], d, common["privacy"])
     release = MosaicRelease(**common, lattice=lattice, tiles=tiles, support=support)
     release.index()  # refuses tiles that overlap or leave a gap
     return release
@@ -562,8 +560,10 @@ def _write_support(support: Support) -> dict[str, Any]:
     return {"cells": m, "threshold": support.threshold, "rows": rows}
 
 
-def _read_support(data: Any) -> Support:
+def _read_support(data: Any, d: int, privacy: PrivacySpent | None) -> Support:
     """Rows are texts of digits 0 and 1, the top row first."""
+    if privacy is None or privacy.charge("support counts") is None:
+        raise ValueError("support: the privacy statement does not say what it cost")
     if not isinstance(data, dict) or not isinstance(data["rows"], list):
         raise ValueError("support: must be an object of cells, threshold and a list of rows")
     rows = [_text(row, "support.rows") for row in data["rows"]]
@@ -571,6 +571,8 @@ def _read_support(data: Any) -> Support:
         raise ValueError("support.rows: each is a text of digits 0 and 1")
     cells = tuple(digit == "1" for row in rows for digit in row)
     per_side = _whole(data["cells"], "support.cells")
+    if per_side > d + 1:
+        raise ValueError(f"support.cells: a grid of size {d} has no {per_side} cells along a side")
     return Support(per_side, _whole(data["threshold"], "support.threshold"), cells)
 
 

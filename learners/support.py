@@ -23,7 +23,7 @@ supported cells on the worst outline, and share of the sea that is supported in 
 samples of the land alone): an average cell of three thresholds 97.7 % and 29 % at n = 10,000, four
 98.4 % and 38 %, six 99.0 % and 49 %; at 100,000 99.4 % and 12 %, 99.5 % and 14 %, 99.7 % and 17 %.
 Of samples of land around one place on the coast four thresholds cover 96.8 % at 10,000 and 98.9 %
-at 100,000, three 95.7 % and 98.4 %.  What lies thinner than a quarter of the average is not covered.
+at 100,000, three 95.7 % and 98.4 %.  What lies thinner than a quarter of the average is not.
 """
 
 from __future__ import annotations

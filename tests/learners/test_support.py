@@ -368,6 +368,14 @@ def test_damaged_support_is_refused(value: object) -> None:
         release_from_dict({**data, "support": value})
 
 
+def test_support_that_has_cost_nothing_is_refused() -> None:
+    data = release_to_dict(fitted(tiles=1, n=50).release_)
+    charges = [each for each in data["privacy"]["charges"] if each["name"] != "support counts"]
+    for privacy in (None, {**data["privacy"], "charges": charges}):
+        with pytest.raises(ValueError, match="support: the privacy statement does not say what"):
+            release_from_dict({**data, "privacy": privacy})
+
+
 def test_more_cells_than_grid_points_are_refused() -> None:
     data = release_to_dict(fitted(d=1, tiles=1, n=50).release_)
     rows = {"cells": 3, "threshold": 9, "rows": ["000"] * 3}

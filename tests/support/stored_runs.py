@@ -86,7 +86,10 @@ def supported() -> StoredRun:
     assert isinstance(run.release, MosaicRelease)
     support = Support(2, 9, (True, True, False, True))
     settings = replace(run.settings, support=0.1)
-    return replace(run, settings=settings, release=replace(run.release, support=support))
+    charges = (*SPENT.charges, Charge("support counts", 0.1))
+    spent = replace(SPENT, charges=charges)
+    release = replace(run.release, support=support, privacy=spent)
+    return replace(run, settings=settings, release=release)
 
 
 def asked() -> StoredRun:
