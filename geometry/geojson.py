@@ -6,7 +6,8 @@ top-level object::
 
     "geodp": {"frame": "lonlat" | "grid", "grid": d, "bounds": [west, south, east, north], ...}
 
-``frame`` says what the coordinates are; without it they are degrees.
+``frame`` says what the coordinates are; without it they are degrees.  In a file with that member
+features with a property ``layer`` lie beside the shape, and are no part of it.
 
 The reader trusts nothing: sizes, types, ranges and validity are checked, and every fault
 is one line that names the file, the feature and the place.
@@ -261,6 +262,8 @@ def _read_document(
     shapes: list[BaseGeometry] = []
     properties: dict[str, Any] | None = None
     for where, geometry, own in features(document):
+        if member and "layer" in own:
+            continue
         found = list(reader.shapes(geometry, where))
         if found and properties is None:
             properties = own

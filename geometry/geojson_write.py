@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import shapely
 from numpy.typing import NDArray
-from shapely.geometry import MultiPolygon, Polygon
+from shapely.geometry import GeometryCollection, MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geometry.files import atomic_write
@@ -38,8 +38,9 @@ def feature_collection(
     raw_grid: bool = False,
     d: int | None = None,
     properties: Mapping[str, Any] | None = None,
+    layers: Mapping[str, BaseGeometry] | None = None,
 ) -> dict[str, Any]:
-    """A shape in grid units as a FeatureCollection of at most one feature.
+    """A shape in grid units as a FeatureCollection of at most one feature, and layers beside it.
 
     Parameters
     ----------
@@ -56,14 +57,18 @@ def feature_collection(
         Grid size, if there is no ``grid_map``; by default ``member["grid"]``.
     properties : mapping, optional
         Properties of the feature.
+    layers : mapping, optional
+        Other shapes by name, each a feature after the first with its name as ``name`` and
+        ``layer``: readers of the shape leave them out.
 
     Returns
     -------
     dict
         With ``bbox``, closed rings, outer counter-clockwise, holes clockwise, valid in its own
-        coordinates; without features (and ``bbox``) if the shape is empty.  Slivers thinner than
-        doubles resolve in degrees are left out.  ``geodp`` holds ``frame``, ``grid``, ``bounds``
-        and ``georeferenced`` (whether the bounds are the user's), then ``member``.
+        coordinates; an empty shape is no feature, and without features there is no ``bbox``.
+        Slivers thinner than doubles resolve in degrees are left out.  ``geodp`` holds ``frame``,
+        ``grid``, ``bounds`` and ``georeferenced`` (whether the bounds are the user's), then
+        ``member``.
 
     Raises
     ------
@@ -73,17 +78,23 @@ def feature_collection(
     """
     frame = _frame_member(grid_map, member, raw_grid, d)
     size = frame["grid"]
-    place = grid_map or unit_box_map(size)
-    shape = _placed(orient_valid(shape), size, None if raw_grid else place)
+    place = None if raw_grid else grid_map or unit_box_map(size)
     collection: dict[str, Any] = {"type": "FeatureCollection", "geodp": {**frame, **member}}
-    features = []
-    if not shape.is_empty:
-        bbox = [float(v) + 0.0 for v in shape.bounds]  # -0.0 becomes 0.0
-        collection["bbox"] = bbox
-        feature = {"type": "Feature", "bbox": bbox, "properties": dict(properties or {})}
-        features.append({**feature, "geometry": _geometry(shape)})
-    collection["features"] = features
+    named = [(shape, dict(properties or {}))]
+    named += [(layer, {"name": name, "layer": name}) for name, layer in (layers or {}).items()]
+    placed = [(_placed(orient_valid(each), size, place), own) for each, own in named]
+    placed = [(each, own) for each, own in placed if not each.is_empty]
+    if placed:
+        collection["bbox"] = _bbox(GeometryCollection([each for each, _ in placed]))
+    collection["features"] = [
+        {"type": "Feature", "bbox": _bbox(each), "properties": own, "geometry": _geometry(each)}
+        for each, own in placed
+    ]
     return collection
+
+
+def _bbox(shape: BaseGeometry) -> list[float]:
+    return [float(v) + 0.0 for v in shape.bounds]  # -0.0 becomes 0.0
 
 
 def _frame_member(

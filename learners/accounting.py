@@ -42,6 +42,7 @@ ChargeName = Literal[
     "sharpening",
     "noisy number of examples",
     "noisy cells",
+    "support counts",
     "noisy splits",
     "noisy sums of losses",
     "parities",

@@ -37,6 +37,7 @@ from learners.releases import (
     SpaceRelease,
 )
 from learners.scores import Role
+from learners.support import Support
 
 if TYPE_CHECKING:
     from learners.boolean.formulas import FormulaRelease
@@ -283,13 +284,17 @@ def _write_mosaic(release: MosaicRelease) -> dict[str, Any]:
         "grid": release.d,
         "side": release.lattice.d,
         "tiles": [_write_tile(step) for step in release.tiles],
+        **({} if release.support is None else {"support": _write_support(release.support)}),
     }
 
 
 def _read_mosaic(data: dict[str, Any], common: dict[str, Any]) -> MosaicRelease:
     d, lattice = _whole(data["grid"], "grid"), _read_lattice(data, "side")
     tiles = tuple(tile_from_dict(part, d, lattice) for part in data["tiles"])
-    release = MosaicRelease(**common, lattice=lattice, tiles=tiles)
+    support = None
+    if "support" in data:
+        support = _read_support(data["support"], d, common["privacy"])
+    release = MosaicRelease(**common, lattice=lattice, tiles=tiles, support=support)
     release.index()  # refuses tiles that overlap or leave a gap
     return release
 
@@ -547,6 +552,28 @@ def _write_tile(step: TileStep) -> dict[str, Any]:
         "inside": int(step.inside),
         "piece": _write_piece(step.piece),
     }
+
+
+def _write_support(support: Support) -> dict[str, Any]:
+    m, text = support.per_side, "".join("01"[cell] for cell in support.cells)
+    rows = [text[start : start + m] for start in range(0, m * m, m)]
+    return {"cells": m, "threshold": support.threshold, "rows": rows}
+
+
+def _read_support(data: Any, d: int, privacy: PrivacySpent | None) -> Support:
+    """Rows are texts of digits 0 and 1, the top row first."""
+    if privacy is None or privacy.charge("support counts") is None:
+        raise ValueError("support: the privacy statement does not say what it cost")
+    if not isinstance(data, dict) or not isinstance(data["rows"], list):
+        raise ValueError("support: must be an object of cells, threshold and a list of rows")
+    rows = [_text(row, "support.rows") for row in data["rows"]]
+    if not set("".join(rows)) <= set("01"):
+        raise ValueError("support.rows: each is a text of digits 0 and 1")
+    cells = tuple(digit == "1" for row in rows for digit in row)
+    per_side = _whole(data["cells"], "support.cells")
+    if per_side > d + 1:
+        raise ValueError(f"support.cells: a grid of size {d} has no {per_side} cells along a side")
+    return Support(per_side, _whole(data["threshold"], "support.threshold"), cells)
 
 
 def _read_conic(parameters: Any, lattice: ConicLattice) -> Conic:

@@ -33,6 +33,7 @@ from learners.sklearn_support import (
     column_names,
     refuse_sparse,
 )
+from learners.support import Support
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,14 @@ class Stream:
         As the release states it.
     parameters : tuple of (str, value)
         Public parameters of the run, in order.
+    support : Support or None
+        Where there were enough examples, of a run that releases it.
     """
 
     records: Iterator[StepRecord]
     lattice: Lattice
     parameters: tuple[tuple[str, Any], ...]
+    support: Support | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +253,7 @@ class Estimator(WithParameters, ABC):
             released.append(record.release)
             if record.step == record.steps:
                 common = type(self).__name__, stream.lattice, stream.parameters, spent
-                self.release_ = release_of(common, self.role, released)
+                self.release_ = release_of(common, self.role, released, stream.support)
             yield record
 
     def _check_points(self, X: ArrayLike, release: Release) -> NDArray[np.int64]:

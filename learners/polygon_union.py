@@ -46,6 +46,10 @@ class PolygonUnionLearner(Estimator):
     edges : int
         Most edges of a tile's piece, 1 or 2.  One is faster where many labels are wrong: a draw
         of two takes seconds where one label in ten is wrong, and minutes where three are.
+    support : float, optional
+        Without `k`: share of epsilon, strictly between 0 and 1, that releases where there were
+        enough examples to say anything (:mod:`learners.support`), beside the shape.  By default
+        nothing is spent on it, and nothing of it released.
     n_steps : int, optional
         Triangles of a run with `k`.  By default 1 for k = 1, else 2k when they are sharpened and
         3k when not, or with `alpha` the source's ceil(2k ln(2/alpha)).  With k = "auto" the most
@@ -97,6 +101,7 @@ class PolygonUnionLearner(Estimator):
     grid: int = 1024
     tiles: int | None = None
     edges: int = 2
+    support: float | None = None
     n_steps: int | None = None
     alpha: float | None = None
     beta: float = 0.1
@@ -109,4 +114,8 @@ class PolygonUnionLearner(Estimator):
     def _planned(self) -> Run:
         if self.finish not in ("sharpen", "none"):
             raise ValueError(f"unknown finish {self.finish!r}: use 'sharpen' or 'none'")
-        return tile_run(self) if self.k is None else plane_cover(self, self.k, self.finish)
+        if self.k is None:
+            return tile_run(self, self.support)
+        if self.support is not None:
+            raise ValueError("support is released by runs by tiles: give k or support, not both")
+        return plane_cover(self, self.k, self.finish)

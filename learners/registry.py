@@ -86,6 +86,11 @@ EDGES = Parameter(
     "Most edges of a tile's piece. One is faster where many labels are wrong.",
     2, low=1, high=2,
 )  # fmt: skip
+SUPPORT = Parameter(
+    "support", "number", "Support",
+    "Share of epsilon that also releases where there were enough reports to say anything.",
+    unset="not released", low=0, high=1, open=True,
+)  # fmt: skip
 DIRECTION = Parameter(
     "direction", "choice", "Labelled 1",
     "On which side of the border points are labelled 1.",
@@ -307,7 +312,7 @@ LEARNERS: tuple[Learner, ...] = (
         path="learners.polygon_union.PolygonUnionLearner",
         promise="epsilon-DP by tiles, each with all of epsilon; nothing is proved of the error",
         systems=(3, 8),
-        parameters=(TILES, EDGES, MEASURE, *_PRIVACY),
+        parameters=(TILES, EDGES, SUPPORT, MEASURE, *_PRIVACY),
         piece="tile",
         shows=frozenset({"dual plane", "law", "tiles", "boxes"}),
         needs_delta=False,

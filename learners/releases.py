@@ -25,6 +25,7 @@ from geometry.tiling import Tile, TileIndex, mosaic_shape
 from learners.accounting import PrivacySpent
 from learners.records import Piece, StepRelease, TileStep, predict_pieces
 from learners.scores import Role
+from learners.support import Support
 
 #: What the pieces of a release are taken from.
 Lattice = HalfplaneLattice | ConicLattice | HalfspaceLattice3
@@ -124,12 +125,15 @@ class MosaicRelease(Release):
     ----------
     tiles : tuple of TileStep
         In the order in which they were learned; together they hold every grid point once.
+    support : Support or None
+        Where there were enough examples to say anything; None where that is not released.
     """
 
     kind: ClassVar[str] = "tiles"
 
     lattice: HalfplaneLattice
     tiles: tuple[TileStep, ...]
+    support: Support | None = None
 
     @property
     def d(self) -> int:
@@ -287,10 +291,17 @@ class SpaceRelease(PiecesRelease):
         raise ValueError("a hypothesis in three dimensions has no shape in the plane")
 
 
+def support_shape(release: Release) -> BaseGeometry | None:
+    """Where there were enough examples, valid polygons in grid units; None if it is not told."""
+    support = release.support if isinstance(release, MosaicRelease) else None
+    return None if support is None else support.shape(release.d)
+
+
 def release_of(
     common: tuple[str, Lattice, tuple[tuple[str, Any], ...], PrivacySpent | None],
     role: Role,
     released: list[StepRelease | TileStep],
+    support: Support | None = None,
 ) -> Release:
     """The hypothesis of a complete run.
 
@@ -301,6 +312,8 @@ def release_of(
     role : {"disjunction", "conjunction"}
     released : list of StepRelease or TileStep
         What the steps published.
+    support : Support, optional
+        What a run by tiles published beside them.
     """
     name, lattice, parameters, spent = common
     tiles = tuple(step for step in released if isinstance(step, TileStep))
@@ -317,5 +330,5 @@ def release_of(
     if tiles and isinstance(tiles[0].tile, EdgeZone):
         return SharpenedRelease(*plane, pieces, thresholds, tiles[0].tile.zones.side, tiles)
     if tiles:
-        return MosaicRelease(*plane, tiles)
+        return MosaicRelease(*plane, tiles, support)
     return CoverRelease(*plane, role, pieces, thresholds)

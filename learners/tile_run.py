@@ -11,12 +11,19 @@ from learners.envelope.concept_selection import ConceptSelection
 from learners.estimator import Run, Stream, check_count
 from learners.randomness import open_source
 from learners.selection import Watch
+from learners.support import noisy_support
 from learners.tile_choice import choice_rate, choose_per_side, piece_rate, usual_count
 from learners.tiles import Agreeing, noisy_count, plan_tiles, tile_lattice, tile_steps
 
 
-def tile_run(told: PlaneParameters) -> Run:
+def tile_run(told: PlaneParameters, support: float | None = None) -> Run:
     """Learn tile after tile.
+
+    Parameters
+    ----------
+    told : PlaneParameters
+    support : float, optional
+        Share of epsilon that releases where there were enough examples.
 
     Raises
     ------
@@ -24,8 +31,9 @@ def tile_run(told: PlaneParameters) -> Run:
         If a parameter states no guarantee; as the run begins, if another is out of range, or
         belongs to a run with k pieces.
     """
+    counting = told.tiles is None or support is not None
     budget = plan_tiles(
-        told.epsilon, told.delta, told.neighbours, told.seed is None, counted=told.tiles is None
+        told.epsilon, told.delta, told.neighbours, told.seed is None, counting, support
     )
 
     def begin(counts: GridCounts, watch: Watch | None) -> Stream:
@@ -40,13 +48,16 @@ def tile_run(told: PlaneParameters) -> Run:
         source = open_source(told.seed)
         counted: dict[str, float] = {}
         eta = budget.eta
+        supported = None
+        per_side = 0 if told.tiles is None else check_count("tiles", told.tiles)
         if budget.scale is None:
-            per_side = check_count("tiles", told.tiles or 0)
             count = usual_count(per_side, eta)
         else:
-            count = noisy_count(counts.n, budget.scale, source)
+            counted["noisy_count"] = count = noisy_count(counts.n, budget.scale, source)
+        if budget.support_scale is not None:
+            supported = noisy_support(counts, count, budget.support_scale, source)
+        if told.tiles is None:
             per_side = choose_per_side(counts, count, eta, told.edges, source, watch)
-            counted["noisy_count"] = count
             if rate := choice_rate(count, eta, told.grid):
                 counted["choice_rate"] = rate
             eta = piece_rate(count, eta, told.grid)
@@ -66,6 +77,6 @@ def tile_run(told: PlaneParameters) -> Run:
             agreeing=Agreeing(len(alone), index, border_strength(count, per_side)),
         )
         public = {"tiles": per_side, "edges": told.edges, **counted}
-        return Stream(records, lattice, tuple(public.items()))
+        return Stream(records, lattice, tuple(public.items()), supported)
 
     return Run(budget.spent, begin)

@@ -11,7 +11,8 @@ Privacy (docs/privacy.md, lemma 7), for neighbours that add or remove one exampl
 the number of tiles and the draws of pieces compose.  Given the tiles the example lies in one, and
 the draws of all others have the same law with and without it.  The run is (epsilon_noise + eta)-DP
 by basic composition, whatever the number of tiles (parallel composition: McSherry 2009); delta
-only pays for events that the samplers' arithmetic neglects.
+only pays for events that the samplers' arithmetic neglects.  Where a share of epsilon goes to
+support (:mod:`learners.support`, lemma 10), all this has the rest.
 
 Departs from the source: KMMS cover the region by k triangles one after the other, each selected
 from all examples with a share of epsilon.  Here the pieces need no k and no share, for the price
@@ -22,6 +23,7 @@ docs/accuracy.md.
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -47,6 +49,7 @@ from learners.accounting import (
 )
 from learners.agreeing_borders import Borders
 from learners.envelope.concept_selection import ConceptDraw, ConceptSelection
+from learners.estimator import check_open_unit
 from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
 from learners.records import StepDiagnostics, StepRecord, TileStep, halfplanes_of
@@ -69,17 +72,35 @@ class TileBudget:
         Nats per mistake of the choice of tiles and the draw in a tile together.
     spent : PrivacySpent
         However many tiles there are.
+    support_scale : Fraction or None
+        Scale of the integer Laplace noise of every cell's count; None when support is not released.
     """
 
     scale: Fraction | None
     eta: float
     spent: PrivacySpent
+    support_scale: Fraction | None = None
 
 
 def plan_tiles(
-    epsilon: float, delta: float, neighbours: Neighbours, private: bool, counted: bool
+    epsilon: float,
+    delta: float,
+    neighbours: Neighbours,
+    private: bool,
+    counted: bool,
+    support: float | None = None,
 ) -> TileBudget:
-    """Divide epsilon between the count, if there is one, and the selections.
+    """Divide epsilon between support, the count, if there are these, and the selections.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+    neighbours : {"add-remove", "replace-one"}
+    private : bool
+    counted : bool
+        Whether there is a noisy number of examples.
+    support : float, optional
+        Share of epsilon for :mod:`learners.support`, strictly between 0 and 1.
 
     Raises
     ------
@@ -88,15 +109,24 @@ def plan_tiles(
     """
     check_budget(epsilon, delta)
     inner, inner_delta = inner_budget(epsilon, delta, neighbours)
+    beside: tuple[Charge, ...] = ()
+    support_scale = None
+    if support is not None:
+        check_open_unit(support=support)
+        epsilon_support = min(support * inner, MOST_RATE)
+        support_scale = noise_scale(epsilon_support, 1)
+        beside = (Charge("support counts", epsilon_support),)
+        # rounded down: the shares must not add up to more
+        inner = math.nextafter(inner - epsilon_support, 0.0)
     epsilon_noise = COUNT_SHARE * inner if counted else 0.0
     # an example lies in one tile: one draw is off
     eta, _ = after_arithmetic(inner - epsilon_noise, inner_delta, 1)
     eta = min(eta, MOST_RATE)
     scale = noise_scale(epsilon_noise, 1) if counted else None
     count = (Charge("noisy number of examples", epsilon_noise),) if counted else ()
-    charges = (*count, Charge("selections", eta))
+    charges = (*count, *beside, Charge("selections", eta))
     spent = PrivacySpent(epsilon, LEAST_DELTA, neighbours, "basic", charges, private)
-    return TileBudget(scale, eta, spent)
+    return TileBudget(scale, eta, spent, support_scale)
 
 
 def tile_lattice(tiles: tuple[Tile, ...], measure: Measure) -> HalfplaneLattice:

@@ -130,7 +130,13 @@ def run(options: argparse.Namespace) -> None:
     # the learners compile their loops: not worth waiting for on a mistyped option
     from geodp_app.commands.running import run_learner
     from geodp_app.files.learned_file import place_note, write_learned
-    from geodp_app.files.reports import parts_text, privacy_statement, records_text, report
+    from geodp_app.files.reports import (
+        parts_text,
+        privacy_statement,
+        records_text,
+        report,
+        support_text,
+    )
 
     release, records = run_learner(learner, sample, parameters, quiet=options.quiet)
     _warn_of_budget(learner, parameters, quiet=options.quiet, release=release)
@@ -143,6 +149,8 @@ def run(options: argparse.Namespace) -> None:
     write_learned(options.output, release, sample.frame, raw_grid=options.raw_grid, within=mask)
     parts = parts_text(release) + ("" if mask is None else f", clipped to {mask.name}")
     told = [f"{options.output}: {parts}, {privacy_statement(release.privacy)}"]
+    if (support := support_text(release)) is not None:
+        told.append(f"{options.output}: {support}")
     if not options.raw_grid:
         told += place_note(options.output, sample.frame)
     if options.table:
@@ -250,8 +258,9 @@ def _draw(
     """Write the picture; what to say about it."""
     from geodp_app.commands.evaluate import compare
     from geodp_app.commands.running import write_picture
-    from geodp_app.files.reports import release_figures
+    from geodp_app.files.reports import release_figures, support_caption
     from geodp_app.runs.figures import Picture
+    from learners.releases import support_shape
 
     error, shape = "–", release.shape()  # of no examples
     if mask is not None:
@@ -263,7 +272,15 @@ def _draw(
         error = f"{compare(predicted, examples.labels)['error']:.2%}"
     figures = (*release_figures(release), ("training error", error))
     title = f"Learned from {options.points.name}"
-    picture = Picture(examples.frame, title, figures, shape, examples=examples)
+    picture = Picture(
+        examples.frame,
+        title,
+        figures,
+        shape,
+        examples=examples,
+        supported=support_shape(release),
+        caption=support_caption(release),
+    )
     try:
         write_picture(options.picture, picture, private=True)
     except PictureError as problem:

@@ -22,7 +22,7 @@ pip install 'geodp[animation]').  Simulated examples may be shown to anyone; wit
 and animation are private."""
 
 #: Parameters of the learner that can be chosen.
-_PARAMETERS = ("k", "epsilon")
+_PARAMETERS = ("k", "epsilon", "support")
 
 #: Seconds that an animation shows a step, unless told otherwise, and least and most.
 _PACE, _FASTEST, _SLOWEST = 0.5, 0.1, 10.0

@@ -88,6 +88,8 @@ def check_run(settings: RunSettings) -> None:
         raise InputError(f"number of steps {short(s.n_steps)}: use a whole number from 1 up")
     if s.tiles is not None and not _whole(s.tiles, 1, MOST_TILES):
         raise InputError(f"tiles = {short(s.tiles)}: use a whole number in 1..{MOST_TILES}")
+    if s.support is not None and not (_number(s.support) and 0 < s.support < 1):
+        raise InputError(f"support = {short(s.support)}: use a share strictly between 0 and 1")
     if s.chunks is not None and not _whole(s.chunks, 1, MOST_CHUNKS):
         raise InputError(f"chunks = {short(s.chunks)}: use a whole number in 1..{MOST_CHUNKS}")
     if not _whole(s.halts, 1, MOST_HALTS):

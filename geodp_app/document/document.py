@@ -42,6 +42,7 @@ _NAMES = {
     "k": "k",
     "n_steps": "the number of steps",
     "tiles": "the number of tiles",
+    "support": "the support",
     "beta": "β",
     "neighbours": "the neighbours",
     "measure": "the measure",

@@ -58,7 +58,7 @@ class RunSettings:
     Attributes
     ----------
     learner : one of :data:`LEARNERS`
-    k, n_steps, beta, measure, finish, tiles, chunks, halts, kept :
+    k, n_steps, beta, measure, finish, tiles, support, chunks, halts, kept :
         Of learners that have such a parameter; None leaves it to the learner.  In the window a
         halt is kept for questions, so that there is something to ask after a run.
     neighbours : {"add-remove", "replace-one", "replace-label"}
@@ -78,6 +78,7 @@ class RunSettings:
     seed: int | None = None
     finish: Finish = "sharpen"
     tiles: int | None = None
+    support: float | None = None
     chunks: int | None = None
     halts: int = 2
     kept: int = 1
@@ -204,5 +205,6 @@ def first_names(settings: Any) -> Any:
         return settings
     learner = _FIRST_NAMES.get(settings["learner"], settings["learner"])
     # settings that were not there yet, as such a run had them
-    absent = {"finish": "none", "tiles": None, "chunks": None, "halts": 1, "kept": 0}
+    unset = dict.fromkeys(("tiles", "support", "chunks"))
+    absent = {"finish": "none", **unset, "halts": 1, "kept": 0}
     return {**absent, **settings, "learner": learner}

@@ -2,7 +2,8 @@
 
 The foreign member ``geodp`` holds the frame, the program's version and the release
 (:mod:`learners.codec`): what may be published and nothing else.  Polygons that were clipped to a
-public mask are a part of the release's shape, and ``geodp.clipped_to`` names the mask.
+public mask are a part of the release's shape, and ``geodp.clipped_to`` names the mask.  Support, if
+it is released, is a second feature, of the layer "support", which is not clipped.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from geometry.geojson_write import geojson_text
 from geometry.grid import BoundsError, GridMap
 from geometry.polygons import contains_points
 from learners.codec import release_from_dict, release_to_dict
-from learners.releases import Release
+from learners.releases import Release, support_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ def learned_text(
     """
     place = None if frame.bounds is None else GridMap(frame.d, frame.bounds)
     member = {"version": __version__, "release": release_to_dict(release)}
-    shape = release.shape()
+    shape, supported = release.shape(), support_shape(release)
     if within is not None:
         shape = within.clip(shape, frame)
         member["clipped_to"] = within.name
@@ -130,6 +131,7 @@ def learned_text(
         raw_grid=raw_grid,
         d=frame.d,
         properties={"name": "learned", "label": 1},
+        layers=None if supported is None else {"support": supported},
     )
     return geojson_text(collection)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from geodp_app.formatting import SPACE
 from geodp_app.version import __version__
 from learners.accounting import Charge, ChargeName, PrivacySpent, halve_for_replacement
 from learners.codec import release_to_dict, step_to_dict
@@ -48,6 +49,8 @@ def report(release: Release) -> dict[str, Any]:
     unit = dict(release.parameters).get("unit")
     if unit is not None:
         document["unit"] = f"an example is one row of each {unit}, chosen among that one's rows"
+    if (told := support_text(release)) is not None:
+        document["support"] = told
     if privacy is not None:
         document["account"] = _account(privacy, dict(release.parameters))
     return document
@@ -74,9 +77,53 @@ def parts_text(release: Release) -> str:
     return told
 
 
+def support_text(release: Release) -> str | None:
+    """What its support means and what it cost, in one sentence; None if it has none."""
+    if not isinstance(release, MosaicRelease) or release.support is None:
+        return None
+    support = release.support
+    return (
+        f"{sum(support.cells)} of {len(support.cells)} cells ({support.per_side} a side) had "
+        f"enough reports to say anything, at least {support.threshold} by a count with noise, "
+        f"which cost epsilon {_support_cost(release):g} of the whole; what the shape says in the "
+        "other cells rests on too few reports"
+    )
+
+
+def support_caption(release: Release, *, short: bool = False) -> str:
+    """What is hatched where a release is shown, and what it cost to know.
+
+    Parameters
+    ----------
+    release : Release
+    short : bool
+        For a place with room for some forty letters.
+
+    Returns
+    -------
+    str
+        Empty if it has no support.
+    """
+    support = release.support if isinstance(release, MosaicRelease) else None
+    if support is None:
+        return ""
+    told = "Enough reports everywhere" if all(support.cells) else "Hatched: too few reports"
+    cost = f"ε{SPACE}={SPACE}{_support_cost(release):g}"
+    return f"{told} ({cost})" if short else f"{told} to say anything (released with {cost})"
+
+
+def _support_cost(release: Release) -> float:
+    """Epsilon that support has of the run's, for the run's neighbours."""
+    assert release.privacy is not None  # nothing else releases support
+    charge = release.privacy.charge("support counts")
+    assert charge is not None
+    return charge.alone * (2 if release.privacy.neighbours == "replace-one" else 1)
+
+
 #: What keeps a charge from growing with the number of what it pays for.
 _REACH: dict[ChargeName, str] = {
     "noisy cells": ", however many cells there are: an example lies in one",
+    "support counts": ", however many cells there are: an example lies in one",
     "noisy splits": ", for all cells that hold an example together",
 }
 

@@ -125,7 +125,7 @@ def _read_array(
     return np.frombuffer(body, wanted).reshape(shape)
 
 
-SCHEMA = 6
+SCHEMA = 7
 _FORMAT = "geodp session"
 _WARNING = (
     "Private data: this file holds the examples, and true counts of the run if there is one. "
@@ -161,6 +161,11 @@ def _unclipped(state: dict[str, Any]) -> dict[str, Any]:
     return {"within": None, **state}
 
 
+def _without_support(state: dict[str, Any]) -> dict[str, Any]:
+    """Before schema 7 no run released where there were enough examples."""
+    return {**state, "run": {"support": None, **state["run"]}}
+
+
 #: From each older schema, a function that turns its ``session.json`` into the next one's.
 _MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     1: _without_tiles,
@@ -168,6 +173,7 @@ _MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     3: _with_own_k,
     4: _unsharpened,
     5: _unclipped,
+    6: _without_support,
 }
 
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)

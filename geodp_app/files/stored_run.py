@@ -39,8 +39,9 @@ from learners.stability.stable_queries import QueryRelease
 
 Lattice = HalfplaneLattice | ConicLattice
 
-#: Of the first line; files of geodp 0.1.0 have none, and in version 2 no cover was sharpened.
-_VERSION = 3
+#: Of the first line; files of geodp 0.1.0 have none, in version 2 no cover was sharpened, and up to
+#: version 3 no support released.
+_VERSION = 4
 
 _WARNING = "Private: true counts and errors of a run. Do not publish."
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)
@@ -227,8 +228,10 @@ def _read_head(data: dict[str, Any]) -> tuple[StoredRun, Lattice]:
     names = {"kind", "version", "warning", "settings", "grid", "bits"}
     if "version" not in data:
         data = {**data, "version": _VERSION, "settings": first_names(data["settings"])}
-    if data["version"] == 2:
-        earlier = {"finish": "none", **data["settings"]}
+    if data["version"] in (2, 3):
+        earlier = {"support": None, **data["settings"]}
+        if data["version"] == 2:
+            earlier = {"finish": "none", **earlier}
         data = {**data, "version": _VERSION, "settings": earlier}
     if data["version"] != _VERSION:
         raise ValueError(f"version {short(data['version'])} is not known")
@@ -305,6 +308,9 @@ def _read_release(
     steps = [record.release for record in records]
     if isinstance(release, MosaicRelease):
         same = list(release.tiles) == steps
+        asked = run.settings.parameters().get("support") is not None
+        if (release.support is not None) != asked:
+            raise ValueError("the release has support where none was asked for, or the reverse")
     elif isinstance(release, SharpenedRelease):
         made = zip(release.pieces, release.thresholds, strict=False)
         same = [*(StepRelease(piece, b) for piece, b in made), *release.zones] == steps

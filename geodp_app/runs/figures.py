@@ -241,6 +241,10 @@ class Picture:
     target : shapely geometry, optional
     examples : Examples, optional
         Thinned to some thousand dots; makes the picture private.
+    supported : shapely geometry, optional
+        Where there were enough examples; the rest is hatched.
+    caption : str
+        Below the plane, what is hatched.
     """
 
     frame: Frame
@@ -249,6 +253,8 @@ class Picture:
     learned: BaseGeometry
     target: BaseGeometry | None = None
     examples: Examples | None = None
+    supported: BaseGeometry | None = None
+    caption: str = ""
 
 
 #: No run has so many examples that a smaller error than this could be told from none.

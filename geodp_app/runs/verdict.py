@@ -155,6 +155,8 @@ def _by_tiles(run: RunSettings, n: int, grid: int) -> Verdict:
     practice = _practice(run, n, grid)
     if run.tiles is not None:
         practice += " That is for as many tiles as a run chooses itself."
+    if run.support is not None and run.has("support"):
+        practice += " The rest of ε is for support."
     return Verdict(
         "Proved: nothing about the error, whatever the shape; privacy holds in any case."
         + _seeded(run),
@@ -166,7 +168,7 @@ def _practice(run: RunSettings, n: int, grid: int) -> str:
     """What such runs reached when they were measured."""
     settings = Settings(
         learner=cast(Any, run.learner),
-        epsilon=run.epsilon,
+        epsilon=run.epsilon * (1 - (run.parameters().get("support") or 0)),
         delta=run.delta,
         neighbours=run.whole_neighbours,
         measure=run.measure,

@@ -19,6 +19,7 @@ from learners.convex_polygon import ConvexPolygonLearner
 from learners.records import Piece, StepDiagnostics, inside_piece, predict_pieces
 from learners.releases import CoverRelease, MosaicRelease, Release
 from learners.scores import Role
+from learners.support import Support
 
 D = 12
 SPENT = PrivacySpent(
@@ -205,7 +206,9 @@ def test_a_release_publishes_these_members_and_no_others() -> None:
     assert {f.name for f in fields(Release)} == {"learner", "lattice", "parameters", "privacy"}
     own = {"role", "pieces", "thresholds"}
     assert {f.name for f in fields(CoverRelease)} == {f.name for f in fields(Release)} | own
-    assert {f.name for f in fields(MosaicRelease)} == {f.name for f in fields(Release)} | {"tiles"}
+    own = {"tiles", "support"}
+    assert {f.name for f in fields(MosaicRelease)} == {f.name for f in fields(Release)} | own
+    assert {f.name for f in fields(Support)} == {"per_side", "threshold", "cells"}
     assert not hasattr(random_release("disjunction", 1), "__dict__")
 
 

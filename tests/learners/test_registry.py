@@ -55,7 +55,7 @@ def test_parameters_are_those_of_the_class(learner: Learner) -> None:
     assert set(declared) | set(fixed) <= set(taken)
     # with k the class of tiles is the cover, and the other way round
     other = {
-        "cover": {"tiles", "edges"},
+        "cover": {"tiles", "edges", "support"},
         "tiles": {"k", "n_steps", "alpha", "beta", "finish", "selection"},
     }
     left = set(taken) - set(declared) - set(fixed) - _UNDECLARED

@@ -14,6 +14,7 @@ from learners.accounting import Charge, PrivacySpent
 from learners.records import StepDiagnostics, StepRecord, StepRelease, TileStep
 from learners.releases import CoverRelease, MosaicRelease, SharpenedRelease
 from learners.stability.stable_queries import QueryRelease
+from learners.support import Support
 
 LATTICE = HalfplaneLattice(100, "chord")
 
@@ -77,6 +78,18 @@ def mosaic(steps: int = 4) -> StoredRun:
     release = MosaicRelease("PolygonUnionLearner", OWN, parameters, SPENT, TILES)
     settings = RunSettings("tiles", tiles=2)
     return StoredRun(settings, 100, records[:steps], release if steps == 4 else None)
+
+
+def supported() -> StoredRun:
+    """A run by tiles that has released support."""
+    run = mosaic()
+    assert isinstance(run.release, MosaicRelease)
+    support = Support(2, 9, (True, True, False, True))
+    settings = replace(run.settings, support=0.1)
+    charges = (*SPENT.charges, Charge("support counts", 0.1))
+    spent = replace(SPENT, charges=charges)
+    release = replace(run.release, support=support, privacy=spent)
+    return replace(run, settings=settings, release=release)
 
 
 def asked() -> StoredRun:

@@ -46,7 +46,7 @@ from geodp_app.views.widgets.panes import (
 )
 from geometry.halfplane import MAX_D
 from learners.declaration import Parameter
-from learners.registry import CHUNKS, FINISH, HALTS, KEPT, offered
+from learners.registry import CHUNKS, FINISH, HALTS, KEPT, SUPPORT, offered
 
 
 class VotesFields(QObject):
@@ -144,6 +144,7 @@ class SettingsPanel(QScrollArea):
             (self.k, 0 if r.k == "auto" else r.k),
             (self.steps, r.n_steps or 0),
             (self.tiles, r.tiles or 0),
+            (self.support, (r.support or 0) * 100),
             (self.epsilon, r.epsilon),
             (self.delta, r.delta),
         )
@@ -177,6 +178,7 @@ class SettingsPanel(QScrollArea):
             (self._more_learner, self.steps, r.has("n_steps")),
             (self._more_learner, self.finish, r.has("finish") and r.k not in (1, "auto")),
             (self._more_learner, self.tiles, r.has("tiles")),
+            (self._more_learner, self.support, r.has("support")),
             (self._more_learner, self.measure, r.has("measure")),
             (self._more_privacy, self.delta, private and r.declared.needs_delta),
         ):
@@ -290,6 +292,13 @@ class SettingsPanel(QScrollArea):
         self.tiles.valueChanged.connect(lambda m: self.run_changed.emit({"tiles": m or None}))
         tip = "Along a side of the square. Automatic: by a noisy number of examples"
         add_field(more, "Tiles a side", self.tiles, tip)
+        self.support = QDoubleSpinBox(decimals=1, maximum=99.9, suffix=" % of ε", singleStep=5)
+        self.support.setSpecialValueText(SUPPORT.unset)
+        self.support.setKeyboardTracking(False)
+        self.support.valueChanged.connect(
+            lambda share: self.run_changed.emit({"support": share / 100 or None})
+        )
+        add_field(more, SUPPORT.label, self.support, SUPPORT.help)
         self.measure = self._choice(
             _MEASURES, lambda name: self.run_changed.emit({"measure": name})
         )

@@ -79,6 +79,7 @@ class _Drawing:
         self.painter.save()
         self.painter.setClipRect(self.plane)
         self._fill(self.picture.learned)
+        self._hatch()
         self._dots()
         self._outlines()
         self.painter.restore()
@@ -108,6 +109,16 @@ class _Drawing:
         colour = QColor(_LEARNED)
         colour.setAlphaF(0.22)
         self.painter.fillPath(self._path(shape), QBrush(colour))
+
+    def _hatch(self) -> None:
+        """Where there were too few examples."""
+        if self.picture.supported is not None:
+            whole = QPainterPath()
+            whole.addRect(self.plane)
+            hatched = whole.subtracted(self._path(self.picture.supported))
+            colour = QColor(_SOFT_INK)
+            colour.setAlphaF(0.5)
+            self.painter.fillPath(hatched, QBrush(colour, Qt.BrushStyle.BDiagPattern))
 
     def _outlines(self) -> None:
         if self.picture.target is not None:
@@ -180,6 +191,7 @@ class _Drawing:
         left = self.plane.left()
         title = _elided(self.picture.title, self.painter.font(), WIDTH - left - 60)
         self.painter.drawText(QPointF(left, 84), title)
+        self._caption()
         y = self._legend(_PLANE_AREA.top() + 12)
         self._figures(y + 34)
         if self.picture.examples is not None:
@@ -189,6 +201,14 @@ class _Drawing:
             self.painter.drawText(bottom, "Contains private examples:")
             bottom.setY(bottom.y() + 26)
             self.painter.drawText(bottom, "not part of the release.")
+
+    def _caption(self) -> None:
+        """Below the plane's axis."""
+        self.painter.setPen(_SOFT_INK)
+        self.painter.setFont(_font(19))
+        at = QPointF(self.plane.left(), self.plane.bottom() + 60)
+        text = _elided(self.picture.caption, self.painter.font(), WIDTH - at.x() - 60)
+        self.painter.drawText(at, text)
 
     def _legend(self, y: float) -> float:
         entries: list[tuple[str, Callable[[QPointF], None]]] = [("learned", self._learned_key)]

@@ -22,6 +22,7 @@ from geodp_app.views.plane.drawing_layer import DrawingLayer
 from geodp_app.views.plane.examples_layer import ExampleKinds, ExamplesLayer, ReportLayer
 from geodp_app.views.plane.learned_layer import LearnedLayer
 from geodp_app.views.plane.mask_layer import MaskLayer
+from geodp_app.views.plane.support_layer import SupportLayer
 from geodp_app.views.plane.votes_layer import QuestionsLayer, VotesLayer
 from geodp_app.views.widgets.plotting import GridPlot
 from geometry.edge_zones import EdgeZone
@@ -69,6 +70,7 @@ class PlaneView(GridPlot):
         self.viewport().setMouseTracking(True)
         plot = self.getPlotItem()
         self.mask = MaskLayer(plot, 7)
+        self.support = SupportLayer(plot, 24)
         self.examples = ExamplesLayer(plot, 10)
         self.drawing = DrawingLayer(plot, 30)
         self.learned = LearnedLayer(plot, 20)
@@ -97,6 +99,7 @@ class PlaneView(GridPlot):
         self._border.setBrush(pg.mkBrush(palette.canvas))
         for layer in (
             self.mask,
+            self.support,
             self.examples,
             self.drawing,
             self.learned,
@@ -135,6 +138,11 @@ class PlaneView(GridPlot):
         """What the learned shape is clipped to; None where it is not."""
         if self._frame is not None:
             self.mask.show(region, self._frame.d)
+
+    def show_support(self, supported: BaseGeometry | None) -> None:
+        """Where there were enough reports; None where a run does not tell."""
+        if self._frame is not None:
+            self.support.show(supported, self._frame.d)
 
     def show_votes(self, votes: VoteView | None) -> None:
         """Margins and answers of a run by votes; None for other runs."""

@@ -17,6 +17,7 @@ from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.mask import Mask, clipped
 from geodp_app.document.work import Work
 from geodp_app.dual.shading import ShadeMode
+from geodp_app.files.reports import support_caption, support_text
 from geodp_app.runs.figures import FiguresView, Selecting
 from geodp_app.runs.one_report import OneReport
 from geodp_app.runs.protocol import Progressed
@@ -28,7 +29,7 @@ from geodp_app.views.plane.examples_layer import ExampleKinds
 from geodp_app.views.run.again import Again
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.window.layout import WindowViews
-from learners.releases import SharpenedRelease
+from learners.releases import Release, SharpenedRelease, support_shape
 from learners.set_cover import score_k
 
 #: What pieces are called where the learner's own word says less.
@@ -71,6 +72,7 @@ class RunDisplay(QObject):
         self._labels: tuple[Examples, NDArray[np.bool_]] | None = None
         self._mask: tuple[Mask | None, Frame] | None = None
         self._within: BaseGeometry | None = None
+        self._told: Release | None = None
         self._flash = False
         self._soon = QTimer(self, singleShot=True, interval=_FRAME)
         self._soon.timeout.connect(self.refresh)
@@ -140,12 +142,14 @@ class RunDisplay(QObject):
             sheet.set_past(self._past)
 
     def note_plane(self) -> None:
-        """Beside the plane's title: what is out of date, else what other runs are shown, and what
-        the shapes are clipped to."""
+        """Beside the plane's title: what is out of date, else what is hatched, what other runs are
+        shown, and what the shapes are clipped to."""
         again, mask = "" if self._release else self._again.words, self._runs.document.work.within
         clipped_to = "" if mask is None else f"clipped to {mask.name}"
-        words = self._past_words or ", ".join(filter(None, (again, clipped_to)))
-        self._views.plane_pane.note.set_words(words)
+        hatched = "" if self._told is None else support_caption(self._told, short=True)
+        words = self._past_words or ", ".join(filter(None, (hatched, again, clipped_to)))
+        meaning = None if self._told is None else support_text(self._told)
+        self._views.plane_pane.note.set_words(words, meaning or "")
 
     def show_again(self) -> None:
         """Show the other runs' shapes."""
@@ -207,6 +211,7 @@ class RunDisplay(QObject):
     def _show_plane(self, work: Work, log: RunLog | None, *, flash: bool) -> None:
         plane = self._views.plane
         self._show_mask()
+        self._show_support(log)
         if self._release:
             release = log.release if log else None
             region = self._clipped(release.shape()) if release else None
@@ -236,6 +241,12 @@ class RunDisplay(QObject):
             plane.show_tiles(region, log.tiling, newest, flash=flash)
         else:
             plane.show_learned(region, log.pieces if log is not None else (), flash=flash)
+
+    def _show_support(self, log: RunLog | None) -> None:
+        """Where a run that came to its end had too few reports, whichever step is shown."""
+        release = self._told = None if log is None else log.release
+        self._views.plane.show_support(None if release is None else support_shape(release))
+        self.note_plane()
 
     def _show_mask(self) -> None:
         """What all shapes are clipped to now, though those of the past are shown."""

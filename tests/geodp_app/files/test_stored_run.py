@@ -19,6 +19,7 @@ from stored_runs import (
     piece,
     sharpened,
     stored,
+    supported,
 )
 
 from geodp_app.document.work import RunSettings
@@ -119,7 +120,7 @@ def test_pieces_of_another_lattice_are_not_written():
 def test_a_run_kept_before_there_were_tiles_is_read():
     lines = stored().to_lines()
     head = json.loads(lines[0])
-    assert head.pop("version") == 3
+    assert head.pop("version") == 4
     head["settings"]["learner"] = "union"
     for name in ("finish", "tiles", "chunks", "halts", "kept"):
         del head["settings"][name]
@@ -140,6 +141,22 @@ def test_a_run_kept_before_covers_were_sharpened_is_read():
         lines[0] = json.dumps(head)  # a version that knows of it must say so
         with pytest.raises(DamagedFileError, match="line 1: settings: 'finish' is missing"):
             StoredRun.from_lines(lines)
+
+
+def test_a_run_kept_before_there_was_support_is_read():
+    lines = mosaic().to_lines()
+    head = json.loads(lines[0])
+    del head["settings"]["support"]
+    for version in (2, 3):
+        lines[0] = json.dumps({**head, "version": version})
+        assert StoredRun.from_lines(lines) == mosaic()
+    lines[0] = json.dumps(head)
+    with pytest.raises(DamagedFileError, match="line 1: settings: 'support' is missing"):
+        StoredRun.from_lines(lines)
+
+
+def test_support_is_kept():
+    assert StoredRun.from_lines(supported().to_lines()) == supported()
 
 
 def edit(number: int, run: StoredRun | None = None, **members) -> list[str]:
@@ -223,6 +240,15 @@ SHARPENED = json.loads(sharpened().to_lines()[9])["release"]
         (edit(STEP, mosaic(), box=[0, 0, 101, 9]), "line 3: .* does not lie on its grid"),
         (edit(STEP, mosaic(), box=[0, 0, 60, 9]), "line 3: box: .* is larger than side = 50"),
         (edit(STEP, mosaic(), box=[0, 0, 9, 9.5]), "line 3: box: 9.5 is not a whole number"),
+        (edit(LAST + 2, supported(), release=MOSAIC), "line 6: the release has support where none"),
+        (
+            edit(HEAD, supported(), settings={**SETTINGS, "learner": "tiles", "support": None}),
+            "line 6: the release has support where none",
+        ),
+        (
+            edit(HEAD, supported(), settings={**SETTINGS, "learner": "tiles", "support": 2}),
+            "line 1: support = 2: use a share",
+        ),
         (edit(STEP, mosaic(), inside=2), "line 3: inside: 2 is neither 0 nor 1"),
         (edit(STEP, mosaic(), piece=4 * PIECE[:1]), "line 3: a piece of 4 halfplanes"),
         (edit(STEP, mosaic(), inside=1), "line 6: the release has other pieces than the steps"),

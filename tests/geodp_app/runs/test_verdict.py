@@ -159,6 +159,15 @@ def test_covers_that_were_measured_have_a_range() -> None:
     assert "for convex polygons of 5 edges" in convex
 
 
+def test_what_support_takes_of_epsilon_is_told() -> None:
+    told = verdict(on_grid(9_000, learner="tiles", epsilon=2.0, support=0.5)).practice
+    plain = verdict(on_grid(9_000, learner="tiles")).practice
+    assert told == f"{plain} The rest of ε is for support."
+    # of a learner that releases none it takes nothing
+    kept = verdict(on_grid(9_000, learner="convex", support=0.5))
+    assert kept == verdict(on_grid(9_000, learner="convex"))
+
+
 def test_by_tiles_too_a_seed_and_a_number_of_tiles_are_told() -> None:
     told = verdict(on_grid(1_000, learner="tiles", seed=3, tiles=4))
     assert "not private" in told.promise

@@ -57,6 +57,32 @@ def test_the_learned_shape_is_filled_and_its_hole_is_not():
     assert near(at(image, PLAIN, 200, 310), QColor("#009E73"))
 
 
+def test_what_is_not_supported_is_hatched_and_said():
+    left = replace(PLAIN, learned=shapely.Polygon(), supported=shapely.box(0, 0, 500, 1000))
+    said = replace(left, caption="Hatched: too few reports to say anything")
+    paper = QColor("#FBFBF9")
+
+    def hatched(picture: Picture, image: QImage, x: float) -> int:
+        places = [at(image, picture, x + i, 455) for i in range(60)]
+        return sum(not near(each, paper) for each in places)
+
+    image = render(said)
+    assert hatched(said, image, 110) == 0
+    assert 3 < hatched(said, image, 610) < 57
+    # on the whole plane, where no cell is supported; nowhere, where nothing is told
+    nowhere = replace(said, supported=shapely.Polygon())
+    assert hatched(nowhere, render(nowhere), 110) > 3
+    plain = render(replace(left, supported=None))
+    assert hatched(left, plain, 610) == 0
+    plane = _plane_rectangle(said.frame)
+    below = [
+        (image.pixel(x, y), plain.pixel(x, y))
+        for x in range(int(plane.left()), int(plane.right()))
+        for y in range(int(plane.bottom()) + 40, HEIGHT)
+    ]
+    assert sum(a != b for a, b in below) > 100
+
+
 def test_y_points_up():
     low = replace(PLAIN, learned=shapely.box(0, 0, 1000, 300))
     image = render(low)

@@ -1,0 +1,388 @@
+"""Support: its law, its threshold, its budget, what it covers and what it publishes."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import json
+import math
+from decimal import Decimal, getcontext
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import shapely
+from chi_square import assert_drawn_from
+from counted import counted
+from numpy.typing import NDArray
+from silent_noise import silent_noise
+
+import assets
+from geodp_app.document.sampling import draw_points, place_target
+from geometry.geojson import read_geojson
+from geometry.polygons import contains_points
+from geometry.tiling import tile_square
+from learners import PolygonUnionLearner, support
+from learners.accounting import ARITHMETIC, MOST_RATE
+from learners.codec import release_from_dict, release_to_dict
+from learners.randomness import SeededRandom
+from learners.releases import MosaicRelease, support_shape
+from learners.support import (
+    FALSE_CELLS,
+    MOST_PER_SIDE,
+    Support,
+    cells_per_side,
+    least_count,
+    noisy_support,
+)
+from learners.tiles import plan_tiles
+
+
+def sample(d: int, n: int, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """A disc in the middle."""
+    points = np.random.default_rng(seed).integers(0, d + 1, (n, 2))
+    return points, np.hypot(*(points - d / 2).T) < d / 3
+
+
+def fitted(d: int = 64, n: int = 4000, **parameters: Any) -> PolygonUnionLearner:
+    told = {"grid": d, "seed": 5, "support": 0.2, **parameters}
+    return PolygonUnionLearner(**told).fit(*sample(d, n))
+
+
+def released(model: PolygonUnionLearner) -> Support:
+    assert isinstance(model.release_, MosaicRelease)
+    assert model.release_.support is not None
+    return model.release_.support
+
+
+# -- the account ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [1e-3, 0.1, 1 / 3, 0.9])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+def test_support_count_and_one_tile_add_up_to_epsilon(
+    epsilon: float, neighbours: Any, share: float
+) -> None:
+    budget = plan_tiles(epsilon, 1e-6, neighbours, True, True, share)
+    inner = epsilon if neighbours == "add-remove" else epsilon / 2
+    statement = budget.spent
+    names = ["noisy number of examples", "support counts", "selections"]
+    assert [charge.name for charge in statement.charges] == names
+    # but for what the draw's arithmetic may be off
+    total = sum(Fraction(charge.alone) for charge in statement.charges) + 2 * Fraction(ARITHMETIC)
+    assert abs(total - Fraction(inner)) <= Fraction(inner) * Fraction(1, 10**14)
+    assert statement.charges[1].each == share * inner
+    assert budget.support_scale is not None
+    assert budget.scale is not None
+    assert 0.999 * share * inner < 1 / budget.support_scale <= Fraction(share * inner)
+    # the noise is at least as wide as what is charged
+    spent = 1 / budget.scale + 1 / budget.support_scale + Fraction(budget.eta)
+    assert spent + 2 * Fraction(ARITHMETIC) <= Fraction(inner) * (1 + Fraction(1, 10**15))
+    assert (statement.epsilon, statement.account, statement.steps) == (epsilon, "basic", 1)
+
+
+def test_no_rounding_lets_the_shares_exceed_epsilon() -> None:
+    random = np.random.default_rng(3)
+    for epsilon, share in zip(random.uniform(0.01, 12, 2000), random.random(2000), strict=True):
+        short, part = float(round(epsilon, 4)), max(1e-3, float(round(share, 3)) - 1e-3)
+        budget = plan_tiles(short, 1e-6, "add-remove", True, True, part)
+        assert budget.scale is not None
+        assert budget.support_scale is not None
+        spent = 1 / budget.scale + 1 / budget.support_scale + Fraction(budget.eta)
+        assert spent <= Fraction(short)
+
+
+@pytest.mark.parametrize("share", [0, 0.0, 1, 1.0, 1.5, -0.1, math.nan, math.inf])
+def test_a_share_that_is_none_is_refused(share: float) -> None:
+    with pytest.raises(ValueError, match="support must lie strictly between 0 and 1"):
+        PolygonUnionLearner(support=share).plan()
+
+
+@pytest.mark.parametrize("k", [1, 3, "auto"])
+def test_covers_release_no_support(k: Any) -> None:
+    with pytest.raises(ValueError, match="give k or support, not both"):
+        PolygonUnionLearner(k=k, support=0.1).plan()
+
+
+def test_the_largest_epsilon_can_be_drawn_with() -> None:
+    spent = plan_tiles(1e300, 1e-6, "add-remove", True, True, 0.1).spent
+    assert [charge.each for charge in spent.charges[1:]] == [MOST_RATE, MOST_RATE]
+    assert released(fitted(epsilon=1e6)).per_side > 1
+
+
+# -- the law -------------------------------------------------------------------------------
+
+TYPES = [(x, y, label) for x in (0, 1) for y in (0, 1) for label in (0, 1)]
+SAMPLES = [each for n in range(4) for each in itertools.combinations_with_replacement(TYPES, n)]
+
+
+def tail(t: int, scale: Fraction) -> float:
+    """P(z >= t) of integer Laplace noise."""
+    p = math.exp(-1 / scale)
+    return p**t / (1 + p) if t > 0 else 1 - p ** (1 - t) / (1 + p)
+
+
+def cells_of(examples: tuple[tuple[int, int, int], ...], per_side: int) -> list[int]:
+    """Examples in each cell of the grid 0..1, from the top row down."""
+    if per_side == 1:
+        return [len(examples)]
+    counts = [0] * 4
+    for x, y, _ in examples:
+        counts[2 * (1 - y) + x] += 1
+    return counts
+
+
+def law_given(
+    examples: tuple[tuple[int, int, int], ...], count: int, scale: Fraction
+) -> dict[tuple[bool, ...], float]:
+    """Probability of every outcome on the grid 0..1, given the noisy number of examples."""
+    per_side = cells_per_side(count, scale, 1)
+    t = least_count(per_side**2, scale)
+    # that a cell stays below is the mirror image of its being reached: 1 - c would round
+    chances = [(tail(c - t + 1, scale), tail(t - c, scale)) for c in cells_of(examples, per_side)]
+    return {
+        outcome: math.prod(c[one] for c, one in zip(chances, outcome, strict=True))
+        for outcome in itertools.product((False, True), repeat=per_side**2)
+    }
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("count", [-5, 1000])
+def test_neighbours_differ_by_epsilon_at_most_over_every_outcome(
+    epsilon: float, count: int
+) -> None:
+    scale = 1 / Fraction(epsilon)
+    assert cells_per_side(count, scale, 1) == (1 if count < 0 else 2)
+    worst = 0.0
+    for examples in SAMPLES:
+        law = law_given(examples, count, scale)
+        assert sum(law.values()) == pytest.approx(1)
+        for added in TYPES:
+            other = law_given((*examples, added), count, scale)
+            worst = max(worst, *(abs(math.log(law[each] / other[each])) for each in law))
+    assert worst == pytest.approx(epsilon, rel=1e-6)
+    assert worst <= epsilon * (1 + 1e-9)
+
+
+def test_neighbours_differ_by_both_charges_with_the_noisy_number_of_examples() -> None:
+    wide, scale = Fraction(5, 2), Fraction(1, 2)
+    counts = range(-30, 60)
+    assert {cells_per_side(count, scale, 1) for count in counts} == {1, 2}
+    laws = {count: {} for count in counts}
+    for count in counts:
+        laws[count] = {examples: law_given(examples, count, scale) for examples in SAMPLES}
+    allowed = float(1 / wide + 1 / scale)
+    for examples in SAMPLES:
+        for added in TYPES if len(examples) < 3 else ():
+            more = tuple(sorted((*examples, added)))
+            for count in counts:
+                # ln of the ratio of the noise's probabilities of this noisy number
+                moved = (abs(count - len(more)) - abs(count - len(examples))) / float(wide)
+                one, other = laws[count][examples], laws[count][more]
+                ratios = [math.log(one[each] / other[each]) + moved for each in one]
+                assert max(map(abs, ratios)) <= allowed * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("count", [-5, 1000])
+def test_draws_follow_that_law(count: int) -> None:
+    examples, scale, draws = ((0, 0, 1), (0, 0, 0), (0, 0, 1), (1, 1, 0)), Fraction(3, 4), 4000
+    table = np.array(examples)
+    rows, source = counted(table[:, :2], table[:, 2], 1), SeededRandom(4)
+    drawn = collections.Counter(
+        noisy_support(rows, count, scale, source).cells for _ in range(draws)
+    )
+    law = law_given(examples, count, scale)
+    assert_drawn_from(law, drawn, draws, 2 if count < 0 else 3)
+
+
+def test_one_example_moves_one_cell_by_one_whatever_its_label(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = silent_noise(monkeypatch, support)
+    points, labels = sample(63, 60_000)
+    scale, count = Fraction(10), 60_000
+    per_side = cells_per_side(count, scale, 63)
+    t = least_count(per_side**2, scale)
+    tile = tile_square(63, per_side)[-1]
+    here = points[:1] * 0 + (tile.x0, tile.y1)
+    away = points[~tile.holds(points)]
+    for label in (0, 1):
+        for copies, reached in ((t - 1, False), (t, True)):
+            all_points = np.concatenate([away, np.repeat(here, copies, axis=0)])
+            marks = np.concatenate([labels[: len(away)], np.full(copies, label)])
+            found = noisy_support(counted(all_points, marks, 63), count, scale, SeededRandom(0))
+            assert found.cells == (*[True] * (per_side**2 - 1), reached)
+    assert set(asked) == {(scale, per_side**2)}
+
+
+# -- the threshold and the cells -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("cells", [1, 4, 36, 4096])
+@pytest.mark.parametrize(
+    "scale", [Fraction(1, 16), Fraction(1, 3), Fraction(1), Fraction(10), Fraction(2000, 7)]
+)
+def test_the_threshold_is_the_least_with_few_empty_cells(cells: int, scale: Fraction) -> None:
+    """The noise's law is summed in fifty digits."""
+    getcontext().prec = 50
+    p = (-Decimal(scale.denominator) / Decimal(scale.numerator)).exp()
+    none = (1 - p) / (1 + p)
+    # P(z >= t): what is left when 0 and all below t are taken away
+    left, t = (1 - none) / 2, 1
+    allowed = Decimal(FALSE_CELLS.numerator) / Decimal(FALSE_CELLS.denominator) / cells
+    while left > allowed:
+        left -= none * p**t
+        t += 1
+    assert least_count(cells, scale) == t
+
+
+def test_the_number_of_cells_is_a_public_function_of_the_noisy_count() -> None:
+    scale = Fraction(10)
+    by_count = [cells_per_side(10**e, scale, 1024) for e in range(1, 8)]
+    assert by_count == [1, 1, 2, 6, 17, 49, 64]
+    assert cells_per_side(-40, scale, 1024) == cells_per_side(0, scale, 1024) == 1
+    assert cells_per_side(10**12, scale, 2) == 3
+    assert cells_per_side(10**12, scale, 1024) == MOST_PER_SIDE
+    for count in (700, 12_345, 250_000):
+        m = cells_per_side(count, scale, 1024)
+        assert 4 * m**2 * least_count(m**2, scale) <= count
+        assert 4 * (m + 1) ** 2 * least_count((m + 1) ** 2, scale) > count
+        # what counts is epsilon times the number of examples, but for whole numbers
+        assert abs(cells_per_side(10 * count, 10 * scale, 1024) - m) <= 1
+
+
+def test_empty_cells_are_hardly_ever_supported() -> None:
+    nobody = counted(np.zeros((0, 2), int), np.zeros(0, bool), 1024)
+    source, draws = SeededRandom(2), 400
+    false = [sum(noisy_support(nobody, 30_000, Fraction(10), source).cells) for _ in range(draws)]
+    assert cells_per_side(30_000, Fraction(10), 1024) ** 2 == 100
+    # 0.05 each expected at most; three standard deviations
+    assert sum(false) <= draws * 0.05 + 3 * math.sqrt(draws * 0.05)
+
+
+@pytest.mark.parametrize("name", ["italy", "croatia"])
+@pytest.mark.parametrize("distribution", ["clustered", "gaussian", "uniform"])
+def test_it_covers_the_examples_and_not_the_empty_sea(name: str, distribution: Any) -> None:
+    d, n = 1024, 30_000
+    shape, _ = place_target(read_geojson(assets.example_path(name)), d)
+    rng = np.random.default_rng(1)
+    points = draw_points(shape, 6 * n, d, distribution, rng)
+    # reports come from the land and from what lies near it
+    points = points[contains_points(shape.buffer(20), points)][:n]
+    rows = counted(points, contains_points(shape, points), d)
+    found = noisy_support(rows, n, Fraction(10), SeededRandom(4))
+    region = found.shape(d)
+    assert shapely.contains_xy(region, points).mean() >= 0.95
+    cells = [tile.holds(points).any() for tile in tile_square(d, found.per_side)]
+    # no cell without examples, and there are many of them
+    assert not any(s and not held for s, held in zip(found.cells, cells, strict=True))
+    sea = shapely.box(0, 0, d, d).difference(shape.buffer(20))
+    assert sea.difference(region).area > 0.5 * sea.area
+
+
+# -- the release ---------------------------------------------------------------------------
+
+
+def test_a_run_without_support_is_what_it_was() -> None:
+    for tiles in (None, 3):
+        plain = fitted(support=None, tiles=tiles)
+        assert isinstance(plain.release_, MosaicRelease)
+        assert plain.release_.support is None
+        assert support_shape(plain.release_) is None
+        data = release_to_dict(plain.release_)
+        assert "support" not in data
+        assert "support counts" not in json.dumps(data)
+        assert (
+            plain.release_
+            == PolygonUnionLearner(grid=64, tiles=tiles, seed=5).fit(*sample(64, 4000)).release_
+        )
+        assert plain.plan() == PolygonUnionLearner(tiles=tiles, seed=1).plan()
+
+
+@pytest.mark.parametrize("tiles", [None, 3])
+def test_a_release_survives_a_file_and_holds_public_numbers_only(tiles: int | None) -> None:
+    model = fitted(n=4321, tiles=tiles)
+    data = release_to_dict(model.release_)
+    assert release_from_dict(json.loads(json.dumps(data))) == model.release_
+    found = released(model)
+    assert data["support"]["rows"] == [
+        "".join("01"[cell] for cell in found.cells[i * found.per_side : (i + 1) * found.per_side])
+        for i in range(found.per_side)
+    ]
+    assert set(data["support"]) == {"cells", "threshold", "rows"}
+    parameters = dict(model.release_.parameters)
+    assert set(parameters) == {"tiles", "edges", "noisy_count"}
+    assert (tiles is None) or parameters["tiles"] == tiles
+    scale = plan_tiles(1.0, 1e-6, "add-remove", False, True, 0.2).support_scale
+    assert scale is not None
+    # nobody can tell more of it than the noisy count, which is told
+    assert found.per_side == cells_per_side(parameters["noisy_count"], scale, 64)
+    assert found.threshold == least_count(found.per_side**2, scale)
+    assert "4321" not in json.dumps(data).replace(str(parameters["noisy_count"]), "")
+
+
+def test_its_shape_is_made_of_its_cells() -> None:
+    found = Support(2, 5, (True, False, False, True))
+    half = 31.5  # between the grid points 31 and 32
+    cells = shapely.box(0, half, half, 63), shapely.box(half, 0, 63, half)
+    assert found.shape(63).symmetric_difference(shapely.union_all(cells)).area < 1e-9
+    assert found.shape(63).is_valid
+    assert Support(1, 5, (False,)).shape(63).is_empty
+    assert Support(1, 5, (True,)).shape(63).equals(shapely.box(0, 0, 63, 63))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        [],
+        {},
+        "01",
+        {"cells": 2, "threshold": 9},
+        {"cells": 2, "threshold": 9, "rows": "0110"},
+        {"cells": 2, "threshold": 9, "rows": ["01", "1"]},
+        {"cells": 2, "threshold": 9, "rows": ["011", "1"]},
+        {"cells": 2, "threshold": 9, "rows": ["0110"]},
+        {"cells": 2, "threshold": 9, "rows": ["01", "12"]},
+        {"cells": 2, "threshold": 9, "rows": ["01", 10]},
+        {"cells": 2, "threshold": 9, "rows": [[0, 1], [1, 0]]},
+        {"cells": 2.0, "threshold": 9, "rows": ["01", "10"]},
+        {"cells": True, "threshold": 9, "rows": ["1"]},
+        {"cells": 0, "threshold": 9, "rows": []},
+        {"cells": -1, "threshold": 9, "rows": ["1"]},
+        {"cells": 65, "threshold": 9, "rows": ["0" * 65] * 65},
+        {"cells": 10**9, "threshold": 9, "rows": []},
+        {"cells": 2, "threshold": 0, "rows": ["01", "10"]},
+        {"cells": 2, "threshold": "9", "rows": ["01", "10"]},
+        {"cells": 2, "threshold": 9, "rows": ["01", "10"], "count": 7},
+    ],
+)
+def test_damaged_support_is_refused(value: object) -> None:
+    data = release_to_dict(fitted(tiles=1, n=50).release_)
+    assert release_from_dict(
+        {**data, "support": {"cells": 2, "threshold": 9, "rows": ["01", "10"]}}
+    )
+    with pytest.raises(ValueError, match=r"support|'rows' is missing"):
+        release_from_dict({**data, "support": value})
+
+
+def test_support_that_has_cost_nothing_is_refused() -> None:
+    data = release_to_dict(fitted(tiles=1, n=50).release_)
+    charges = [each for each in data["privacy"]["charges"] if each["name"] != "support counts"]
+    for privacy in (None, {**data["privacy"], "charges": charges}):
+        with pytest.raises(ValueError, match="support: the privacy statement does not say what"):
+            release_from_dict({**data, "privacy": privacy})
+
+
+def test_more_cells_than_grid_points_are_refused() -> None:
+    data = release_to_dict(fitted(d=1, tiles=1, n=50).release_)
+    rows = {"cells": 3, "threshold": 9, "rows": ["000"] * 3}
+    with pytest.raises(ValueError, match="a grid of size 1 has no 3 cells along a side"):
+        release_from_dict({**data, "support": rows})
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_hardly_any_examples_have_no_support(n: int) -> None:
+    assert released(fitted(n=n)).cells == (False,)
