@@ -405,7 +405,8 @@ class RunLog:
         noisy, first = (getattr(self._records[i - 1].release, "threshold", None) for i in (step, 1))
         if self.settings.sharpened and noisy is not None and first is not None:
             return rate_before_sharpening(charge.each, noisy, first)
-        if privacy.charge("noisy number of examples") is not None:
+        counted = privacy.charge("noisy number of examples") is not None
+        if counted and self.settings.tiles is None:
             if self.release is not None:
                 public = dict(self.release.parameters)
                 return charge.each - float(public.get("choice_rate", 0.0))

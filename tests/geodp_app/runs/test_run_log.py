@@ -24,6 +24,7 @@ from learners.polygon_union import PolygonUnionLearner
 from learners.records import StepDiagnostics, StepRecord, StepRelease, predict_pieces
 from learners.releases import CoverRelease, MosaicRelease
 from learners.set_cover import Finish
+from learners.tile_choice import CHOICE_SHARE
 
 ALL = ("cover", "convex-cover", "greedy-cover", "greedy-convex")
 
@@ -323,3 +324,27 @@ def test_a_million_examples_take_a_tenth_of_a_second_a_step() -> None:
         seconds.append(time.thread_time() - started)
     # the median, of this thread's own time: other work may delay a step
     assert sorted(seconds)[4] < 0.1
+
+
+@pytest.mark.parametrize(
+    ("n", "tiles", "support", "chose"),
+    [(6_000, None, None, True), (N, None, None, False), (6_000, 2, 0.1, False)],
+)
+def test_the_rate_of_a_tile_leaves_out_what_the_choice_of_their_number_took(
+    n: int, tiles: int | None, support: float | None, chose: bool
+) -> None:
+    sample = examples(n, seed=1, noise=0.0)
+    settings = RunSettings("tiles", 2.0, seed=2, tiles=tiles, support=support)
+    model = make_learner(settings, GRID)
+    log = RunLog(sample.points, sample.labels != 0, GRID, settings, None)
+    log.plan = model.plan()
+    assert log.plan is not None
+    granted = log.plan.charge("selections")
+    assert granted is not None
+    for record in model.steps(sample.points, sample.labels):
+        log.add(record)
+    # the true number decides until the noisy one is released: it makes no difference here
+    before = log.eta(1)
+    log.finish(model.release_)
+    assert log.eta(1) == pytest.approx(before)
+    assert before == pytest.approx(granted.each * (1 - CHOICE_SHARE if chose else 1))
