@@ -113,6 +113,17 @@ def time_learner(case: Case, by_tiles: bool, n_steps: int | None, seed: int) -> 
     return [Time(whole, peak_memory(), part=max(seconds))]
 
 
+def time_default(case: Case, wrong: float, seed: int) -> list[Time]:
+    """A whole run of the default learner, with a share of the labels flipped."""
+    warm_up(case)
+    points, labels = case.sample(seed)
+    flipped = np.random.default_rng([seed, 1]).random(len(labels)) < wrong
+    learner = PolygonUnionLearner(epsilon=EPSILON, delta=DELTA, grid=case.d, seed=seed)
+    start = time.perf_counter()
+    learner.fit(points, labels ^ flipped)
+    return [Time(time.perf_counter() - start, peak_memory())]
+
+
 def time_run(case: Case, seed: int) -> list[Time]:
     """Every step of a whole run with k, triangles and zones; `part` is the whole run."""
     warm_up(case)
@@ -325,6 +336,15 @@ def learner_part(bench: Bench) -> Iterator[Row]:
         yield bench.row(label, Goal(15), note, time_learner, case, by_tiles, n_steps)
 
 
+def wrong_part(bench: Bench) -> Iterator[Row]:
+    """Whole runs by tiles, the default, where a share of the labels is wrong, d = 1024."""
+    for wrong in (0.0, 0.1, 0.2, 0.3):
+        for target, k in (*TARGETS.items(), ("flood", 1), ("italy", 1)):
+            case = Case(target, k, bench.n, GRID, "uniform")
+            name = f"{target}, n = {bench.n:,}, {wrong:.0%} wrong"
+            yield bench.row(name, Goal(5, 20), "", time_default, case, wrong)
+
+
 def ragged_part(bench: Bench) -> Iterator[Row]:
     """Every step of whole runs with k on targets that are no k triangles, d = 1024."""
     for target in RAGGED:
@@ -349,6 +369,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "paper": paper_part,
     "learner": learner_part,
     "ragged": ragged_part,
+    "wrong": wrong_part,
 }
 
 #: Small enough to try the benchmark itself; its figures say nothing about the goals.
