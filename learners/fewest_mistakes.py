@@ -18,7 +18,7 @@ from p through x leaves the square.  The pieces, each with either label inside:
     wedge       the same seen from an apex: what lies between two rays.  A point on the apex lies
                 outside.
 
-Coordinates are scaled so that all of these are integers, and a bin is found by an integer division.
+Coordinates are scaled so that all of these are integers, and a bin is found by one exact division.
 
 How.  Chords: for each end a histogram of the bins, and its running sums.  Two chords: with c(p, q)
 the change that a chord brings and best(k, l) the least c of a chord with ends in k .. l, both for
@@ -65,10 +65,11 @@ _BLOCK = 256
 def leaves(ax, ay, x, y, w):
     """The bin in which the ray from (ax, ay) through (x, y), another point, leaves the square.
 
-    A ray through a corner leaves by the side that comes later, counterclockwise.  All five are
-    doubles with whole values, so that a compiler can do several points at once, and everything is
-    exact: products stay within 2**51, and the quotient, at most SIDE over a divisor of at most
-    2**42, is rounded to no integer that it is not.
+    A ray through a corner leaves by the side that comes later, counterclockwise.
+
+    All five are doubles with whole values, and the bin is one: so a compiler can look at several
+    points at once.  It is exact: products stay below 2**51, and the quotient, at most SIDE, is an
+    integer or 2**-42 off the next one, which is more than it is rounded by.
     """
     dx, dy = x - ax, y - ay
     wide, high = abs(dx), abs(dy)
