@@ -30,7 +30,6 @@ from geometry.halfplane import Halfplane
 from learners.records import TileStep, halfplanes_of, piece_shape, predict_pieces
 from learners.releases import SharpenedRelease
 
-
 #: A third of what it opens with.
 FEW = 10_000
 
