@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 from step_figures import visible_curves
-from window_driver import LEFT, NONE, Lasting, action, at, drag, finish_run, key, wait
+from window_driver import LEFT, NONE, action, at, drag, finish_run, key, open_window, wait
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.palette import load_palette
@@ -22,11 +25,11 @@ SETTINGS_CHANGED = "Out of date: the settings changed"
 
 
 @pytest.fixture
-def window(lasting: Lasting) -> MainWindow:
-    made = lasting.as_new()
-    made.document.edit("draw", TARGET)
-    made.document.set_sampling(n=3_000)
-    return made
+def window(tmp_path: Path) -> Iterator[MainWindow]:
+    with open_window(tmp_path) as made:
+        made.document.edit("draw", TARGET)
+        made.document.set_sampling(n=3_000)
+        yield made
 
 
 def run(qtbot: QtBot, window: MainWindow, **settings: object) -> RunLog:
