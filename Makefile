@@ -30,9 +30,10 @@ types: setup-test
 contracts: setup-test
 	$(BIN)/lint-imports
 
-# side by side, each file in one process; bytecode is kept, or every process would make it anew
+# side by side, each file in one process, in the order of folders: short ones come last;
+# bytecode is kept, or every process would make it anew
 tests: setup-test
-	PYTHONDONTWRITEBYTECODE= QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -n auto --maxprocesses=4 --dist=loadfile
+	PYTHONDONTWRITEBYTECODE= QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -n auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 
 test-slow: setup-test
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -m slow --hypothesis-profile=explore

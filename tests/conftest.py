@@ -6,6 +6,7 @@ Property tests draw the same examples every time, so that a run that passes pass
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -23,6 +24,20 @@ settings.register_profile("steady", derandomize=True, deadline=None, database=No
 settings.load_profile("steady")
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than processors: tests of windows wait half of the time."""
+    return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays: no search for garbage looks through it again."""
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

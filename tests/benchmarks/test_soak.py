@@ -23,12 +23,17 @@ def soak(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("soak")
 
 
-def test_sixty_operations_leave_no_handles() -> None:
+@pytest.mark.parametrize("operations", [24, pytest.param(60, marks=pytest.mark.slow)])
+def test_operations_leave_no_handles(operations: int) -> None:
     """In a process of its own: what it counts is not mixed with what other tests leave behind."""
-    command = [sys.executable, str(FOLDER / "soak.py"), "--operations", "60", "--most-mib", "100"]
+    command = [sys.executable, str(FOLDER / "soak.py"), "--operations", str(operations)]
     environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
     done = subprocess.run(
-        [*command, "--seed", "2"], env=environment, capture_output=True, text=True, timeout=300
+        [*command, "--most-mib", "100", "--seed", "2"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -8,10 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from geometry import compile_cache
 from geometry.compile_cache import ensure_cache
+from learners.envelope import core
+from learners.polygon_union import PolygonUnionLearner
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX folders")
@@ -106,6 +109,22 @@ with event.install_listener("numba:compile", Heard()):
 """
 
 
+def test_a_run_on_few_examples_calls_no_loop_for_factorised_boxes(monkeypatch):
+    calls = []
+
+    def plain(*arguments):
+        calls.append(arguments)
+        return run_plain(*arguments)
+
+    run_plain = core.run_plain
+    monkeypatch.setattr(core, "run_plain", plain)
+    monkeypatch.setattr(core, "run", None)  # nobody can call it
+    points = np.stack(np.meshgrid(range(9), range(9)), axis=-1).reshape(-1, 2)
+    PolygonUnionLearner(k=1, n_steps=1, grid=8, seed=1).fit(points, points.sum(axis=1) <= 8)
+    assert calls
+
+
+@pytest.mark.slow  # a cold start takes a quarter of a minute
 def test_a_first_run_on_few_examples_compiles_no_factorised_boxes(tmp_path):
     # what is compiled is asked, not how well
     cold = dict(os.environ, TMPDIR=str(ROOT), NUMBA_CACHE_DIR=str(tmp_path), NUMBA_OPT="0")

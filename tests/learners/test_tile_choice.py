@@ -114,15 +114,16 @@ def test_one_example_more_raises_every_score_by_nothing_or_by_one(
     """Every place and label, also where scores count part of the grid, or see it coarsened."""
     monkeypatch.setattr(tile_choice, "MOST_WIDE", most_wide)
     monkeypatch.setattr(tile_choice, "MOST_EXAMPLES", most_examples)
-    counts, numbers = coast(D, 60), (1, 2, 3, 5)
+    d = 8
+    counts, numbers = coast(d, 60), (1, 2, 3, 5)
 
     def scores(which: GridCounts) -> NDArray[np.int64]:
-        share = min(1.0, most_examples / min(60, (D + 1) ** 2))
+        share = min(1.0, most_examples / min(60, (d + 1) ** 2))
         kept = which if share == 1 else which.where(tile_choice._kept(which.points, share))
         return fewest_mistakes(kept, numbers, 2, 1)
 
     before, changes = scores(counts), Counter[int]()
-    for x, y, label in itertools.product(range(D + 1), range(D + 1), (False, True)):
+    for x, y, label in itertools.product(range(d + 1), range(d + 1), (False, True)):
         changes.update((scores(with_one_more(counts, (x, y), label)) - before).tolist())
     assert set(changes) == {0, 1}
     assert changes[1] > 40

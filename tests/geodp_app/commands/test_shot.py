@@ -250,11 +250,11 @@ def test_what_means_nothing_to_the_learner_of_a_session_is_refused(
     assert not (tmp_path / "w.png").exists()
 
 
-def test_a_run_on_nothing_is_refused(tmp_path: Path) -> None:
+def test_a_run_on_nothing_is_refused(shot: Shot, tmp_path: Path) -> None:
     save_session(tmp_path / "s.geodp", Work(sampling=SampleSettings(distribution="painted")))
-    done = started(tmp_path, "-o", "w.png", "--file", "s.geodp")
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
+    code, err = shot("-o", "w.png", "--file", "s.geodp")
+    assert code == 2
+    assert len(err.splitlines()) == 1
     assert not (tmp_path / "w.png").exists()
 
 
@@ -282,7 +282,7 @@ def test_a_picture_of_a_file_is_its_owners_alone_but_in_the_release_view(
     shot: Shot, tmp_path: Path
 ) -> None:
     (tmp_path / "p.csv").write_text("x,y,label\n3,4,1\n500,600,0\n")
-    argv = ["--file", "p.csv", "--size", "1280x800", "--quiet"]
+    argv = ["--file", "p.csv", "--learner", "threshold", "--size", "1280x800", "--quiet"]
     for view, mode in (("curator", 0o600), ("release", 0o644)):
         (tmp_path / "w.png").touch()
         (tmp_path / "w.png").chmod(0o644)

@@ -207,12 +207,13 @@ def test_no_file_and_a_folder(tmp_path):
         read_examples(tmp_path)
 
 
-def test_a_million_rows_fit_in_little_memory(write):
-    examples = random_examples(1_000_000, Frame(1024))
+@pytest.mark.parametrize("rows", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_rows_fit_in_little_memory(write, rows):
+    examples = random_examples(rows, Frame(1024))
     path = write("p.csv", format_examples(examples))
     tracemalloc.start()
     back = read_examples(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert (back.points == examples.points).all()
-    assert peak < 200e6
+    assert peak < 200 * rows

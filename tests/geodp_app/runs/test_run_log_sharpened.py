@@ -94,7 +94,7 @@ def test_there_are_zones_of_every_edge(n: int) -> None:
 @pytest.mark.parametrize("n", [FEW, MANY])
 def test_decisions_are_those_of_each_point_by_itself(n: int) -> None:
     log, release = finished(n)
-    sample = examples(250, seed=5)
+    sample = examples(100, seed=5)
     points, labels = sample.points, sample.labels != 0
     decisions = Decisions(points, labels, "disjunction")
     for record in log.records:

@@ -35,11 +35,11 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
     [
         ("star", 9_000, 1.0),
         ("tri", 9_000, 10.0),
-        ("three", 20_000, 0.3),
+        pytest.param("three", 20_000, 0.3, marks=pytest.mark.slow),
         ("switzerland", 9_000, 1.0),
-        ("croatia", 9_000, 1.0),
-        ("flood", 9_000, 10.0),
-        ("italy", 20_000, 1.0),
+        pytest.param("croatia", 9_000, 1.0, marks=pytest.mark.slow),
+        pytest.param("flood", 9_000, 10.0, marks=pytest.mark.slow),
+        pytest.param("italy", 20_000, 1.0, marks=pytest.mark.slow),
     ],
 )
 def test_runs_by_tiles_lie_in_the_range(name: str, n: int, epsilon: float) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
-from window_driver import LEFT, action, click, key, open_window, wait
+from window_driver import LEFT, Lasting, action, click, key, wait
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.files.learned_file import read_learned
@@ -26,9 +25,9 @@ L_SHAPE = ((50, 50), (200, 50), (200, 100), (100, 100), (100, 200), (50, 200))
 
 
 @pytest.fixture
-def window(tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(tmp_path) as made:
-        yield made
+def window(lasting: Lasting) -> MainWindow:
+    made = lasting.as_new()
+    return made
 
 
 def draw_l(window: MainWindow) -> None:

@@ -1,9 +1,8 @@
 """The dual view, driven by real mouse and key events off-screen."""
 
-import time
-
 import numpy as np
 import pytest
+from own_clock import unhindered
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QImage, QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication
@@ -536,9 +535,9 @@ def test_many_lines_become_a_density_without_holding_up_the_window(qtbot: QtBot)
     view.set_lattice(HalfplaneLattice(1024))
     points = RNG.integers(0, 1025, size=(100_000, 2))
     labels, alive = points[:, 0] < 500, np.ones(100_000, dtype=bool)
-    start = time.perf_counter()
+    start = unhindered()
     view.set_examples(points, labels, alive)
-    assert time.perf_counter() - start < 0.1
+    assert unhindered() - start < 0.1
     settle(qtbot, view)
     sheet = view.sheets[Sheet.FLAT_ABOVE]
     assert view.note == f"100,000 lines, {SOME_DRAWN} of them drawn"

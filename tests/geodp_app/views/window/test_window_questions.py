@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
-from window_driver import action, click, finish_run, key, open_window, wait
+from window_driver import Lasting, action, click, finish_run, key, wait
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.session import load_session, save_session
@@ -22,12 +21,12 @@ TARGET = Drawing(64, (Shape(((8, 8), (60, 10), (20, 60))),))
 
 
 @pytest.fixture
-def window(tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(tmp_path) as made:
-        made.document.edit("draw", TARGET)
-        made.document.set_sampling(n=3_000)
-        made.document.set_run(learner="stability", k=1, epsilon=8.0, seed=4, halts=3, kept=2)
-        yield made
+def window(lasting: Lasting) -> MainWindow:
+    made = lasting.as_new()
+    made.document.edit("draw", TARGET)
+    made.document.set_sampling(n=3_000)
+    made.document.set_run(learner="stability", k=1, epsilon=8.0, seed=4, halts=3, kept=2)
+    return made
 
 
 def run(qtbot: QtBot, window: MainWindow) -> None:

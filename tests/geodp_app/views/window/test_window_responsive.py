@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from own_clock import unhindered
 from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
 from window_driver import finish_run, open_window, wait
@@ -24,14 +25,6 @@ from geodp_app.files.importing import take_examples
 
 #: A frame, in seconds: no longer may anything hold the window's thread.
 FRAME = 0.1
-
-
-def unhindered() -> float:
-    """Seconds, without those in which this thread was ready to run and had no processor."""
-    if not sys.platform.startswith("linux"):
-        return time.thread_time()
-    waited = Path("/proc/thread-self/schedstat").read_text().split()[1]
-    return time.perf_counter() - int(waited) / 1e9
 
 
 @contextmanager

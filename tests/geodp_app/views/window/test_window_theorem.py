@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractSpinBox, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
-from window_driver import LEFT, action, open_window, wait
+from window_driver import LEFT, Lasting, action, wait
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs.theorem_view import Answer, Question, answer
@@ -21,14 +18,14 @@ SQUARE = Drawing(256, (Shape(((40, 40), (200, 40), (200, 150), (40, 150))),))
 
 
 @pytest.fixture
-def window(tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(tmp_path) as made:
-        made.document.edit("draw", SQUARE)
-        bar = made.pages.tabBar()
-        names = [bar.tabText(i) for i in range(bar.count())]
-        QTest.mouseClick(bar, LEFT, pos=bar.tabRect(names.index("Theorem")).center())
-        assert made.theorem.isVisible()
-        yield made
+def window(lasting: Lasting) -> MainWindow:
+    made = lasting.as_new()
+    made.document.edit("draw", SQUARE)
+    bar = made.pages.tabBar()
+    names = [bar.tabText(i) for i in range(bar.count())]
+    QTest.mouseClick(bar, LEFT, pos=bar.tabRect(names.index("Theorem")).center())
+    assert made.theorem.isVisible()
+    return made
 
 
 def told(qtbot: QtBot, window: MainWindow) -> Answer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,18 @@ from PySide6.QtGui import QImage, QPainterPath
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
-from window_driver import LEFT, NONE, action, at, finish_run, key, open_window, settle, wait
+from window_driver import (
+    LEFT,
+    NONE,
+    Lasting,
+    action,
+    at,
+    finish_run,
+    key,
+    open_window,
+    settle,
+    wait,
+)
 from window_driver import run as run_to_end
 
 from geodp_app.drawing.shapes import Drawing, Shape
@@ -33,12 +43,12 @@ LEARNERS = ("cover", "tiles", "convex", "discs", "histogram", "greedy-cover")
 
 
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    with open_window(tmp_path) as made:
-        made.document.edit("draw", TARGET)
-        made.document.set_sampling(n=3_000)
-        made.document.set_run(learner="tiles", seed=5)
-        yield made
+def window(lasting: Lasting) -> MainWindow:
+    made = lasting.as_new()
+    made.document.edit("draw", TARGET)
+    made.document.set_sampling(n=3_000)
+    made.document.set_run(learner="tiles", seed=5)
+    return made
 
 
 def written(path: Path, shape: shapely.Geometry = MAP, **member: object) -> Path:
