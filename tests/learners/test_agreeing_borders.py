@@ -205,7 +205,7 @@ def test_fewer_labels_differ_across_the_borders_of_tiles() -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("learners.agreeing_borders._STRENGTH", strength)
             total = 0
-            for seed in range(4):
+            for seed in range(8):
                 model = PolygonUnionLearner(grid=300, seed=seed, tiles=6).fit(points, labels)
                 places = np.indices((301, 301)).reshape(2, -1).T
                 picture = model.predict(places).reshape(301, 301).astype(bool)
