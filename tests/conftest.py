@@ -41,8 +41,22 @@ def pytest_sessionfinish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _application(qapp: object) -> None:
-    """Qt's application is one with widgets, whichever test is the first to need one."""
+def _application(qapp: object) -> Callable[[], None]:
+    """Qt's application is one with widgets, whichever test is the first to need one.
+
+    Returns what frees circles of objects: as in a window's process, Python does not by itself.
+    """
+    from geodp_app.views.widgets.garbage import collect_between_events
+
+    free: Callable[[], None] = collect_between_events().check
+    return free
+
+
+@pytest.fixture(autouse=True)
+def _garbage(_application: Callable[[], None]) -> Iterator[None]:
+    """A test that handles no events leaves no garbage either."""
+    yield
+    _application()
 
 
 @pytest.fixture(scope="module")

@@ -84,3 +84,5 @@ def _work_off(tasks: SimpleQueue[_Task | None], results: SimpleQueue[_Result]) -
             fault = (*sys.exc_info(), threading.current_thread())
             threading.excepthook(threading.ExceptHookArgs(fault))
         results.put((key, token, result))
+        # what was asked for is not kept until the next request
+        del task, key, token, work, result

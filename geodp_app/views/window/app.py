@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 
 from geodp_app.palette import Palette, load_palette
 from geodp_app.version import __version__
+from geodp_app.views.widgets.garbage import collect_between_events
 from geodp_app.views.widgets.icons import application_icon
 from geodp_app.views.widgets.panes import ask
 from geodp_app.views.widgets.theme import apply_theme
@@ -37,6 +38,7 @@ def make_application(*, offscreen: bool = False) -> QApplication:
     application.setOrganizationName("geodp")
     application.setDesktopFileName("geodp")
     application.setWindowIcon(application_icon())
+    collect_between_events()
     return application
 
 

@@ -210,7 +210,11 @@ def compact_at_every_pause(monkeypatch: pytest.MonkeyPatch, work: int) -> None:
 
 @pytest.mark.parametrize(
     ("measure", "factorised", "work", "draws"),
-    [("chord", False, 20, 1650), ("chord", True, 20, 1650), ("paper", False, 60, 1000)],
+    [
+        ("chord", False, 20, 1650),
+        ("chord", True, 20, 1650),
+        pytest.param("paper", False, 60, 1000, marks=pytest.mark.slow),
+    ],
 )
 def test_the_law_survives_compactions_at_any_time(
     measure: str, factorised: bool, work: int, draws: int, monkeypatch: pytest.MonkeyPatch
