@@ -1,11 +1,15 @@
-"""Work on several tiles at a time, in threads: compiled loops leave the interpreter to others."""
+"""Work on several tiles at a time, in threads: compiled loops leave the interpreter to others.
+
+Tasks differ much in size.  While a long one is under way the short ones after it are done: what
+comes of them waits for its turn.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 _Task = TypeVar("_Task")
@@ -36,16 +40,19 @@ def side_by_side(
         try:
             for task in tasks:
                 waiting.append(pool.submit(work, task, stopped.is_set))
-                if len(waiting) > _AT_ONCE:
-                    yield _outcome(waiting.popleft())
+                while sum(not future.done() for future in waiting) > _AT_ONCE:
+                    _listen(waiting)
+                while waiting and waiting[0].done():
+                    yield waiting.popleft().result()
             while waiting:
-                yield _outcome(waiting.popleft())
+                while not waiting[0].done():
+                    _listen(waiting)
+                yield waiting.popleft().result()
         finally:
             stopped.set()
 
 
-def _outcome(future: Future[_Outcome]) -> _Outcome:
-    """What it comes to; not every system lets Ctrl+C end a wait without a limit."""
-    while not future.done():
-        wait([future], _LISTEN)
-    return future.result()
+def _listen(futures: Iterable[Future[_Outcome]]) -> None:
+    """Wait for any of them, a moment at most: not every system lets Ctrl+C end a wait for ever."""
+    unfinished = [future for future in futures if not future.done()]
+    wait(unfinished, _LISTEN, return_when=FIRST_COMPLETED)

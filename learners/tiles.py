@@ -199,9 +199,9 @@ def tile_steps(
         begun = itertools.starmap(begin, part)
         drawn = _one_by_one(begun, watch) if watch is not None else side_by_side(_settle, begun)
         learned = []
-        for draw, step, selected, seconds in drawn:
-            predicted = step.predict(draw.held.points)
-            diagnostics = books.enter(draw.rows, draw.held, predicted, selected, seconds)
+        for rows, held, step, selected, seconds in drawn:
+            predicted = step.predict(held.points)
+            diagnostics = books.enter(rows, held, predicted, selected, seconds)
             yield StepRecord(number, first - 1 + len(tiles), step, diagnostics)
             number += 1
             learned.append(step)
@@ -253,20 +253,21 @@ class _TileDraw:
             self.draw.begin_again()
 
 
-_Drawn = tuple[_TileDraw, TileStep, Selected, float]
+#: Entries of a tile, what is drawn in it, how, and the seconds that it took; its tables are let go.
+_Drawn = tuple[NDArray[np.int64], GridCounts, TileStep, Selected, float]
 
 
 def _one_by_one(begun: Iterable[_TileDraw], watch: Watch) -> Iterator[_Drawn]:
-    """What is drawn in one tile after the other, and the seconds that it took."""
+    """What is drawn in one tile after the other."""
     for each in begun:
         started = time.perf_counter()
-        yield each, *each.settle(watch), time.perf_counter() - started
+        yield each.rows, each.held, *each.settle(watch), time.perf_counter() - started
 
 
 def _settle(each: _TileDraw, stopped: Callable[[], bool]) -> _Drawn:
     """What is drawn in one tile; which bits a draw has is settled when it begins."""
     started = time.perf_counter()
-    return each, *each.settle(stop=stopped), time.perf_counter() - started
+    return each.rows, each.held, *each.settle(stop=stopped), time.perf_counter() - started
 
 
 class _Books:

@@ -1,0 +1,85 @@
+"""Tasks side by side: in order, two at a time, and none held up by a long one before it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from learners.side_by_side import side_by_side
+
+#: Seconds after which a test that hangs fails.
+PATIENCE = 60.0
+
+
+def test_outcomes_come_in_the_order_of_the_tasks() -> None:
+    assert list(side_by_side(lambda task, stopped: task * task, range(100))) == [
+        number * number for number in range(100)
+    ]
+    assert list(side_by_side(lambda task, stopped: task, [])) == []
+
+
+def test_tasks_after_a_long_one_are_done_meanwhile() -> None:
+    last = threading.Event()
+
+    def work(task: int, stopped: Callable[[], bool]) -> bool:
+        if task == 0:
+            return last.wait(PATIENCE)
+        if task == 20:
+            last.set()
+        return True
+
+    assert all(side_by_side(work, range(21)))
+
+
+def test_no_more_than_two_are_under_way() -> None:
+    lock, under_way, most = threading.Lock(), 0, 0
+    met = threading.Barrier(2)
+
+    def work(task: int, stopped: Callable[[], bool]) -> None:
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+        met.wait(PATIENCE)  # two are
+        with lock:
+            under_way -= 1
+
+    assert len(list(side_by_side(work, range(40)))) == 40
+    assert most == 2
+
+
+def test_tasks_are_taken_as_they_are_needed() -> None:
+    """What a task holds is not in memory before its turn is near."""
+    taken, done = 0, 0
+
+    def tasks() -> Iterator[int]:
+        nonlocal taken
+        for number in range(50):
+            taken += 1
+            assert taken - done <= 4
+            yield number
+
+    def work(task: int, stopped: Callable[[], bool]) -> None:
+        nonlocal done
+        done += 1
+
+    assert len(list(side_by_side(work, tasks()))) == 50
+
+
+def test_an_error_comes_out_and_the_rest_is_told_to_stop() -> None:
+    begun, told = threading.Event(), threading.Event()
+
+    def work(task: int, stopped: Callable[[], bool]) -> None:
+        if task == 0:
+            assert begun.wait(PATIENCE)
+            raise ValueError("no piece")
+        begun.set()
+        while not stopped():
+            pass
+        told.set()
+
+    with pytest.raises(ValueError, match="no piece"):
+        list(side_by_side(work, range(2)))
+    assert told.is_set()
