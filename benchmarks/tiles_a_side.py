@@ -1,13 +1,14 @@
 """How many tiles a side are best, what seams cost, and what a private choice could go by.
 
     python benchmarks/tiles_a_side.py [--outlines FILE ...] [--n N] [--tiles M ...]
-        [--wrong Q] [--edge A] [--seeds N]
+        [--wrong Q] [--edge A] [--seeds N] [--epsilon E]
 
 For every case one row a number of tiles m: the test error of tiles, the same with their seams
 smoothed, S(m) = the least of mistakes plus A for each edge, summed over the tiles
 (learners/tile_choice.py), and the seconds that S took.  Then the interpolated histogram's error and
-H, the sum over cells of four examples of the smaller number of either label.  One example changes
-both S and H by at most 1.  epsilon = 1, d = 1024; uniform samples, a share Q of labels wrong.
+H, the sum over cells of four examples of the smaller number of either label; at last that of the
+nearest example's label, which knows no privacy.  One example changes both S and H by at most 1.
+d = 1024; uniform samples, a share Q of labels wrong.
 Decision: docs/decisions/0025-how-many-tiles.md.
 """
 
@@ -24,6 +25,7 @@ from accuracy_cases import Case, draw, outline_cases
 from common import DELTA, EPSILON, GRID, TARGETS, describe_run
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
+from scipy.spatial import KDTree
 
 from geometry.grid_counts import GridCounts
 from learners.noisy_histogram import NoisyHistogramLearner
@@ -70,7 +72,7 @@ def rows(case: Case, told: argparse.Namespace) -> list[tuple[str, ...]]:
         labels = learned.labels.astype(np.bool_) ^ wrong
         counts = GridCounts.of_examples(learned.points, labels, GRID)
         x, y = tested.points.T
-        common = {"grid": GRID, "epsilon": EPSILON, "delta": DELTA, "seed": seed}
+        common = {"grid": GRID, "epsilon": told.epsilon, "delta": DELTA, "seed": seed}
         for per_side in told.tiles:
             model = PolygonUnionLearner(tiles=per_side, **common).fit(learned.points, labels)
             plain = picture(model)
@@ -84,6 +86,9 @@ def rows(case: Case, told: argparse.Namespace) -> list[tuple[str, ...]]:
         error = float(np.mean(histogram.predict(tested.points) != tested.labels))
         h = in_smaller_numbers(counts)
         found.setdefault("histogram", []).append((error, math.nan, h, math.nan))
+        nearest = labels[KDTree(learned.points).query(tested.points)[1]]
+        error = float(np.mean(nearest != tested.labels))
+        found.setdefault("nearest example", []).append((error, math.nan, math.nan, math.nan))
     made = []
     for name, measured in found.items():
         error, smoothed, score, seconds = np.mean(measured, axis=0)
@@ -100,6 +105,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--tiles", nargs="+", type=int, default=[4, 6, 8, 10, 12], metavar="M")
     parser.add_argument("--wrong", type=float, default=0.0, metavar="Q")
     parser.add_argument("--edge", type=int, default=4, metavar="A")
+    parser.add_argument("--epsilon", type=float, default=EPSILON, metavar="E")
     parser.add_argument("--seeds", type=int, default=1, metavar="N")
     told = parser.parse_args(argv)
     print(f"`python benchmarks/tiles_a_side.py`: {describe_run()}; {told.seeds} seeds")

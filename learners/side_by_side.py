@@ -18,12 +18,14 @@ _Outcome = TypeVar("_Outcome")
 #: So many threads: more would hold more tables.
 _AT_ONCE = 2
 
-#: Seconds between two moments at which Ctrl+C is heard.
-_LISTEN = 0.2
+#: Seconds between two moments at which Ctrl+C is heard, and between two ticks.
+_LISTEN = 0.05
 
 
 def side_by_side(
-    work: Callable[[_Task, Callable[[], bool]], _Outcome], tasks: Iterable[_Task]
+    work: Callable[[_Task, Callable[[], bool]], _Outcome],
+    tasks: Iterable[_Task],
+    tick: Callable[[], None] | None = None,
 ) -> Iterator[_Outcome]:
     """What comes of the tasks, in their order.
 
@@ -33,6 +35,9 @@ def side_by_side(
         work(task, stopped), in a thread; stopped() says that nobody waits for it any more.
     tasks : iterable
         Taken one by one in the caller's thread, a few ahead.
+    tick : callable, optional
+        Called in the caller's thread, many times a second while it waits; what it raises ends the
+        work.
     """
     stopped = threading.Event()
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="tile") as pool:
@@ -41,18 +46,20 @@ def side_by_side(
             for task in tasks:
                 waiting.append(pool.submit(work, task, stopped.is_set))
                 while sum(not future.done() for future in waiting) > _AT_ONCE:
-                    _listen(waiting)
+                    _listen(waiting, tick)
                 while waiting and waiting[0].done():
                     yield waiting.popleft().result()
             while waiting:
                 while not waiting[0].done():
-                    _listen(waiting)
+                    _listen(waiting, tick)
                 yield waiting.popleft().result()
         finally:
             stopped.set()
 
 
-def _listen(futures: Iterable[Future[_Outcome]]) -> None:
+def _listen(futures: Iterable[Future[_Outcome]], tick: Callable[[], None] | None) -> None:
     """Wait for any of them, a moment at most: not every system lets Ctrl+C end a wait for ever."""
     unfinished = [future for future in futures if not future.done()]
     wait(unfinished, _LISTEN, return_when=FIRST_COMPLETED)
+    if tick is not None:
+        tick()

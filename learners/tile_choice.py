@@ -136,7 +136,7 @@ def choose_per_side(
         Most edges of a piece, 1 or 2.
     source : RandomSource
     watch : callable, optional
-        Called after every tile; may raise Cancelled.
+        Called after every tile and while one is waited for; may raise Cancelled.
     """
     listed, rate = candidates(count, eta, counts.d), choice_rate(count, eta, counts.d)
     if not rate:
@@ -177,7 +177,7 @@ def fewest_mistakes(
     edge : int
         Mistakes that an edge must save.
     watch : callable, optional
-        Called after every tile; may raise Cancelled.
+        Called after every tile and while one is waited for; may raise Cancelled.
     """
     scores = np.zeros(len(numbers), dtype=np.int64)
 
@@ -188,10 +188,16 @@ def fewest_mistakes(
         least = fewest_in_tile(points, task.labels, task.amounts, w, edges, edge)
         return task.number, int(least)
 
-    for done, (number, least) in enumerate(side_by_side(fewest, _tasks(counts, numbers)), start=1):
-        scores[number] += least
+    done = 0
+
+    def tell() -> None:
         if watch is not None:
             watch(SelectionProgress(0, done, 0.0))
+
+    for number, least in side_by_side(fewest, _tasks(counts, numbers), tell):
+        scores[number] += least
+        done += 1
+        tell()
     return scores
 
 

@@ -22,11 +22,12 @@ docs/accuracy.md.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -53,7 +54,7 @@ from learners.estimator import check_open_unit
 from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
 from learners.records import StepDiagnostics, StepRecord, TileStep, halfplanes_of
-from learners.selection import Selected, Watch
+from learners.selection import Selected, SelectionProgress, Watch
 from learners.side_by_side import side_by_side
 
 #: Share of epsilon that pays for the noisy number of examples.
@@ -169,7 +170,7 @@ def tile_steps(
         Nats per mistake.
     source : RandomSource
     watch : callable, optional
-        Called from inside every selection; may raise Cancelled.
+        Called while tiles are learned, in the caller's thread; may raise Cancelled.
     before : ndarray of bool, shape (m,), optional
         Labels of the entries in tiles to come; by default 0.
     first : int
@@ -180,6 +181,7 @@ def tile_steps(
     """
     books = _Books(counts, before)
     released: dict[int, TileStep] = {}
+    told = None if watch is None else _Told(watch, first)
 
     def begin(tile: Tile | EdgeZone, rows: NDArray[np.int64]) -> _TileDraw:
         held, sampler = counts.where(rows), selection(tile)
@@ -197,9 +199,13 @@ def tile_steps(
     # what a tile knows of others has to be drawn before it begins
     for part in (paired[:alone], paired[alone:]):
         begun = itertools.starmap(begin, part)
-        drawn = _one_by_one(begun, watch) if watch is not None else side_by_side(_settle, begun)
+        settle = functools.partial(_settle, told=told)
         learned = []
-        for rows, held, step, selected, seconds in drawn:
+        for rows, held, step, selected, seconds in side_by_side(
+            settle, enumerate(begun, start=number), None if told is None else told.tick
+        ):
+            if told is not None:
+                told.next(selected.progress)
             predicted = step.predict(held.points)
             diagnostics = books.enter(rows, held, predicted, selected, seconds)
             yield StepRecord(number, first - 1 + len(tiles), step, diagnostics)
@@ -241,9 +247,7 @@ class _TileDraw:
     borders: Borders | None
     source: RandomSource
 
-    def settle(
-        self, watch: Watch | None = None, stop: Callable[[], bool] | None = None
-    ) -> tuple[TileStep, Selected]:
+    def settle(self, watch: Watch | None, stop: Callable[[], bool]) -> tuple[TileStep, Selected]:
         """Draw until a piece is kept."""
         while True:
             selected = self.draw.settle(watch, stop)
@@ -257,17 +261,37 @@ class _TileDraw:
 _Drawn = tuple[NDArray[np.int64], GridCounts, TileStep, Selected, float]
 
 
-def _one_by_one(begun: Iterable[_TileDraw], watch: Watch) -> Iterator[_Drawn]:
-    """What is drawn in one tile after the other."""
-    for each in begun:
-        started = time.perf_counter()
-        yield each.rows, each.held, *each.settle(watch), time.perf_counter() - started
-
-
-def _settle(each: _TileDraw, stopped: Callable[[], bool]) -> _Drawn:
+def _settle(
+    numbered: tuple[int, _TileDraw], stopped: Callable[[], bool], told: _Told | None
+) -> _Drawn:
     """What is drawn in one tile; which bits a draw has is settled when it begins."""
+    number, each = numbered
     started = time.perf_counter()
-    return each.rows, each.held, *each.settle(stop=stopped), time.perf_counter() - started
+    note = None if told is None else functools.partial(told.note, number)
+    return each.rows, each.held, *each.settle(note, stopped), time.perf_counter() - started
+
+
+class _Told:
+    """How far the tile is whose record comes next: the tiles' threads note it, a watch is told."""
+
+    def __init__(self, watch: Watch, first: int) -> None:
+        self._watch = watch
+        self._next = first
+        self._noted: dict[int, SelectionProgress] = {}
+
+    def note(self, number: int, progress: SelectionProgress) -> None:
+        """From a tile's thread; the sampler's tables are read there alone."""
+        self._noted[number] = replace(progress, heaviest=None, density=None)
+
+    def tick(self) -> None:
+        """Tell where the next one is."""
+        self._watch(self._noted.get(self._next, SelectionProgress(0, 0, 0.0)))
+
+    def next(self, progress: SelectionProgress) -> None:
+        """Tell how the next one ended, and go on to the one after it."""
+        self._noted.pop(self._next, None)
+        self._next += 1
+        self._watch(progress)
 
 
 class _Books:
