@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from geometry.tiling import TileIndex, tile_square
@@ -11,6 +13,7 @@ from learners.envelope.concept_selection import ConceptSelection
 from learners.estimator import Run, Stream, check_count
 from learners.randomness import open_source
 from learners.selection import Watch
+from learners.specks import largest_speck
 from learners.support import noisy_support
 from learners.tile_choice import choice_rate, choose_per_side, piece_rate, usual_count
 from learners.tiles import Agreeing, noisy_count, plan_tiles, tile_lattice, tile_steps
@@ -64,6 +67,8 @@ def tile_run(told: PlaneParameters, support: float | None = None) -> Run:
         alone, others = chessboard(tile_square(told.grid, per_side))
         tiles = alone + others
         index = TileIndex.of(tiles)
+        # where the tiles are told it need not be known how many examples there are
+        speck = largest_speck(count, eta, told.grid) if told.tiles is None else Fraction(0)
         lattice = tile_lattice(tiles, told.measure)
         selection = ConceptSelection(lattice, told.edges)
         records = tile_steps(
@@ -75,6 +80,7 @@ def tile_run(told: PlaneParameters, support: float | None = None) -> Run:
             source=source,
             watch=watch,
             agreeing=Agreeing(len(alone), index, border_strength(count, per_side)),
+            largest_speck=speck,
         )
         public = {"tiles": per_side, "edges": told.edges, **counted}
         return Stream(records, lattice, tuple(public.items()), supported)

@@ -56,6 +56,7 @@ from learners.randomness import RandomSource
 from learners.records import StepDiagnostics, StepRecord, TileStep, halfplanes_of
 from learners.selection import Selected, SelectionProgress, Watch
 from learners.side_by_side import side_by_side
+from learners.specks import without_speck
 
 #: Share of epsilon that pays for the noisy number of examples.
 COUNT_SHARE = 0.02
@@ -153,6 +154,7 @@ def tile_steps(
     before: NDArray[np.bool_] | None = None,
     first: int = 1,
     agreeing: Agreeing | None = None,
+    largest_speck: Fraction = Fraction(0),
 ) -> Iterator[StepRecord]:
     """Learn tile after tile, one record each.
 
@@ -178,6 +180,8 @@ def tile_steps(
     agreeing : Agreeing, optional
         How later tiles agree with what earlier ones have released; by default they know nothing of
         each other.
+    largest_speck : Fraction
+        A piece that cuts off less area of its tile is left out (:mod:`learners.specks`).
     """
     books = _Books(counts, before)
     released: dict[int, TileStep] = {}
@@ -206,6 +210,7 @@ def tile_steps(
         ):
             if told is not None:
                 told.next(selected.progress)
+            step = without_speck(step, largest_speck)
             predicted = step.predict(held.points)
             diagnostics = books.enter(rows, held, predicted, selected, seconds)
             yield StepRecord(number, first - 1 + len(tiles), step, diagnostics)
@@ -247,7 +252,9 @@ class _TileDraw:
     borders: Borders | None
     source: RandomSource
 
-    def settle(self, watch: Watch | None, stop: Callable[[], bool]) -> tuple[TileStep, Selected]:
+    def settle(
+        self, watch: Watch | None = None, stop: Callable[[], bool] | None = None
+    ) -> tuple[TileStep, Selected]:
         """Draw until a piece is kept."""
         while True:
             selected = self.draw.settle(watch, stop)
