@@ -50,8 +50,10 @@ class LineTables(NamedTuple):
         (a, b, c) of each line; row 0 constrains nothing.
     below : array of the totals' type, shape (capacity, columns + 1)
         The table of each line for its label (not filled in when b = 0).
-    slots : int64 array, shape (2**m, 3)
-        Open-addressing hash: 8*u + 2*sheet + label, v, row (row < 0: free).
+    keys : int64 array, shape (2**m, 2)
+        Open-addressing hash: 8*u + 2*sheet + label and v of the line in each slot.
+    rows : int32 array, shape (2**m,)
+        Its row; NO_LINE where the slot is free.
     used : int64 array, shape (1,)
         Rows taken.
     basis : int64 array, shape (3,)
@@ -61,7 +63,8 @@ class LineTables(NamedTuple):
     totals: tuple[Counts, Counts]
     lines: NDArray[np.int64]
     below: Counts
-    slots: NDArray[np.int64]
+    keys: NDArray[np.int64]
+    rows: NDArray[np.int32]
     used: NDArray[np.int64]
     basis: NDArray[np.int64]
 
@@ -84,14 +87,15 @@ def make_tables(
     """
     before = unpack(totals[0]).before
     capacity = min(max(256, table_bytes // before.nbytes), _MOST_LINES)
-    slots = np.full((1 << (2 * capacity - 1).bit_length(), 3), -1, dtype=np.int64)
+    slots = 1 << (2 * capacity - 1).bit_length()
     lines = np.empty((capacity, 3), dtype=np.int64)
     lines[NO_LINE] = 0
     return LineTables(
         totals=totals,
         lines=lines,
         below=np.empty((capacity, len(before)), dtype=before.dtype),
-        slots=slots,
+        keys=np.empty((slots, 2), dtype=np.int64),
+        rows=np.zeros(slots, dtype=np.int32),
         used=np.ones(1, dtype=np.int64),
         basis=np.array(basis, dtype=np.int64),
     )
@@ -114,29 +118,29 @@ def coefficients(basis, sheet, u, v):
 def forget_lines(tables):
     """Drop every line's table; they are made again on demand."""
     tables.used[0] = 1
-    tables.slots[:, 2] = -1
+    tables.rows[:] = NO_LINE
 
 
 @inner
 def line_row(tables, sheet, u, v, label):
     """Row of a dual point's line for one label, made if it is new; -1 when there is no room."""
-    slots = tables.slots
-    mask = len(slots) - 1
+    keys, rows = tables.keys, tables.rows
+    mask = len(rows) - 1
     key = 8 * u + 2 * sheet + label
     h = (key * -7046029254386353131 + v) * -4417276706812531889
     h ^= h >> 29
     at = h & mask
-    while slots[at, 2] >= 0:
-        if slots[at, 0] == key and slots[at, 1] == v:
-            return slots[at, 2]
+    while rows[at] != NO_LINE:
+        if keys[at, 0] == key and keys[at, 1] == v:
+            return np.int64(rows[at])
         at = (at + 1) & mask
     row = tables.used[0]
     if row >= len(tables.lines):
         return _FULL
     tables.used[0] = row + 1
-    slots[at, 0] = key
-    slots[at, 1] = v
-    slots[at, 2] = row
+    keys[at, 0] = key
+    keys[at, 1] = v
+    rows[at] = row
     a, b, c = coefficients(tables.basis, sheet, u, v)
     tables.lines[row, 0] = a
     tables.lines[row, 1] = b

@@ -148,10 +148,8 @@ def test_the_old_crs_member_may_name_wgs84(save: Save, name: str) -> None:
 
 
 def nested(depth: int) -> str:
-    inner = json.dumps(polygon(SQUARE))
-    for _ in range(depth):
-        inner = '{"type":"GeometryCollection","geometries":[' + inner + "]}"
-    return inner
+    outer = '{"type":"GeometryCollection","geometries":['
+    return outer * depth + json.dumps(polygon(SQUARE)) + "]}" * depth
 
 
 def ring_of(*points: Any) -> dict[str, Any]:

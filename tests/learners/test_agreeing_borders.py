@@ -158,7 +158,7 @@ def agreeing_law(points: NDArray[np.int64], labels: NDArray[np.bool_]) -> dict[O
 
 
 def test_a_kept_piece_follows_the_law_of_agreeing_pieces() -> None:
-    tile, draws = TILES[2], 1500
+    tile, draws = TILES[2], 800
     assert (tile.x0, tile.y0) == (2, 2)
     borders = Borders.of(tile, TileIndex.of(TILES), RELEASED, STRENGTH)
     lattice = HalfplaneLattice(1, bits=0)

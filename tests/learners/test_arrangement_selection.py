@@ -320,16 +320,17 @@ def test_unusable_rates_are_refused(rate: float) -> None:
 # Privacy: every pair of neighbouring small samples, against the density of single pieces.
 
 
+@cache
+def classes_of(lattice: HalfplaneLattice, points: frozenset[tuple[int, int]]) -> Classes:
+    return halfplane_classes(lattice, points)
+
+
 @pytest.fixture
 def _cached_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Build the arrangement once for each set of points; labels do not change it."""
 
-    @cache
-    def cached(lattice: HalfplaneLattice, points: frozenset[tuple[int, int]]) -> Classes:
-        return halfplane_classes(lattice, points)
-
     def classes(lattice: HalfplaneLattice, points: list, _watch: object = None) -> Classes:
-        return cached(lattice, frozenset(points))
+        return classes_of(lattice, frozenset(points))
 
     monkeypatch.setattr(arrangement_selection, "halfplane_classes", classes)
 

@@ -209,7 +209,8 @@ def test_cover_and_zones_spend_no_more_than_epsilon(
         covered = spent_after(spent, steps)[0]
         assert 0.29 * epsilon < covered <= 0.3 * epsilon + 1e-10
         assert covered + zones <= epsilon + 1e-10
-        stages = [spent_after(spent, step)[0] for step in range(steps + 1)]
+        some = range(0, steps + 1, max(1, steps // 12))
+        stages = [spent_after(spent, step)[0] for step in some]
         assert stages[0] == 0
         assert stages == sorted(stages)
         for step in (steps + 1, steps + 2, 4 * steps):

@@ -170,7 +170,7 @@ def law(counts: GridCounts, listed: Candidates, rate: float) -> dict[int, float]
 
 def test_the_draw_follows_its_law(listed: Candidates, monkeypatch: pytest.MonkeyPatch) -> None:
     counts, rate = coast(60, 700), CHOICE_SHARE
-    source, draws, stated = SeededRandom(3), 600, law(counts, listed, rate)
+    source, draws, stated = SeededRandom(3), 360, law(counts, listed, rate)
     scores = fewest_mistakes(counts, listed.per_side, 2, 7)
     monkeypatch.setattr(tile_choice, "fewest_mistakes", lambda *told: scores)
     drawn = Counter(choose_per_side(counts, 700, 1.0, 2, source) for _ in range(draws))

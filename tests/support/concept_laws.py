@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 from chi_square import assert_drawn_from, power
@@ -29,6 +30,7 @@ def mask_of(inside: np.ndarray) -> int:
     return sum(1 << i for i, held in enumerate(inside.tolist()) if held)
 
 
+@cache
 def pieces_by_mask(lattice: HalfplaneLattice, edges: int) -> list[Counter[int]]:
     """For each number of edges, how many lattice pieces hold which grid points."""
     points = grid_points(lattice.d)
@@ -53,16 +55,17 @@ def law(
 ) -> dict[Outcome, float]:
     """Probabilities as the module states them."""
     grid = {tuple(p): i for i, p in enumerate(grid_points(lattice.d).tolist())}
-    places = [grid[tuple(p)] for p in points.tolist()]
+    rows = [(grid[tuple(p)], label) for p, label in zip(points.tolist(), labels, strict=True)]
     weights: dict[Outcome, float] = {}
     for size, masks in enumerate(pieces_by_mask(lattice, edges)):
-        for (mask, count), inside in itertools.product(masks.items(), (True, False)):
-            predicted = [(mask >> place & 1 == 1) == inside for place in places]
-            mistakes = sum(p != label for p, label in zip(predicted, labels.tolist(), strict=True))
-            prior = PRIOR[size] / 2 * count / masks.total()
-            weights[size, mask, inside] = prior * math.exp(-rate * mistakes)
-    total = math.fsum(weights.values())
-    return {outcome: weight / total for outcome, weight in weights.items()}
+        total = masks.total()
+        for mask, count in masks.items():
+            prior = PRIOR[size] / 2 * count / total
+            wrong = sum(mask >> place & 1 != label for place, label in rows)
+            for inside, mistakes in ((True, wrong), (False, len(rows) - wrong)):
+                weights[size, mask, inside] = prior * math.exp(-rate * mistakes)
+    whole = math.fsum(weights.values())
+    return {outcome: weight / whole for outcome, weight in weights.items()}
 
 
 def draw(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -41,14 +42,7 @@ class Model:
         """Every clamped noisy count and its probability; the common one without noise."""
         if self.noise is None:
             return [(self.fixed, 1.0)]
-        p = math.exp(-self.noise)
-        far = range(-60, 61) if self.noise > 0.5 else range(-400, 401)
-        law = {z: (1 - p) / (1 + p) * p ** abs(z) for z in far}
-        lumped = dict.fromkeys(range(self.reach + 1), 0.0)
-        for z, mass in law.items():
-            lumped[min(max(gain + z, 0), self.reach)] += mass
-        total = sum(lumped.values())
-        return [(b, mass / total) for b, mass in lumped.items()]
+        return noisy_counts(self.noise, self.reach, gain)
 
     def law(self, alive: Sample, steps: int) -> NDArray[np.float64]:
         """Probabilities of all transcripts, in one order for all samples."""
@@ -89,6 +83,18 @@ class Model:
             float(np.maximum(p - math.exp(epsilon) * q, 0).sum()),
             float(np.maximum(q - math.exp(epsilon) * p, 0).sum()),
         )
+
+
+@cache
+def noisy_counts(noise: float, reach: int, gain: int) -> list[tuple[int, float]]:
+    """The law of a count with noise, its tails lumped on 0 and `reach`."""
+    p = math.exp(-noise)
+    far = range(-60, 61) if noise > 0.5 else range(-400, 401)
+    lumped = dict.fromkeys(range(reach + 1), 0.0)
+    for z in far:
+        lumped[min(max(gain + z, 0), reach)] += (1 - p) / (1 + p) * p ** abs(z)
+    total = sum(lumped.values())
+    return [(b, mass / total) for b, mass in lumped.items()]
 
 
 def neighbours(size: int, elements: int) -> list[tuple[Sample, Sample]]:

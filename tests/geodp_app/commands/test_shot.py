@@ -14,6 +14,7 @@ import pytest
 import shapely
 from PIL import Image, ImageChops
 from PySide6.QtGui import QImage
+from PySide6.QtTest import QTest
 from window_driver import Lent
 
 from geodp_app.cli import main
@@ -46,6 +47,7 @@ def shot(
 
     def run(*arguments: str) -> tuple[int, str]:
         code = main(["shot", *arguments])
+        QTest.qWait(1)  # the window goes: the next would be dressed together with it
         return code, capsys.readouterr().err
 
     monkeypatch.chdir(tmp_path)

@@ -31,7 +31,7 @@ ROOM = 1 << 18
 @pytest.mark.parametrize(
     ("measure", "edges", "n", "rate"),
     [
-        # so many examples that 600 draws tell the rate
+        # so many examples that 480 draws tell the rate
         ("chord", 1, 20, 0.6),
         ("chord", 2, 40, 0.3),
         ("chord", 3, 60, 0.3),
@@ -42,13 +42,13 @@ ROOM = 1 << 18
 )
 def test_draws_follow_the_enumerated_law(measure: Measure, edges: int, n: int, rate: float) -> None:
     selection = ConceptSelection(HalfplaneLattice(2, measure, 0), edges, table_bytes=ROOM)
-    assert_same_law(selection, *examples(2, n, seed=edges), rate, 600)
+    assert_same_law(selection, *examples(2, n, seed=edges), rate, 480)
 
 
 @pytest.mark.parametrize("measure", ["chord", "paper"])
 def test_one_label_for_all_follows_the_enumerated_law(measure: Measure) -> None:
     selection = ConceptSelection(HalfplaneLattice(2, measure, 0), 0, table_bytes=ROOM)
-    assert_same_law(selection, *examples(2, 30, seed=0), 0.3, 900, outcomes=2, off=0.5)
+    assert_same_law(selection, *examples(2, 30, seed=0), 0.3, 720, outcomes=2, off=0.5)
 
 
 def test_draws_follow_the_law_where_nothing_is_known() -> None:
@@ -80,7 +80,7 @@ def test_the_law_survives_factorised_boxes(monkeypatch: pytest.MonkeyPatch) -> N
         paired += [strand.workspace.paired[0] for strand in draw.strands if strand.workspace]
     # the last box that was looked at had pairs of cells
     assert np.count_nonzero(paired) > 5
-    assert_same_law(ConceptSelection(lattice, 2, table_bytes=ROOM), points, labels, 0.4, 600)
+    assert_same_law(ConceptSelection(lattice, 2, table_bytes=ROOM), points, labels, 0.4, 420)
 
 
 def test_one_example_moves_no_probability_by_more_than_the_rate() -> None:

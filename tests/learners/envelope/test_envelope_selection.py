@@ -43,9 +43,9 @@ exact_value = compiled(trials.exact_value)
     [
         # every pair of size, measure and role
         (8, 12, "chord", "disjunction", 1500),
-        (8, 12, "paper", "conjunction", 800),
-        (11, 30, "chord", "conjunction", 1200),
-        (11, 30, "paper", "disjunction", 2500),
+        (8, 12, "paper", "conjunction", 600),
+        (11, 30, "chord", "conjunction", 1150),
+        (11, 30, "paper", "disjunction", 1050),
     ],
 )
 def test_halfplanes_follow_the_enumerated_law(
@@ -53,7 +53,7 @@ def test_halfplanes_follow_the_enumerated_law(
 ) -> None:
     points, labels = random_examples(d, n, seed=d)
     selection = EnvelopeSelection(HalfplaneLattice(d, measure), "halfplane", table_bytes=1 << 18)
-    rate = 0.9 if measure == "chord" else 1.6
+    rate = 0.9
     score = score_of(role, 2, labels, 3)
     assert_same_law(selection, points, labels, score, rate, draws, seed=d + n)
 
@@ -63,19 +63,19 @@ def test_halfplanes_follow_the_enumerated_law(
     [
         ("chord", "disjunction", 1450),
         ("chord", "conjunction", 1050),
-        ("paper", "disjunction", 1500),
-        ("paper", "conjunction", 1050),
+        ("paper", "disjunction", 800),
+        ("paper", "conjunction", 700),
     ],
 )
 def test_triangles_follow_the_enumerated_law(measure: str, role: str, draws: int) -> None:
     points, labels = random_examples(8, 12, seed=3)
     selection = EnvelopeSelection(HalfplaneLattice(8, measure), "triangle", table_bytes=1 << 18)
-    rate = 1.0 if measure == "chord" else 2.7
+    rate = 1.0 if measure == "chord" else 3.5
     score = score_of(role, 1, labels, 4)
     assert_same_law(selection, points, labels, score, rate, draws, seed=5, surely=0.9999)
 
 
-@pytest.mark.parametrize(("d", "rate", "draws"), [(64, 3.0, 250), (1024, 5.0, 450)])
+@pytest.mark.parametrize(("d", "rate", "draws"), [(64, 3.0, 250), (1024, 4.0, 200)])
 def test_triangles_of_the_papers_box_follow_the_enumerated_law(
     d: int, rate: float, draws: int
 ) -> None:
@@ -90,7 +90,7 @@ def test_triangles_on_a_coarse_lattice_with_many_ties() -> None:
     points, labels = random_examples(4, 14, seed=9)
     selection = EnvelopeSelection(HalfplaneLattice(4, bits=1), "triangle", table_bytes=1 << 18)
     score = score_of("disjunction", 2, labels, 5)
-    assert_same_law(selection, points, labels, score, 0.7, 1200, seed=11)
+    assert_same_law(selection, points, labels, score, 0.7, 850, seed=11)
 
 
 def crowded_examples(d: int, n: int, side: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -100,29 +100,29 @@ def crowded_examples(d: int, n: int, side: int, seed: int) -> tuple[np.ndarray, 
 
 
 @pytest.mark.parametrize(
-    ("d", "side", "measure", "rate", "draws", "surely"),
+    ("d", "side", "measure", "rate", "draws"),
     [
-        (5000, 12, "chord", 2.5, 200, 0.96),
-        (MAX_D, 3000, "chord", 3.0, 250, 0.92),
-        (1024, 500, "paper", 4.0, 800, 0.995),
-        (5000, 2500, "paper", 4.0, 800, 0.995),
+        (5000, 12, "chord", 2.0, 230),
+        (MAX_D, 3000, "chord", 2.5, 200),
+        (1024, 500, "paper", 4.0, 800),
+        (5000, 2500, "paper", 4.0, 800),
     ],
 )
 def test_halfplanes_on_a_wide_grid_follow_the_enumerated_law(
-    d: int, side: int, measure: str, rate: float, draws: int, surely: float
+    d: int, side: int, measure: str, rate: float, draws: int
 ) -> None:
     """Chord: a few cells of wide columns hold all examples, and boundaries pass between these."""
     points, labels = crowded_examples(d, 14, side, seed=3)
     selection = EnvelopeSelection(HalfplaneLattice(d, measure), "halfplane", table_bytes=1 << 22)
     score = score_of("disjunction", 1, labels, int(labels.sum()) // 2)
-    assert_same_law(selection, points, labels, score, rate, draws, seed=12, surely=surely)
+    assert_same_law(selection, points, labels, score, rate, draws, seed=12)
 
 
 def test_triangles_on_a_wide_grid_follow_the_enumerated_law() -> None:
-    points, labels = crowded_examples(MAX_D, 9, 3000, seed=3)
+    points, labels = crowded_examples(MAX_D, 10, 3000, seed=3)
     selection = EnvelopeSelection(HalfplaneLattice(MAX_D), "triangle", table_bytes=1 << 24)
     score = score_of("disjunction", 1, labels, int(labels.sum()) // 2)
-    assert_same_law(selection, points, labels, score, 3.0, 200, seed=13)
+    assert_same_law(selection, points, labels, score, 2.8, 160, seed=13)
 
 
 @pytest.mark.parametrize("measure", ["chord", "paper"])
@@ -176,20 +176,18 @@ def test_the_law_survives_dropped_tables() -> None:
 
 
 @pytest.mark.parametrize(
-    ("measure", "d", "n", "rate", "draws", "off", "surely"),
-    [("chord", 11, 60, 1.2, 2000, 0.5, 0.98), ("paper", 64, 60, 2.0, 650, 0.25, 0.995)],
+    ("measure", "d", "n", "rate", "draws"),
+    [("chord", 11, 40, 1.2, 1000), ("paper", 64, 60, 1.5, 330)],
 )
 def test_the_law_survives_compactions(
-    measure: str, d: int, n: int, rate: float, draws: int, off: float, surely: float
+    measure: str, d: int, n: int, rate: float, draws: int
 ) -> None:
     """There is little more room than for the first boxes: most draws merge boxes several times."""
     points, labels = random_examples(d, n, seed=d)
     lattice = HalfplaneLattice(d, measure)
     selection = EnvelopeSelection(lattice, "halfplane", max_boxes=1, table_bytes=1 << 18)
     score = score_of("disjunction", 2, labels, 20)
-    selected = assert_same_law(
-        selection, points, labels, score, rate, draws, seed=8, off=off, surely=surely
-    )
+    selected = assert_same_law(selection, points, labels, score, rate, draws, seed=8)
     compactions = [one.details["compactions"] for one in selected]
     assert sorted(compactions)[len(compactions) // 4] >= 3
     assert max(one.progress.boxes for one in selected) <= 32
@@ -211,8 +209,8 @@ def compact_at_every_pause(monkeypatch: pytest.MonkeyPatch, work: int) -> None:
 @pytest.mark.parametrize(
     ("measure", "factorised", "work", "draws"),
     [
-        ("chord", False, 20, 1650),
-        ("chord", True, 20, 1650),
+        ("chord", False, 20, 450),
+        ("chord", True, 20, 450),
         pytest.param("paper", False, 60, 1000, marks=pytest.mark.slow),
     ],
 )
@@ -226,7 +224,7 @@ def test_the_law_survives_compactions_at_any_time(
     chord = measure == "chord"
     points, labels = random_examples(8, 12, seed=8 if chord else 3)
     selection = EnvelopeSelection(HalfplaneLattice(8, measure), "triangle", table_bytes=1 << 18)
-    score, rate = score_of("disjunction", 2 if chord else 1, labels, 4), 1.5 if chord else 1.8
+    score, rate = score_of("disjunction", 1, labels, 4), 1.5 if chord else 1.8
     selected = assert_same_law(selection, points, labels, score, rate, draws, seed=14)
     compactions = [one.details["compactions"] for one in selected]
     assert sorted(compactions)[len(compactions) // 2] >= 3
@@ -261,7 +259,7 @@ def test_the_law_survives_weighing_anew(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize(
     ("piece", "d", "n", "draws", "off"),
-    [("halfplane", 11, 30, 3000, 0.5), ("triangle", 8, 12, 1800, 0.25)],
+    [("halfplane", 11, 30, 1000, 0.5), ("triangle", 8, 12, 800, 0.25)],
 )
 def test_the_law_survives_factorised_boxes(
     piece: PieceKind, d: int, n: int, draws: int, off: float, monkeypatch: pytest.MonkeyPatch
@@ -272,7 +270,8 @@ def test_the_law_survives_factorised_boxes(
     points, labels = random_examples(d, n, seed=d)
     selection = EnvelopeSelection(HalfplaneLattice(d), piece, table_bytes=1 << 18)
     score = score_of("disjunction", 2, labels, 4)
-    selected = assert_same_law(selection, points, labels, score, 1.5, draws, seed=12, off=off)
+    rate = 0.75 if piece == "halfplane" else 1.0
+    selected = assert_same_law(selection, points, labels, score, rate, draws, seed=12, off=off)
     factorised = sum(one.details["factorised"] > 0 for one in selected)
     assert factorised > len(selected) / 2
 
@@ -302,8 +301,8 @@ def test_a_score_far_below_the_first_bound_is_found() -> None:
 def test_bounds_never_fall_below_a_value() -> None:
     """After thousands of splits every box's bound is at least the value of pieces inside it."""
     rng = np.random.default_rng(2)
-    points = rng.integers(0, 65, (3000, 2))
-    labels = (np.abs(points - 30).sum(axis=1) < 20) ^ (rng.random(3000) < 0.05)
+    points = rng.integers(0, 65, (2000, 2))
+    labels = (np.abs(points - 30).sum(axis=1) < 20) ^ (rng.random(2000) < 0.05)
     selection = EnvelopeSelection(HalfplaneLattice(64), "triangle")
     score = score_of("disjunction", 2, labels, int(labels.sum()))
     checked = 0

@@ -22,7 +22,7 @@ from geodp_app.views.window.tour_card import place_beside
 
 #: Fewer examples than it opens with, as the tour makes all steps of a run; enough for the first
 #: triangle to hold some.
-FEW = 10_000
+FEW = 6_000
 
 
 @pytest.fixture(autouse=True)
