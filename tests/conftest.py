@@ -31,16 +31,6 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Iterator[None]:
-    """Nothing of what is collected is garbage: none is looked for."""
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.enable()
-
-
 def pytest_collection_finish() -> None:
     """What was collected stays: no search for garbage looks through it again."""
     gc.freeze()
