@@ -20,8 +20,9 @@ def test_a_row_for_every_number_of_tiles(
     monkeypatch.setattr(tiles, "picture", lambda model: np.zeros((1025, 1025), dtype=np.bool_))
     tiles.main(["--n", "300", "--tiles", "2", "3"])
     shown = capsys.readouterr().out.splitlines()
-    assert [line.split(" | ")[:2] for line in shown[-3:]] == [
+    assert [line.split(" | ")[:2] for line in shown[-4:]] == [
         ["| tri", "m = 2"],
         ["| tri", "m = 3"],
         ["| tri", "histogram"],
+        ["| tri", "nearest example"],
     ]
