@@ -40,21 +40,28 @@ def side_by_side(
         work.
     """
     stopped = threading.Event()
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="tile") as pool:
-        waiting: deque[Future[_Outcome]] = deque()
-        try:
-            for task in tasks:
-                waiting.append(pool.submit(work, task, stopped.is_set))
-                while sum(not future.done() for future in waiting) > _AT_ONCE:
-                    _listen(waiting, tick)
-                while waiting and waiting[0].done():
-                    yield waiting.popleft().result()
-            while waiting:
-                while not waiting[0].done():
-                    _listen(waiting, tick)
+    pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="tile")
+    waiting: deque[Future[_Outcome]] = deque()
+    patient = True
+    try:
+        for task in tasks:
+            waiting.append(pool.submit(work, task, stopped.is_set))
+            while sum(not future.done() for future in waiting) > _AT_ONCE:
+                _listen(waiting, tick)
+            while waiting and waiting[0].done():
                 yield waiting.popleft().result()
-        finally:
-            stopped.set()
+        while waiting:
+            while not waiting[0].done():
+                _listen(waiting, tick)
+            yield waiting.popleft().result()
+    except GeneratorExit:
+        # whoever drops this half-way may be Python itself, which looks for garbage amid anything,
+        # and may hold a lock that the threads need to end
+        patient = False
+        raise
+    finally:
+        stopped.set()
+        pool.shutdown(wait=patient, cancel_futures=True)
 
 
 def _listen(futures: Iterable[Future[_Outcome]], tick: Callable[[], None] | None) -> None:

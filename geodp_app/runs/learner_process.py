@@ -20,7 +20,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, replace
 from multiprocessing import connection, parent_process
 from typing import TYPE_CHECKING, Any
@@ -147,7 +147,8 @@ class LearnerServer:
         self._send(Prepared())
 
     def _start(self, request: Start) -> None:
-        self._run = self._ended = None
+        self._drop()
+        self._ended = None
         self._run = _Run(request.run, request.job, self._look)
         self._send(Started(request.run, self._run.learner.plan()))
         if request.job.at_once:
@@ -208,8 +209,14 @@ class LearnerServer:
 
     def _cancel(self, request: Cancel) -> None:
         if self._run is not None and self._run.number == request.run:
-            self._run = None
+            self._drop()
         self._send(Stopped(request.run))
+
+    def _drop(self) -> None:
+        """No more steps of the run that there is."""
+        if self._run is not None:
+            self._run.close()
+        self._run = None
 
     def _fail(self, request: Request, error: Exception) -> None:
         """Tell it in one line; the process lives on."""
@@ -298,6 +305,11 @@ class _Run:
         finally:
             # it holds on to the sampler's tables
             self._last = None
+
+    def close(self) -> None:
+        """End what is under way for steps to come."""
+        if isinstance(self._stream, Generator):
+            self._stream.close()
 
     def _watch(self, progress: SelectionProgress) -> None:
         self._last = progress

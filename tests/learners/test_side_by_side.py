@@ -83,3 +83,24 @@ def test_an_error_comes_out_and_the_rest_is_told_to_stop() -> None:
     with pytest.raises(ValueError, match="no piece"):
         list(side_by_side(work, range(2)))
     assert told.is_set()
+
+
+def test_whoever_drops_it_half_way_waits_for_nobody() -> None:
+    """It may be Python, which looks for garbage amid the start of another thread."""
+    begun, held, told = threading.Event(), threading.Event(), threading.Event()
+
+    def work(task: int, stopped: Callable[[], bool]) -> None:
+        if task == 0:
+            assert begun.wait(PATIENCE)
+            return
+        begun.set()
+        held.wait(PATIENCE)
+        if stopped():
+            told.set()
+
+    outcomes = side_by_side(work, range(9))
+    next(outcomes)
+    outcomes.close()
+    assert not told.is_set()
+    held.set()
+    assert told.wait(PATIENCE)
