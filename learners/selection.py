@@ -142,3 +142,15 @@ class Selection(Sampler, Protocol):
     @property
     def piece(self) -> PieceKind:
         """What kind of piece is drawn: a halfplane or a triangle."""
+
+
+def check_max_boxes(max_boxes: int) -> None:
+    """Refuse more boxes than the proof of the samplers' arithmetic assumes.
+
+    Raises
+    ------
+    ValueError
+        If it does not lie in 1..2**22.
+    """
+    if not 1 <= max_boxes <= 1 << 22:
+        raise ValueError(f"max_boxes must lie in 1..{1 << 22}, got {max_boxes}")

@@ -50,7 +50,7 @@ from learners.conic import boxes
 from learners.conic.boxes import ConicTarget, Refinement
 from learners.randomness import RandomSource
 from learners.scores import POWER, Score, softened_nats
-from learners.selection import Selected, SelectionProgress, Watch
+from learners.selection import Selected, SelectionProgress, Watch, check_max_boxes
 
 #: 16-bit chunks drawn from the source at first, and at most, in one go.
 _FIRST_CHUNKS, _MOST_CHUNKS = 1 << 13, 1 << 19
@@ -79,8 +79,7 @@ class ConicSelection:
     max_boxes: int = 1 << 22
 
     def __post_init__(self) -> None:
-        if not 1 <= self.max_boxes <= 1 << 22:
-            raise ValueError(f"max_boxes must lie in 1..{1 << 22}, got {self.max_boxes}")
+        check_max_boxes(self.max_boxes)
 
     def select(
         self,

@@ -83,7 +83,7 @@ from learners.envelope.strands import (
 from learners.envelope.target import make_target
 from learners.randomness import RandomSource, SeededRandom
 from learners.scores import Score
-from learners.selection import PIECE_SIZE, PieceKind, Selected, Watch
+from learners.selection import PIECE_SIZE, PieceKind, Selected, Watch, check_max_boxes
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +109,7 @@ class EnvelopeSelection:
     table_bytes: int = 200 << 20
 
     def __post_init__(self) -> None:
-        if not 1 <= self.max_boxes <= 1 << 22:
-            raise ValueError(f"max_boxes must lie in 1..{1 << 22}, got {self.max_boxes}")
+        check_max_boxes(self.max_boxes)
 
     def select(
         self,
