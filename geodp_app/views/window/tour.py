@@ -116,7 +116,7 @@ _TICK = 50
 
 #: How far from the chosen point the ghost is tried, in parts of the sheet's height: the first at
 #: which something is left of the triangle.
-_ASIDE = (0.06, -0.06, 0.03, -0.03, 0.01, -0.01)
+_ASIDE = (0.06, -0.06, 0.03, -0.03, 0.01, -0.01, 0.003, -0.003, 0.0)
 
 #: What the person may do that ends the tour.
 _ENDING = ("run", "stop", "reset")
