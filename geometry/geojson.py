@@ -34,7 +34,6 @@ from geometry.geojson_rings import (
     ShapeReader,
     check_lonlat,
     checked_grid_size,
-    is_number,
     short,
 )
 from geometry.geojson_write import feature_collection, unit_box_map, write_geojson
@@ -306,11 +305,9 @@ def _bounds(member: dict[str, Any]) -> Bounds | None:
     box = member.get("bounds")
     if box is None:
         return None
-    if not isinstance(box, list) or len(box) != 4 or not all(is_number(v) for v in box):
-        raise GeoJSONError(f"geodp.bounds must be four numbers, not {short(box)}")
     try:
-        return Bounds(*(float(v) for v in box))
-    except (BoundsError, OverflowError) as error:
+        return Bounds.of_json(box)
+    except BoundsError as error:
         raise GeoJSONError(f"geodp.bounds: {error}") from None
 
 

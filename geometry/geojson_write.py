@@ -19,10 +19,15 @@ from numpy.typing import NDArray
 from shapely.geometry import GeometryCollection, MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
+from geometry.crs import LONLAT
 from geometry.files import atomic_write
 from geometry.geojson_rings import GeoJSONError, check_lonlat, checked_grid_size
 from geometry.grid import Bounds, GridMap
 from geometry.polygons import orient_valid
+
+#: Edges of a shape in another system than degrees are cut into parts no longer than the grid's side
+#: over this: the sagitta of a thousand kilometres' part is some hundred metres.
+_PARTS = 32
 
 
 def unit_box_map(d: int) -> GridMap:
@@ -108,7 +113,7 @@ def _frame_member(
         "georeferenced": grid_map is not None,
     }
     if grid_map or not raw_grid:
-        frame["bounds"] = list((grid_map or unit_box_map(frame["grid"])).bounds.as_tuple())
+        frame["bounds"] = (grid_map or unit_box_map(frame["grid"])).bounds.to_json()
     for key, value in frame.items():
         if key in member and member[key] != value:
             raise GeoJSONError(
@@ -127,17 +132,20 @@ def _placed(shape: BaseGeometry, d: int, grid_map: GridMap | None) -> BaseGeomet
         points = np.clip(points, 0.0, float(d))
         if grid_map is None:
             return points
-        west, south, east, north = grid_map.bounds.as_tuple()
-        # d * (span / d) may round past the box, and so past 180 degrees
-        return np.clip(grid_map.to_lonlat(points), (west, south), (east, north))
+        return grid_map.to_lonlat(points)
 
+    if grid_map is not None and grid_map.bounds.crs != LONLAT:
+        # straight in the other system is not straight in degrees: a short part very nearly is
+        shape = shapely.segmentize(shape, d / _PARTS)
     placed = shapely.transform(shape, place)
     if not shapely.is_valid(placed):
         # rounding has crossed lines that all but touch: snap them first
         placed = shapely.transform(shapely.set_precision(shape, _step(d, grid_map)), place)
     # segmentize drops parts of what rounding has made invalid
     shape = orient_valid(placed)
-    if grid_map is not None and grid_map.bounds.east - grid_map.bounds.west > 180:
+    if grid_map is not None:
+        shape = _cut_at_antimeridian(shape)
+    if grid_map is not None and grid_map.bounds.in_degrees and grid_map.bounds.size[0] > 180:
         # an edge over more than half the globe reads as a crossing of the antimeridian
         shape = shapely.segmentize(shape, 170.0)
     shape = orient_valid(MultiPolygon(_resolved(orient_valid(shape))))
@@ -151,9 +159,22 @@ def _step(d: int, grid_map: GridMap | None) -> float:
     """A distance, in grid units, that is many roundings of the file's coordinates long."""
     if grid_map is None:
         return d * 2.0**-44
-    west, south, east, north = grid_map.bounds.as_tuple()
-    rounding = float(np.spacing(max(abs(west), abs(south), abs(east), abs(north))))
-    return d * max(2.0**-44, 64 * rounding / min(east - west, north - south))
+    box = grid_map.bounds
+    rounding = float(np.spacing(np.abs([box.low, box.high]).max()))
+    return d * max(2.0**-44, 64 * rounding / min(box.size))
+
+
+def _cut_at_antimeridian(shape: BaseGeometry) -> BaseGeometry:
+    """The same shape with all longitudes within -180..180 (RFC 7946, 3.1.9)."""
+    west, _, east, _ = shape.bounds
+    if shape.is_empty or (west >= -180 and east <= 180):
+        return shape
+    parts = []
+    for turn in (-360.0, 0.0, 360.0):
+        strip = shapely.box(-180 + turn, -90, 180 + turn, 90)
+        part = orient_valid(shapely.intersection(shape, strip))
+        parts.append(shapely.transform(part, lambda xy, by=turn: xy - (by, 0.0)))
+    return MultiPolygon([polygon for part in parts for polygon in _polygons(part)])
 
 
 def _resolved(shape: BaseGeometry) -> list[Polygon]:

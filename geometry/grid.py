@@ -1,4 +1,4 @@
-"""The public frame of the examples: the integer grid and its lon/lat bounds.
+"""The public frame of the examples: the integer grid and where on the globe it lies.
 
 Both are public inputs.  Bounds are never taken from private examples: a box that
 hugs the data would reveal its extreme points.
@@ -6,10 +6,15 @@ hugs the data would reveal its extreme points.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from geometry.crs import LONLAT, CrsError, is_degrees, reproject, settled_crs
 
 
 class BoundsError(ValueError):
@@ -18,28 +23,48 @@ class BoundsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """A public box in degrees: west < east within -180..180, south < north within -90..90.
+    """A public box of longitudes and latitudes, or of another coordinate reference system.
+
+    In degrees south < north within -90..90, and west and east within -180..180: west > east is a
+    box across the antimeridian, at most 180 degrees wide.  In another system west < east and
+    south < north, in its units.
+
+    Attributes
+    ----------
+    west, south, east, north : float
+    crs : str
+        As :func:`geometry.crs.settled_crs` names it.
 
     Raises
     ------
     BoundsError
-        If a value is not finite, out of range, or the box is empty.  Boxes across the
-        antimeridian (west > east) are refused.
+        If a value is not finite, out of range, or the box is empty; if the system is unknown, or
+        the box lies beyond its reach.
     """
 
     west: float
     south: float
     east: float
     north: float
+    crs: str = field(default=LONLAT, kw_only=True)
 
     def __post_init__(self) -> None:
-        values = (self.west, self.south, self.east, self.north)
+        values = self.as_tuple()
         if not all(np.isfinite(v) for v in values):
             raise BoundsError(f"bounds {values} must be finite numbers")
-        if not (-180 <= self.west < self.east <= 180):
+        if self.crs != LONLAT:
+            self._check_other_system()
+            return
+        if not (min(self.west, self.east) >= -180 and max(self.west, self.east) <= 180):
+            raise BoundsError(
+                f"bounds need west and east within -180..180, got west = {self.west}, "
+                f"east = {self.east}"
+            )
+        if self.west == self.east or (self.crosses and not 0 < self.size[0] <= 180):
             raise BoundsError(
                 f"bounds need -180 <= west < east <= 180, got west = {self.west}, "
-                f"east = {self.east} (boxes across the antimeridian are not supported)"
+                f"east = {self.east} (west > east is a box across the antimeridian, at most half "
+                "the globe wide)"
             )
         if not (-90 <= self.south < self.north <= 90):
             raise BoundsError(
@@ -47,14 +72,124 @@ class Bounds:
                 f"north = {self.north}"
             )
 
+    def _check_other_system(self) -> None:
+        try:
+            settled = settled_crs(self.crs)
+            if settled != self.crs:
+                raise BoundsError(f"bounds in {self.crs!r}: the system is called {settled!r}")
+            corners = self.to_lonlat(np.array([self.low, self.high]))
+        except CrsError as error:
+            raise BoundsError(f"bounds: {error}") from None
+        if not (self.west < self.east and self.south < self.north):
+            raise BoundsError(f"bounds need west < east and south < north, got {self.as_tuple()}")
+        if np.isnan(corners).any():
+            raise BoundsError(f"bounds {self.as_tuple()} lie beyond the reach of {self.crs}")
+
+    @classmethod
+    def of_json(cls, data: Any) -> Bounds:
+        """Bounds from what :meth:`to_json` made.
+
+        Raises
+        ------
+        BoundsError
+            If it is something else, or no bounds.
+        """
+        if not isinstance(data, list) or len(data) not in (4, 5) or not all(map(_real, data[:4])):
+            raise BoundsError(f"must be four numbers, not {_short(data)}")
+        if len(data) == 5 and not isinstance(data[4], str):
+            raise BoundsError(f"a reference system must be a text, not {_short(data[4])}")
+        try:
+            numbers = [float(value) for value in data[:4]]
+            return cls(*numbers, crs=data[4] if len(data) == 5 else LONLAT)
+        except OverflowError as error:
+            raise BoundsError(str(error)) from None
+
+    def to_json(self) -> list[float | str]:
+        """The four numbers, and the system if it is not longitude and latitude on WGS 84."""
+        return [*self.as_tuple(), *(() if self.crs == LONLAT else (self.crs,))]
+
     def as_tuple(self) -> tuple[float, float, float, float]:
-        """(west, south, east, north) in degrees."""
+        """(west, south, east, north) in the system's units."""
         return self.west, self.south, self.east, self.north
+
+    @property
+    def in_degrees(self) -> bool:
+        """Whether the system's axes are longitude and latitude."""
+        return is_degrees(self.crs)
+
+    @property
+    def crosses(self) -> bool:
+        """Whether it lies across the antimeridian."""
+        return self.west > self.east
+
+    @property
+    def low(self) -> tuple[float, float]:
+        """The corner at (0, 0) of a grid."""
+        return self.west, self.south
+
+    @property
+    def high(self) -> tuple[float, float]:
+        """The opposite corner; across the antimeridian longitudes go on after 180."""
+        return self.east + 360 if self.crosses else self.east, self.north
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height."""
+        return self.high[0] - self.west, self.north - self.south
+
+    @property
+    def aspect(self) -> float:
+        """Width over height on the ground, at the middle latitude; within 0.1..10."""
+        # a step of longitude is shorter the nearer it is to a pole; other units are lengths
+        middle = math.radians((self.south + self.north) / 2)
+        cosine = max(math.cos(middle), 0.05) if self.in_degrees else 1.0
+        width, height = self.size
+        return min(max(width * cosine / height, 0.1), 10.0)
+
+    def unrolled(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Coordinates of the box's own system, (n, 2), with longitudes that go on after 180."""
+        if not self.crosses:
+            return own
+        return np.column_stack(
+            [np.where(own[:, 0] < self.west, own[:, 0] + 360, own[:, 0]), own[:, 1]]
+        )
+
+    def of_lonlat(self, lonlat: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Degrees (lon, lat), shape (n, 2), in the box's own system; NaN beyond its reach."""
+        own = self.unrolled(reproject(np.asarray(lonlat, dtype=np.float64), LONLAT, self.crs))
+        if self.crs == LONLAT:
+            return own
+        # the way there and back is rounded: a point of the border must not fall out of the box
+        held = own.clip(self.low, self.high)
+        return np.where(np.abs(held - own) <= 1e-9 * np.array(self.size), held, own)
+
+    def to_lonlat(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Coordinates of the box's own system, shape (n, 2), in degrees (lon, lat).
+
+        Longitudes may go on after 180 or before -180, so that a shape stays in one piece.
+        """
+        degrees = reproject(own, self.crs, LONLAT)
+        if self.crs == LONLAT or not len(degrees):
+            return degrees
+        middle = reproject(np.array([np.mean([self.low, self.high], axis=0)]), self.crs, LONLAT)[
+            0, 0
+        ]
+        turns = np.rint((middle - degrees[:, 0]) / 360)
+        return np.column_stack([degrees[:, 0] + 360 * turns, degrees[:, 1]])
+
+
+def _short(data: Any) -> str:
+    text = repr(data)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _real(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, slots=True)
 class GridMap:
-    """Affine map between the grid {0..d}^2 and public lon/lat bounds.
+    """Affine map between the grid {0..d}^2 and public bounds, in the system of these.
 
     x = 0 is west, x = d east, y = 0 south, y = d north.
     """
@@ -63,23 +198,19 @@ class GridMap:
     bounds: Bounds
 
     def to_lonlat(self, xy: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Grid coordinates, shape (n, 2), to degrees (lon, lat), shape (n, 2)."""
+        """Grid coordinates, shape (n, 2), to degrees (lon, lat), shape (n, 2).
+
+        Longitudes may go on after 180 or before -180, so that a shape stays in one piece.
+        """
         b = self.bounds
         xy = np.asarray(xy, dtype=np.float64)
-        origin = np.array([b.west, b.south])
-        span = np.array([b.east - b.west, b.north - b.south])
-        out: NDArray[np.float64] = origin + xy * (span / self.d)
+        out: NDArray[np.float64] = np.array(b.low) + xy * (np.array(b.size) / self.d)
         # rounding may step over the edge, and then the point could not be read back
-        return np.clip(out, [b.west, b.south], [b.east, b.north])
+        return b.to_lonlat(np.clip(out, b.low, b.high))
 
     def to_grid_float(self, lonlat: NDArray[np.float64]) -> NDArray[np.float64]:
         """Degrees (lon, lat), shape (n, 2), to real grid coordinates, without rounding."""
-        b = self.bounds
-        lonlat = np.asarray(lonlat, dtype=np.float64)
-        origin = np.array([b.west, b.south])
-        span = np.array([b.east - b.west, b.north - b.south])
-        out: NDArray[np.float64] = (lonlat - origin) * (self.d / span)
-        return out
+        return self._on_grid(self.bounds.of_lonlat(lonlat))
 
     def to_grid(self, lonlat: NDArray[np.float64]) -> NDArray[np.int64]:
         """Degrees (lon, lat), shape (n, 2), to the nearest grid point, shape (n, 2) int64.
@@ -89,12 +220,38 @@ class GridMap:
         BoundsError
             If a coordinate is outside the bounds; the message names the first such row.
         """
-        lonlat = np.asarray(lonlat, dtype=np.float64)
+        return self.own_to_grid(self.bounds.of_lonlat(lonlat))
+
+    def own_to_grid(self, own: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Coordinates of the bounds' own system, (n, 2), to the nearest grid point; errors as
+        :meth:`to_grid`."""
         b = self.bounds
-        low, high = np.array([b.west, b.south]), np.array([b.east, b.north])
-        outside = ~((lonlat >= low) & (lonlat <= high)).all(axis=1)
+        own = b.unrolled(np.asarray(own, dtype=np.float64))
+        outside = ~((own >= b.low) & (own <= b.high)).all(axis=1)
         if outside.any():
             row = int(np.flatnonzero(outside)[0])
-            lon, lat = lonlat[row]
-            raise BoundsError(f"row {row}: ({lon}, {lat}) is outside the bounds {b.as_tuple()}")
-        return np.rint(self.to_grid_float(lonlat)).astype(np.int64)
+            first, second = own[row]
+            raise BoundsError(
+                f"row {row}: ({first}, {second}) is outside the bounds {b.as_tuple()}"
+            )
+        return np.rint(self._on_grid(own)).astype(np.int64)
+
+    def _on_grid(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+        out: NDArray[np.float64] = (own - np.array(self.bounds.low)) * (
+            self.d / np.array(self.bounds.size)
+        )
+        return out
+
+
+def checked_bounds(numbers: Sequence[float], crs: str | None) -> Bounds:
+    """Bounds of four numbers in a system by any of its names.
+
+    Raises
+    ------
+    BoundsError
+        If they are none, or there is no such system.
+    """
+    try:
+        return Bounds(*numbers, crs=LONLAT if crs is None else settled_crs(crs))
+    except CrsError as error:
+        raise BoundsError(str(error)) from None

@@ -18,7 +18,7 @@ from typing import Any, NoReturn, TypeVar
 
 from geodp_app.errors import InputError
 from geodp_app.files.writing import Holds, check_ending, check_home
-from geometry.grid import Bounds, BoundsError
+from geometry.grid import Bounds, BoundsError, checked_bounds
 from geometry.halfplane import MAX_D
 from learners.declaration import Learner, Parameter, Place
 from learners.registry import BY_ID, offered, unknown_learner
@@ -89,15 +89,33 @@ grid_size = _where(
 )
 
 
-def bounds(text: str) -> Bounds:
-    """Read bounds, west, south, east and north in degrees, from the command line."""
+def four_numbers(text: str) -> tuple[float, float, float, float]:
+    """Read bounds, west, south, east and north, from the command line."""
     parts = text.split(",")
     if len(parts) != 4:
-        raise argparse.ArgumentTypeError(f"needs four numbers W,S,E,N in degrees, not {text!r}")
+        raise argparse.ArgumentTypeError(f"needs four numbers W,S,E,N, not {text!r}")
+    west, south, east, north = (number(part) for part in parts)
+    return west, south, east, north
+
+
+def settled_bounds(options: argparse.Namespace) -> Bounds | None:
+    """The bounds that `--bounds` and `--crs` say; None if there are none.
+
+    Raises
+    ------
+    InputError
+        If they are unusable.
+    """
+    if options.bounds is None:
+        if options.crs is not None:
+            raise InputError("--crs is the system of --bounds: give --bounds W,S,E,N in its units")
+        return None
     try:
-        return Bounds(*(number(part) for part in parts))
+        return checked_bounds(options.bounds, options.crs)
     except BoundsError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+        hint = "" if options.crs else "; bounds in another system need --crs, such as EPSG:32633"
+        outside = "within -180..180" in str(error)
+        raise InputError(f"argument --bounds: {error}{hint if outside else ''}") from None
 
 
 def add_verb(
@@ -113,9 +131,15 @@ def add_bounds(parser: Parser) -> None:
     """Where the grid lies on the globe."""
     parser.add_argument(
         "--bounds",
-        type=bounds,
+        type=four_numbers,
         metavar="W,S,E,N",
-        help="public bounds in degrees (never taken from the data)",
+        help="public bounds in degrees, or in the units of --crs (never taken from the data)",
+    )
+    parser.add_argument(
+        "--crs",
+        metavar="NAME",
+        help="coordinate reference system of the bounds, such as EPSG:32633, and of coordinates "
+        "that neither the file nor their columns' names place (default: longitude and latitude)",
     )
 
 

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from geodp_app.commands import arguments
+from geodp_app.commands import arguments, points
 from geodp_app.commands.arguments import learner_lines
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
-from geodp_app.files.examples_csv import read_examples
 from geodp_app.formatting import count, duration, percentage
 from geodp_app.runs.comparison import (
     KINDS,
@@ -57,9 +56,9 @@ _HEADINGS = (
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     """Add the verb and its options."""
     parser = arguments.add_verb(verbs, "compare", "learners side by side", _DESCRIPTION)
-    parser.add_argument("points", type=Path, metavar="POINTS", help="CSV of labelled examples")
+    parser.add_argument("points", type=Path, metavar="POINTS", help="labelled points")
     tests = parser.add_mutually_exclusive_group()
-    tests.add_argument("--test", type=Path, metavar="FILE", help="CSV of test examples")
+    tests.add_argument("--test", type=Path, metavar="FILE", help="points to test on")
     tests.add_argument(
         "--holdout",
         type=arguments.open_unit,
@@ -81,10 +80,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         "(default: cover finds it by itself)",
     )
     arguments.add_privacy(parser)
-    parser.add_argument(
-        "--grid", type=arguments.grid_size, metavar="D", help="grid size d (default: the file's)"
-    )
-    arguments.add_bounds(parser)
+    points.add_points_options(parser, "grid size d (default: the file's)")
     parser.add_argument(
         "--seed", type=arguments.seed, help="reproducible and therefore NOT private: for tests"
     )
@@ -164,7 +160,7 @@ def _contenders(options: argparse.Namespace) -> tuple[Contender, ...]:
 
 def _read(options: argparse.Namespace) -> tuple[Examples, Examples]:
     """Examples to learn from and to test on."""
-    examples = read_examples(options.points, grid=options.grid, bounds=options.bounds)
+    examples = points.read(options.points, options, quiet=options.quiet)
     _refuse_none(options.points, examples)
     if options.test is None:
         parts = hold_out(examples, options.holdout, options.seed)
@@ -174,9 +170,7 @@ def _read(options: argparse.Namespace) -> tuple[Examples, Examples]:
                 "give --test FILE or another --holdout"
             )
         return parts
-    test = read_examples(
-        options.test, grid=options.grid, bounds=options.bounds, fallback=examples.frame
-    )
+    test = points.read(options.test, options, fallback=examples.frame, quiet=options.quiet)
     if test.frame != examples.frame:
         raise InputError(
             f"{options.test}: lies on another grid or in another box than {options.points}; give "

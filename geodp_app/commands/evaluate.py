@@ -11,21 +11,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp_app.commands import arguments
+from geodp_app.commands import arguments, points
 from geodp_app.document.examples import count_mistakes
 from geodp_app.document.mask import read_mask
 from geodp_app.errors import InputError
-from geodp_app.files.examples_csv import read_examples
 from geometry.geojson_rings import short
 
 if TYPE_CHECKING:
     from learners.releases import Release
 
-_DESCRIPTION = """Compare a learned shape with labelled examples.
+_DESCRIPTION = f"""Compare a learned shape with labelled examples.
 
 A file written by `geodp learn` carries its exact hypothesis: labels are decided by integer
 side tests; where it was clipped, give --within as for `geodp learn`.  Any other GeoJSON polygons
 are compared as they are, their edge inside.
+
+{points.FORMS}
+
 The figures come straight from the examples: they are not differentially private."""
 
 
@@ -33,14 +35,8 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     """Add the verb and its options."""
     parser = arguments.add_verb(verbs, "evaluate", "error on labelled examples", _DESCRIPTION)
     parser.add_argument("learned", type=Path, metavar="LEARNED", help="GeoJSON")
-    parser.add_argument("points", type=Path, metavar="POINTS", help="CSV of labelled examples")
-    parser.add_argument(
-        "--grid",
-        type=arguments.grid_size,
-        metavar="D",
-        help="grid size of the examples (default: what the files say)",
-    )
-    arguments.add_bounds(parser)
+    parser.add_argument("points", type=Path, metavar="POINTS", help="labelled points")
+    points.add_points_options(parser, "grid size of the examples (default: what the files say)")
     arguments.add_within(parser, "label 0 whatever lies outside of")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
@@ -52,9 +48,8 @@ def run(options: argparse.Namespace) -> None:
 
     mask = read_mask(options.within) if options.within else None
     learned = read_learned(options.learned)
-    examples = read_examples(
-        options.points, grid=options.grid, bounds=options.bounds, fallback=learned.frame
-    )
+    quiet = options.json
+    examples = points.read(options.points, options, fallback=learned.frame, quiet=quiet)
     if not len(examples.labels):
         raise InputError(f"{options.points}: has no examples to compare with")
     predicted = learned.predict(examples)

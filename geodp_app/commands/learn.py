@@ -9,14 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geodp_app.commands import arguments
+from geodp_app.commands import arguments, points
 from geodp_app.document.examples import Examples
 from geodp_app.document.mask import Mask, read_mask
 from geodp_app.errors import InputError, PictureError
-from geodp_app.files.examples_csv import read_examples
 from geodp_app.progress import tell_curator
 from geodp_app.tables.counts import TableCounts, read_counts
-from geodp_app.tables.source import TableSource, columns_of, table_source
+from geodp_app.tables.source import TableSource, table_source
 from geometry.files import atomic_write
 from learners.declaration import Learner
 from learners.registry import MOST_STEPS
@@ -26,10 +25,10 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = f"""Learn a shape from labelled examples under differential privacy.
 
-POINTS is a CSV with a header: x,y,label in grid units 0..d, or lon,lat,label in degrees with
---bounds.  Labels are 0 or 1.  Grid size and bounds are public; a file written by
-`geodp sample` brings its own.  The learned GeoJSON carries its exact hypothesis and what was
-spent, and nothing else from the examples.
+{points.FORMS}
+
+Grid size and bounds are public; a file written by `geodp sample` brings its own.  The learned
+GeoJSON carries its exact hypothesis and what was spent, and nothing else from the examples.
 
 A learner labels every point, also where nobody reported.  --within clips the shape to a public
 map, such as land; that costs no epsilon, and the exact hypothesis in the file stays whole.
@@ -54,9 +53,7 @@ a row is: with --id COLUMN one row of each person is counted, and the person is 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     """Add the verb and its options."""
     parser = arguments.add_verb(verbs, "learn", "learn a shape from examples", _DESCRIPTION)
-    parser.add_argument(
-        "points", type=Path, nargs="?", metavar="POINTS", help="CSV of labelled examples"
-    )
+    parser.add_argument("points", type=Path, nargs="?", metavar="POINTS", help="labelled points")
     parser.add_argument(
         "--table",
         type=table_source,
@@ -64,22 +61,13 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         help="a table instead of POINTS: parquet:FILES, csv:FILES, duckdb:FILE::TABLE, URL::TABLE",
     )
     parser.add_argument(
-        "--columns",
-        type=columns_of,
-        metavar="ROLE=NAME,...",
-        help="with --table: columns of other names, such as lon=longitude,lat=latitude,label=wet",
-    )
-    parser.add_argument(
         "--id",
         metavar="COLUMN",
-        help="with --table: whose a row is; one row of each person is counted (default: every "
-        "row counts as a person)",
+        help="whose a row is; one row of each person is counted (default: every row counts as a "
+        "person)",
     )
     arguments.add_learner(parser, "learn")
-    parser.add_argument(
-        "--grid", type=arguments.grid_size, metavar="D", help="grid size d (default: the file's)"
-    )
-    arguments.add_bounds(parser)
+    points.add_points_options(parser, "grid size d (default: the file's)")
     arguments.add_within(parser, "clip the shape to")
     arguments.add_output(parser, "GeoJSON to write")
     parser.add_argument(
@@ -153,7 +141,7 @@ def run(options: argparse.Namespace) -> None:
         told.append(f"{options.output}: {support}")
     if not options.raw_grid:
         told += place_note(options.output, sample.frame)
-    if options.table:
+    if options.table or options.id is not None:
         told.append(_told_of_persons(options))
     if options.picture:
         assert isinstance(sample, Examples)
@@ -187,18 +175,17 @@ def _check_source(options: argparse.Namespace) -> None:
             "give either POINTS, a CSV file, or --table WHERE (see geodp learn --help)"
         )
     if options.table is None:
-        for name in ("columns", "id"):
-            if getattr(options, name) is not None:
-                raise InputError(f"--{name} is for --table: leave it out, or give --table csv:FILE")
-    elif options.picture:
+        return
+    if options.picture:
         raise InputError("--picture draws examples, and --table reads none: leave it out")
+    if options.layer is not None or options.out_of_bounds != "refuse":
+        raise InputError("--layer and --out-of-bounds are for POINTS: leave them out with --table")
 
 
 def _read(options: argparse.Namespace, learner: Learner) -> Examples | TableCounts:
     """The examples, or their counts; tells the curator when all labels are the same."""
-    frame = {"grid": options.grid, "bounds": options.bounds}
     if options.table is None:
-        examples = read_examples(options.points, **frame)
+        examples = points.read(options.points, options, quiet=options.quiet)
         positives = int(examples.labels.sum())
         counts = (len(examples.labels) - positives, positives)
         warn_of_one_class(str(options.points), counts, quiet=options.quiet)
@@ -209,8 +196,17 @@ def _read(options: argparse.Namespace, learner: Learner) -> Examples | TableCoun
             "instead of --table, or another learner"
         )
     source: TableSource = options.table
-    person, quiet = options.id, options.quiet
-    found = read_counts(source, columns=options.columns, person=person, **frame, quiet=quiet)
+    quiet, bounds = options.quiet, arguments.settled_bounds(options)
+    if bounds is not None and (bounds.crosses or options.crs is not None):
+        raise InputError("--table reads degrees, in a box that does not cross the antimeridian")
+    found = read_counts(
+        source,
+        columns=options.columns,
+        person=options.id,
+        grid=options.grid,
+        bounds=bounds,
+        quiet=quiet,
+    )
     counts = (found.counts.negatives, found.counts.positives)
     warn_of_one_class(source.name, counts, quiet=quiet)
     return found
@@ -218,12 +214,12 @@ def _read(options: argparse.Namespace, learner: Learner) -> Examples | TableCoun
 
 def _told_of_persons(options: argparse.Namespace) -> str:
     """What the guarantee is about."""
+    name = options.table.name if options.table else options.points
     if options.id is None:
         return (
-            f"{options.table.name}: each row counts as one person; where a person may have more, "
-            "give --id COLUMN"
+            f"{name}: each row counts as one person; where a person may have more, give --id COLUMN"
         )
-    return f"{options.table.name}: one row of each {options.id} was counted; no person has two"
+    return f"{name}: one row of each {options.id} was counted; no person has two"
 
 
 def _settle(options: argparse.Namespace) -> tuple[Learner, dict[str, Any]]:

@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> None:
     """Read the target, draw, write the CSV."""
     target = read_geojson(options.target)
     arguments.check_outputs([(options.output, "CSV")], [options.target])
-    shape, frame = place_target(target, options.grid, options.bounds)
+    shape, frame = place_target(target, options.grid, arguments.settled_bounds(options))
     if shape.is_empty:
         raise InputError(f"{options.target}: the shape vanishes on a grid of size {options.grid}")
     examples = draw_examples(

@@ -121,7 +121,7 @@ class Mask:
         if target.grid is not None:
             member["grid"] = target.grid
         if target.bounds is not None:
-            member["bounds"] = list(target.bounds.as_tuple())
+            member["bounds"] = target.bounds.to_json()
         if target.member.get("georeferenced") is False:
             member["georeferenced"] = False
         own = target.geometry, target.frame, target.grid, target.bounds

@@ -42,14 +42,17 @@ class GridChange:
 
     @classmethod
     def between(cls, old: Frame, new: Frame) -> GridChange:
-        """The map that keeps the place on the globe where both frames have one, else the square."""
-        if old.bounds is None or new.bounds is None or old.bounds == new.bounds:
-            return cls(new.d, (new.d / old.d, new.d / old.d))
+        """The map that keeps the place on the globe, or the square.
+
+        The square is kept where a frame lies nowhere, or the two are in different systems.
+        """
         a, b = old.bounds, new.bounds
-        per_lon, per_lat = new.d / (b.east - b.west), new.d / (b.north - b.south)
+        if a is None or b is None or a == b or a.crs != b.crs:
+            return cls(new.d, (new.d / old.d, new.d / old.d))
+        per_lon, per_lat = (new.d / extent for extent in b.size)
         return cls(
             new.d,
-            ((a.east - a.west) * per_lon / old.d, (a.north - a.south) * per_lat / old.d),
+            (a.size[0] * per_lon / old.d, a.size[1] * per_lat / old.d),
             ((a.west - b.west) * per_lon, (a.south - b.south) * per_lat),
         )
 

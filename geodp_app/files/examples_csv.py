@@ -33,7 +33,8 @@ from geodp_app.files.csv_table import (
     load_text,
     split_text,
 )
-from geometry.geojson_rings import is_number, short
+from geometry.crs import LONLAT
+from geometry.geojson_rings import short
 from geometry.grid import Bounds, BoundsError, GridMap
 from geometry.halfplane import MAX_D
 
@@ -45,7 +46,7 @@ def format_examples(examples: Examples) -> str:
     """The CSV text of examples, with its frame in the first line."""
     member: dict[str, Any] = {"grid": examples.frame.d}
     if examples.frame.bounds is not None:
-        member["bounds"] = list(examples.frame.bounds.as_tuple())
+        member["bounds"] = examples.frame.bounds.to_json()
     parts = [f"{MARK}{json.dumps(member)}\n{','.join(GRID_COLUMNS)}\n"]
     for start in range(0, len(examples.labels), _ROWS_AT_ONCE):
         some = slice(start, start + _ROWS_AT_ONCE)
@@ -93,7 +94,10 @@ def read_examples(
     labels = numbers[:, 2].astype(np.int64)
     if on_grid or frame.bounds is None:
         return Examples(numbers[:, :2].astype(np.int64), labels, frame)
-    points = GridMap(frame.d, frame.bounds).to_grid(numbers[:, :2])
+    try:
+        points = GridMap(frame.d, frame.bounds).to_grid(numbers[:, :2])
+    except BoundsError as error:  # of another system, or across the antimeridian
+        raise InputError(f"{name}: {error}") from None
     return Examples(points, labels, frame)
 
 
@@ -148,10 +152,8 @@ def member_frame(name: str, member: dict[str, Any]) -> tuple[int | None, Bounds 
     if box is None:
         return grid, None
     try:
-        if not isinstance(box, list) or len(box) != 4 or not all(map(is_number, box)):
-            raise ValueError(f"must be four numbers, not {short(box)}")
-        return grid, Bounds(*(float(value) for value in box))
-    except (BoundsError, ValueError, OverflowError) as error:
+        return grid, Bounds.of_json(box)
+    except BoundsError as error:
         raise InputError(f"{name}: bounds in its first line: {error}") from None
 
 
@@ -202,4 +204,6 @@ def _limits(table: Table, frame: Frame) -> Limits:
     if table.columns == GRID_COLUMNS or frame.bounds is None:
         return ((0, frame.d), (0, frame.d))
     b = frame.bounds
+    if b.crosses or b.crs != LONLAT:
+        return ((-180, 180), (-90, 90))
     return ((b.west, b.east), (b.south, b.north))

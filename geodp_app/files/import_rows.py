@@ -9,7 +9,7 @@ without another.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -21,6 +21,9 @@ from geodp_app.files.import_file import Block, ImportFile
 from geometry.grid import GridMap
 
 Kind = Literal["grid", "degrees"]
+
+#: What becomes of a row whose place lies outside the public bounds.
+OutOfBounds = Literal["refuse", "drop", "clip"]
 
 #: Names of coordinates, without signs and capitals; earlier ones are preferred.
 _AXES: tuple[tuple[str, str, Kind], ...] = (
@@ -36,6 +39,9 @@ _AXES: tuple[tuple[str, str, Kind], ...] = (
     ("column", "row", "grid"),
 )
 _LABELS = ("label", "labels", "class", "inside", "target", "positive", "y")
+#: Names of what is no label, beside coordinates: numbers and times of reports, places as text.
+_OTHERS = frozenset({"id", "fid", "objectid", "ogcfid", "gmlid", "person", "user", "time",
+                     "timestamp", "date", "wkt", "geom", "geometry", "thegeom"})  # fmt: skip
 #: What says inside, and what outside, in the form of :func:`normal`.
 _OPPOSITES = (
     ("1", "0"),
@@ -93,7 +99,9 @@ def guess_columns(names: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> t
 def _guess_label(
     plain: Sequence[str], taken: Sequence[int], rows: Sequence[Sequence[str]]
 ) -> int | None:
-    left = [i for i in range(len(plain)) if i not in taken]
+    places = {name for first, second, _ in _AXES for name in (first, second)} - set(_LABELS)
+    out = places | _OTHERS
+    left = [i for i in range(len(plain)) if i not in taken and plain[i] not in out]
     for name in _LABELS:
         found = [i for i in left if plain[i] == name]
         if found:
@@ -136,6 +144,33 @@ def guess_labels(found: Sequence[str]) -> tuple[str | None, str | None]:
     return whole[0] if len(whole) == 1 else (None, None)
 
 
+def same_name(name: str, names: Sequence[str]) -> str | None:
+    """A column by its name as it stands, or the only one that differs in letters' case and outer
+    spaces."""
+    if name in names:
+        return name
+    alike = [other for other in names if other.strip().lower() == name.strip().lower()]
+    return alike[0] if len(alike) == 1 else None
+
+
+def as_zero_or_one(rows: ReadRows) -> ReadRows:
+    """The same rows with each label by what its word says: "1" for inside, "0" for outside.
+
+    A word means the same in every file, whatever other words are there: yes and true and 1 may
+    stand side by side.  Words that say neither stay as they are.
+    """
+    of = {word: "10"[i] for pair in _OPPOSITES for i, word in enumerate(pair)}
+    labels = ("1", "0", *dict.fromkeys(w for w in rows.labels if w not in of))
+    place = {label: i for i, label in enumerate(labels)}
+    codes = np.array([place[of.get(word, word)] for word in rows.labels], dtype=np.int32)
+    known = rows.codes >= 0
+    found = rows.codes.copy()
+    found[known] = codes[rows.codes[known]]
+    spoken = dict(zip(rows.labels, rows.shown, strict=True))
+    shown = tuple(spoken.get(label, label) for label in labels)
+    return replace(rows, codes=found, labels=labels, shown=shown)
+
+
 def _plain(name: str) -> str:
     return "".join(c for c in name.casefold() if c.isalnum())
 
@@ -157,7 +192,7 @@ class ReadRows:
     names : (str, str, str)
         Of the columns: both coordinates and the label.
     numbers : ndarray of float, shape (n, 2)
-        Coordinates; NaN where there is none.
+        Coordinates, on the grid or in the system of the bounds; NaN where there is none.
     codes : ndarray of int32, shape (n,)
         Which of `labels`; negative for an empty or a further one.
     labels : tuple of str
@@ -187,16 +222,19 @@ class Meaning:
     Attributes
     ----------
     kind : {"grid", "degrees"}
+        Grid units, or the units of the frame's bounds, which are degrees in most files.
     frame : Frame
-        Coordinates in degrees need its bounds.
     inside, outside : str or None
         Labels that mean 1 and 0; None if there is no such label.
+    out_of_bounds : {"refuse", "drop", "clip"}
+        A row outside the bounds is a misfit, is left out, or is moved to the nearest place inside.
     """
 
     kind: Kind
     frame: Frame
     inside: str | None
     outside: str | None
+    out_of_bounds: OutOfBounds = "refuse"
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,11 +268,17 @@ class CheckedRows:
         How many do not.
     misfits : tuple of Misfit
         The first of these.
+    fits : ndarray of bool, shape (n,)
+        Which rows the examples are.
+    beyond : int
+        How many lay outside the bounds and were dropped or moved, as was asked for.
     """
 
     examples: Examples
     left_out: int
     misfits: tuple[Misfit, ...]
+    fits: NDArray[np.bool_]
+    beyond: int = 0
 
 
 def read_rows(
@@ -278,6 +322,7 @@ class _Reader:
 
     def __init__(self, file: ImportFile, places: tuple[int, int, int]) -> None:
         self._width = len(file.columns)
+        self._decimal_comma = file.decimal_comma
         first, second, label = (file.columns[place] for place in places)
         self._names = (first, second, label)
         self._numbers: list[NDArray[np.float64]] = []
@@ -296,6 +341,8 @@ class _Reader:
             self._tell(i, "", f"has {length} fields, the header has {self._width}")
         numbers = np.empty((len(labels), 2))
         for axis, texts in enumerate(axes):
+            if self._decimal_comma:
+                texts = [text.replace(",", ".", 1) for text in texts]
             numbers[:, axis] = self._column(texts, axis)
         codes = [self._code(text) for text in labels]
         for i, code in enumerate(codes):
@@ -368,7 +415,7 @@ def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:
     row more is at most one example more.  So a guarantee for neighbouring examples is one for
     neighbouring files, for as long as the choices were not made by what the rows hold.  (A row that
     is replaced may also come to fit, or cease to: a run for neighbours that replace one example
-    pays for two changes, and covers that one.)
+    pays for two changes, and covers that one.)  docs/privacy.md, lemma T0.
     """
     frame, numbers = meaning.frame, rows.numbers
     readable = np.isfinite(numbers).all(axis=1) & (rows.codes != _EMPTY)
@@ -378,22 +425,27 @@ def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:
         whole = (numbers == np.rint(numbers)).all(axis=1)
     else:
         assert frame.bounds is not None
-        box = frame.bounds.as_tuple()
-        low, high = np.array(box[:2]), np.array(box[2:])
+        low, high = np.array(frame.bounds.low), np.array(frame.bounds.high)
+        numbers = frame.bounds.unrolled(numbers)
     within = ((numbers >= low) & (numbers <= high)).all(axis=1)  # NaN is not
     code = {label: i for i, label in enumerate(rows.labels)}
     one = rows.codes == code.get(meaning.inside or "", len(code))
     zero = rows.codes == code.get(meaning.outside or "", len(code))
-    fits = readable & whole & within & (one | zero)
+    right = readable & whole & (one | zero)
+    fits, wrong = right & within, ~(right & within)
+    beyond = right & ~within if meaning.out_of_bounds != "refuse" else np.zeros_like(right)
+    if meaning.out_of_bounds == "clip":
+        numbers, fits = np.where(beyond[:, None], numbers.clip(low, high), numbers), right
     kept = numbers[fits]
     if meaning.kind == "grid":
         points = kept.astype(np.int64)
     else:
         assert frame.bounds is not None
-        points = GridMap(frame.d, frame.bounds).to_grid(kept)
-    misfits = np.flatnonzero(~fits)
+        points = GridMap(frame.d, frame.bounds).own_to_grid(kept)
+    misfits = np.flatnonzero(wrong & ~beyond)
     told = tuple(_misfit(rows, int(i), meaning, low, high) for i in misfits[:MOST_TOLD])
-    return CheckedRows(Examples(points, one[fits].astype(np.int64), frame), len(misfits), told)
+    examples = Examples(points, one[fits].astype(np.int64), frame)
+    return CheckedRows(examples, len(misfits), told, fits, int(np.count_nonzero(beyond)))
 
 
 def _misfit(
@@ -407,6 +459,8 @@ def _misfit(
         value, name = float(rows.numbers[i, axis]), rows.names[axis]
         if meaning.kind == "grid" and value != round(value):
             return Misfit(i + 1, line, name, f"{value:.10g} is not a whole number")
+        if np.isnan(value):
+            return Misfit(i + 1, line, name, "lies beyond the reach of the bounds' system")
         if not low[axis] <= value <= high[axis]:
             where = "off the grid" if meaning.kind == "grid" else "outside the bounds"
             reason = f"{value:.10g} is {where} {low[axis]:.10g}..{high[axis]:.10g}"

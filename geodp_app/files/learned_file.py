@@ -89,9 +89,6 @@ class LearnedFile:
                 f"{theirs.d}, and bounds that could match them are not known"
             )
         degrees = GridMap(theirs.d, theirs.bounds).to_lonlat(examples.points.astype(np.float64))
-        west, south, east, north = theirs.bounds.as_tuple()
-        # d * (span / d) may round past the box
-        degrees = degrees.clip((west, south), (east, north))
         try:
             return GridMap(own.d, own.bounds).to_grid(degrees)
         except BoundsError as error:

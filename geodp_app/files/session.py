@@ -51,8 +51,8 @@ from geodp_app.files.strict import (
 )
 from geodp_app.files.writing import write_whole
 from geodp_app.version import __version__
-from geometry.geojson_rings import is_number, short
-from geometry.grid import Bounds
+from geometry.geojson_rings import short
+from geometry.grid import Bounds, BoundsError
 
 _ROWS, _LABELS = "points.npy", "labels.npy"
 _VERSION = (1, 0)
@@ -230,7 +230,7 @@ def load_session(path: str | os.PathLike[str]) -> Session:
 
 
 def _state_bytes(work: Work, run: StoredRun | None) -> bytes:
-    bounds = None if work.bounds is None else list(work.bounds.as_tuple())
+    bounds = None if work.bounds is None else work.bounds.to_json()
     examples = None
     if work.examples is not None:
         examples = {"count": len(work.examples.labels), "simulated": work.simulated}
@@ -338,9 +338,10 @@ def _read_work(state: dict[str, Any]) -> Work:
 def _read_bounds(data: Any) -> Bounds | None:
     if data is None:
         return None
-    if not isinstance(data, list) or len(data) != 4 or not all(map(is_number, data)):
-        raise ValueError(f"bounds must be four numbers, not {short(data)}")
-    return Bounds(*(float(value) for value in data))
+    try:
+        return Bounds.of_json(data)
+    except BoundsError as error:
+        raise ValueError(f"bounds: {error}") from None
 
 
 def _read_charges(state: dict[str, Any]) -> tuple[RunCharge, ...]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
 from geodp_app.files.csv_table import DEGREE_COLUMNS, GRID_COLUMNS
+from geodp_app.files.import_rows import same_name
 from geodp_app.tables.source import TableSource
 
 
@@ -80,10 +81,10 @@ def find_columns(
     names = list(kinds)
     choices = [roles for roles in (GRID_COLUMNS, DEGREE_COLUMNS) if set(wanted) <= set(roles)]
     for roles in choices:
-        found = [_same_name(wanted.get(role, role), names) for role in roles]
+        found = [same_name(wanted.get(role, role), names) for role in roles]
         if None in found:
             continue
-        own = None if person is None else _same_name(person, names)
+        own = None if person is None else same_name(person, names)
         if person is not None and own is None:
             raise InputError(f"{source.name}: {_missing(person, names)}")
         first, second, label = map(str, found)
@@ -94,7 +95,7 @@ def find_columns(
     lowered = {name.strip().lower() for name in names}
     roles = choices[-1] if {"lon", "lat"} & (set(wanted) or lowered) else choices[0]
     asked = [wanted.get(role, role) for role in roles]
-    lacking = ", ".join(name for name in asked if _same_name(name, names) is None)
+    lacking = ", ".join(name for name in asked if same_name(name, names) is None)
     renamed = ",".join(f"{role}=NAME" for role in roles)
     raise InputError(f"{source.name}: {_missing(lacking, names)}; name yours: --columns {renamed}")
 
@@ -103,14 +104,6 @@ def _missing(column: str, names: Sequence[str]) -> str:
     shown = ",".join(names)
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
     return f"missing column {column}: the table has {shown!r}"
-
-
-def _same_name(name: str, names: Sequence[str]) -> str | None:
-    """As it stands, or the only one that differs in letters' case and outer spaces."""
-    if name in names:
-        return name
-    alike = [other for other in names if other.strip().lower() == name.strip().lower()]
-    return alike[0] if len(alike) == 1 else None
 
 
 def _check_kinds(

@@ -133,7 +133,7 @@ def _row_key(values: list[Any], nans: list[bool], columns: TableColumns, frame: 
     ibis = load_ibis()
     faults, cells = [], []
     box = None if columns.on_grid else frame.bounds
-    ranges = [(0, frame.d)] * 2 if box is None else [(box.west, box.east), (box.south, box.north)]
+    ranges = [(0, frame.d)] * 2 if box is None else [*zip(box.low, box.high, strict=True)]
     for place, (value, (low, high)) in enumerate(zip(values[:2], ranges, strict=True)):
         held = (value >= _exact(low)) & (value <= _exact(high))
         if nans[place]:  # above all numbers to some engines

@@ -238,7 +238,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
         {**DONUT, "geodp": {"frame": "grid", "grid": 3}},
         r"ring 0: position 1 \(4, 0\) is outside the grid 0..3",
     ),
-    "bounds short": ({**DONUT, "geodp": {"bounds": [1, 2, 3]}}, "geodp.bounds must be four"),
+    "bounds short": ({**DONUT, "geodp": {"bounds": [1, 2, 3]}}, "geodp.bounds: must be four"),
     "bounds empty": ({**DONUT, "geodp": {"bounds": [1, 2, 1, 3]}}, "geodp.bounds: .*west < east"),
     "projected": (
         {**DONUT, "crs": {"type": "name", "properties": {"name": "EPSG:25832"}}},

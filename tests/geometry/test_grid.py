@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geometry.grid import Bounds, BoundsError, GridMap
+from geometry.grid import Bounds, BoundsError, GridMap, checked_bounds
 from geometry.halfplane import MAX_D
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -29,7 +29,7 @@ def grid_maps(draw: st.DrawFn) -> GridMap:
     ("box", "word"),
     [
         ((10, 0, 10, 1), "west"),
-        ((170, 0, -170, 1), "antimeridian"),
+        ((10, 0, -10, 1), "antimeridian"),
         ((-181, 0, 0, 1), "west"),
         ((0, 0, 180.5, 1), "east"),
         ((0, 5, 1, 5), "south"),
@@ -45,6 +45,70 @@ def test_unusable_bounds_are_refused_with_the_reason(
 ) -> None:
     with pytest.raises(BoundsError, match=word):
         Bounds(*box)
+
+
+def test_across_the_antimeridian_longitudes_go_on() -> None:
+    fiji = GridMap(200, Bounds(170, -20, -170, -10))
+    assert fiji.bounds.size == (20, 10)
+    there = np.array([[170.0, -20], [180, -15], [-180, -15], [-175, -15], [-170, -10]])
+    assert fiji.to_grid(there).tolist() == [[0, 0], [100, 100], [100, 100], [150, 100], [200, 200]]
+    assert fiji.to_lonlat(np.array([[150.0, 100.0]])).tolist() == [[185, -15]]
+    for beyond in ([169.9, -15], [-169.9, -15], [0, -15]):
+        with pytest.raises(BoundsError, match="outside the bounds"):
+            fiji.to_grid(np.array([beyond]))
+
+
+UTM = "EPSG:32633"
+
+
+def test_a_box_in_metres_has_square_steps_and_its_points_in_degrees() -> None:
+    box = Bounds(400_000, 4_900_000, 500_000, 5_000_000, crs=UTM)
+    grid = GridMap(1000, box)
+    assert not box.in_degrees
+    assert box.aspect == 1
+    assert grid.own_to_grid(np.array([[400_100.0, 4_999_949]])).tolist() == [[1, 999]]
+    centre = grid.to_lonlat(np.array([[1000.0, 0.0]]))
+    # the zone's middle meridian is 15 degrees east, and its false easting 500 km
+    assert centre[0, 0] == pytest.approx(15, abs=1e-9)
+    assert grid.to_grid(centre).tolist() == [[1000, 0]]
+    corners = np.array([[0.0, 0], [1000, 0], [0, 1000], [1000, 1000], [321, 654]])
+    assert (grid.to_grid(grid.to_lonlat(corners)) == corners).all()
+
+
+def test_a_system_that_crosses_the_antimeridian_keeps_shapes_in_one_piece() -> None:
+    fiji = GridMap(100, Bounds(1_600_000, 3_500_000, 2_400_000, 4_300_000, crs="EPSG:3460"))
+    lon = fiji.to_lonlat(np.array([[0.0, 50], [50, 50], [100, 50]]))[:, 0]
+    assert (np.diff(lon) > 0).all()
+    assert lon[0] < 180 < lon[2]
+
+
+@pytest.mark.parametrize(
+    ("box", "crs", "word"),
+    [
+        ((0, 0, 1, 1), "EPSG:1", "no such"),
+        ((0, 0, 1, 1), "EPSG:5773", "two axes"),
+        ((2, 0, 1, 1), UTM, "west < east"),
+        ((0, 0, math.nan, 1), UTM, "finite"),
+        ((0, 0, 1e12, 1), UTM, "beyond the reach"),
+    ],
+)
+def test_unusable_boxes_of_other_systems_are_refused(
+    box: tuple[float, float, float, float], crs: str, word: str
+) -> None:
+    with pytest.raises(BoundsError, match=word):
+        checked_bounds(box, crs)
+
+
+def test_bounds_are_read_back_with_their_system() -> None:
+    box = checked_bounds((400_000, 4_900_000, 500_000, 5_000_000), "epsg:32633")
+    assert box.crs == UTM
+    assert Bounds.of_json(box.to_json()) == box
+    degrees = checked_bounds((1, 2, 3, 4), "EPSG:4326")
+    assert degrees == Bounds(1, 2, 3, 4)
+    assert degrees.to_json() == [1, 2, 3, 4]
+    for damaged in ([1, 2, 3], [1, 2, 3, 4, 5], [1, 2, 3, "4"], [1, 2, 3, 10**400], None, "box"):
+        with pytest.raises(BoundsError):
+            Bounds.of_json(damaged)
 
 
 def test_the_whole_world_is_a_box() -> None:

@@ -88,7 +88,7 @@ class ImportChoices(QGroupBox):
     def show_file(self, file: ImportFile) -> None:
         """The columns of a file, with those chosen that names speak for."""
         columns, kind = guess_columns(file.columns, file.preview)
-        if file.on_map and file.member.get("frame") == "grid":
+        if file.placed and file.member.get("frame") == "grid":
             kind = "grid"
         places = (columns.first, columns.second, columns.label)
         for box, place in zip((self.first, self.second, self.label), places, strict=True):

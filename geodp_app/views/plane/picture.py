@@ -158,16 +158,17 @@ class _Drawing:
         self.painter.setFont(_font(19))
         b = self.picture.frame.bounds
         d = float(self.picture.frame.d)
-        east_west = (b.west, b.east) if b else (0.0, d)
-        south_north = (b.south, b.north) if b else (0.0, d)
+        east_west = (b.low[0], b.high[0]) if b else (0.0, d)
+        south_north = (b.low[1], b.high[1]) if b else (0.0, d)
+        degrees = b is not None and b.in_degrees
         plane = self.plane
-        for value, text in _ticks(*east_west, degrees="EW" if b else ""):
+        for value, text in _ticks(*east_west, degrees="EW" if degrees else ""):
             share = (value - east_west[0]) / (east_west[1] - east_west[0])
             x = plane.left() + share * plane.width()
             self._rule(QLineF(x, plane.top(), x, plane.bottom()))
             box = QRectF(x - 80, plane.bottom() + 8, 160, 28)
             self.painter.drawText(box, Qt.AlignmentFlag.AlignHCenter, text)
-        for value, text in _ticks(*south_north, degrees="NS" if b else ""):
+        for value, text in _ticks(*south_north, degrees="NS" if degrees else ""):
             share = (value - south_north[0]) / (south_north[1] - south_north[0])
             y = plane.bottom() - share * plane.height()
             self._rule(QLineF(plane.left(), y, plane.right(), y))
@@ -269,12 +270,7 @@ class _Drawing:
 
 def _plane_rectangle(frame: Frame) -> QRectF:
     """Where the grid goes: as large as fits, with true proportions at its middle latitude."""
-    ratio = 1.0
-    b = frame.bounds
-    if b is not None:
-        cosine = math.cos(math.radians((b.south + b.north) / 2))
-        ratio = (b.east - b.west) * max(cosine, 0.05) / (b.north - b.south)
-        ratio = min(max(ratio, 0.1), 10.0)
+    ratio = 1.0 if frame.bounds is None else frame.bounds.aspect
     width = min(_PLANE_AREA.width(), _PLANE_AREA.height() * ratio)
     height = width / ratio
     left = _PLANE_AREA.left() + (_PLANE_AREA.width() - width) / 2
@@ -290,9 +286,11 @@ def _ticks(low: float, high: float, *, degrees: str) -> list[tuple[float, str]]:
     ticks = []
     for i in range(first, last + 1):
         value = i * step
-        text = f"{abs(value) if degrees else value:.10g}"
+        text = f"{value:.10g}"
         if degrees:
-            text += "°" if i == 0 else f"° {degrees[0] if value > 0 else degrees[1]}"
+            value_there = value - 360 if value > 180 else value
+            side = degrees[0] if value_there > 0 else degrees[1]
+            text = f"{abs(value_there):.10g}°" + (f" {side}" if i else "")
         ticks.append((value, text))
     return ticks
 

@@ -101,6 +101,8 @@ class PlaneAxis(pg.AxisItem):  # type: ignore[misc]
         start, unit = self._unit()
         if self._bounds is None:
             return [f"{value:.10g}" for value in values]
+        if not self._bounds.in_degrees:
+            return [f"{start + value * unit:,.10g}" for value in values]
         digits = max(0, -math.floor(math.log10(spacing * unit) + 1e-9))
         names = "EW" if self._across else "NS"
         return [_degrees(start + value * unit, digits, names) for value in values]
@@ -110,20 +112,17 @@ class PlaneAxis(pg.AxisItem):  # type: ignore[misc]
         b = self._bounds
         if b is None:
             return 0.0, 1.0
-        low, high = (b.west, b.east) if self._across else (b.south, b.north)
-        return low, (high - low) / self._grid
+        axis = 0 if self._across else 1
+        return b.low[axis], b.size[axis] / self._grid
 
 
-def aspect_ratio(grid: int, bounds: Bounds | None) -> float:
-    """Width of a grid step over its height, on the ground at the middle latitude."""
-    if bounds is None:
-        return 1.0
-    cosine = math.cos(math.radians((bounds.south + bounds.north) / 2))
-    ratio = (bounds.east - bounds.west) * max(cosine, 0.05) / (bounds.north - bounds.south)
-    return min(max(ratio, 0.1), 10.0)
+def aspect_ratio(bounds: Bounds | None) -> float:
+    """Width of a grid step over its height, on the ground."""
+    return 1.0 if bounds is None else bounds.aspect
 
 
 def _degrees(value: float, digits: int, names: str) -> str:
+    value = value - 360 if value > 180 else value
     if round(value, digits) == 0:
         return "0°"
     return f"{abs(value):.{digits}f}° {names[0] if value > 0 else names[1]}"
@@ -197,7 +196,7 @@ class GridPlot(pg.PlotWidget):  # type: ignore[misc]
             axis.set_frame(frame.d, frame.bounds)
         self._border.setRect(QRectF(0, 0, frame.d, frame.d))
         view = self.getViewBox()
-        view.setAspectLocked(True, ratio=aspect_ratio(frame.d, frame.bounds))
+        view.setAspectLocked(True, ratio=aspect_ratio(frame.bounds))
         reach = 3.0 * frame.d
         view.setLimits(xMin=-reach, xMax=frame.d + reach, yMin=-reach, yMax=frame.d + reach)
         self.fit()

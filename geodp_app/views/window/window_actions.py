@@ -261,7 +261,7 @@ def example_icon(name: str, palette: Palette) -> QIcon:
     pixels.fill(Qt.GlobalColor.transparent)
     painter = QPainter(pixels)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    box, ratio = path.boundingRect(), aspect_ratio(_GRID, frame.bounds)
+    box, ratio = path.boundingRect(), aspect_ratio(frame.bounds)
     scale = 0.88 * pixels.width() / max(box.width() * ratio, box.height())
     painter.translate(pixels.width() / 2, pixels.height() / 2)
     painter.scale(scale * ratio, -scale)

@@ -137,8 +137,10 @@ def test_a_table_without_rows_is_learned_from_like_any_other(folder, write, tmp_
 REFUSED = [
     ([], "give either POINTS, a CSV file, or --table WHERE"),
     (["p.csv", "--table", "csv:p.csv"], "give either POINTS, a CSV file, or --table WHERE"),
-    (["p.csv", "--id", "who"], "--id is for --table"),
-    (["p.csv", "--columns", "x=a"], "--columns is for --table"),
+    (["p.csv", "--id", "who"], "missing column who"),
+    (["p.csv", "--columns", "x=a"], "missing column a"),
+    (["--table", "csv:p.csv", "--out-of-bounds", "drop"], "are for POINTS"),
+    (["--table", "csv:p.csv", "--bounds", "170,-20,-170,-10"], "does not cross the antimeridian"),
     (["--table", "csv:p.csv", "--picture", "p.png"], "--picture draws examples"),
     (["--table", "csv:p.csv", "--learner", "stability"], "needs the examples one by one"),
     (["--table", "csv:p.csv", "--report", "p.csv"], "p.csv: is an input too"),

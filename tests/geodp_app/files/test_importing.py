@@ -68,7 +68,9 @@ def told(checked: CheckedRows) -> list[tuple[int, int | None, str, str]]:
         ("id,lng,lat,class,note", (1, 2, 3), "degrees"),
         ("long,lat,y", (0, 1, 2), "degrees"),
         ("Easting,Northing,inside,x", (0, 1, 2), "grid"),
-        ("id,x,y,comment", (1, 2, None), "grid"),
+        ("id,x,y,comment,colour", (1, 2, None), "grid"),
+        ("id,x,y,burned", (1, 2, 3), "grid"),
+        ("fid,lon,lat,easting,northing,time,burned", (1, 2, 6), "degrees"),
         ("a,b,label", (None, None, 2), "degrees"),
         ("a,b,c", (None, None, None), "degrees"),
     ],
@@ -157,7 +159,7 @@ def test_points_of_a_map_are_rows_with_their_properties_as_columns(write: Write)
     ]
     path = write("p.geojson", {"type": "FeatureCollection", "features": features})
     file = open_import(path)
-    assert file.on_map
+    assert file.placed
     assert file.columns == ("longitude", "latitude", "wet", "street", "depth")
     assert guess_columns(file.columns, file.preview) == (Columns(0, 1, 2), "degrees")
     checked = check(path, Meaning("degrees", Frame(100, BOX), "true", "false"))

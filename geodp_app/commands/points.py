@@ -1,0 +1,82 @@
+"""Options of all commands that read labelled points, and reading them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from geodp_app.commands import arguments
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.files.points import OUT_OF_BOUNDS, Told, read_points
+from geodp_app.progress import tell_curator
+from geodp_app.tables.source import columns_of
+
+#: What POINTS may be, for descriptions.
+FORMS = """POINTS is a CSV with a header: x,y,label in grid units 0..d, or lon,lat,label in degrees
+with --bounds; or with other names, separators (; tab |), decimal commas, points as text (WKT), and
+labels such as true and false or yes and no.  With pip install 'geodp[geo]' it may be a GeoPackage,
+a shapefile, FlatGeobuf, GeoParquet or whatever else GDAL reads; GeoJSON is read without.  Columns
+are told by their names; --columns names yours."""
+
+
+def add_points_options(parser: arguments.Parser, grid: str) -> None:
+    """Grid, bounds, system, columns, layer; `grid` says what the grid's size is by default."""
+    parser.add_argument("--grid", type=arguments.grid_size, metavar="D", help=grid)
+    arguments.add_bounds(parser)
+    parser.add_argument(
+        "--columns",
+        type=columns_of,
+        metavar="ROLE=NAME,...",
+        help="columns of other names, such as lon=longitude,lat=latitude,label=wet",
+    )
+    parser.add_argument("--layer", metavar="NAME", help="layer of a file with several")
+    parser.add_argument(
+        "--out-of-bounds",
+        choices=OUT_OF_BOUNDS,
+        default="refuse",
+        help="rows outside the bounds: refuse the file, drop them, or clip them to the nearest "
+        "place inside; what a row becomes depends on that row alone, so the guarantee is the "
+        "same (default: %(default)s)",
+    )
+
+
+def told_of(options: argparse.Namespace) -> Told:
+    """What the options say of POINTS.
+
+    Raises
+    ------
+    InputError
+        If the bounds are none.
+    """
+    bounds = arguments.settled_bounds(options)
+    return Told(
+        options.grid,
+        bounds,
+        options.columns or {},
+        None if options.crs is None or bounds is None else bounds.crs,
+        options.layer,
+        options.out_of_bounds,
+        getattr(options, "id", None),
+    )
+
+
+def read(
+    path: Path, options: argparse.Namespace, *, fallback: Frame | None = None, quiet: bool
+) -> Examples:
+    """Read POINTS; tells what was guessed, and to the curator what lay outside the bounds.
+
+    Raises
+    ------
+    InputError
+        As :func:`geodp_app.files.points.read_points`.
+    """
+    found = read_points(path, told_of(options), fallback)
+    if found.guessed and not quiet:
+        print(f"geodp: {found.guessed}", file=sys.stderr)
+    if found.beyond:
+        done = "dropped" if options.out_of_bounds == "drop" else "moved to its edge"
+        tell_curator(
+            f"geodp: {path}: rows outside the bounds: {found.beyond:,}, {done}", quiet=quiet
+        )
+    return found.examples

@@ -1,0 +1,234 @@
+"""Rows of GIS files: layers that GDAL reads, through pyogrio, and Parquet files, through pyarrow.
+
+Both libraries are extras (pip install 'geodp[geo]') and are loaded when such a file is opened.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from geodp_app.errors import InputError
+from geometry.geojson_points import as_text
+
+#: Names of the columns that stand for a feature's place.
+AXES = ("longitude", "latitude")
+
+#: Endings of files that GDAL is asked to read; others are too, if they are no text.
+LAYER_ENDINGS = frozenset(
+    {".gpkg", ".shp", ".fgb", ".gml", ".kml", ".gpx", ".tab", ".mif", ".gdb", ".sqlite", ".zip"}
+)
+
+#: The first bytes of a Parquet file.
+PARQUET = b"PAR1"
+
+#: Rows of a Parquet file that are in memory at a time.
+_BATCH = 5_000
+
+#: A row's cells as text, its line in the file, and how much of the file has been read with it.
+Row = tuple[list[str], int | None, float]
+
+
+@dataclass(frozen=True, slots=True)
+class LayerRows:
+    """Features of a layer: both coordinates of a point, then the fields.
+
+    Attributes
+    ----------
+    columns : tuple of str
+    x, y : ndarray of float, shape (n,)
+        NaN where there is none.
+    odd : dict of int to str
+        What a feature is that is no point.
+    fields : list of ndarray, shape (n,) each
+    crs : str or None
+        Coordinate reference system, as an authority's code or WKT.
+    """
+
+    columns: tuple[str, ...]
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    odd: dict[int, str]
+    fields: list[NDArray[Any]]
+    crs: str | None
+
+    def __iter__(self) -> Iterator[Row]:
+        n = len(self.x)
+        for start in range(0, n, _BATCH):
+            some = slice(start, start + _BATCH)
+            columns = [_cells(column[some].tolist()) for column in (self.x, self.y, *self.fields)]
+            for i, row in enumerate(zip(*columns, strict=True), start):
+                yield [self.odd[i], "", *row[2:]] if i in self.odd else [*row], None, (i + 1) / n
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetRows:
+    """Rows of a Parquet file; of a GeoParquet file the place comes first, as in a layer.
+
+    Attributes
+    ----------
+    path : str
+    columns : tuple of str
+    geometry : str or None
+        Name of the column that holds the places, if one does.
+    crs : str or None
+    """
+
+    path: str
+    columns: tuple[str, ...]
+    geometry: str | None
+    crs: str | None
+
+    def __iter__(self) -> Iterator[Row]:
+        file = _arrow(self.path).ParquetFile(self.path)
+        n, done = max(1, file.metadata.num_rows), 0
+        names = [name for name in file.schema_arrow.names if name != self.geometry]
+        for batch in file.iter_batches(_BATCH):
+            columns = [_cells(batch.column(name).to_pylist()) for name in names]
+            if self.geometry is not None:
+                columns = [*_places(batch.column(self.geometry)), *columns]
+            for row in zip(*columns, strict=True):
+                done += 1
+                yield [*row], None, done / n
+
+
+def open_layer(name: str, layer: str | None = None) -> LayerRows:
+    """Read a layer of points with GDAL.
+
+    Parameters
+    ----------
+    name : str
+        Path.
+    layer : str, optional
+        By default the only one that may hold points.
+
+    Raises
+    ------
+    InputError
+        If pyogrio is missing, GDAL cannot read the file, or it has no such layer.
+    """
+    try:
+        import pyogrio
+        from pyogrio.errors import DataLayerError, DataSourceError, FieldError
+    except ImportError as error:
+        raise InputError(_missing(name, "pyogrio", error)) from None
+    try:
+        layers = pyogrio.list_layers(name)
+        chosen = _choose(name, [(str(each), kind) for each, kind in layers], layer)
+        meta, _, wkb, fields = pyogrio.raw.read(name, layer=chosen, force_2d=True)
+    except (DataSourceError, DataLayerError, FieldError, OSError, RuntimeError) as error:
+        told = " ".join(str(error).split())
+        raise InputError(f"{name}: cannot be read: {told[:200]}") from None
+    shapes = np.array([], dtype=object) if wkb is None else shapely.from_wkb(wkb)
+    odd = _odd(shapes)
+    points = _single(shapes)
+    columns = (*AXES, *map(str, meta["fields"]))
+    return LayerRows(
+        columns, shapely.get_x(points), shapely.get_y(points), odd, fields, meta["crs"]
+    )
+
+
+def _choose(name: str, layers: list[tuple[str, str | None]], wanted: str | None) -> str:
+    names = [layer for layer, _ in layers]
+    if wanted is not None:
+        if wanted not in names:
+            raise InputError(f"{name}: has no layer {wanted!r}, but {', '.join(names) or 'none'}")
+        return wanted
+    of_points = [layer for layer, kind in layers if kind is not None and _may_hold_points(kind)]
+    if len(of_points) == 1:
+        return of_points[0]
+    if of_points:
+        raise InputError(f"{name}: has several layers: name one with --layer: {', '.join(names)}")
+    raise InputError(f"{name}: has no layer of points")
+
+
+def _may_hold_points(kind: str) -> bool:
+    return any(word in kind for word in ("Point", "Unknown", "Collection"))
+
+
+def _odd(shapes: NDArray[Any]) -> dict[int, str]:
+    """What those are that are neither missing nor one point."""
+    kinds = shapely.get_type_id(shapes)
+    wrong = (kinds > 0) & ~((kinds == 4) & (shapely.get_num_geometries(shapes) == 1))
+    return {int(i): f"a {shapes[i].geom_type}" for i in np.flatnonzero(wrong)}
+
+
+def _single(shapes: NDArray[Any]) -> NDArray[Any]:
+    """Points as they are, and those that are alone in a MultiPoint."""
+    alone = shapely.get_type_id(shapes) == 4
+    return np.asarray(np.where(alone, shapely.get_geometry(shapes, 0), shapes))
+
+
+def open_parquet(name: str) -> ParquetRows:
+    """Look at a Parquet file, with or without places in the form of GeoParquet.
+
+    Raises
+    ------
+    InputError
+        If pyarrow is missing, or the file is damaged.
+    """
+    arrow = _arrow(name)
+    try:
+        schema = arrow.read_schema(name)
+        member = json.loads((schema.metadata or {}).get(b"geo", b"null"))
+        primary = None if member is None else str(member["primary_column"])
+        crs = None if member is None else member["columns"][primary].get("crs", "OGC:CRS84")
+        encoding = None if member is None else member["columns"][primary]["encoding"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        told = " ".join(str(error).split())
+        raise InputError(f"{name}: cannot be read as Parquet: {told[:200]}") from None
+    if encoding not in (None, "WKB", "point"):
+        raise InputError(f"{name}: its places are encoded as {encoding!r}: they must be points")
+    if primary is not None and primary not in schema.names:
+        raise InputError(f"{name}: has no column {primary!r}, though it says so")
+    names = tuple(each for each in schema.names if each != primary)
+    columns = names if primary is None else (*AXES, *names)
+    stated = json.dumps(crs) if isinstance(crs, dict) else crs
+    return ParquetRows(name, columns, primary, stated)
+
+
+def _places(column: Any) -> tuple[list[str], list[str]]:
+    """Both coordinates of each place of a column in WKB, or of records of x and y."""
+    values = column.to_pylist()
+    if any(isinstance(value, dict) for value in values):
+        records = [value or {} for value in values]
+        return _cells([each.get("x") for each in records]), _cells([e.get("y") for e in records])
+    shapes = shapely.from_wkb(values, on_invalid="ignore")
+    points = _single(shapes)
+    xs, ys = _cells(shapely.get_x(points).tolist()), _cells(shapely.get_y(points).tolist())
+    for i, what in _odd(shapes).items():
+        xs[i] = what
+    return xs, ys
+
+
+def _arrow(name: str) -> Any:
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError as error:
+        raise InputError(_missing(name, "pyarrow", error)) from None
+    return parquet
+
+
+def _missing(name: str, library: str, error: ImportError) -> str:
+    return (
+        f"{name}: to read {Path(name).suffix or 'this'} files {library} is needed, which is not "
+        f"installed ({error.name or error}): pip install 'geodp[geo]'"
+    )
+
+
+def _cells(values: list[Any]) -> list[str]:
+    """Values as text; empty for none, and for a number that is none."""
+    return [value if type(value) is str else _cell(value) for value in values]
+
+
+def _cell(value: Any) -> str:
+    if type(value) is float:
+        return repr(value) if value == value else ""
+    return as_text(value) if isinstance(value, str | int | None) else str(value)

@@ -1,0 +1,255 @@
+"""Labelled points of any file, for commands: what a column means is told, or read off its name.
+
+A CSV file in the form of :mod:`geodp_app.files.examples_csv` is read by that module, and quickly.
+Any other goes row by row through :mod:`geodp_app.files.import_file` and
+:mod:`geodp_app.files.import_rows`, as in the window's dialog, but nothing is asked: columns are
+guessed from their names alone, labels by what their words say, and what was guessed is told.
+
+What a row becomes depends on that row and on public choices only (docs/privacy.md, lemma T0).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.errors import InputError
+from geodp_app.files.examples_csv import read_examples, settle_frame
+from geodp_app.files.import_file import ImportFile, open_import
+from geodp_app.files.import_rows import (
+    Columns,
+    Meaning,
+    Misfit,
+    OutOfBounds,
+    ReadRows,
+    as_zero_or_one,
+    check_rows,
+    guess_columns,
+    read_rows,
+    same_name,
+)
+from geodp_app.files.persons import one_each, persons_of
+from geometry.crs import LONLAT, CrsError, reproject, settled_crs
+from geometry.grid import Bounds
+
+#: What `--out-of-bounds` may say.
+OUT_OF_BOUNDS: tuple[OutOfBounds, ...] = ("refuse", "drop", "clip")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is said of a file of points beside its name; all of it public.
+
+    Attributes
+    ----------
+    grid : int or None
+        Grid size d; by default the file's own, then the fallback's, then 1024.
+    bounds : Bounds or None
+        By default the file's own, then the fallback's.
+    columns : mapping
+        Names of columns by what they stand for: x, y, lon, lat, label.
+    crs : str or None
+        The system of the bounds, and of the coordinates where neither the file nor its columns'
+        names say another, as :func:`geometry.crs.settled_crs` names it; coordinates are then none
+        of the grid's.
+    layer : str or None
+        Of a file with several.
+    out_of_bounds : {"refuse", "drop", "clip"}
+    person : str or None
+        Name of the column that tells whose a row is: one row of each person is read.
+    """
+
+    grid: int | None = None
+    bounds: Bounds | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    crs: str | None = None
+    layer: str | None = None
+    out_of_bounds: OutOfBounds = "refuse"
+    person: str | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing is said that a file in the strict form knows nothing of."""
+        others = (self.crs, self.layer, self.person)
+        return not self.columns and not any(others) and self.out_of_bounds == "refuse"
+
+
+@dataclass(frozen=True, slots=True)
+class PointsRead:
+    """Examples of a file.
+
+    Attributes
+    ----------
+    examples : Examples
+    guessed : str
+        What the columns were taken for, in one line; empty if nothing was guessed.
+    beyond : int
+        Rows outside the bounds that were dropped or moved: a private figure.
+    """
+
+    examples: Examples
+    guessed: str = ""
+    beyond: int = 0
+
+
+def read_points(
+    path: str | os.PathLike[str], told: Told | None = None, fallback: Frame | None = None
+) -> PointsRead:
+    """Read labelled points.
+
+    Parameters
+    ----------
+    path : path-like
+        CSV, GeoJSON, Parquet, or what GDAL reads.
+    told : Told, optional
+    fallback : Frame, optional
+        Frame of a file that says nothing.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, its columns cannot be told apart, or a row is wrong; the
+        message names the file, the row (from 1, and its line in the file) and the column.
+    """
+    told, name = told or Told(), os.fspath(path)
+    file = open_import(path, told.layer)
+    strict: InputError | None = None
+    if told.plain and not file.placed and not file.decimal_comma:
+        try:
+            found = read_examples(path, grid=told.grid, bounds=told.bounds, fallback=fallback)
+            return PointsRead(found)
+        except InputError as fault:
+            strict = fault
+    try:
+        return _read(file, name, told, fallback)
+    except InputError as fault:
+        # what its own form says of a row is more to the point
+        raise (strict if strict is not None and _is_strict(file) else fault) from None
+
+
+def _is_strict(file: ImportFile) -> bool:
+    names = {column.lower() for column in file.columns}
+    return "label" in names and ({"x", "y"} <= names or {"lon", "lat"} <= names)
+
+
+def _read(file: ImportFile, name: str, told: Told, fallback: Frame | None) -> PointsRead:
+    roles, columns = _columns(file, told)
+    on_grid = roles[0] == "x" and told.crs is None
+    frame = settle_frame(name, file.member, told.grid, told.bounds, fallback, on_grid=on_grid)
+    rows = read_rows(file, columns)
+    assert rows is not None  # nothing stops it
+    rows = as_zero_or_one(rows)
+    if not on_grid:
+        assert frame.bounds is not None
+        rows = _in_system(file, rows, roles, frame.bounds.crs)
+    meaning = Meaning("grid" if on_grid else "degrees", frame, "1", "0", told.out_of_bounds)
+    checked = check_rows(rows, meaning)
+    if checked.left_out:
+        raise InputError(f"{name}: {_misfit(checked.misfits[0])}")
+    examples = checked.examples
+    if told.person is not None:
+        owners = persons_of(file, _place(file, told.person))
+        examples = one_each(examples, owners, np.flatnonzero(checked.fits))
+    return PointsRead(examples, _guessed(file, roles, columns, told), checked.beyond)
+
+
+def _columns(file: ImportFile, told: Told) -> tuple[tuple[str, str, str], Columns]:
+    """What the three columns stand for, and which they are."""
+    # the names alone are looked at: rows are private
+    guess, kind = guess_columns(file.columns)
+    if file.placed:
+        guess = _beside_places(file)
+        kind = "grid" if file.member.get("frame") == "grid" else "degrees"
+    elif told.crs is not None and guess.first is not None and kind == "degrees":
+        # point_x is an easting as well as a longitude
+        named = file.columns[guess.first].strip().lower()
+        kind = "degrees" if named.startswith(("lon", "lng")) else "grid"
+    on_grid = bool({"x", "y"} & set(told.columns)) or (
+        kind == "grid" and not {"lon", "lat"} & set(told.columns)
+    )
+    roles = ("x", "y", "label") if on_grid else ("lon", "lat", "label")
+    found = [guess.first, guess.second, guess.label]
+    for i, role in enumerate(roles):
+        if role in told.columns:
+            found[i] = _place(file, told.columns[role])
+    columns = Columns(*found)
+    if not columns.complete:
+        lacking = [
+            role
+            for role, place in zip(roles, found, strict=True)
+            if place is None or found.count(place) > 1
+        ]
+        names = ",".join(f"{role}=NAME" for role in lacking)
+        raise InputError(
+            f"{file.name}: missing column {', '.join(lacking)}: the file has {_shown(file)}; name "
+            f"yours: --columns {names}"
+        )
+    return roles, columns
+
+
+def _beside_places(file: ImportFile) -> Columns:
+    """The first two columns, and the label: by its name, else the only other one."""
+    beside, _ = guess_columns(("x", "y", *file.columns[2:]))
+    return Columns(0, 1, beside.label)
+
+
+def _place(file: ImportFile, wanted: str) -> int:
+    found = same_name(wanted, file.columns)
+    if found is None:
+        raise InputError(f"{file.name}: missing column {wanted}: the file has {_shown(file)}")
+    return file.columns.index(found)
+
+
+def _shown(file: ImportFile) -> str:
+    names = ",".join(file.columns)
+    return repr(names if len(names) <= 60 else names[:57] + "...")
+
+
+def _in_system(
+    file: ImportFile, rows: ReadRows, roles: tuple[str, str, str], wanted: str
+) -> ReadRows:
+    """The rows with their coordinates in the system of the bounds.
+
+    They are in the system that the file states, else in degrees if their columns are called
+    longitude and latitude, else in that of the bounds.
+
+    Raises
+    ------
+    InputError
+        If a system is unknown.
+    """
+    try:
+        if file.crs is not None:
+            own = settled_crs(file.crs)
+        else:
+            own = LONLAT if roles[0] == "lon" else wanted
+        return replace(rows, numbers=reproject(rows.numbers, own, wanted))
+    except CrsError as error:
+        raise InputError(f"{file.name}: {error}") from None
+
+
+def _misfit(misfit: Misfit) -> str:
+    line = "" if misfit.line is None else f" (line {misfit.line})"
+    column = f", column {misfit.column}" if misfit.column else ""
+    hint = ""
+    if "neither inside nor outside" in misfit.reason:
+        hint = " (labels are 1 and 0, true and false, yes and no, inside and outside, 1 and -1)"
+    elif "not a whole number" in misfit.reason:
+        hint = "; coordinates of another system need --crs and --bounds"
+    elif "outside the bounds" in misfit.reason:
+        hint = "; --out-of-bounds drop leaves such rows out"
+    return f"row {misfit.row}{line}{column}: {misfit.reason}{hint}"
+
+
+def _guessed(file: ImportFile, roles: tuple[str, str, str], columns: Columns, told: Told) -> str:
+    places = (columns.first, columns.second, columns.label)
+    taken = [
+        f"{role}={file.columns[place]}"
+        for role, place in zip(roles, places, strict=True)
+        if place is not None and role not in told.columns
+    ]
+    return f"{file.name}: read by its column names: {', '.join(taken)}" if taken else ""

@@ -1,0 +1,273 @@
+"""Labelled points of any file: other names, other separators, other systems, other formats."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+import shapely
+from pyproj import Transformer
+
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.errors import InputError
+from geodp_app.files.import_rows import as_zero_or_one, check_rows, read_rows
+from geodp_app.files.points import OUT_OF_BOUNDS, Told, read_points
+from geometry.grid import Bounds, checked_bounds
+
+BOX = Bounds(15, 45, 16, 46)
+DEGREES = Told(grid=1000, bounds=BOX)
+#: Two places, and what they are in a grid of 1000 in that box and in one of metres.
+LONLAT = np.array([[15.1, 45.2], [15.3, 45.6]])
+CELLS = [[100, 200], [300, 600]]
+UTM = checked_bounds((480_000, 4_980_000, 600_000, 5_100_000), "EPSG:32633")
+METRES = Told(grid=1000, bounds=UTM, crs=UTM.crs)
+THERE = np.column_stack(
+    Transformer.from_crs(4326, 32633, always_xy=True).transform(*LONLAT.T)
+)  # fmt: skip
+CELLS_UTM = np.rint((THERE - (480_000, 4_980_000)) / 120).astype(int).tolist()
+
+Write = Callable[[str, str | bytes | dict], Path]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "longitude,latitude,wet\n15.1,45.2,1\n15.3,45.6,0\n",
+        "lng,lat,wet\n15.1,45.2,True\n15.3,45.6,False\n",
+        "Lon;Lat;Wet\n15,1;45,2;yes\n15,3;45,6;no\n",
+        "lon|lat|label\n15.1|45.2|inside\n15.3|45.6|outside\n",
+        "lon\tlat\tlabel\n15.1\t45.2\t1\n15.3\t45.6\t-1\n",
+        "\ufefflat,lon,label\r\n45.2,15.1,T\r\n45.6,15.3,f\r\n",
+        "wkt,wet\nPOINT (15.1 45.2),1\nPOINT(15.3 45.6),0\n",
+        'the_geom,id,wet\n"SRID=4326;POINT Z (15.1 45.2 3)",7,1\npoint(15.3   45.6),8,0\n',
+        "wet,id,time,lon,lat\n1,7,noon,15.1,45.2\n0,8,night,15.3,45.6\n",
+        # words of several kinds mean what each of them says
+        "lon,lat,label\n15.1,45.2,yes\n15.3,45.6,0\n",
+    ],
+)
+def test_every_dialect_of_the_same_two_points(write: Write, text: str) -> None:
+    found = read_points(write("p.csv", text), DEGREES)
+    assert found.examples.points.tolist() == CELLS
+    assert found.examples.labels.tolist() == [1, 0]
+    assert found.examples.frame == Frame(1000, BOX)
+
+
+def test_what_was_guessed_is_told_and_what_was_named_is_not(write: Write) -> None:
+    path = write("p.csv", "a,longitude,latitude,b\n1,15.1,45.2,0\n")
+    with pytest.raises(InputError, match=r"missing column label: the file has .*--columns label="):
+        read_points(path, DEGREES)
+    found = read_points(path, Told(grid=10, bounds=BOX, columns={"label": "A"}))
+    assert found.guessed == f"{path}: read by its column names: lon=longitude, lat=latitude"
+    named = {"lon": "longitude", "lat": "latitude", "label": "b"}
+    assert not read_points(path, Told(grid=10, bounds=BOX, columns=named)).guessed
+    with pytest.raises(InputError, match="missing column c: the file has 'a,longitude"):
+        read_points(path, Told(bounds=BOX, columns={"label": "c"}))
+
+
+def test_columns_are_guessed_without_a_look_at_the_rows(write: Write) -> None:
+    first = write("p.csv", "lon,lat,a,b\n15.1,45.2,yes,7\n")
+    second = write("q.csv", "lon,lat,a,b\n15.1,45.2,7,yes\n")
+    for path in (first, second):  # a first row that speaks for one column decides nothing
+        with pytest.raises(InputError, match="missing column label"):
+            read_points(path, DEGREES)
+
+
+def test_numbers_mean_the_same_whatever_other_rows_hold(write: Write) -> None:
+    """With a decimal comma as well as without, in one file."""
+    path = write("p.csv", "lon;lat;label\n15,1;45.2;1\n15.3;45,6;0\n")
+    assert read_points(path, DEGREES).examples.points.tolist() == CELLS
+
+
+def as_rows(examples: Examples) -> list[list[int]]:
+    return np.column_stack([examples.points, examples.labels]).tolist()
+
+
+@pytest.mark.parametrize("mode", OUT_OF_BOUNDS)
+def test_a_row_more_is_at_most_one_example_more(write: Write, mode: str) -> None:
+    """Enumerated: every file of up to three of these rows, and every row that may be added."""
+    rows = ["15.1,45.2,yes", "14.0,45.5,no", "15.5,99,1", "15.9,45.9,0"]
+
+    def examples(chosen: tuple[int, ...]) -> list[list[int]] | None:
+        text = "lon,lat,label\n" + "".join(f"{rows[i]}\n" for i in chosen)
+        try:
+            told = Told(grid=10, bounds=BOX, out_of_bounds=mode)  # type: ignore[arg-type]
+            found = read_points(write("p.csv", text), told).examples
+        except InputError:
+            return None
+        return as_rows(found)
+
+    alone = [examples((i,)) for i in range(4)]
+    assert alone[0] == [[1, 2, 1]]
+    assert alone[1] == {"refuse": None, "drop": [], "clip": [[0, 5, 0]]}[mode]
+    assert alone[2] == {"refuse": None, "drop": [], "clip": [[5, 10, 1]]}[mode]
+    for chosen in [(0, 3), (0, 1, 3), (1, 2), (3, 2, 1)]:
+        parts = [alone[i] for i in chosen]
+        whole = None if None in parts else [each for part in parts if part for each in part]
+        assert examples(chosen) == whole
+
+
+def test_how_many_rows_lay_outside_is_counted(write: Write) -> None:
+    path = write("p.csv", "lon,lat,label\n15.1,45.2,1\n10,45,0\n15,50,1\n")
+    for mode in ("drop", "clip"):
+        assert read_points(path, Told(bounds=BOX, out_of_bounds=mode)).beyond == 2  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"row 2 \(line 3\), column lon: 10 is outside"):
+        read_points(path, Told(bounds=BOX))
+
+
+BAD = {
+    "a word": ("lng,lat,label\n15.1,45.2,maybe\n", "row 1 (line 2), column label: 'maybe' means"),
+    "no point": ("wkt,label\nLINESTRING (0 0),1\n", "column longitude: 'LINESTRING (0 0)' is not"),
+    "short": ("lng,lat,label\n15.1,45.2\n", "row 1 (line 2): has 2 fields, the header has 3"),
+    "metres": ("easting,northing,label\n5.5,6.5,1\n", "need --crs and --bounds"),
+    "no bounds": ("lng,lat,label\n15.1,45.2,1\n", "need public bounds"),
+    "nobody": ("lon,lat,label,id\n15.1,45.2,1,\n", "column id: is empty"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_wrong_is_named(write: Write, case: str) -> None:
+    text, reason = BAD[case]
+    told = Told(
+        bounds=None if case == "no bounds" else BOX, person="id" if case == "nobody" else None
+    )
+    with pytest.raises(InputError) as caught:
+        read_points(write("p.csv", text), told)
+    assert reason in str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def layers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The two points in every format, written by GDAL, in degrees and in metres."""
+    folder = tmp_path_factory.mktemp("layers")
+    source = folder / "p.csv"
+    source.write_text("lon,lat,wet\n15.1,45.2,1\n15.3,45.6,0\n")
+    places = ["-oo", "X_POSSIBLE_NAMES=lon", "-oo", "Y_POSSIBLE_NAMES=lat"]
+    for ending, driver in FORMATS.items():
+        for name, system in (("degrees", "EPSG:4326"), ("metres", "EPSG:32633")):
+            subprocess.run(
+                ["ogr2ogr", "-f", driver, folder / f"{name}{ending}", source, *places,
+                 "-s_srs", "EPSG:4326", "-t_srs", system],
+                check=True, capture_output=True,
+            )  # fmt: skip
+    return folder
+
+
+FORMATS = {".gpkg": "GPKG", ".shp": "ESRI Shapefile", ".fgb": "FlatGeobuf", ".gml": "GML"}
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+@pytest.mark.parametrize("name", ["degrees", "metres"])
+@pytest.mark.parametrize(("told", "cells"), [(DEGREES, CELLS), (METRES, CELLS_UTM)])
+def test_gdal_s_files_are_read_in_their_own_system(
+    layers: Path, ending: str, name: str, told: Told, cells: list[list[int]]
+) -> None:
+    found = read_points(layers / f"{name}{ending}", told).examples
+    # FlatGeobuf orders features by their place
+    order = np.argsort(found.points[:, 0])
+    assert found.points[order].tolist() == cells
+    assert found.labels[order].tolist() == [1, 0]
+
+
+def test_coordinates_in_metres_in_a_csv(write: Write) -> None:
+    for names in ("easting,northing", "x,y", "point_x,point_y"):
+        rows = "".join(f"{x!r},{y!r},{1 - i}\n" for i, (x, y) in enumerate(THERE.tolist()))
+        found = read_points(write("p.csv", f"{names},label\n{rows}"), METRES).examples
+        assert found.points.tolist() == CELLS_UTM
+
+
+def test_degrees_by_name_are_put_into_a_box_in_metres(write: Write) -> None:
+    path = write("p.csv", "lon,lat,label\n15.1,45.2,1\n15.3,45.6,0\n")
+    assert read_points(path, METRES).examples.points.tolist() == CELLS_UTM
+
+
+@pytest.mark.parametrize("encoding", ["WKB", "point"])
+def test_geoparquet(tmp_path: Path, encoding: str) -> None:
+    places = {
+        "WKB": [shapely.Point(*xy).wkb for xy in LONLAT],
+        "point": [{"x": x, "y": y} for x, y in LONLAT],
+    }[encoding]
+    table = pa.table({"wet": [True, False], "geometry": places})
+    geo = {"primary_column": "geometry", "columns": {"geometry": {"encoding": encoding}}}
+    path = tmp_path / "p.parquet"
+    parquet.write_table(table.replace_schema_metadata({"geo": json.dumps(geo)}), path)
+    found = read_points(path, DEGREES).examples
+    assert (found.points.tolist(), found.labels.tolist()) == (CELLS, [1, 0])
+
+
+def test_a_parquet_file_without_places_has_columns(tmp_path: Path) -> None:
+    path = tmp_path / "p.parquet"
+    parquet.write_table(pa.table({"x": [3, 5], "y": [4, 6], "label": [1, 0]}), path)
+    assert read_points(path, Told(grid=8)).examples.points.tolist() == [[3, 4], [5, 6]]
+
+
+def test_layers_are_chosen(layers: Path, tmp_path: Path) -> None:
+    path = tmp_path / "two.gpkg"
+    for layer in ("a", "b"):
+        subprocess.run(["ogr2ogr", "-update", "-append", "-f", "GPKG", "-nln", layer, path,
+                        layers / "degrees.gpkg"], check=True, capture_output=True)  # fmt: skip
+    with pytest.raises(InputError, match="several layers: name one with --layer: a, b"):
+        read_points(path, DEGREES)
+    found = read_points(path, Told(grid=1000, bounds=BOX, layer="b"))
+    assert found.examples.points.tolist() == CELLS
+    with pytest.raises(InputError, match="has no layer 'c', but a, b"):
+        read_points(path, Told(bounds=BOX, layer="c"))
+    with pytest.raises(InputError, match="has no layers"):
+        read_points(layers / "p.csv", Told(bounds=BOX, layer="c"))
+
+
+@pytest.mark.parametrize("name", ["p.gpkg", "p.shp", "p.parquet", "p.zip"])
+def test_damaged_files_are_refused_in_one_line(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes((b"PAR1" if name.endswith("parquet") else b"SQLite format 3\0") + b"x" * 99)
+    with pytest.raises(InputError) as caught:
+        read_points(path, DEGREES)
+    assert "cannot be read" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_without_the_libraries_it_is_said_what_to_install(
+    layers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pyogrio", None)
+    with pytest.raises(InputError, match=r"pip install 'geodp\[geo\]'"):
+        read_points(layers / "degrees.gpkg", DEGREES)
+
+
+def test_a_person_more_is_at_most_one_example_more(write: Write) -> None:
+    """Lemma T1 for files: what each person contributes does not depend on the others' rows."""
+    rng = np.random.default_rng(3)
+    rows = [f"{rng.integers(5)},{rng.integers(9)},{rng.integers(9)},{rng.integers(2)}"
+            for _ in range(60)]  # fmt: skip
+
+    def of(kept: list[str]) -> list[list[int]]:
+        path = write("p.csv", "who,x,y,label\n" + "".join(f"{row}\n" for row in kept))
+        found = read_points(path, Told(grid=8, person="who"))
+        return sorted(as_rows(found.examples))
+
+    everyone = of(rows)
+    assert len(everyone) == 5
+    alone = [of([row for row in rows if row[0] == str(who)]) for who in range(5)]
+    assert sorted(each for part in alone for each in part) == everyone
+    assert of(rows[::-1]) == everyone
+    without = of([row for row in rows if row[0] != "2"])
+    assert sorted([*without, *alone[2]]) == everyone
+
+
+def test_labels_keep_what_says_neither(write: Write) -> None:
+    from geodp_app.files.import_file import open_import
+    from geodp_app.files.import_rows import Columns, Meaning
+
+    path = write("p.csv", "x,y,label\n1,1,yes\n2,2,maybe\n3,3,No\n4,4,0\n")
+    rows = read_rows(open_import(path), Columns(0, 1, 2))
+    assert rows is not None
+    plain = as_zero_or_one(rows)
+    assert plain.labels == ("1", "0", "maybe")
+    checked = check_rows(plain, Meaning("grid", Frame(8), "1", "0"))
+    assert checked.examples.labels.tolist() == [1, 0, 0]
+    assert [m.reason for m in checked.misfits] == ["'maybe' means neither inside nor outside"]
