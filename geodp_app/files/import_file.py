@@ -31,6 +31,8 @@ from geodp_app.files.layers import (
 from geometry.geojson import GeoJSONError
 from geometry.geojson_points import PointsFile, read_points
 
+#: Endings of files of rows as text.
+TEXT_ENDINGS = frozenset({".csv", ".tsv", ".txt"})
 #: Rows that are shown before anything is chosen.
 PREVIEW = 3
 #: Rows given at a time: some milliseconds' work.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +23,8 @@ from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import read_examples
+from geodp_app.files.import_file import TEXT_ENDINGS
+from geodp_app.files.layers import LAYER_ENDINGS
 from geodp_app.files.session import load_session
 from geodp_app.files.stored_run import StoredRun
 from geometry.geojson import GeoJSONError, NoPolygonsError, read_geojson
@@ -29,7 +32,8 @@ from geometry.geojson import GeoJSONError, NoPolygonsError, read_geojson
 Kind = Literal["session", "target", "examples"]
 
 _SUFFIXES: dict[str, Kind] = {
-    ".geodp": "session", ".geojson": "target", ".json": "target", ".csv": "examples"
+    ".geodp": "session", ".geojson": "target", ".json": "target",
+    **dict.fromkeys(sorted(LAYER_ENDINGS | TEXT_ENDINGS | {".parquet"}), "examples"),
 }  # fmt: skip
 #: Most vertices of a mask, which sessions keep.
 MOST_IN_MASK = 200_000
@@ -213,6 +217,9 @@ def file_kind(path: str | os.PathLike[str]) -> Kind:
         If it cannot be read, or is nothing known.
     """
     name = os.fspath(path)
+    kind = _SUFFIXES.get(Path(name).suffix.lower())
+    if kind == "examples" and os.path.isdir(name):  # a geodatabase of files is a folder
+        return kind
     if os.path.exists(name) and not os.path.isfile(name):
         raise InputError(f"{name}: is not a file")
     try:
@@ -220,16 +227,23 @@ def file_kind(path: str | os.PathLike[str]) -> Kind:
             start = file.read(4096)
     except OSError as error:
         raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
-    if start.startswith(b"PK"):
+    if start.startswith(b"PK") and not _holds_shapefile(name):
         return "session"
     if start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
         return "target"
-    kind = _SUFFIXES.get(Path(name).suffix.lower())
     if kind is None:
         raise InputError(
-            f"{name}: is not a session (.geodp), a target (.geojson) or examples (.csv)"
+            f"{name}: is not a session (.geodp), a target (.geojson) or examples (.csv, .gpkg)"
         )
     return kind
+
+
+def _holds_shapefile(name: str) -> bool:
+    try:
+        with zipfile.ZipFile(name) as archive:
+            return any(member.lower().endswith(".shp") for member in archive.namelist())
+    except (OSError, zipfile.BadZipFile):
+        return False
 
 
 @contextlib.contextmanager

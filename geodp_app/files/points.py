@@ -145,7 +145,9 @@ def _read(file: ImportFile, name: str, told: Told, fallback: Frame | None) -> Po
     rows = as_zero_or_one(rows)
     if not on_grid:
         assert frame.bounds is not None
-        rows = _in_system(file, rows, roles, frame.bounds.crs)
+        # longitude and latitude are called so, and what has other names is as the bounds are
+        wanted = frame.bounds.crs
+        rows = in_system(file, rows, wanted, LONLAT if roles[0] == "lon" else wanted)
     meaning = Meaning("grid" if on_grid else "degrees", frame, "1", "0", told.out_of_bounds)
     checked = check_rows(rows, meaning)
     if checked.left_out:
@@ -209,13 +211,17 @@ def _shown(file: ImportFile) -> str:
     return repr(names if len(names) <= 60 else names[:57] + "...")
 
 
-def _in_system(
-    file: ImportFile, rows: ReadRows, roles: tuple[str, str, str], wanted: str
-) -> ReadRows:
-    """The rows with their coordinates in the system of the bounds.
+def in_system(file: ImportFile, rows: ReadRows, wanted: str, unstated: str = LONLAT) -> ReadRows:
+    """The rows with their coordinates in a wanted system.
 
-    They are in the system that the file states, else in degrees if their columns are called
-    longitude and latitude, else in that of the bounds.
+    Parameters
+    ----------
+    file : ImportFile
+    rows : ReadRows
+    wanted : str
+        As :func:`geometry.crs.settled_crs` names it.
+    unstated : str
+        The system of a file that states none.
 
     Raises
     ------
@@ -223,10 +229,7 @@ def _in_system(
         If a system is unknown.
     """
     try:
-        if file.crs is not None:
-            own = settled_crs(file.crs)
-        else:
-            own = LONLAT if roles[0] == "lon" else wanted
+        own = unstated if file.crs is None else settled_crs(file.crs)
         return replace(rows, numbers=reproject(rows.numbers, own, wanted))
     except CrsError as error:
         raise InputError(f"{file.name}: {error}") from None

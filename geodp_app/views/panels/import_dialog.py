@@ -30,6 +30,7 @@ from geodp_app.files.examples_csv import member_frame
 from geodp_app.files.import_file import PREVIEW, ImportFile, open_import
 from geodp_app.files.import_rows import CheckedRows, Meaning, ReadRows, check_rows, read_rows
 from geodp_app.files.importing import work_with
+from geodp_app.files.points import in_system
 from geodp_app.formatting import count
 from geodp_app.palette import Palette
 from geodp_app.runs.verdict import verdict
@@ -37,6 +38,7 @@ from geodp_app.views.panels.bounds_fields import BoundsFields
 from geodp_app.views.panels.import_fields import ImportChoices, Misfits, SmallTable
 from geodp_app.views.widgets.background import Background
 from geodp_app.views.widgets.panes import card_column, dressed, fill, scrolled, show_words
+from geometry.crs import LONLAT
 from geometry.grid import Bounds
 
 #: Milliseconds between two looks at the progress, and of the bar's length.
@@ -102,7 +104,9 @@ class ImportDialog(QDialog):
         self.choices = ImportChoices(self._work.drawing.grid)
         self.choices.columns_changed.connect(self._columns_changed)
         self.choices.meaning_changed.connect(self._meaning_changed)
-        self.bounds = BoundsFields(self._work.bounds, self._palette)
+        known = self._work.bounds
+        degrees = None if known is None or known.crs != LONLAT else known
+        self.bounds = BoundsFields(degrees, self._palette)
         self.bounds.changed.connect(self._meaning_changed)
         self.bounds.refused.connect(self._say)
         self.misfits = Misfits()
@@ -235,7 +239,12 @@ class ImportDialog(QDialog):
             def tell(done: float) -> None:
                 share[0] = done
 
-            self._submit("read", lambda stop: read_rows(file, columns, stop, tell))
+            def read(stop: Callable[[], bool]) -> ReadRows | None:
+                rows = read_rows(file, columns, stop, tell)
+                # bounds are typed in degrees here
+                return rows if rows is None or file.crs is None else in_system(file, rows, LONLAT)
+
+            self._submit("read", read)
         else:
             self._background.drop("read")
         self._refresh()

@@ -18,7 +18,9 @@ from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.errors import InputError, PictureError
 from geodp_app.files import exporting, importing, session
+from geodp_app.files.import_file import TEXT_ENDINGS
 from geodp_app.files.importing import Opened
+from geodp_app.files.layers import LAYER_ENDINGS
 from geodp_app.files.recent import RecentFiles
 from geodp_app.files.stored_run import StoredRun
 from geodp_app.palette import Palette
@@ -36,7 +38,10 @@ FIRST_EXAMPLE, FIRST_SIZE = "L", 30_000
 _SESSION = "geodp session (*.geodp)"
 _SHAPES = "Shapes (*.geojson *.json)"
 _TABLE = "Examples (*.csv)"
-_IMPORT = "Examples (*.csv *.geojson *.json)"
+_POINTS = " ".join(
+    f"*{ending}" for ending in sorted({*TEXT_ENDINGS, *LAYER_ENDINGS, ".parquet"} - {".gdb"})
+)
+_IMPORT = f"Examples ({_POINTS} *.geojson *.json)"
 #: Bytes of a file that is read before anything is shown: some tens of milliseconds.
 _SMALL = 1 << 20
 _PROBLEMS = (InputError, GeoJSONError, BoundsError, PictureError, OSError, MemoryError)
@@ -128,7 +133,7 @@ class WindowFiles(QObject):
 
     def open_dialog(self) -> None:
         """Ask for any file that can be opened."""
-        kinds = f"All that geodp reads (*.geodp *.geojson *.json *.csv);;{_SESSION}"
+        kinds = f"All that geodp reads (*.geodp *.geojson *.json {_POINTS});;{_SESSION}"
         path = self._ask_file("Open", kinds)
         if path is not None:
             self.open(path)

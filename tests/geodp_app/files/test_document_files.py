@@ -202,7 +202,7 @@ def test_files_are_known_by_content_then_by_suffix(write, name, content, kind):
     ("name", "content", "message"),
     [
         (
-            "a.txt",
+            "a.md",
             "x,y,label\n",
             "is not a session (.geodp), a target",
         ),

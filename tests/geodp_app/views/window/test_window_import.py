@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -184,6 +185,30 @@ def test_reports_of_other_columns_are_taken_with_the_bounds_of_a_map_file(
     assert not work.simulated
     assert window.document.path is None
     assert window.document.dirty == (way is by_import)
+
+
+def test_a_geopackage_in_metres_is_read_in_degrees(
+    window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answering: Answering
+) -> None:
+    source, path = write(tmp_path / "p.csv", REPORTS.replace(" ", "")), tmp_path / "p.gpkg"
+    subprocess.run(
+        ["ogr2ogr", "-f", "GPKG", path, source, "-oo", "X_POSSIBLE_NAMES=longitude",
+         "-oo", "Y_POSSIBLE_NAMES=latitude", "-s_srs", "EPSG:4326", "-t_srs", "EPSG:32633"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    choose_file(monkeypatch, path)
+
+    def take(dialog: ImportDialog) -> None:
+        assert dialog.choices.label.currentText() == "flooded"
+        fill(dialog, "12", "42", "20", "47")
+        QTest.mouseClick(dialog.take, LEFT)
+
+    assert len(answering(take)) == 0
+    by_open(window, path)
+    examples = window.document.work.examples
+    assert examples is not None
+    assert examples.points.tolist() == [[48, 64], [224, 205]]
+    assert examples.labels.tolist() == [1, 0]
 
 
 def test_bad_rows_are_listed_and_left_out_only_on_demand(
