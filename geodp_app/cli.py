@@ -20,6 +20,8 @@ from geodp_app.commands import (
     learners,
     open,
     plan,
+    predict,
+    render,
     sample,
     shot,
 )
@@ -30,7 +32,20 @@ from geodp_app.views.offscreen import has_display
 from geometry.geojson import GeoJSONError
 from geometry.grid import BoundsError
 
-_VERBS = (open, sample, learn, evaluate, compare, plan, learners, audit, demo, shot)
+_VERBS = (
+    open,
+    sample,
+    learn,
+    evaluate,
+    predict,
+    render,
+    compare,
+    plan,
+    learners,
+    audit,
+    demo,
+    shot,
+)
 _EPILOG = """examples:
   geodp sample --target country.geojson --n 100000 --grid 1024 -o points.csv
   geodp learn points.csv --epsilon 1 -o learned.geojson

@@ -87,7 +87,7 @@ def feature_collection(
     collection: dict[str, Any] = {"type": "FeatureCollection", "geodp": {**frame, **member}}
     named = [(shape, dict(properties or {}))]
     named += [(layer, {"name": name, "layer": name}) for name, layer in (layers or {}).items()]
-    placed = [(_placed(orient_valid(each), size, place), own) for each, own in named]
+    placed = [(placed_shape(orient_valid(each), size, place), own) for each, own in named]
     placed = [(each, own) for each, own in placed if not each.is_empty]
     if placed:
         collection["bbox"] = _bbox(GeometryCollection([each for each, _ in placed]))
@@ -122,8 +122,27 @@ def _frame_member(
     return frame
 
 
-def _placed(shape: BaseGeometry, d: int, grid_map: GridMap | None) -> BaseGeometry:
-    """The shape in the coordinates of the file, still valid after rounding."""
+def placed_shape(
+    shape: BaseGeometry, d: int, grid_map: GridMap | None, *, degrees: bool = True
+) -> BaseGeometry:
+    """A shape in the coordinates of a file, still valid after rounding.
+
+    Parameters
+    ----------
+    shape : shapely geometry
+        Polygonal and valid, in grid units, within the square [0, d]^2.
+    d : int
+    grid_map : GridMap or None
+        None keeps grid units.
+    degrees : bool
+        Longitude and latitude, cut at the antimeridian; else the system of the bounds.
+
+    Raises
+    ------
+    GeoJSONError
+        If the shape leaves the square.
+    """
+    degrees = degrees or grid_map is None or grid_map.bounds.crs == LONLAT
     xy = shapely.get_coordinates(shape)
     if len(xy) and not (xy.min() >= -1e-6 and xy.max() <= d + 1e-6):
         raise GeoJSONError(f"the shape {shape.bounds} leaves the grid 0..{d}")
@@ -132,9 +151,9 @@ def _placed(shape: BaseGeometry, d: int, grid_map: GridMap | None) -> BaseGeomet
         points = np.clip(points, 0.0, float(d))
         if grid_map is None:
             return points
-        return grid_map.to_lonlat(points)
+        return grid_map.to_lonlat(points) if degrees else grid_map.to_own(points)
 
-    if grid_map is not None and grid_map.bounds.crs != LONLAT:
+    if degrees and grid_map is not None and grid_map.bounds.crs != LONLAT:
         # straight in the other system is not straight in degrees: a short part very nearly is
         shape = shapely.segmentize(shape, d / _PARTS)
     placed = shapely.transform(shape, place)
@@ -143,13 +162,13 @@ def _placed(shape: BaseGeometry, d: int, grid_map: GridMap | None) -> BaseGeomet
         placed = shapely.transform(shapely.set_precision(shape, _step(d, grid_map)), place)
     # segmentize drops parts of what rounding has made invalid
     shape = orient_valid(placed)
-    if grid_map is not None:
+    if grid_map is not None and degrees:
         shape = _cut_at_antimeridian(shape)
     if grid_map is not None and grid_map.bounds.in_degrees and grid_map.bounds.size[0] > 180:
         # an edge over more than half the globe reads as a crossing of the antimeridian
         shape = shapely.segmentize(shape, 170.0)
     shape = orient_valid(MultiPolygon(_resolved(orient_valid(shape))))
-    if grid_map is not None:
+    if grid_map is not None and degrees:
         for ring in _rings(shape):
             check_lonlat(ring)
     return shape

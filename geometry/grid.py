@@ -202,11 +202,15 @@ class GridMap:
 
         Longitudes may go on after 180 or before -180, so that a shape stays in one piece.
         """
+        return self.bounds.to_lonlat(self.to_own(xy))
+
+    def to_own(self, xy: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Grid coordinates, shape (n, 2), in the system of the bounds, shape (n, 2)."""
         b = self.bounds
         xy = np.asarray(xy, dtype=np.float64)
         out: NDArray[np.float64] = np.array(b.low) + xy * (np.array(b.size) / self.d)
         # rounding may step over the edge, and then the point could not be read back
-        return b.to_lonlat(np.clip(out, b.low, b.high))
+        return np.clip(out, b.low, b.high)
 
     def to_grid_float(self, lonlat: NDArray[np.float64]) -> NDArray[np.float64]:
         """Degrees (lon, lat), shape (n, 2), to real grid coordinates, without rounding."""

@@ -69,7 +69,9 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     arguments.add_learner(parser, "learn")
     points.add_points_options(parser, "grid size d (default: the file's)")
     arguments.add_within(parser, "clip the shape to")
-    arguments.add_output(parser, "GeoJSON to write")
+    arguments.add_output(
+        parser, "shape to write: .geojson, .gpkg, .fgb, .parquet or .shp, with a QGIS style beside"
+    )
     parser.add_argument(
         "--raw-grid",
         action="store_true",
@@ -102,7 +104,7 @@ def run(options: argparse.Namespace) -> None:
     inputs += [options.within] if options.within else []
     arguments.check_outputs(
         [
-            (options.output, "GeoJSON"),
+            (options.output, "a shape"),
             (options.report, "JSON"),
             (options.records, "JSON lines"),
             (options.picture, "PNG"),

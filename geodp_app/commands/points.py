@@ -41,8 +41,8 @@ def add_points_options(parser: arguments.Parser, grid: str) -> None:
     )
 
 
-def told_of(options: argparse.Namespace) -> Told:
-    """What the options say of POINTS.
+def told_of(options: argparse.Namespace, *, labelled: bool = True) -> Told:
+    """What the options say of POINTS; they may need no labels.
 
     Raises
     ------
@@ -58,6 +58,7 @@ def told_of(options: argparse.Namespace) -> Told:
         options.layer,
         options.out_of_bounds,
         getattr(options, "id", None),
+        labelled,
     )
 
 

@@ -73,7 +73,8 @@ def run_learner(
 
 
 def write_picture(path: str | os.PathLike[str], picture: Picture, *, private: bool = False) -> None:
-    """Draw a picture as PNG, whole or not at all; a private one for its owner alone, mode 0600.
+    """Draw a picture as PNG or, by the name's ending, SVG, whole or not at all; a private one for
+    its owner alone, mode 0600.
 
     Raises
     ------
@@ -85,7 +86,8 @@ def write_picture(path: str | os.PathLike[str], picture: Picture, *, private: bo
     from geodp_app.views.offscreen import start_qt
 
     application = start_qt()
-    from geodp_app.views.plane.picture import render_png
+    from geodp_app.views.plane.picture import render_png, render_svg
 
-    atomic_write(path, render_png(picture), private=private)
+    render = render_svg if os.fspath(path).lower().endswith(".svg") else render_png
+    atomic_write(path, render(picture), private=private)
     del application  # it had to live until here

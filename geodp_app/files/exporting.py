@@ -23,7 +23,7 @@ from learners.releases import Release
 def export_release(
     path: str | os.PathLike[str], release: Release, frame: Frame, within: Mask | None = None
 ) -> None:
-    """The learned shape as GeoJSON with its exact hypothesis: what may be published.
+    """The learned shape by the name's ending, GeoJSON without: what may be published.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def export_release(
         If the name has another format's ending, or the file cannot be written; so do the other
         exports.
     """
-    check_ending(path, "GeoJSON")
+    check_ending(path, "a shape")
     with named_failures(path):
         write_learned(path, release, frame, within=within)
 

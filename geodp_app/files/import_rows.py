@@ -72,6 +72,11 @@ class Columns:
     label: int | None = None
 
     @property
+    def placed(self) -> bool:
+        """Whether two different columns of coordinates are chosen."""
+        return None not in (self.first, self.second) and self.first != self.second
+
+    @property
     def complete(self) -> bool:
         """Whether three different columns are chosen."""
         places = (self.first, self.second, self.label)
@@ -151,6 +156,12 @@ def same_name(name: str, names: Sequence[str]) -> str | None:
         return name
     alike = [other for other in names if other.strip().lower() == name.strip().lower()]
     return alike[0] if len(alike) == 1 else None
+
+
+def unlabelled(rows: ReadRows) -> ReadRows:
+    """The same rows with label "0", whatever was read for it."""
+    codes = np.zeros(len(rows.numbers), dtype=np.int32)
+    return replace(rows, codes=codes, labels=("0",), shown=("0",))
 
 
 def as_zero_or_one(rows: ReadRows) -> ReadRows:
@@ -293,7 +304,7 @@ def read_rows(
     ----------
     file : ImportFile
     columns : Columns
-        Complete.
+        Complete, or without a label: then nothing is read for it.
     stop : callable
         Whether to give up, asked every few milliseconds; the result is then None.
     tell : callable
@@ -306,8 +317,9 @@ def read_rows(
     """
     assert columns.first is not None
     assert columns.second is not None
-    assert columns.label is not None
-    places = (columns.first, columns.second, columns.label)
+    # without a label the first column is read twice, and never looked at
+    label = columns.first if columns.label is None else columns.label
+    places = (columns.first, columns.second, label)
     reader = _Reader(file, places)
     for block in file.blocks(places):
         if stop():

@@ -6,6 +6,7 @@ Both libraries are extras (pip install 'geodp[geo]') and are loaded when such a 
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ import shapely
 from numpy.typing import NDArray
 
 from geodp_app.errors import InputError
+from geometry.crs import LONLAT
 from geometry.geojson_points import as_text
 
 #: Names of the columns that stand for a feature's place.
@@ -87,7 +89,7 @@ class ParquetRows:
     crs: str | None
 
     def __iter__(self) -> Iterator[Row]:
-        file = _arrow(self.path).ParquetFile(self.path)
+        file = parquet_module(self.path).ParquetFile(self.path)
         n, done = max(1, file.metadata.num_rows), 0
         names = [name for name in file.schema_arrow.names if name != self.geometry]
         for batch in file.iter_batches(_BATCH):
@@ -118,11 +120,12 @@ def open_layer(name: str, layer: str | None = None) -> LayerRows:
         import pyogrio
         from pyogrio.errors import DataLayerError, DataSourceError, FieldError
     except ImportError as error:
-        raise InputError(_missing(name, "pyogrio", error)) from None
+        raise InputError(missing_library(name, "pyogrio", error)) from None
     try:
-        layers = pyogrio.list_layers(name)
-        chosen = _choose(name, [(str(each), kind) for each, kind in layers], layer)
-        meta, _, wkb, fields = pyogrio.raw.read(name, layer=chosen, force_2d=True)
+        with warnings.catch_warnings(action="ignore"):  # of GDAL: what matters is an error
+            layers = pyogrio.list_layers(name)
+            chosen = _choose(name, [(str(each), kind) for each, kind in layers], layer)
+            meta, _, wkb, fields = pyogrio.raw.read(name, layer=chosen, force_2d=True)
     except (DataSourceError, DataLayerError, FieldError, OSError, RuntimeError) as error:
         told = " ".join(str(error).split())
         raise InputError(f"{name}: cannot be read: {told[:200]}") from None
@@ -174,24 +177,39 @@ def open_parquet(name: str) -> ParquetRows:
     InputError
         If pyarrow is missing, or the file is damaged.
     """
-    arrow = _arrow(name)
+    arrow = parquet_module(name)
     try:
         schema = arrow.read_schema(name)
-        member = json.loads((schema.metadata or {}).get(b"geo", b"null"))
-        primary = None if member is None else str(member["primary_column"])
-        crs = None if member is None else member["columns"][primary].get("crs", "OGC:CRS84")
-        encoding = None if member is None else member["columns"][primary]["encoding"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError) as error:
         told = " ".join(str(error).split())
         raise InputError(f"{name}: cannot be read as Parquet: {told[:200]}") from None
+    primary, crs, encoding = geo_member(name, schema)
     if encoding not in (None, "WKB", "point"):
         raise InputError(f"{name}: its places are encoded as {encoding!r}: they must be points")
-    if primary is not None and primary not in schema.names:
-        raise InputError(f"{name}: has no column {primary!r}, though it says so")
     names = tuple(each for each in schema.names if each != primary)
-    columns = names if primary is None else (*AXES, *names)
-    stated = json.dumps(crs) if isinstance(crs, dict) else crs
-    return ParquetRows(name, columns, primary, stated)
+    return ParquetRows(name, names if primary is None else (*AXES, *names), primary, crs)
+
+
+def geo_member(name: str, schema: Any) -> tuple[str | None, str | None, str | None]:
+    """The column of places of a Parquet file, their system and encoding; None without GeoParquet.
+
+    Raises
+    ------
+    InputError
+        If what the file says of its places is no GeoParquet.
+    """
+    try:
+        member = json.loads((schema.metadata or {}).get(b"geo", b"null"))
+        if member is None:
+            return None, None, None
+        primary = str(member["primary_column"])
+        of_column = member["columns"][primary]
+        crs, encoding = of_column.get("crs", LONLAT), str(of_column["encoding"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{name}: what it says of its places is no GeoParquet: {error}") from None
+    if primary not in schema.names:
+        raise InputError(f"{name}: has no column {primary!r}, though it says so")
+    return primary, json.dumps(crs) if isinstance(crs, dict) else crs, encoding
 
 
 def _places(column: Any) -> tuple[list[str], list[str]]:
@@ -208,15 +226,23 @@ def _places(column: Any) -> tuple[list[str], list[str]]:
     return xs, ys
 
 
-def _arrow(name: str) -> Any:
+def parquet_module(name: str) -> Any:
+    """pyarrow's module of Parquet files.
+
+    Raises
+    ------
+    InputError
+        If it is not installed.
+    """
     try:
         import pyarrow.parquet as parquet
     except ImportError as error:
-        raise InputError(_missing(name, "pyarrow", error)) from None
+        raise InputError(missing_library(name, "pyarrow", error)) from None
     return parquet
 
 
-def _missing(name: str, library: str, error: ImportError) -> str:
+def missing_library(name: str, library: str, error: ImportError) -> str:
+    """That a file needs a library, and how to install it."""
     return (
         f"{name}: to read {Path(name).suffix or 'this'} files {library} is needed, which is not "
         f"installed ({error.name or error}): pip install 'geodp[geo]'"

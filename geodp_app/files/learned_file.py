@@ -11,19 +11,24 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.mask import Mask
 from geodp_app.errors import InputError
+from geodp_app.files.learned_layers import is_layer, read_layers, write_layers
+from geodp_app.files.reports import privacy_statement
 from geodp_app.files.strict import one_line
 from geodp_app.version import __version__
 from geometry.files import atomic_write
 from geometry.geojson import TargetFile, feature_collection, read_geojson
-from geometry.geojson_write import geojson_text
-from geometry.grid import BoundsError, GridMap
+from geometry.geojson_rings import GeoJSONError, checked_grid_size
+from geometry.geojson_write import geojson_text, unit_box_map
+from geometry.grid import Bounds, BoundsError, GridMap
 from geometry.polygons import contains_points
 from learners.codec import release_from_dict, release_to_dict
 from learners.releases import Release, support_shape
@@ -69,7 +74,7 @@ class LearnedFile:
             If the examples cannot be brought into the file's frame.
         """
         if self.release is not None:
-            return self.release.predict(self._in_own_frame(examples))
+            return self.release.predict(self.in_own_frame(examples))
         target, frame = self.target, examples.frame
         if target.frame == "lonlat" and (frame.bounds or target.bounds) is None:
             raise InputError(
@@ -78,7 +83,14 @@ class LearnedFile:
         shape = target.on_grid(frame.d, frame.bounds)
         return contains_points(shape, examples.points).astype(np.int64)
 
-    def _in_own_frame(self, examples: Examples) -> NDArray[np.int64]:
+    def in_own_frame(self, examples: Examples) -> NDArray[np.int64]:
+        """Points of examples, shape (n, 2), on the grid of the file's release.
+
+        Raises
+        ------
+        InputError
+            If they cannot be brought there.
+        """
         own, theirs = self.frame, examples.frame
         assert own is not None  # a release names its grid
         if own == theirs or (own.d == theirs.d and None in (own.bounds, theirs.bounds)):
@@ -116,19 +128,15 @@ def learned_text(
         If the mask cannot be placed on the grid, or nothing of it lies there.
     """
     place = None if frame.bounds is None else GridMap(frame.d, frame.bounds)
-    member = {"version": __version__, "release": release_to_dict(release)}
-    shape, supported = release.shape(), support_shape(release)
-    if within is not None:
-        shape = within.clip(shape, frame)
-        member["clipped_to"] = within.name
+    shapes, member = _shapes(release, frame, within)
     collection = feature_collection(
-        shape,
+        shapes.pop("learned"),
         place,
         member=member,
         raw_grid=raw_grid,
         d=frame.d,
         properties={"name": "learned", "label": 1},
-        layers=None if supported is None else {"support": supported},
+        layers=shapes or None,
     )
     return geojson_text(collection)
 
@@ -141,9 +149,53 @@ def write_learned(
     raw_grid: bool = False,
     within: Mask | None = None,
 ) -> None:
-    """Write a release as GeoJSON, whole or not at all; parameters and errors as in
-    :func:`learned_text`."""
-    atomic_write(path, learned_text(release, frame, raw_grid=raw_grid, within=within))
+    """Write a release by the name's ending, whole or not at all: GeoJSON, or a layer for GIS
+    programs (:mod:`geodp_app.files.learned_layers`), with a style for QGIS beside it.
+
+    Parameters and errors as in :func:`learned_text`, and
+
+    Raises
+    ------
+    InputError
+        If grid units are asked for in another format than GeoJSON, or a library is missing.
+    """
+    if not is_layer(path):
+        atomic_write(path, learned_text(release, frame, raw_grid=raw_grid, within=within))
+        return
+    if raw_grid:
+        raise InputError(f"{os.fspath(path)}: grid units are for GeoJSON: leave --raw-grid out")
+    shapes, member = _shapes(release, frame, within)
+    place = unit_box_map(frame.d) if frame.bounds is None else GridMap(frame.d, frame.bounds)
+    stated = {
+        "frame": "lonlat",
+        "grid": frame.d,
+        "georeferenced": frame.bounds is not None,
+        "bounds": place.bounds.to_json(),
+    }
+    privacy = release.privacy
+    privacy = release.privacy
+    about: dict[str, str | float] = {"statement": privacy_statement(privacy)}
+    if privacy is not None:
+        about |= {"epsilon": float(privacy.epsilon), "delta": float(privacy.delta)}
+        about |= {"neighbours": privacy.neighbours}
+    if Path(path).suffix.lower() == ".shp":  # its texts have room for 80 letters
+        private = privacy is not None and privacy.private
+        about["statement"] = "differentially private" if private else "not private"
+    write_layers(path, shapes, place, {**stated, **member}, about)
+
+
+def _shapes(
+    release: Release, frame: Frame, within: Mask | None
+) -> tuple[dict[str, BaseGeometry], dict[str, Any]]:
+    """What is published of a release, in grid units by its layer, and the member ``geodp``."""
+    member: dict[str, Any] = {"version": __version__, "release": release_to_dict(release)}
+    shapes, supported = {"learned": release.shape()}, support_shape(release)
+    if within is not None:
+        shapes["learned"] = within.clip(shapes["learned"], frame)
+        member["clipped_to"] = within.name
+    if supported is not None:
+        shapes["support"] = supported
+    return shapes, member
 
 
 def place_note(name: object, frame: Frame, *, hint: bool = True) -> list[str]:
@@ -158,8 +210,21 @@ def place_note(name: object, frame: Frame, *, hint: bool = True) -> list[str]:
     return [f"{told}: to place it, give --bounds W,S,E,N" if hint else told]
 
 
+def _read_layer(path: Path) -> TargetFile:
+    shape, member, name = read_layers(path)
+    try:
+        box = member.get("bounds")
+        bounds = None if box is None else Bounds.of_json(box)
+        grid = None if member.get("grid") is None else checked_grid_size(member["grid"])
+    except (BoundsError, GeoJSONError) as error:
+        raise InputError(f"{path}: geodp: {error}") from None
+    return TargetFile(
+        shape, "lonlat", grid, bounds, name or path.stem, properties={}, member=member, skipped=0
+    )
+
+
 def read_learned(path: Path) -> LearnedFile:
-    """Read a learned file, or any other polygons in GeoJSON.
+    """Read a learned file, or any other polygons, by the name's ending.
 
     Raises
     ------
@@ -168,7 +233,7 @@ def read_learned(path: Path) -> LearnedFile:
     InputError
         If its release is damaged.
     """
-    target = read_geojson(path, allow_empty=True)
+    target = _read_layer(path) if is_layer(path) else read_geojson(path, allow_empty=True)
     data = target.member.get("release")
     if data is None:
         if target.geometry.is_empty:

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
@@ -31,6 +32,7 @@ from geodp_app.files.import_rows import (
     guess_columns,
     read_rows,
     same_name,
+    unlabelled,
 )
 from geodp_app.files.persons import one_each, persons_of
 from geometry.crs import LONLAT, CrsError, reproject, settled_crs
@@ -61,6 +63,8 @@ class Told:
     out_of_bounds : {"refuse", "drop", "clip"}
     person : str or None
         Name of the column that tells whose a row is: one row of each person is read.
+    labelled : bool
+        Whether there is a column of labels; without, all labels are read as 0.
     """
 
     grid: int | None = None
@@ -70,12 +74,14 @@ class Told:
     layer: str | None = None
     out_of_bounds: OutOfBounds = "refuse"
     person: str | None = None
+    labelled: bool = True
 
     @property
     def plain(self) -> bool:
         """Whether nothing is said that a file in the strict form knows nothing of."""
         others = (self.crs, self.layer, self.person)
-        return not self.columns and not any(others) and self.out_of_bounds == "refuse"
+        others_too = self.columns or any(others) or not self.labelled
+        return not others_too and self.out_of_bounds == "refuse"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +95,18 @@ class PointsRead:
         What the columns were taken for, in one line; empty if nothing was guessed.
     beyond : int
         Rows outside the bounds that were dropped or moved: a private figure.
+    rows : ndarray of int64, shape (n,), or None
+        Which row of the file each example was, from 0; None for all in order.
+    places : ndarray of float, shape (n, 2), or None
+        Where the examples were before they were rounded to the grid, in the system of the bounds or
+        in grid units; None if that was not kept.
     """
 
     examples: Examples
     guessed: str = ""
     beyond: int = 0
+    rows: NDArray[np.int64] | None = None
+    places: NDArray[np.float64] | None = None
 
 
 def read_points(
@@ -142,7 +155,7 @@ def _read(file: ImportFile, name: str, told: Told, fallback: Frame | None) -> Po
     frame = settle_frame(name, file.member, told.grid, told.bounds, fallback, on_grid=on_grid)
     rows = read_rows(file, columns)
     assert rows is not None  # nothing stops it
-    rows = as_zero_or_one(rows)
+    rows = as_zero_or_one(rows) if told.labelled else unlabelled(rows)
     if not on_grid:
         assert frame.bounds is not None
         # longitude and latitude are called so, and what has other names is as the bounds are
@@ -152,11 +165,13 @@ def _read(file: ImportFile, name: str, told: Told, fallback: Frame | None) -> Po
     checked = check_rows(rows, meaning)
     if checked.left_out:
         raise InputError(f"{name}: {_misfit(checked.misfits[0])}")
-    examples = checked.examples
+    examples, fitting = checked.examples, np.flatnonzero(checked.fits)
     if told.person is not None:
-        owners = persons_of(file, _place(file, told.person))
-        examples = one_each(examples, owners, np.flatnonzero(checked.fits))
-    return PointsRead(examples, _guessed(file, roles, columns, told), checked.beyond)
+        kept = one_each(examples, persons_of(file, _place(file, told.person)), fitting)
+        points, labels = examples.points[kept], examples.labels[kept]
+        examples, fitting = Examples(points, labels, examples.frame), fitting[kept]
+    guessed = _guessed(file, roles, columns, told)
+    return PointsRead(examples, guessed, checked.beyond, fitting, rows.numbers[fitting])
 
 
 def _columns(file: ImportFile, told: Told) -> tuple[tuple[str, str, str], Columns]:
@@ -178,12 +193,12 @@ def _columns(file: ImportFile, told: Told) -> tuple[tuple[str, str, str], Column
     for i, role in enumerate(roles):
         if role in told.columns:
             found[i] = _place(file, told.columns[role])
-    columns = Columns(*found)
-    if not columns.complete:
+    columns = Columns(*found) if told.labelled else Columns(*found[:2])
+    if not (columns.complete if told.labelled else columns.placed):
         lacking = [
             role
             for role, place in zip(roles, found, strict=True)
-            if place is None or found.count(place) > 1
+            if (place is None or found.count(place) > 1) and (told.labelled or role != "label")
         ]
         names = ",".join(f"{role}=NAME" for role in lacking)
         raise InputError(

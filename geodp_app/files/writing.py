@@ -10,21 +10,32 @@ from pathlib import Path
 from typing import Literal
 
 from geodp_app.errors import InputError
+from geodp_app.files.learned_layers import SHAPE_FORMATS
 from geometry.files import atomic_write
 
 #: What a file may hold.
-Holds = Literal["GeoJSON", "JSON", "JSON lines", "CSV", "PNG", "SVG", "PNG, GIF or WebP"]
+Holds = Literal["GeoJSON", "a shape", "points", "JSON", "JSON lines", "CSV", "PNG", "SVG",
+                "PNG or SVG", "PNG, GIF or WebP"]  # fmt: skip
+
+#: Formats of points beside CSV, by the ending of a name.
+POINT_FORMATS = {
+    ".geojson": "GeoJSON", ".json": "GeoJSON", ".gpkg": "GPKG", ".fgb": "FlatGeobuf",
+    ".shp": "ESRI Shapefile",
+}  # fmt: skip
 
 _ENDINGS: dict[Holds, tuple[str, ...]] = {
     "GeoJSON": (".geojson", ".json"),
+    "a shape": (".geojson", ".json", *SHAPE_FORMATS),
     "JSON": (".json",),
     "JSON lines": (".jsonl", ".ndjson"),
     "CSV": (".csv",),
+    "points": (".csv", *POINT_FORMATS),
     "PNG": (".png",),
+    "PNG or SVG": (".png", ".svg"),
     "SVG": (".svg",),
     "PNG, GIF or WebP": (".png", ".gif", ".webp"),
 }
-_OTHER_FILES = (".gpkg", ".shp", ".kml", ".parquet", ".zip", ".geodp")
+_OTHER_FILES = (".kml", ".zip", ".geodp")
 
 
 def check_ending(path: str | os.PathLike[str], holds: Holds) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QBuffer, QIODevice, QLineF, QPointF, QRectF, Qt
+from PySide6.QtCore import QBuffer, QIODevice, QLineF, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QBrush,
     QColor,
@@ -19,6 +19,7 @@ from PySide6.QtGui import (
     QPen,
     QPolygonF,
 )
+from PySide6.QtSvg import QSvgGenerator
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Frame
@@ -63,6 +64,24 @@ def render_png(picture: Picture) -> bytes:
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     if not image.save(buffer, "PNG"):  # type: ignore[call-overload]
         raise PictureError("Qt could not encode the picture as PNG")
+    return bytes(buffer.data().data())
+
+
+def render_svg(picture: Picture) -> bytes:
+    """Draw the same picture as SVG; as :func:`render_png`."""
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    generator = QSvgGenerator()
+    generator.setOutputDevice(buffer)
+    generator.setSize(QSize(WIDTH, HEIGHT))
+    generator.setViewBox(QRect(0, 0, WIDTH, HEIGHT))
+    generator.setTitle(picture.title)
+    painter = QPainter(generator)
+    try:
+        painter.fillRect(QRect(0, 0, WIDTH, HEIGHT), _PAPER)
+        _Drawing(painter, picture).draw()
+    finally:
+        painter.end()
     return bytes(buffer.data().data())
 
 

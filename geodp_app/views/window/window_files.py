@@ -21,6 +21,7 @@ from geodp_app.files import exporting, importing, session
 from geodp_app.files.import_file import TEXT_ENDINGS
 from geodp_app.files.importing import Opened
 from geodp_app.files.layers import LAYER_ENDINGS
+from geodp_app.files.learned_layers import SHAPE_FORMATS
 from geodp_app.files.recent import RecentFiles
 from geodp_app.files.stored_run import StoredRun
 from geodp_app.palette import Palette
@@ -38,6 +39,7 @@ FIRST_EXAMPLE, FIRST_SIZE = "L", 30_000
 _SESSION = "geodp session (*.geodp)"
 _SHAPES = "Shapes (*.geojson *.json)"
 _TABLE = "Examples (*.csv)"
+_LEARNED = " ".join(["Shapes (*.geojson *.json", *(f"*{ending}" for ending in SHAPE_FORMATS)]) + ")"
 _POINTS = " ".join(
     f"*{ending}" for ending in sorted({*TEXT_ENDINGS, *LAYER_ENDINGS, ".parquet"} - {".gdb"})
 )
@@ -235,7 +237,7 @@ class WindowFiles(QObject):
         release = log.release
         work = self.document.work
         self._export(
-            "Export learned shape", "learned", ".geojson", _SHAPES,
+            "Export learned shape", "learned", ".geojson", _LEARNED,
             lambda path: exporting.export_release(path, release, work.frame, work.within),
         )  # fmt: skip
 

@@ -447,12 +447,12 @@ def test_a_convex_polygon_is_fitted_to_tiles_or_covered_by_its_edges(run, tmp_pa
 
 
 WRONG_ENDINGS = [
-    ("learn", ["p.csv", "-o", "l.gpkg"], "l.gpkg: GeoJSON is what is written", ".geojson or .json"),
-    ("learn", ["p.csv", "-o", "l.shp"], "l.shp: GeoJSON", ".geojson or .json"),
+    ("learn", ["p.csv", "-o", "l.kml"], "l.kml: a shape is what is written", ".json or .gpkg"),
+    ("learn", ["p.csv", "-o", "l.csv"], "l.csv: a shape", ".geojson or .json"),
     ("learn", ["p.csv", "-o", "l.json", "--picture", "p.jpg"], "p.jpg: PNG", ".png"),
     ("learn", ["p.csv", "-o", "l.json", "--report", "r.txt"], "r.txt: JSON is", ".json"),
     ("learn", ["p.csv", "-o", "l.json", "--records", "s.json"], "s.json: JSON lines", ".jsonl or"),
-    ("learn", ["--table", "csv:p.csv", "-o", "l.parquet"], "l.parquet: GeoJSON", ".geojson or"),
+    ("learn", ["--table", "csv:p.csv", "-o", "l.tif"], "l.tif: a shape", ".geojson or"),
     ("sample", ["--target", "t.geojson", "--n", "5", "-o", "q.parquet"], "q.parquet: CSV", ".csv"),
     ("sample", ["--target", "t.geojson", "--n", "5", "-o", "q.csv.gz"], "q.csv.gz: CSV", ".csv"),
     ("shot", ["-o", "w.svg"], "w.svg: PNG", ".png"),

@@ -1,0 +1,80 @@
+"""`geodp predict`: what a learned shape says of points."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+
+from geodp_app.commands import arguments, points
+from geodp_app.document.mask import read_mask
+from geodp_app.errors import InputError
+from geodp_app.files.import_file import open_import
+from geodp_app.files.points import read_points
+from geodp_app.files.points_out import write_points
+from geometry.polygons import contains_points
+
+_DESCRIPTION = f"""Label points by a learned shape: inside 1, outside 0.
+
+LEARNED is a file of `geodp learn`, or any polygons in GeoJSON or a GIS format.  {points.FORMS}
+They need no labels.
+
+The output has the columns of POINTS and `predicted`; where the shape says where there were enough
+reports, also `supported`.  It is CSV, GeoJSON or a GIS format, by its ending.  A released shape may
+be used in any way, so its predictions cost no epsilon; the points themselves are as private as they
+were."""
+
+
+def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+    """Add the verb and its options."""
+    parser = arguments.add_verb(verbs, "predict", "label points by a learned shape", _DESCRIPTION)
+    parser.add_argument("learned", type=Path, metavar="LEARNED", help="learned shape")
+    parser.add_argument("points", type=Path, metavar="POINTS", help="points to label")
+    points.add_points_options(parser, "grid size of the points (default: the learned shape's)")
+    arguments.add_within(parser, "label 0 whatever lies outside of")
+    arguments.add_output(parser, "points to write: .csv, .geojson, .gpkg, .fgb or .shp")
+    arguments.add_quiet(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read both, label, write."""
+    from geodp_app.files.learned_file import read_learned
+    from learners.releases import support_shape
+
+    inputs = [options.learned, options.points, *([options.within] if options.within else [])]
+    arguments.check_outputs([(options.output, "points")], inputs)
+    mask = read_mask(options.within) if options.within else None
+    learned = read_learned(options.learned)
+    told = points.told_of(options, labelled=False)
+    read = read_points(options.points, told, learned.frame)
+    examples = read.examples
+    if not len(examples.labels):
+        raise InputError(f"{options.points}: has no points to label")
+    predicted = learned.predict(examples)
+    if mask is not None:
+        predicted = mask.keep(predicted, examples.points, examples.frame)
+    added = {"predicted": predicted}
+    supported = None if learned.release is None else support_shape(learned.release)
+    if supported is not None:
+        there = contains_points(supported, learned.in_own_frame(examples))
+        added["supported"] = there.astype(np.int64)
+    file = open_import(options.points, options.layer)
+    kept = range(len(predicted)) if read.rows is None else read.rows.tolist()
+    wanted = iter([*kept, -1])
+    chosen, rows = next(wanted), []
+    for row, (cells, _, _) in zip(count(), file.rows, strict=False):
+        if row == chosen:
+            rows.append([*cells, *[""] * (len(file.columns) - len(cells))])
+            chosen = next(wanted)
+    assert read.places is not None  # of points without labels
+    write_points(options.output, file.columns, rows, added, read.places, examples.frame)
+    if not options.quiet:
+        inside = int(predicted.sum())
+        sys.stderr.write(
+            (f"geodp: {read.guessed}\n" if read.guessed else "")
+            + f"{options.output}: {len(predicted):,} points, {inside:,} of them inside\n"
+        )

@@ -1,0 +1,68 @@
+"""`geodp render`: a picture of a learned shape."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from geodp_app.commands import arguments
+from geodp_app.document.mask import read_mask
+from geodp_app.errors import InputError
+
+_DESCRIPTION = """Draw a learned shape on its grid, with its privacy statement, as PNG or SVG.
+
+LEARNED is a file of `geodp learn`, or any polygons in GeoJSON or a GIS format.  Nothing of the
+examples is in the picture: it may be published as the shape may."""
+
+
+def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+    """Add the verb and its options."""
+    parser = arguments.add_verb(verbs, "render", "draw a learned shape", _DESCRIPTION)
+    parser.add_argument("learned", type=Path, metavar="LEARNED", help="learned shape")
+    arguments.add_within(parser, "clip the shape to")
+    parser.add_argument("--title", metavar="TEXT", help="above the picture (default: the file)")
+    arguments.add_output(parser, "PNG or SVG to write")
+    arguments.add_quiet(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read, draw, write."""
+    inputs = [options.learned, *([options.within] if options.within else [])]
+    arguments.check_outputs([(options.output, "PNG or SVG")], inputs)
+    from geodp_app.commands.running import write_picture
+    from geodp_app.document.examples import DEFAULT_GRID, Frame
+    from geodp_app.files.learned_file import read_learned
+    from geodp_app.files.reports import privacy_statement, release_figures, support_caption
+    from geodp_app.runs.figures import Picture
+    from geometry.grid import Bounds
+    from learners.releases import support_shape
+
+    learned = read_learned(options.learned)
+    release, frame = learned.release, learned.frame
+    if frame is None or (release is None and frame.bounds is None):
+        # polygons alone: on the square around them
+        west, south, east, north = learned.target.geometry.bounds
+        if learned.target.frame == "grid":
+            frame = Frame(learned.target.grid or max(1, round(max(east, north))))
+        else:
+            frame = Frame(DEFAULT_GRID, Bounds(west, south, east, north))
+    shape = release.shape() if release else learned.target.on_grid(frame.d, frame.bounds)
+    if options.within:
+        shape = read_mask(options.within).clip(shape, frame)
+    told = [f"Learned shape: {options.learned.name}" if options.title is None else options.title]
+    picture = Picture(
+        frame,
+        told[0],
+        () if release is None else release_figures(release),
+        shape,
+        supported=None if release is None else support_shape(release),
+        caption="" if release is None else support_caption(release),
+    )
+    if shape.is_empty and release is None:
+        raise InputError(f"{options.learned}: no polygons in it")
+    write_picture(options.output, picture)
+    if not options.quiet:
+        said = "" if release is None else f": {privacy_statement(release.privacy)}"
+        sys.stderr.write(f"{options.output}{said}\n")

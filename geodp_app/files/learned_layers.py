@@ -1,0 +1,291 @@
+"""The learned shape as a layer for GIS programs: GeoPackage, FlatGeobuf, GeoParquet, shapefile.
+
+The layer lies in the coordinate reference system of the bounds, so that edges are straight, and a
+style for QGIS is written beside it.  GeoPackage and GeoParquet carry the member ``geodp`` of the
+GeoJSON file in their metadata, and with it the exact hypothesis; the others hold polygons alone.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tempfile
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+from geodp_app.errors import InputError
+from geodp_app.files.layers import missing_library
+from geometry.crs import LONLAT, CrsError, reproject, settled_crs
+from geometry.files import atomic_write
+from geometry.geojson_write import placed_shape
+from geometry.grid import GridMap
+from geometry.polygons import orient_valid
+
+#: Formats by the ending of a name.
+SHAPE_FORMATS = {
+    ".gpkg": "GPKG", ".fgb": "FlatGeobuf", ".shp": "ESRI Shapefile", ".parquet": "Parquet"
+}  # fmt: skip
+
+#: Name of the member ``geodp`` in the metadata of a file.
+_MEMBER = "geodp"
+
+#: A shapefile's texts are at most so long.
+_LONGEST = 254
+
+
+def is_layer(path: str | os.PathLike[str]) -> bool:
+    """Whether a name's ending is one of a GIS format."""
+    return Path(path).suffix.lower() in SHAPE_FORMATS
+
+
+def write_layers(
+    path: str | os.PathLike[str],
+    shapes: Mapping[str, BaseGeometry],
+    place: GridMap,
+    member: Mapping[str, Any],
+    about: Mapping[str, str | float],
+) -> None:
+    """Write shapes as features of one layer, each with the name of its layer.
+
+    Parameters
+    ----------
+    path : path-like
+    shapes : mapping
+        Polygonal shapes in grid units by name, such as "learned" and "support".
+    place : GridMap
+    member : mapping
+        What is published of the run, JSON values only.
+    about : mapping
+        Fields that every feature has.
+
+    Raises
+    ------
+    InputError
+        If a library is missing, or the file cannot be written in this format.
+    OSError
+        If it cannot be written; files that were there are then unchanged.
+    """
+    path = Path(path)
+    placed = {
+        name: placed_shape(shape, place.d, place, degrees=False) for name, shape in shapes.items()
+    }
+    placed = {name: shape for name, shape in placed.items() if not shape.is_empty}
+    ending = path.suffix.lower()
+    with tempfile.TemporaryDirectory(prefix="geodp-") as folder:
+        made = Path(folder) / f"{path.stem}{ending}"
+        if ending == ".parquet":
+            _write_parquet(made, placed, place.bounds.crs, member, about)
+        else:
+            _write_gdal(made, placed, place.bounds.crs, member, about)
+        for each in sorted(made.parent.iterdir(), key=lambda each: each.suffix == ending):
+            # the file itself comes last: until then an older one is whole
+            atomic_write(path.with_suffix(each.suffix), each.read_bytes())
+    atomic_write(path.with_suffix(".qml"), style())
+
+
+def _write_gdal(
+    path: Path,
+    shapes: Mapping[str, BaseGeometry],
+    crs: str,
+    member: Mapping[str, Any],
+    about: Mapping[str, str | float],
+) -> None:
+    try:
+        import pyogrio
+        from pyogrio.errors import DataSourceError, FeatureError, FieldError, GeometryError
+    except ImportError as error:
+        raise InputError(missing_library(str(path.name), "pyogrio", error)) from None
+    driver = SHAPE_FORMATS[path.suffix]
+    own = {"layer_metadata": {_MEMBER: json.dumps(dict(member))}} if driver == "GPKG" else {}
+    columns: dict[str, list[Any]] = {
+        "layer": list(shapes),
+        **{name: [value] * len(shapes) for name, value in about.items()},
+    }
+    try:
+        pyogrio.raw.write(
+            str(path),
+            geometry=np.array(shapely.to_wkb([_many(each) for each in shapes.values()])),
+            field_data=[_field(values) for values in columns.values()],
+            fields=np.array(list(columns), dtype=object),
+            driver=driver,
+            geometry_type="MultiPolygon",
+            crs=crs,
+            encoding="UTF-8",
+            **own,
+        )
+    except (DataSourceError, FeatureError, FieldError, GeometryError, RuntimeError) as error:
+        raise InputError(
+            f"{path.name}: cannot be written: {' '.join(str(error).split())}"
+        ) from None
+
+
+def _field(values: list[Any]) -> np.ndarray[Any, Any]:
+    if all(isinstance(value, float) for value in values):
+        return np.array(values, dtype=np.float64)
+    return np.array([str(value)[:_LONGEST] for value in values], dtype=object)
+
+
+def _many(shape: BaseGeometry) -> BaseGeometry:
+    return shapely.MultiPolygon([shape]) if shape.geom_type == "Polygon" else shape
+
+
+def _write_parquet(
+    path: Path,
+    shapes: Mapping[str, BaseGeometry],
+    crs: str,
+    member: Mapping[str, Any],
+    about: Mapping[str, str | float],
+) -> None:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+        from pyproj import CRS
+    except ImportError as error:
+        raise InputError(missing_library(str(path.name), "pyarrow", error)) from None
+    columns: dict[str, list[Any]] = {
+        "layer": list(shapes),
+        **{name: [value] * len(shapes) for name, value in about.items()},
+        "geometry": shapely.to_wkb([_many(each) for each in shapes.values()]).tolist()
+        if shapes
+        else [],
+    }
+    geometry = {
+        "encoding": "WKB",
+        "geometry_types": ["MultiPolygon"],
+        "crs": CRS.from_user_input(crs).to_json_dict(),
+    }
+    geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": geometry}}
+    schema = pyarrow.schema(
+        [
+            (name, pyarrow.binary() if name == "geometry" else
+             pyarrow.float64() if values and isinstance(values[0], float) else pyarrow.string())
+            for name, values in columns.items()
+        ],
+        metadata={"geo": json.dumps(geo), _MEMBER: json.dumps(dict(member))},
+    )  # fmt: skip
+    buffer = io.BytesIO()
+    parquet.write_table(pyarrow.table(columns, schema=schema), buffer)
+    path.write_bytes(buffer.getvalue())
+
+
+def read_layers(path: str | os.PathLike[str]) -> tuple[BaseGeometry, dict[str, Any], str | None]:
+    """The shape of a GIS file in degrees, its member ``geodp`` and the name of its first feature.
+
+    Features of another layer than "learned" are left out where the file tells layers apart.
+
+    Returns
+    -------
+    shape : shapely geometry
+        Valid, empty if there are no polygons.
+    member : dict
+        Empty if there is none.
+    name : str or None
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    """
+    name = os.fspath(path)
+    ending = Path(name).suffix.lower()
+    wkb, layers, crs, member = _parquet(name) if ending == ".parquet" else _gdal(name)
+    shapes = shapely.from_wkb(np.array(wkb, dtype=object), on_invalid="ignore")
+    kept = [
+        shape
+        for shape, layer in zip(shapes, layers, strict=True)
+        if shape is not None and layer in (None, "learned") and "Polygon" in shape.geom_type
+    ]
+    try:
+        system = LONLAT if crs is None else settled_crs(crs)
+        shape = shapely.transform(shapely.union_all(kept), lambda xy: reproject(xy, system, LONLAT))
+    except CrsError as error:
+        raise InputError(f"{name}: {error}") from None
+    return orient_valid(shape), member, Path(name).stem
+
+
+_Read = tuple[list[bytes | None], list[str | None], str | None, dict[str, Any]]
+
+
+def _gdal(name: str) -> _Read:
+    try:
+        import pyogrio
+        from pyogrio.errors import DataLayerError, DataSourceError
+    except ImportError as error:
+        raise InputError(missing_library(name, "pyogrio", error)) from None
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of GDAL: what matters is an error
+            info = pyogrio.read_info(name)
+            meta, _, wkb, fields = pyogrio.raw.read(name, force_2d=True)
+    except (DataSourceError, DataLayerError, RuntimeError, OSError) as error:
+        raise InputError(f"{name}: cannot be read: {' '.join(str(error).split())[:200]}") from None
+    names = list(meta["fields"])
+    layers = fields[names.index("layer")].tolist() if "layer" in names else [None] * len(wkb)
+    text = (info.get("layer_metadata") or {}).get(_MEMBER)
+    return list(wkb), layers, meta["crs"], _member(name, text)
+
+
+def _parquet(name: str) -> _Read:
+    from geodp_app.files.layers import geo_member, parquet_module
+
+    parquet = parquet_module(name)
+    try:
+        table = parquet.read_table(name)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name}: cannot be read: {' '.join(str(error).split())[:200]}") from None
+    column, crs, _ = geo_member(name, table.schema)
+    if column is None:
+        raise InputError(f"{name}: has no places; GeoParquet says which column holds them")
+    names = table.column_names
+    layers = table["layer"].to_pylist() if "layer" in names else [None] * len(table)
+    text = (table.schema.metadata or {}).get(_MEMBER.encode())
+    return table[column].to_pylist(), layers, crs, _member(name, text)
+
+
+def _member(name: str, text: str | bytes | None) -> dict[str, Any]:
+    if text is None:
+        return {}
+    try:
+        member = json.loads(text)
+    except ValueError:
+        member = None
+    if not isinstance(member, dict):
+        raise InputError(f"{name}: its metadata {_MEMBER!r} is no JSON object")
+    return member
+
+
+def style() -> str:
+    """How QGIS draws the layer: the learned shape in green, support hatched, in one file."""
+    symbols = [
+        ("learned", "The learned shape", "SimpleFill", {
+            "color": "0,158,115,60", "outline_color": "0,158,115,255", "outline_width": "0.6",
+            "style": "solid"}),
+        ("support", "Enough reports", "SimpleFill", {
+            "color": "102,102,102,0", "outline_color": "102,102,102,255", "outline_width": "0.3",
+            "outline_style": "dash", "style": "no"}),
+    ]  # fmt: skip
+    categories = "".join(
+        f'<category render="true" symbol="{i}" value="{layer}" label="{label}"/>'
+        for i, (layer, label, _, _) in enumerate(symbols)
+    )
+    drawn = "".join(
+        f'<symbol type="fill" name="{i}" alpha="1" clip_to_extent="1"><layer class="{kind}" '
+        'enabled="1" locked="0" pass="0"><Option type="Map">'
+        + "".join(f'<Option type="QString" name="{k}" value="{v}"/>' for k, v in options.items())
+        + "</Option></layer></symbol>"
+        for i, (_, _, kind, options) in enumerate(symbols)
+    )
+    return (
+        "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n"
+        '<qgis version="3.22.0" styleCategories="Symbology">\n'
+        '<renderer-v2 type="categorizedSymbol" attr="layer" enableorderby="0" '
+        'symbollevels="0" forceraster="0">'
+        f"<categories>{categories}</categories><symbols>{drawn}</symbols></renderer-v2>\n"
+        "<layerGeometryType>2</layerGeometryType>\n</qgis>\n"
+    )

@@ -1,0 +1,160 @@
+"""A learned shape as a GIS layer: seen by GDAL as it is, and read back with its hypothesis."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.mask import Mask
+from geodp_app.errors import InputError
+from geodp_app.files.learned_file import read_learned, write_learned
+from geodp_app.files.learned_layers import SHAPE_FORMATS, style
+from geometry.geojson import target_of
+from geometry.grid import Bounds, GridMap, checked_bounds
+from learners import PolygonUnionLearner
+from learners.releases import Release, support_shape
+
+GRID = 64
+METRES = checked_bounds((480_000, 4_980_000, 600_000, 5_100_000), "EPSG:32633")
+FRAMES = {
+    "degrees": Frame(GRID, Bounds(13, 42, 20, 47)),
+    "metres": Frame(GRID, METRES),
+    "nowhere": Frame(GRID),
+    "across": Frame(GRID, Bounds(170, -20, -170, -10)),
+}
+
+
+@pytest.fixture(scope="module")
+def release() -> Release:
+    points = np.stack(np.meshgrid(np.arange(GRID + 1), np.arange(GRID + 1)), -1).reshape(-1, 2)
+    labels = ((points - 30) ** 2).sum(axis=1) < 400
+    model = PolygonUnionLearner(epsilon=4.0, grid=GRID, seed=2, support=0.2)
+    return model.fit(points, labels).release_
+
+
+def seen_by_gdal(path: Path) -> list[tuple[str, shapely.Geometry]]:
+    """Layer and shape of each feature, by ogr2ogr, in the file's own coordinates."""
+    text = subprocess.run(
+        ["ogr2ogr", "-f", "CSV", "/vsistdout/", path, "-lco", "GEOMETRY=AS_WKT"],
+        check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    import csv
+    import io
+
+    rows = list(csv.DictReader(io.StringIO(text)))
+    return [(row["layer"], shapely.from_wkt(row["WKT"])) for row in rows]
+
+
+@pytest.mark.parametrize("where", FRAMES)
+@pytest.mark.parametrize("ending", [".gpkg", ".fgb", ".shp"])
+def test_gdal_sees_the_shape_and_where_there_was_support(
+    tmp_path: Path, release: Release, ending: str, where: str
+) -> None:
+    frame, path = FRAMES[where], tmp_path / f"learned{ending}"
+    write_learned(path, release, frame)
+    place = GridMap(GRID, frame.bounds or Bounds(0, 0, 1, 1))
+    expected = {"learned": release.shape(), "support": support_shape(release)}
+    found = seen_by_gdal(path)
+    assert sorted(name for name, _ in found) == ["learned", "support"]
+    for name, shape in found:
+        if where == "across":  # cut at 180 degrees: moved on again, it is whole
+            shape = shapely.transform(
+                shape, lambda xy: np.where(xy < [170, -99], xy + [360, 0], xy)
+            )
+            shape = shapely.union_all(shapely.get_parts(shape))
+        there = shapely.transform(expected[name], place.to_own)
+        assert shapely.is_valid(shape)
+        assert shapely.symmetric_difference(shape, there).area <= 1e-6 * there.area
+    told = subprocess.run(["ogrinfo", "-al", "-so", path], capture_output=True, text=True).stdout
+    assert ("UTM zone 33N" in told) == (where == "metres")
+    assert "neighbours: String" in told
+
+
+@pytest.mark.parametrize("where", FRAMES)
+@pytest.mark.parametrize("ending", SHAPE_FORMATS)
+def test_it_is_read_back_with_the_same_labels(
+    tmp_path: Path, release: Release, ending: str, where: str
+) -> None:
+    frame, path = FRAMES[where], tmp_path / f"learned{ending}"
+    write_learned(path, release, frame)
+    learned = read_learned(path)
+    points = np.random.default_rng(0).integers(0, GRID + 1, (500, 2))
+    examples = Examples(points, np.zeros(500, dtype=np.int64), frame)
+    exact = ending in (".gpkg", ".parquet")
+    assert (learned.release == release) == exact
+    assert learned.frame == (frame if exact else None)
+    if exact:
+        assert (learned.predict(examples) == release.predict(points)).all()
+    elif where != "nowhere":
+        # a file of polygons alone: points on an edge may fall to the other side
+        assert np.mean(learned.predict(examples) != release.predict(points)) < 0.02
+
+
+def test_geopandas_metadata_of_geoparquet(tmp_path: Path, release: Release) -> None:
+    import pyarrow.parquet as parquet
+
+    path = tmp_path / "learned.parquet"
+    write_learned(path, release, FRAMES["metres"])
+    table = parquet.read_table(path)
+    geo = json.loads(table.schema.metadata[b"geo"])
+    assert geo["version"] == "1.1.0"
+    assert geo["columns"]["geometry"]["crs"]["id"] == {"authority": "EPSG", "code": 32633}
+    shape = shapely.from_wkb(table["geometry"].to_pylist()[0])
+    assert shape.area == pytest.approx(release.shape().area * (120_000 / GRID) ** 2)
+
+
+def test_a_clipped_shape_names_its_map(tmp_path: Path, release: Release) -> None:
+    box = {"type": "Polygon", "coordinates": [[[14, 43], [17, 43], [17, 46], [14, 46], [14, 43]]]}
+    mask = Mask.of(target_of(box, "land"), "land.geojson")
+    path = tmp_path / "learned.gpkg"
+    write_learned(path, release, FRAMES["degrees"], within=mask)
+    learned = read_learned(path)
+    assert learned.clipped_to == "land.geojson"
+    assert shapely.box(14, 43, 17, 46).buffer(1e-9).contains(learned.target.geometry)
+
+
+@pytest.mark.parametrize("ending", SHAPE_FORMATS)
+def test_an_empty_shape_is_a_layer_without_features(tmp_path: Path, ending: str) -> None:
+    points = np.stack(np.meshgrid(np.arange(9), np.arange(9)), -1).reshape(-1, 2)
+    empty = PolygonUnionLearner(epsilon=20.0, grid=8, seed=1).fit(points, np.zeros(81)).release_
+    assert empty.shape().is_empty
+    path = tmp_path / f"learned{ending}"
+    write_learned(path, empty, Frame(8, METRES))
+    if ending in (".gpkg", ".parquet"):
+        assert read_learned(path).target.geometry.is_empty
+
+
+def test_what_cannot_be_written_or_read_is_told(
+    tmp_path: Path, release: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "learned.gpkg"
+    with pytest.raises(InputError, match="leave --raw-grid out"):
+        write_learned(path, release, FRAMES["degrees"], raw_grid=True)
+    assert list(tmp_path.iterdir()) == []
+    path.write_bytes(b"SQLite format 3\0" + b"x" * 100)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_learned(path)
+    for name, ending in (("pyogrio", ".fgb"), ("pyarrow", ".parquet")):
+        monkeypatch.setitem(sys.modules, name, None)
+        with pytest.raises(InputError, match=r"pip install 'geodp\[geo\]'"):
+            write_learned(tmp_path / f"l{ending}", release, FRAMES["degrees"])
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_style_is_xml_with_a_symbol_for_each_layer() -> None:
+    root = ElementTree.fromstring(style().partition("\n")[2])
+    renderer = root.find("renderer-v2")
+    assert renderer is not None
+    assert renderer.get("attr") == "layer"
+    symbols = {each.get("name") for each in renderer.iter("symbol")}
+    shown = {each.get("value"): each.get("symbol") for each in renderer.iter("category")}
+    assert set(shown) == {"learned", "support"}
+    assert set(shown.values()) == symbols
