@@ -171,13 +171,15 @@ TOOLS: tuple[Entry, ...] = (
         "Points",
         "learners.finite.finite_class.PointClass",
         (14, 16),
-        "the class of points of a finite domain, for both learners",
+        "the class of points of a finite domain and of nothing, for both learners; without privacy "
+        "ln(1/beta) / -ln(1 - alpha) examples are enough, however many points there are",
     ),
     Entry(
         "Thresholds",
         "learners.finite.finite_class.ThresholdClass",
         (14, 16),
-        "the class of thresholds on 0..d, for both learners",
+        "the class of thresholds on 0..d, x >= t or x < t, for both learners; examples without "
+        "privacy as for points",
     ),
     Entry(
         "Multiplicative weights",

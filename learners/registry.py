@@ -398,7 +398,8 @@ LEARNERS: tuple[Learner, ...] = (
         title="Threshold along an axis",
         sentence="Learns one straight border along an axis, in one draw with all of ε.",
         path="learners.threshold_learner.ThresholdLearner",
-        promise="epsilon-DP; a halfplane with one free coordinate",
+        promise="epsilon-DP, (alpha, beta)-PAC at the planned n; a halfplane with one free "
+        "coordinate, all of the square, or nothing",
         systems=(16,),
         parameters=(DIRECTION, EPSILON, DELTA, NEIGHBOURS, SEED),
         role="conjunction",

@@ -42,7 +42,7 @@ from learners.theory.pac import (
     empirical_error,
     generalization_gap,
 )
-from learners.threshold_learner import ThresholdLearner, threshold_halfplane
+from learners.threshold_learner import ThresholdLearner, threshold_class_size, threshold_piece
 
 ROOT = Path(__file__).parents[3]
 ALPHA, BETA, RUNS = 0.1, 0.2, 100
@@ -179,7 +179,7 @@ def cases() -> list[tuple[ConceptClass, int, NDArray[np.int64] | None]]:
     return [
         (random_class(1), 3, None),
         (ThresholdClass(200), 90, None),
-        (PointClass(60), 0, points),
+        (PointClass(60), 1, points),
     ]
 
 
@@ -280,9 +280,9 @@ def test_thresholds_on_the_grid_keep_their_promise() -> None:
     d, epsilon = 40, 0.5
     points = np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
     model = ThresholdLearner(grid=d, seed=0).fit(points, points[:, 1] <= 25)
-    target = threshold_halfplane(model.release_.lattice, "below", 25).contains(points)
+    target = threshold_piece(model.release_.lattice, "below", 25)[0].contains(points)
     law = labelled_by(target)
-    n = private_examples(4 * (d + 1), ALPHA, BETA, epsilon)
+    n = private_examples(threshold_class_size(d), ALPHA, BETA, epsilon)
 
     def run(i: int) -> Fraction:
         X, y = law.sample(n, SeededRandom(i))
