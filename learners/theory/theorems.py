@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from geometry.halfplane import HalfplaneLattice
@@ -121,6 +122,11 @@ def _private_finite(needed: Callable[..., int], *, agnostic: bool) -> Callable[.
         return needed(size, alpha, beta, inner, agnostic=agnostic)
 
     return examples
+
+
+def _private_line(*, d: int, alpha: float, beta: float, epsilon: float, neighbours: Any) -> int:
+    inner = inner_budget(epsilon, 0.0, neighbours)[0]
+    return sample_sizes.private_examples(2**d + 1, alpha, beta, inner)
 
 
 def _parity(*, d: int, alpha: float, beta: float) -> int:
@@ -239,6 +245,20 @@ THEOREMS: tuple[Theorem, ...] = (
         conjunction_bounds.consistent_examples,
     ),
     Theorem(
+        "monotone-consistent",
+        "any conjunction without negations that errs on no example",
+        f"{_NOTES}, theorem 1",
+        ("d",),
+        partial(conjunction_bounds.consistent_examples, monotone=True),
+    ),
+    Theorem(
+        "monotone-private-consistent",
+        "the private consistency learner over the 2^d conjunctions without negations",
+        _NOTES,
+        ("d", *_PURE),
+        partial(conjunction_bounds.consistency_examples, monotone=True),
+    ),
+    Theorem(
         "conjunction-private-consistent",
         "the private consistency learner over all 3^d + 1 conjunctions",
         _NOTES,
@@ -251,6 +271,20 @@ THEOREMS: tuple[Theorem, ...] = (
         _NISSIM,
         ("size",),
         _by_size(sample_sizes.consistent_examples),
+    ),
+    Theorem(
+        "points",
+        "the learner of points: the positive one, or none; however many points there are",
+        f"{_NISSIM}, example 0: O(ln(1/beta) / alpha)",
+        (),
+        sample_sizes.one_sided_examples,
+    ),
+    Theorem(
+        "thresholds",
+        "the learner of thresholds: up to the last positive example; however many there are",
+        f"{_NISSIM}, example 1: O(1)",
+        (),
+        sample_sizes.one_sided_examples,
     ),
     Theorem(
         "erm",
@@ -272,6 +306,20 @@ THEOREMS: tuple[Theorem, ...] = (
         f"{_NISSIM}; Kasiviswanathan et al. 2008",
         ("size", *_PURE),
         _private_finite(sample_sizes.private_examples, agnostic=False),
+    ),
+    Theorem(
+        "private-points",
+        "the exponential mechanism over 2^d points and the concept that labels everything 0",
+        f"{_NISSIM}: O(d)",
+        ("d", *_PURE),
+        _private_line,
+    ),
+    Theorem(
+        "private-thresholds",
+        "the exponential mechanism over 2^d + 1 thresholds",
+        f"{_NISSIM}: O(d)",
+        ("d", *_PURE),
+        _private_line,
     ),
     Theorem(
         "private-finite-agnostic",

@@ -45,6 +45,7 @@ ROLES: tuple[Role, ...] = ("conjunction", "disjunction")
 
 def test_sizes_of_classes() -> None:
     assert log_conjunctions(4) == pytest.approx(math.log(82), rel=1e-12)
+    assert log_conjunctions(4, monotone=True) == pytest.approx(math.log(16), rel=1e-12)
     assert log_conjunctions(5000) == pytest.approx(5000 * math.log(3))
     for d, most in ((6, 2), (9, 3)):
         number = sum(math.comb(2 * d, i) for i in range(most + 1))
@@ -54,12 +55,14 @@ def test_sizes_of_classes() -> None:
 
 def test_bounds_in_closed_form() -> None:
     assert consistent_examples(10, 0.1, 0.05) == math.ceil((math.log(59050) + math.log(20)) / 0.1)
-    a = math.log(3**6 + 1) + math.log(2 / 0.05)
-    n = consistency_examples(6, 0.1, 0.05, 0.5)
-    # put back into (2): e = A / (eta n), t = A / n
-    for count, enough in ((n, True), (n - 1, False)):
-        e, t = a / (0.5 * count), a / count
-        assert (e + t + math.sqrt(t * t + 2 * t * e) <= 0.1) == enough
+    assert consistent_examples(10, 0.1, 0.05, monotone=True) == math.ceil(math.log(20480) / 0.1)
+    for size, monotone in ((2**6, True), (3**6 + 1, False)):
+        a = math.log(size) + math.log(2 / 0.05)
+        n = consistency_examples(6, 0.1, 0.05, 0.5, monotone=monotone)
+        # put back into (2): e = A / (eta n), t = A / n
+        for count, enough in ((n, True), (n - 1, False)):
+            e, t = a / (0.5 * count), a / count
+            assert (e + t + math.sqrt(t * t + 2 * t * e) <= 0.1) == enough
     assert consistency_examples(6, 0.1, 0.05, 1.0, "replace-one") == n
     n = greedy_examples(1000, 3, 0.1, 0.05)
     for count, enough in ((n, True), (n - 1, False)):
