@@ -182,6 +182,13 @@ TOOLS: tuple[Entry, ...] = (
         "privacy as for points",
     ),
     Entry(
+        "Amplification",
+        "learners.finite.amplification.AmplifiedLearner",
+        (16, 17),
+        "costs what one run of any private learner costs; fails with probability beta where a run "
+        "fails half of the time, at the planned n",
+    ),
+    Entry(
         "Multiplicative weights",
         "learners.finite.experts.MultiplicativeWeights",
         (21,),

@@ -7,8 +7,8 @@ sources give an order of growth only, the number is its value with constant 1, a
 
 The derivations stand where the functions are: :mod:`learners.theory.planner` (polygons),
 :mod:`learners.boolean.conjunction_bounds`, :mod:`learners.finite.sample_sizes` (finite classes),
-:mod:`learners.finite.vc`, :mod:`learners.boolean.parity`, :mod:`learners.finite.experts`,
-:mod:`learners.theory.pac`.
+:mod:`learners.finite.amplification`, :mod:`learners.finite.vc`, :mod:`learners.boolean.parity`,
+:mod:`learners.finite.experts`, :mod:`learners.theory.pac`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from learners.boolean import conjunction_bounds, parity
 from learners.boolean.conjunction import AccountChoice
 from learners.estimator import check_open_unit
 from learners.finite import experts, sample_sizes, vc
+from learners.finite.amplification import plan_amplification
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
 from learners.theory import planner
 from learners.theory.pac import generalization_gap
@@ -122,6 +123,12 @@ def _private_finite(needed: Callable[..., int], *, agnostic: bool) -> Callable[.
         return needed(size, alpha, beta, inner, agnostic=agnostic)
 
     return examples
+
+
+def _amplified(*, size: int, alpha: float, beta: float, epsilon: float, neighbours: Any) -> int:
+    plan = plan_amplification(epsilon, beta, neighbours)
+    one_run = partial(sample_sizes.private_examples, size, beta=0.5, rate=float(plan.rate))
+    return plan.examples_needed(one_run, alpha, beta)
 
 
 def _private_line(*, d: int, alpha: float, beta: float, epsilon: float, neighbours: Any) -> int:
@@ -327,6 +334,13 @@ THEOREMS: tuple[Theorem, ...] = (
         f"{_NISSIM}; {_NIKOLOV}",
         ("size", *_PURE),
         _private_finite(sample_sizes.private_examples, agnostic=True),
+    ),
+    Theorem(
+        "private-finite-amplified",
+        "the same draw, as if a run failed half of the time: several runs and a private choice",
+        f"{_NISSIM}: log(1/beta) runs; constants of learners/finite/amplification.py",
+        ("size", *_PURE),
+        _amplified,
     ),
     Theorem(
         "laplace-losses",
