@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from learners.boolean.parity import PrivateParityLearner, plan_parity
+from learners.boolean.parity import PrivateParityLearner
 from learners.codec import release_from_dict, release_to_dict
 from learners.finite import amplification, empirical_risk
 from learners.finite.amplification import AmplifiedLearner, plan_amplification
@@ -23,8 +23,6 @@ from learners.finite.finite_class import (
     PrivateFiniteClassLearner,
 )
 from learners.finite.sample_sizes import private_examples
-from learners.randomness import SeededRandom
-from learners.theory.pac import LabelledDistribution, check_promise
 
 #: Three concepts over two points; two runs.
 TINY = FiniteClass(np.array([[0, 0], [1, 0], [1, 1]]))
@@ -191,27 +189,3 @@ def test_a_worse_hypothesis_is_drawn_as_seldom_as_the_moment_says(t: float) -> N
         worse, better = alpha - both, a - both
         value = 1 - worse - better + worse * math.exp(-t) + better * math.exp(t)
         assert value <= most + 1e-12
-
-
-def test_a_learner_that_fails_half_of_the_time_keeps_its_promise_when_amplified() -> None:
-    d, alpha, beta, failure = 5, 0.25, 0.2, 0.6
-    vectors = np.eye(d, dtype=int)
-    law = LabelledDistribution(np.column_stack([np.arange(d) % 2, 1 - np.arange(d) % 2]))
-    one = plan_parity(1.0)
-
-    def base(a: float) -> int:
-        # silent with probability 1/2, wrong with a fifth of the rest
-        return math.ceil(math.log(2**d / 0.2) / -math.log1p(-one.used / (1 << 48) * a))
-
-    n = plan_amplification(1.0, beta, failure=failure).examples_needed(base, alpha, beta)
-
-    def run(i: int) -> Fraction:
-        X, y = law.sample(n, SeededRandom(i))
-        learner = PrivateParityLearner(beta=None)
-        model = AmplifiedLearner(learner=learner, beta=beta, failure=failure, seed=i)
-        model.fit(vectors[X], y)
-        if model.release_.parity is None:
-            return Fraction(1)
-        return law.error(model.predict(vectors))
-
-    assert check_promise(run, alpha=alpha, beta=beta, runs=60, confidence=0.99).confirmed

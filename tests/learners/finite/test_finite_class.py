@@ -26,8 +26,10 @@ from learners.finite.finite_class import (
     check_domain_points,
     count_labels,
 )
+from learners.finite.sample_sizes import one_sided_examples
 from learners.finite.vc import vc_dimension
 from learners.randomness import SeededRandom
+from learners.theory.pac import LabelledDistribution, check_promise, learning_run
 
 TINY = FiniteClass(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1]]))
 CLASSES: list[ConceptClass] = [
@@ -90,6 +92,18 @@ def test_the_sources_learners_of_points_and_thresholds(target: int) -> None:
         assert point.release_.index == (target if target - 1 in X else 0)
         line = FiniteClassLearner(concepts=ThresholdClass(6, "x < t")).fit(X, target > X)
         assert line.release_.index == max([0, *(X[target > X] + 1)])
+
+
+@pytest.mark.parametrize("all_zero", [True, False])
+def test_without_the_concept_of_nothing_points_are_learned_worse(all_zero: bool) -> None:
+    """On 18 even points, at n = ln(1/beta) / -ln(1 - alpha) for alpha = beta = 0.1."""
+    n, law = one_sided_examples(0.1, 0.1), LabelledDistribution.labelled(np.arange(18) == 17)
+    concepts = PointClass(18, all_zero=all_zero)
+    run = learning_run(lambda i: FiniteClassLearner(concepts=concepts), law, n)
+    found = check_promise(run, alpha=0.1, beta=0.1, runs=200)
+    assert found.confirmed if all_zero else found.refuted
+    # a random member of the points alone: the target unseen, and another point drawn
+    assert Fraction(17, 18) ** (n + 1) > Fraction(1, 4)
 
 
 # -- privacy -------------------------------------------------------------------------------
