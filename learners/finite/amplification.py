@@ -251,11 +251,12 @@ class AmplifiedLearner(WithParameters):
             tuple(sizes.tolist()), len(test), tuple(made.get(i) for i in range(plan.runs))
         )
         released = models[chosen].release_
-        own = (("learner", type(self.learner).__name__), ("runs", plan.runs))
+        # no learner states parameters of these names
+        own = (("amplified", type(self.learner).__name__), ("runs", plan.runs))
         self.release_ = replace(
             released,
             learner=type(self).__name__,
-            parameters=(*own, ("test_share", self.test_share), *released.parameters),
+            parameters=(*own, ("tested", self.test_share), *released.parameters),
         )
         return self
 

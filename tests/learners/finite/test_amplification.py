@@ -99,7 +99,7 @@ def test_what_is_published_is_one_run_under_this_name() -> None:
     base = PrivateFiniteClassLearner(concepts=PointClass(3), epsilon=0.7)
     model = AmplifiedLearner(learner=base, beta=0.2, seed=5).fit([0, 1, 2] * 50, [0, 1, 0] * 50)
     assert dict(model.release_.parameters) == {
-        "learner": "PrivateFiniteClassLearner", "runs": 4, "test_share": 0.25, "concepts": 4,
+        "amplified": "PrivateFiniteClassLearner", "runs": 4, "tested": 0.25, "concepts": 4,
         "domain": 3, "mechanism": "exponential",
     }  # fmt: skip
     assert model.release_.learner == "AmplifiedLearner"
@@ -130,6 +130,7 @@ def test_runs_without_an_answer_are_left_out() -> None:
                 model.predict(X)
         else:
             assert model.release_.parity == (1, 0, 0, 0)
+        assert release_from_dict(release_to_dict(model.release_)) == model.release_
     assert len(seen) > 3  # of eight
 
 
