@@ -168,26 +168,6 @@ def check_promise(
     return PromiseCheck(alpha, beta, runs, failures, lower, upper)
 
 
-def learning_run(
-    make: Callable[[int], Any], law: LabelledDistribution, n: int
-) -> Callable[[int], Fraction]:
-    """A run for :func:`check_promise`: sample n examples, learn, population error.
-
-    Parameters
-    ----------
-    make : callable
-        make(i) is the learner of the i-th run, with fit and predict over points 0..N-1.
-    law : LabelledDistribution
-    n : int
-    """
-
-    def run(i: int) -> Fraction:
-        X, y = law.sample(n, SeededRandom(10_000 + i))
-        return law.error(make(i).fit(X, y).predict(np.arange(len(law.weights))))
-
-    return run
-
-
 def clopper_pearson(failures: int, runs: int, confidence: float) -> tuple[float, float]:
     """Bounds of a probability of which `failures` of `runs` trials are seen.
 
@@ -237,3 +217,23 @@ def generalization_gap(n: int, epsilon: float, beta: float) -> float:
     v = n * epsilon**2 / 4
     k = v + math.sqrt(v * v + 2 * v * math.log(2 / beta))
     return math.sqrt((k + math.log(4 / beta)) / (2 * n))
+
+
+def learning_run(
+    make: Callable[[int], Any], law: LabelledDistribution, n: int
+) -> Callable[[int], Fraction]:
+    """A run for :func:`check_promise`: sample n examples, learn, population error.
+
+    Parameters
+    ----------
+    make : callable
+        make(i) is the learner of the i-th run, with fit and predict over points 0..N-1.
+    law : LabelledDistribution
+    n : int
+    """
+
+    def run(i: int) -> Fraction:
+        X, y = law.sample(n, SeededRandom(10_000 + i))
+        return law.error(make(i).fit(X, y).predict(np.arange(len(law.weights))))
+
+    return run
