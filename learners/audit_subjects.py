@@ -169,7 +169,7 @@ def statistics(point: int | tuple[int, ...]) -> dict[str, Statistic]:
 
 
 #: Concepts that audits are declared with, by name.
-_CONCEPTS = {"thresholds": ThresholdClass(8), "points": PointClass(2)}
+_CONCEPTS = {"thresholds": ThresholdClass(8), "points": PointClass(2, all_zero=False)}
 
 
 def _subject(learner: Learner, audit: Audit) -> Subject:

@@ -171,13 +171,22 @@ TOOLS: tuple[Entry, ...] = (
         "Points",
         "learners.finite.finite_class.PointClass",
         (14, 16),
-        "the class of points of a finite domain, for both learners",
+        "the class of points of a finite domain and of nothing, for both learners; without privacy "
+        "ln(1/beta) / -ln(1 - alpha) examples are enough, however many points there are",
     ),
     Entry(
         "Thresholds",
         "learners.finite.finite_class.ThresholdClass",
         (14, 16),
-        "the class of thresholds on 0..d, for both learners",
+        "the class of thresholds on 0..d, x >= t or x < t, for both learners; examples without "
+        "privacy as for points",
+    ),
+    Entry(
+        "Amplification",
+        "learners.finite.amplification.AmplifiedLearner",
+        (16, 17),
+        "costs what one run of any private learner costs; fails with probability beta where a run "
+        "fails half of the time, at the planned n",
     ),
     Entry(
         "Multiplicative weights",

@@ -150,6 +150,12 @@ KEPT = Parameter(
     0, of_python=True,
 )  # fmt: skip
 
+MONOTONE = Parameter(
+    "monotone", "choice", "Literals",
+    "Variables and their negations; or variables alone, a smaller class that needs fewer examples.",
+    False, choices=((False, "negated too"), (True, "variables alone")), of_python=True,
+)  # fmt: skip
+
 _PRIVACY = (EPSILON, DELTA, NEIGHBOURS, SEED)
 _PURE = (EPSILON, NEIGHBOURS, SEED)
 
@@ -244,6 +250,7 @@ def _consistent_boolean(form: Role) -> Learner:
         path=f"learners.boolean.consistent_conjunction.Consistent{form.capitalize()}Learner",
         promise=f"not private; the {which} consistent {form}, (alpha, beta)-PAC",
         systems=(1, 20),
+        parameters=(MONOTONE,),
         role=form,
         piece="literal",
     )
@@ -255,9 +262,10 @@ def _private_consistent_boolean(form: Role) -> Learner:
         title=f"Private consistent {form}",
         sentence=f"Draws a {form} from all there are, the likelier the fewer its mistakes.",
         path=f"learners.boolean.consistent_conjunction.PrivateConsistent{form.capitalize()}Learner",
-        promise=f"epsilon-DP, (alpha, beta)-PAC; over all 3^d + 1 {form}s, small d",
+        promise=f"epsilon-DP, (alpha, beta)-PAC; over all 3^d + 1 {form}s, or the 2^d "
+        "monotone ones; small d",
         systems=(20,),
-        parameters=_PURE,
+        parameters=(MONOTONE, *_PURE),
         role=form,
         piece="concept",
         audits=(
@@ -398,7 +406,8 @@ LEARNERS: tuple[Learner, ...] = (
         title="Threshold along an axis",
         sentence="Learns one straight border along an axis, in one draw with all of ε.",
         path="learners.threshold_learner.ThresholdLearner",
-        promise="epsilon-DP; a halfplane with one free coordinate",
+        promise="epsilon-DP, (alpha, beta)-PAC at the planned n; a halfplane with one free "
+        "coordinate, all of the square, or nothing",
         systems=(16,),
         parameters=(DIRECTION, EPSILON, DELTA, NEIGHBOURS, SEED),
         role="conjunction",

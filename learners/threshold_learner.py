@@ -1,17 +1,20 @@
 """Private thresholds on the grid: a halfplane with one free coordinate.
 
 Nissim's private thresholds on the drawing.  The class has four directions, right (label 1 where
-x >= t), left (x <= t), above (y >= t) and below (y <= t), with t in 0..d: d + 1 halfplanes for a
-public direction, 4 (d + 1) if the direction is learned too.  One is drawn with probability
-proportional to exp(-epsilon * its mistakes), exactly (:mod:`learners.exponential_mechanism`):
-epsilon-DP, delta = 0 (docs/privacy.md, lemma F1).  O(m + d) for m entries.
+x >= t), left (x <= t), above (y >= t) and below (y <= t); left is the source's (x < j is
+x <= j - 1).  In each, one member labels everything 0 and one everything 1: d + 2 members of a
+public direction, 4 (d + 2) if the direction is learned too (then these two are there four times).
+One is drawn with probability proportional to exp(-epsilon * its mistakes), exactly
+(:mod:`learners.exponential_mechanism`): epsilon-DP, delta = 0 (docs/privacy.md, lemma F1).
+O(m + d) for m entries.
 
-If some halfplane of the class errs nowhere, n >= ln(|C|/beta) / -ln(1 - alpha (1 - exp(-epsilon)))
+If some member errs nowhere, n >= ln(|C|/beta) / -ln(1 - alpha (1 - exp(-epsilon)))
 examples give error at most alpha with probability 1 - beta (:mod:`learners.finite.sample_sizes`).
-No halfplane of the class labels the whole square 0.
 
 The border is drawn half a step from t, away from all grid points (on it where the lattice is as
-coarse as the grid).  Departs from the source in that its direction may be learned.
+coarse as the grid).  No halfplane of the lattice is empty, so the member that labels everything 0
+is a piece of three: the two opposite sides of the square, one of them twice.  Departs from the
+source in that its direction may be learned.
 """
 
 from __future__ import annotations
@@ -25,13 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
-from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
+from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.accounting import Charge, Neighbours, check_budget, pure_budget, pure_spent
 from learners.estimator import Estimator, Run, Stream
 from learners.exponential_mechanism import exponential_index, private_rate
 from learners.finite.finite_class import ThresholdClass
 from learners.randomness import RandomSource, open_source
-from learners.records import StepRecord, StepRelease
+from learners.records import Piece, StepRecord, StepRelease
 from learners.scores import Role, mistakes_score
 from learners.selection import Selected, SelectionProgress, Watch
 from learners.set_cover import Cover
@@ -47,9 +50,12 @@ _SHEETS: dict[Direction, tuple[Sheet, int]] = {
     "below": (Sheet.FLAT_BELOW, 1),
 }
 
+#: Sheets of each axis: the side that shrinks as its border moves on, and the other.
+_OPPOSITE = ((Sheet.STEEP_RIGHT, Sheet.STEEP_LEFT), (Sheet.FLAT_ABOVE, Sheet.FLAT_BELOW))
 
-def threshold_halfplane(lattice: HalfplaneLattice, direction: Direction, t: int) -> Halfplane:
-    """The halfplane whose grid points are those with coordinate >= t (right, above) or <= t.
+
+def threshold_piece(lattice: HalfplaneLattice, direction: Direction, t: int) -> Piece:
+    """The piece that holds the grid points with coordinate >= t (right, above) or <= t.
 
     Parameters
     ----------
@@ -57,27 +63,38 @@ def threshold_halfplane(lattice: HalfplaneLattice, direction: Direction, t: int)
         Of measure "chord".
     direction : {"right", "left", "above", "below"}
     t : int
-        In 0..d.
+        In 0..d + 1 (right, above) or -1..d.
+
+    Returns
+    -------
+    tuple of Halfplane
+        One; three, which have no point in common, for the t that labels everything 0.
 
     Raises
     ------
     ValueError
         If t or the direction is out of range, or the lattice has no steep halfplanes.
     """
-    if not 0 <= t <= lattice.d:
-        raise ValueError(f"t must lie in 0..{lattice.d}, got {t}")
     if direction not in _SHEETS:
         raise ValueError(f"unknown direction {direction!r}: use {', '.join(_SHEETS)} or None")
-    sheet = _SHEETS[direction][0]
+    sheet, axis = _SHEETS[direction]
+    first = 0 if sheet.upper else -1
+    if not first <= t <= lattice.d + 1 + first:
+        raise ValueError(f"t must lie in {first}..{lattice.d + 1 + first}, got {t}")
+    side = lattice.d << lattice.bits
+    if t in (-1, lattice.d + 1):
+        upper, lower = _OPPOSITE[axis]
+        far, near = lattice.halfplane(upper, side, side), lattice.halfplane(lower, 0, 0)
+        return far, near, near
     half = (1 << lattice.bits) // 2
     # a line with u = v runs along its axis; it must meet the square
     border = (t << lattice.bits) + (-half if sheet.upper else half)
-    border = min(max(border, 0), lattice.d << lattice.bits)
-    return lattice.halfplane(sheet, border, border)
+    border = min(max(border, 0), side)
+    return (lattice.halfplane(sheet, border, border),)
 
 
 def threshold_mistakes(counts: GridCounts, direction: Direction) -> NDArray[np.int64]:
-    """Mistakes on the sample for t = 0..d, int64 of shape (d + 1,).
+    """Mistakes on the sample for t = 0..d + 1 (right, above) or -1..d, int64 of shape (d + 2,).
 
     Parameters
     ----------
@@ -86,15 +103,14 @@ def threshold_mistakes(counts: GridCounts, direction: Direction) -> NDArray[np.i
     """
     sheet, axis = _SHEETS[direction]
     negatives, positives = counts.by_group(counts.points[:, axis], counts.d + 1)
-    if sheet.upper:
-        return ThresholdClass(counts.d).mistakes(positives, negatives)[:-1]
-    # <= t is the opposite of >= t + 1
-    return ThresholdClass(counts.d).mistakes(negatives, positives)[1:]
+    # <= t is < t + 1
+    line = ThresholdClass(counts.d, "x >= t" if sheet.upper else "x < t")
+    return line.mistakes(positives, negatives)
 
 
-def threshold_class_size(d: int, direction: Direction | None = None) -> int:
-    """Number of halfplanes in the class."""
-    return (d + 1) * (len(_SHEETS) if direction is None else 1)
+def threshold_class_size(d: int, direction: str | None = None) -> int:
+    """Number of members of the class; of a direction that is learned, all four's."""
+    return ThresholdClass(d).size * (len(_SHEETS) if direction is None else 1)
 
 
 @keyword_parameters()
@@ -112,7 +128,7 @@ class ThresholdLearner(Estimator):
     Attributes
     ----------
     release_ : CoverRelease
-        What may be published: one halfplane.
+        What may be published: one halfplane, or a piece that holds nothing.
 
     Examples
     --------
@@ -160,13 +176,16 @@ class ThresholdLearner(Estimator):
         """The only step's record."""
         started = time.perf_counter()
         directions = tuple(_SHEETS) if self.direction is None else (self.direction,)
+        members = threshold_class_size(lattice.d, self.direction)
         if watch is not None:
-            watch(SelectionProgress(0, len(directions) * (lattice.d + 1), 0.0))
+            watch(SelectionProgress(0, members, 0.0))
         mistakes = [threshold_mistakes(counts, one) for one in directions]
         index = exponential_index(source, -np.concatenate(mistakes), rate)
-        which, t = divmod(index, lattice.d + 1)
-        piece = (threshold_halfplane(lattice, directions[which], t),)
-        progress = SelectionProgress(1, len(directions) * (lattice.d + 1), float("nan"))
+        which, place = divmod(index, lattice.d + 2)
+        direction = directions[which]
+        t = place if _SHEETS[direction][0].upper else place - 1
+        piece = threshold_piece(lattice, direction, t)
+        progress = SelectionProgress(1, members, float("nan"))
         score = mistakes_score(counts.positives)
         books = Cover(counts, self.role).take(Selected(piece, progress), score, started)
         yield StepRecord(1, 1, StepRelease(piece, None), books)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Parameters that a plan depends on.
 _ASKED = ("learner", "k", "epsilon", "neighbours", "grid")
-_PARAMETERS = ("k", "measure", "beta", "epsilon", "delta", "neighbours")
+_PARAMETERS = ("k", "direction", "measure", "beta", "epsilon", "delta", "neighbours")
 
 _DESCRIPTION = """Say how many examples suffice for error alpha, or with --n what n guarantees.
 
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> None:
         from learners.threshold_learner import threshold_class_size
 
         options.theorem = "private-finite"
-        options.size = threshold_class_size(options.grid)
+        options.size = threshold_class_size(options.grid, options.direction)
     if learner.curved and options.theorem is None:
         _plan_curved(options, learner)
     if options.theorem is not None:

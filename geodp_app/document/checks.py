@@ -19,6 +19,7 @@ from geometry.crossing_count import crossings_up_to
 from geometry.geojson_rings import short
 from geometry.halfplane import MAX_D, Measure
 from learners.accounting import Relation, check_budget
+from learners.registry import DIRECTION
 from learners.set_cover import Finish
 
 #: Most simulated examples: what fits in memory, as on the command line.
@@ -96,6 +97,8 @@ def check_run(settings: RunSettings) -> None:
         raise InputError(f"halts = {short(s.halts)}: use a whole number in 1..{MOST_HALTS}")
     if not _whole(s.kept, 0, s.halts - 1):
         raise InputError(f"kept = {short(s.kept)}: use a whole number below halts = {s.halts}")
+    if s.direction is not None:
+        _check_choice("direction", s.direction, tuple(value for value, _ in DIRECTION.choices))
     _check_seed("seed of the run", s.seed)
 
 

@@ -50,6 +50,7 @@ _NAMES = {
     "chunks": "the number of chunks",
     "halts": "the halts",
     "kept": "the halts kept",
+    "direction": "the direction",
 }
 
 

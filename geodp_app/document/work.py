@@ -58,9 +58,10 @@ class RunSettings:
     Attributes
     ----------
     learner : one of :data:`LEARNERS`
-    k, n_steps, beta, measure, finish, tiles, support, chunks, halts, kept :
+    k, n_steps, beta, measure, finish, tiles, support, chunks, halts, kept, direction :
         Of learners that have such a parameter; None leaves it to the learner.  In the window a
-        halt is kept for questions, so that there is something to ask after a run.
+        halt is kept for questions, so that there is something to ask after a run.  Directions are
+        those of :data:`learners.registry.DIRECTION`.
     neighbours : {"add-remove", "replace-one", "replace-label"}
         The last of a learner that can protect labels alone.
     seed : int or None
@@ -82,6 +83,7 @@ class RunSettings:
     chunks: int | None = None
     halts: int = 2
     kept: int = 1
+    direction: str | None = None
 
     @property
     def declared(self) -> Learner:
@@ -205,6 +207,6 @@ def first_names(settings: Any) -> Any:
         return settings
     learner = _FIRST_NAMES.get(settings["learner"], settings["learner"])
     # settings that were not there yet, as such a run had them
-    unset = dict.fromkeys(("tiles", "support", "chunks"))
+    unset = dict.fromkeys(("tiles", "support", "chunks", "direction"))
     absent = {"finish": "none", **unset, "halts": 1, "kept": 0}
     return {**absent, **settings, "learner": learner}

@@ -125,7 +125,7 @@ def _read_array(
     return np.frombuffer(body, wanted).reshape(shape)
 
 
-SCHEMA = 7
+SCHEMA = 8
 _FORMAT = "geodp session"
 _WARNING = (
     "Private data: this file holds the examples, and true counts of the run if there is one. "
@@ -166,6 +166,11 @@ def _without_support(state: dict[str, Any]) -> dict[str, Any]:
     return {**state, "run": {"support": None, **state["run"]}}
 
 
+def _with_any_direction(state: dict[str, Any]) -> dict[str, Any]:
+    """Before schema 8 the direction of a threshold was learned in every run."""
+    return {**state, "run": {"direction": None, **state["run"]}}
+
+
 #: From each older schema, a function that turns its ``session.json`` into the next one's.
 _MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     1: _without_tiles,
@@ -174,6 +179,7 @@ _MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     4: _unsharpened,
     5: _unclipped,
     6: _without_support,
+    7: _with_any_direction,
 }
 
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)

@@ -39,9 +39,9 @@ from learners.stability.stable_queries import QueryRelease
 
 Lattice = HalfplaneLattice | ConicLattice
 
-#: Of the first line; files of geodp 0.1.0 have none, in version 2 no cover was sharpened, and up to
-#: version 3 no support released.
-_VERSION = 4
+#: Of the first line; files of geodp 0.1.0 have none, in version 2 no cover was sharpened, up to
+#: version 3 no support released, and up to version 4 every threshold's direction learned.
+_VERSION = 5
 
 _WARNING = "Private: true counts and errors of a run. Do not publish."
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)
@@ -228,8 +228,10 @@ def _read_head(data: dict[str, Any]) -> tuple[StoredRun, Lattice]:
     names = {"kind", "version", "warning", "settings", "grid", "bits"}
     if "version" not in data:
         data = {**data, "version": _VERSION, "settings": first_names(data["settings"])}
-    if data["version"] in (2, 3):
-        earlier = {"support": None, **data["settings"]}
+    if data["version"] in (2, 3, 4):
+        earlier = {"direction": None, **data["settings"]}
+        if data["version"] < 4:
+            earlier = {"support": None, **earlier}
         if data["version"] == 2:
             earlier = {"finish": "none", **earlier}
         data = {**data, "version": _VERSION, "settings": earlier}

@@ -207,7 +207,11 @@ def _threshold(run: RunSettings, n: int, grid: int) -> Verdict:
 
     fits = "if a halfplane along an axis fits the shape exactly"
     inner = inner_budget(run.epsilon, run.delta, run.whole_neighbours)[0]
-    drawn = {"size": threshold_class_size(grid), "epsilon": inner, "neighbours": "add-remove"}
+    drawn = {
+        "size": threshold_class_size(grid, run.direction),
+        "epsilon": inner,
+        "neighbours": "add-remove",
+    }
     promise = _proved_of_one_draw(run, n, drawn, fits)
     # mistakes on the sample that its law makes on average, and half of the gap between examples
     expected = min(0.5, (1 / inner + 0.5) / n)

@@ -79,6 +79,8 @@ def piece_name(record: StepRecord, learner: Learner) -> str:
     if isinstance(release, TileStep):
         return "halfplane" if len(release.piece) == 1 else "piece"
     halfplanes = len(release.halfplanes)
+    if learner.piece == "halfplane" and halfplanes != 1:
+        return "piece"  # that of a threshold that labels everything 0
     return _PIECES.get(halfplanes, learner.piece or "piece")
 
 

@@ -10,9 +10,10 @@ with n examples with probability below (1 - alpha)^n <= exp(-alpha n); a union b
     n >= (ln|H| + ln(1/beta)) / alpha.                                                        (1)
 
 Elimination returns one of 3^d + 1 functions: every variable occurs, occurs negated, or is free;
-and the constant 0.  The lectures' (d ln 3 + ln(1/beta)) / alpha, with the constant counted.  Greedy
-cover returns at most s = ceil(k ln n) literals: (1 - 1/k)^s n < 1 examples are then left to gain,
-so none.  Then |H| is the number of sets of at most s of the 2d literals.
+and the constant 0; monotone, one of 2^d.  The lectures' (d ln 3 + ln(1/beta)) / alpha, with the
+constant counted.  Greedy cover returns at most s = ceil(k ln n) literals: (1 - 1/k)^s n < 1
+examples are then left to gain, so none.  Then |H| is the number of sets of at most s of the 2d
+literals.
 
 *Learners that make mistakes.*  Let h make e n mistakes on n examples, p its true error, and
 t = (ln|H| + ln(1/b)) / n.  By Chernoff, P(e <= p - sqrt(2 p t)) <= exp(-t n), so but with
@@ -54,8 +55,11 @@ from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
 from learners.scores import softened_shortfall
 
 
-def log_conjunctions(d: int) -> float:
-    """ln(3^d + 1): all functions that conjunctions over d variables can be."""
+def log_conjunctions(d: int, *, monotone: bool = False) -> float:
+    """ln(3^d + 1), all functions that conjunctions over d variables can be; or ln(2^d), of those
+    without negations."""
+    if monotone:
+        return d * math.log(2)
     return d * math.log(3) + math.log1p(math.exp(-d * math.log(3)))
 
 
@@ -72,7 +76,7 @@ def log_formulas(d: int, most: int) -> float:
     return min(top + math.log(sum(math.exp(a - top) for a in terms)), log_conjunctions(d))
 
 
-def consistent_examples(d: int, alpha: float, beta: float) -> int:
+def consistent_examples(d: int, alpha: float, beta: float, *, monotone: bool = False) -> int:
     """Examples that elimination over d variables needs, by (1).
 
     Raises
@@ -81,7 +85,8 @@ def consistent_examples(d: int, alpha: float, beta: float) -> int:
         If a parameter is out of range.
     """
     _check(alpha, beta, d=d)
-    return math.ceil((log_conjunctions(d) + math.log(1 / beta)) / alpha)
+    log_size = log_conjunctions(d, monotone=monotone)
+    return math.ceil((log_size + math.log(1 / beta)) / alpha)
 
 
 def greedy_examples(d: int, k: int, alpha: float, beta: float) -> int:
@@ -109,12 +114,18 @@ def consistency_rate(epsilon: float, neighbours: Neighbours) -> Fraction:
 
 
 def consistency_examples(
-    d: int, alpha: float, beta: float, epsilon: float, neighbours: Neighbours = "add-remove"
+    d: int,
+    alpha: float,
+    beta: float,
+    epsilon: float,
+    neighbours: Neighbours = "add-remove",
+    *,
+    monotone: bool = False,
 ) -> int:
     """Examples that the private consistency learner needs, by (3)."""
     _check(alpha, beta, d=d)
     eta = float(consistency_rate(epsilon, neighbours))
-    log_part = log_conjunctions(d) + math.log(2 / beta)
+    log_part = log_conjunctions(d, monotone=monotone) + math.log(2 / beta)
     return math.ceil(log_part / alpha * (1 + 1 / eta + math.sqrt(1 + 2 / eta)))
 
 

@@ -26,6 +26,9 @@ time is proportional to 3^d: all mistakes by one sum along each variable,
 
 and the draw is exact (:mod:`learners.exponential_mechanism`).
 
+`monotone` learners know variables alone, none negated: the class of the notes, the 2^d ANDs of
+subsets of the variables (there is no constant 0 then; the AND of none is constant 1).
+
 How many examples each needs: :mod:`learners.boolean.conjunction_bounds`.  Disjunctions are
 conjunctions of the negated literals for the opposite labels.
 """
@@ -135,52 +138,86 @@ def _greedy_steps(
         yield LiteralStep(taken, taken if ended else taken + 1, release, diagnostics)
 
 
+@keyword_parameters()
 class ConsistentConjunctionLearner(BooleanLearner):
     """Elimination alone: all literals that no positive example refutes; not private.
 
     There are no steps.  The literals come in the order of the variables.
 
+    Parameters
+    ----------
+    monotone : bool
+        Whether literals are variables alone, none negated.
+
     Examples
     --------
-    >>> X, y = [[1, 0, 1], [1, 1, 1], [0, 1, 1]], [1, 1, 0]
+    >>> X, y = [[0, 0, 1], [0, 1, 1], [1, 1, 0]], [1, 1, 0]
     >>> str(ConsistentConjunctionLearner().fit(X, y).release_)
-    'x0 ∧ x2'
+    '¬x0 ∧ x2'
+    >>> str(ConsistentConjunctionLearner(monotone=True).fit(X, y).release_)
+    'x2'
     """
 
     role: ClassVar[Role] = "conjunction"
+
+    monotone: bool = False
 
     def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         return _eliminate(self, X, y)
 
 
+@keyword_parameters()
 class ConsistentDisjunctionLearner(BooleanLearner):
     """The dual: all literals that no negative example satisfies; not private."""
 
     role: ClassVar[Role] = "disjunction"
 
+    monotone: bool = False
+
     def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         return _eliminate(self, X, y)
 
 
-def _eliminate(told: BooleanLearner, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
+def _eliminate(
+    told: ConsistentConjunctionLearner | ConsistentDisjunctionLearner,
+    X: ArrayLike | Any,
+    y: ArrayLike,
+) -> Iterator[LiteralStep]:
     columns, labels = told._examples(X, y)
     d = columns.d
     kept = np.flatnonzero(LiteralCover(columns, labels, told.role).lost()[: 2 * d] == 0)
     order = kept[np.argsort(kept % d, kind="stable")].tolist()
     literals = [candidate_literal(told.role, candidate, d) for candidate in order]
-    told._keep([LiteralRelease(literal, None) for literal in literals], d, (), None)
+    kept_ones = [one for one in literals if one is not None and not (told.monotone and one.negated)]
+    told._keep([LiteralRelease(one, None) for one in kept_ones], d, _stated(told.monotone), None)
     return iter(())
 
 
-#: Most variables: 3^14 formulas take about 100 MB and half a second.
-MOST_VARIABLES = 14
+def _stated(monotone: bool) -> tuple[tuple[str, Any], ...]:
+    """The public parameter of a release, where it says anything."""
+    return (("monotone", True),) if monotone else ()
 
 
-def mistakes_of_all(columns: Columns, labels: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Mistakes of every conjunction, shape (3^d + 1,).
+#: Most variables, and most of monotone formulas: 3^14 or 2^22 formulas take about 100 MB and half a
+#: second.
+MOST_VARIABLES, MOST_MONOTONE = 14, 22
+
+
+def mistakes_of_all(
+    columns: Columns, labels: NDArray[np.bool_], only: int | None = None
+) -> NDArray[np.int64]:
+    """Mistakes of every conjunction, shape (3^d + 1,), or (2^d,) of one kind of literals.
 
     Conjunction i < 3^d has the digits of i to base 3, the first variable's the most significant:
     0 for the negated variable, 1 for the variable, 2 if it is free.  The last one is constant 0.
+    With `only` they are digits to base 2: 0 for the literal, 1 if the variable is free.
+
+    Parameters
+    ----------
+    columns : Columns
+    labels : ndarray of bool, shape (n,)
+    only : int, optional
+        1 for conjunctions of variables alone, 0 of negated variables alone.
     """
     d = columns.d
     code = np.zeros(columns.n, dtype=np.int64)
@@ -191,26 +228,35 @@ def mistakes_of_all(columns: Columns, labels: NDArray[np.bool_]) -> NDArray[np.i
     right = np.bincount(code[labels], minlength=1 << d)
     table = (wrong - right).reshape((2,) * d)
     for axis in range(d):
-        table = np.concatenate([table, table.sum(axis=axis, keepdims=True)], axis=axis)
-    positives = int(np.count_nonzero(labels))
-    return np.append(table.ravel(), 0) + positives
+        held = table if only is None else table.take([only], axis=axis)
+        table = np.concatenate([held, table.sum(axis=axis, keepdims=True)], axis=axis)
+    every = table.ravel() if only is not None else np.append(table.ravel(), 0)
+    return every + int(np.count_nonzero(labels))
 
 
-def literals_of(formula: int, d: int, negate: bool = False) -> list[Literal]:
-    """Literals of that conjunction; with `negate` all negated.  Constant 0 is x0 and not x0."""
-    if formula == 3**d:
+def literals_of(
+    formula: int, d: int, negate: bool = False, only: int | None = None
+) -> list[Literal]:
+    """Literals of that conjunction; with `negate` all negated.  Constant 0 is x0 and not x0.
+
+    `only` is that of :func:`mistakes_of_all`.
+    """
+    if only is None and formula == 3**d:
         return [Literal(0, False), Literal(0, True)]
-    digits = np.unravel_index(formula, (3,) * d)
+    values = (0, 1) if only is None else (only,)
+    digits = np.unravel_index(formula, (len(values) + 1,) * d)
     return [
-        Literal(variable, negated=(int(digit) == 0) != negate)
+        Literal(variable, negated=(values[int(digit)] == 0) != negate)
         for variable, digit in enumerate(digits)
-        if digit != 2
+        if digit < len(values)
     ]
 
 
 @keyword_parameters()
 class PrivateConsistentConjunctionLearner(BooleanLearner):
-    """epsilon-private conjunction over few variables, by one draw from all; at most 14.
+    """epsilon-private conjunction over few variables, by one draw from all.
+
+    At most 14 variables; 22 if it is monotone.
 
     Parameters
     ----------
@@ -219,6 +265,8 @@ class PrivateConsistentConjunctionLearner(BooleanLearner):
     neighbours : {"add-remove", "replace-one"}
     seed : int, optional
         Makes the run reproducible and therefore not private; the release says so.
+    monotone : bool
+        Whether literals are variables alone, none negated: one of 2^d formulas is drawn.
 
     Attributes
     ----------
@@ -240,6 +288,7 @@ class PrivateConsistentConjunctionLearner(BooleanLearner):
     epsilon: float = 1.0
     neighbours: Neighbours = "add-remove"
     seed: int | None = None
+    monotone: bool = False
 
     def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         return _draw_formula(self, X, y)
@@ -254,6 +303,7 @@ class PrivateConsistentDisjunctionLearner(BooleanLearner):
     epsilon: float = 1.0
     neighbours: Neighbours = "add-remove"
     seed: int | None = None
+    monotone: bool = False
 
     def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
         return _draw_formula(self, X, y)
@@ -267,16 +317,20 @@ def _draw_formula(
     rate = consistency_rate(told.epsilon, told.neighbours)
     columns, labels = told._examples(X, y)
     d = columns.d
-    if d > MOST_VARIABLES:
+    base, most = ("2^d", MOST_MONOTONE) if told.monotone else ("3^d", MOST_VARIABLES)
+    if d > most:
         raise ValueError(
-            f"X has {d} columns: this learner weighs all 3^d formulas, so at most "
-            f"{MOST_VARIABLES}; ConjunctionLearner takes any number"
+            f"X has {d} columns: this learner weighs all {base} formulas, so at most "
+            f"{most}; ConjunctionLearner takes any number"
         )
     source = open_source(told.seed)
     dual = told.role == "disjunction"
-    mistakes = mistakes_of_all(columns, ~labels if dual else labels)
+    # of the dual's conjunction every literal is negated
+    only = (0 if dual else 1) if told.monotone else None
+    mistakes = mistakes_of_all(columns, ~labels if dual else labels, only)
     drawn = exponential_index(source, -mistakes, rate)
     selection = Charge("selections", float(rate))
     spent = pure_spent(told.epsilon, told.neighbours, source.private, selection)
-    told._keep([LiteralRelease(one, None) for one in literals_of(drawn, d, dual)], d, (), spent)
+    released = [LiteralRelease(one, None) for one in literals_of(drawn, d, dual, only)]
+    told._keep(released, d, _stated(told.monotone), spent)
     return iter(())

@@ -14,6 +14,8 @@ matrix.
   docs/privacy.md, lemmas F1 and F2.
 
 Both are linear in the size of the class, which for thresholds and points may be millions.
+Of these the learner without privacy needs ln(1/beta) / -ln(1 - alpha) examples, however many points
+there are (:func:`learners.finite.sample_sizes.one_sided_examples`).
 
 What they promise for independent examples, with exact constants
 (:mod:`learners.finite.sample_sizes`): error at most alpha with probability 1 - beta
@@ -30,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Literal, Protocol, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -114,15 +116,23 @@ class FiniteClass:
 
 @dataclass(frozen=True, slots=True)
 class PointClass:
-    """Concept j labels the point j alone 1; VC dimension 1.
+    """Concept 0 labels everything 0, concept j + 1 the point j alone 1; VC dimension 1.
+
+    The source's learner of points returns h = 0 where no example is positive, though its class has
+    points alone.  Here h = 0 is in the class, and comes first: of equals the learner without
+    privacy takes the first, so it is that learner.
 
     Parameters
     ----------
     domain : int
-        Number of points, and of concepts.
+        Number of points.
+    all_zero : bool
+        Whether there is the concept that labels everything 0.  Without it concept j is the point
+        j, as in geodp 0.1.0: releases from then count so.
     """
 
     domain: int
+    all_zero: bool = True
 
     def __post_init__(self) -> None:
         check_count("domain", self.domain)
@@ -130,36 +140,55 @@ class PointClass:
     @property
     def size(self) -> int:
         """Number of concepts, |C|."""
-        return self.domain
+        return self.domain + self.all_zero
 
     def mistakes(
         self, positives: NDArray[np.int64], negatives: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Mistakes of every concept: all positives elsewhere, and negatives on the point."""
-        return np.asarray(positives.sum() - positives + negatives)
+        total = positives.sum()
+        of_points = np.asarray(total - positives + negatives)
+        return np.concatenate([[total], of_points]) if self.all_zero else of_points
 
     def predict(self, index: int, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Labels of points by one concept."""
-        return np.asarray(points == index)
+        return np.asarray(points == index - self.all_zero)
+
+
+#: Which points a threshold t labels 1.
+Rule = Literal["x >= t", "x < t"]
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdClass:
-    """Concept t, 0 <= t <= d + 1, labels x in 0..d by x >= t; VC dimension 1.
+    """Concept t, 0 <= t <= d + 1, labels x in 0..d by x >= t, or by x < t; VC dimension 1.
+
+    The source's thresholds are x < j (and x <= j, which is x < j + 1).  By either rule one concept
+    labels everything 0 and one everything 1.  Of consistent ones the first, the least t, is the
+    source's by x < t: it ends at the last positive example, and is h = 0 if there is none.
 
     Parameters
     ----------
     d : int
+    rule : {"x >= t", "x < t"}
+
+    Raises
+    ------
+    ValueError
+        If d < 1, or there is no such rule.
     """
 
     d: int
+    rule: Rule = "x >= t"
 
     def __post_init__(self) -> None:
         check_count("d", self.d)
+        if self.rule not in get_args(Rule):
+            raise ValueError(f"unknown rule {self.rule!r}: use one of {get_args(Rule)}")
 
     @property
     def size(self) -> int:
-        """Number of concepts; the last one labels everything 0."""
+        """Number of concepts, |C|."""
         return self.d + 2
 
     @property
@@ -170,13 +199,16 @@ class ThresholdClass:
     def mistakes(
         self, positives: NDArray[np.int64], negatives: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Mistakes of every concept: positives below t and negatives from t on."""
+        """Mistakes of every concept: of x >= t positives below t and negatives from t on."""
+        if self.rule == "x < t":
+            # the same borders with the labels exchanged
+            positives, negatives = negatives, positives
         moved = np.concatenate([[negatives.sum()], positives - negatives])
         return np.asarray(np.cumsum(moved, dtype=np.int64))
 
     def predict(self, index: int, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Labels of points by one concept."""
-        return np.asarray(points >= index)
+        return np.asarray((points >= index) == (self.rule == "x >= t"))
 
 
 def check_domain_points(X: ArrayLike, domain: int) -> NDArray[np.int64]:

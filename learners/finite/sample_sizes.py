@@ -18,6 +18,11 @@ These proofs need neither uniform convergence nor a division of alpha and beta; 
 artanh(alpha) on, privacy costs an agnostic learner no more examples.  The sources (Nissim,
 Nikolov, Kasiviswanathan et al. 2008) have O(L/(r alpha)) and O(L/(r alpha) + L/alpha^2).
 
+one-sided    Points and thresholds, any consistent concept (Nissim's O(1)): an all-0 answer, or a
+             border at the outermost example of one label, errs on one set of points only, and if
+             that has probability above alpha no example may lie in it: (1 - alpha)^n <= beta,
+             whatever the size of the class.
+
 uniform      all |M(h)/n - error of h| <= alpha: 2 |C| exp(-2 n alpha^2) <= beta (Hoeffding).
 laplace      all noises are within W = ceil(s ln(2 |C|/beta)) with probability 1 - beta/2, s their
              scale (docs/privacy.md, lemma 3);
@@ -53,6 +58,11 @@ def consistent_examples(hypotheses: int, alpha: float, beta: float) -> int:
     """n for a consistent learner (Occam): |C| (1 - alpha)^n <= beta."""
     log_size = _check(hypotheses, alpha, beta)
     return math.ceil(log_size / -math.log1p(-alpha))
+
+
+def one_sided_examples(alpha: float, beta: float) -> int:
+    """n for the consistent learner of points or of thresholds: (1 - alpha)^n <= beta."""
+    return consistent_examples(1, alpha, beta)
 
 
 def agnostic_examples(hypotheses: int, alpha: float, beta: float) -> int:

@@ -25,13 +25,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.estimator import check_count, check_labels, check_open_unit
 from learners.noise_arrays import below_array
-from learners.randomness import RandomSource
+from learners.randomness import RandomSource, SeededRandom
 
 #: Sum of weights of a distribution at most.
 _MOST_WEIGHT = 1 << 62
@@ -64,6 +65,30 @@ class LabelledDistribution:
         if (weights < 0).any() or not 0 < sum(weights.ravel().tolist()) <= _MOST_WEIGHT:
             raise ValueError("weights must not be negative, nor sum to 0 or to more than 2^62")
         object.__setattr__(self, "weights", weights.astype(np.int64))
+
+    @classmethod
+    def labelled(
+        cls,
+        labels: ArrayLike,
+        weights: ArrayLike | None = None,
+        noise: Fraction | int = 0,
+    ) -> LabelledDistribution:
+        """Points labelled by a concept, each label wrong with probability `noise`.
+
+        Parameters
+        ----------
+        labels : array of 0/1, shape (N,)
+        weights : array of int, shape (N,), optional
+            Of the points; by default all alike.
+        noise : Fraction or int
+            In 0..1.
+        """
+        truth = np.asarray(labels, dtype=np.bool_)
+        each = np.ones(len(truth), dtype=np.int64) if weights is None else np.asarray(weights)
+        flipped = Fraction(noise)
+        right, wrong = each * (flipped.denominator - flipped.numerator), each * flipped.numerator
+        sides = np.where(truth, wrong, right), np.where(truth, right, wrong)
+        return cls(np.column_stack(sides))
 
     def sample(self, n: int, source: RandomSource) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """n independent examples: points int64 (n,) and labels bool (n,)."""
@@ -192,3 +217,23 @@ def generalization_gap(n: int, epsilon: float, beta: float) -> float:
     v = n * epsilon**2 / 4
     k = v + math.sqrt(v * v + 2 * v * math.log(2 / beta))
     return math.sqrt((k + math.log(4 / beta)) / (2 * n))
+
+
+def learning_run(
+    make: Callable[[int], Any], law: LabelledDistribution, n: int
+) -> Callable[[int], Fraction]:
+    """A run for :func:`check_promise`: sample n examples, learn, population error.
+
+    Parameters
+    ----------
+    make : callable
+        make(i) is the learner of the i-th run, with fit and predict over points 0..N-1.
+    law : LabelledDistribution
+    n : int
+    """
+
+    def run(i: int) -> Fraction:
+        X, y = law.sample(n, SeededRandom(10_000 + i))
+        return law.error(make(i).fit(X, y).predict(np.arange(len(law.weights))))
+
+    return run

@@ -7,8 +7,8 @@ sources give an order of growth only, the number is its value with constant 1, a
 
 The derivations stand where the functions are: :mod:`learners.theory.planner` (polygons),
 :mod:`learners.boolean.conjunction_bounds`, :mod:`learners.finite.sample_sizes` (finite classes),
-:mod:`learners.finite.vc`, :mod:`learners.boolean.parity`, :mod:`learners.finite.experts`,
-:mod:`learners.theory.pac`.
+:mod:`learners.finite.amplification`, :mod:`learners.finite.vc`, :mod:`learners.boolean.parity`,
+:mod:`learners.finite.experts`, :mod:`learners.theory.pac`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from geometry.halfplane import HalfplaneLattice
@@ -24,6 +25,7 @@ from learners.boolean import conjunction_bounds, parity
 from learners.boolean.conjunction import AccountChoice
 from learners.estimator import check_open_unit
 from learners.finite import experts, sample_sizes, vc
+from learners.finite.amplification import plan_amplification
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
 from learners.theory import planner
 from learners.theory.pac import generalization_gap
@@ -121,6 +123,17 @@ def _private_finite(needed: Callable[..., int], *, agnostic: bool) -> Callable[.
         return needed(size, alpha, beta, inner, agnostic=agnostic)
 
     return examples
+
+
+def _amplified(*, size: int, alpha: float, beta: float, epsilon: float, neighbours: Any) -> int:
+    plan = plan_amplification(epsilon, beta, neighbours)
+    one_run = partial(sample_sizes.private_examples, size, beta=0.5, rate=float(plan.rate))
+    return plan.examples_needed(one_run, alpha, beta)
+
+
+def _private_line(*, d: int, alpha: float, beta: float, epsilon: float, neighbours: Any) -> int:
+    inner = inner_budget(epsilon, 0.0, neighbours)[0]
+    return sample_sizes.private_examples(2**d + 1, alpha, beta, inner)
 
 
 def _parity(*, d: int, alpha: float, beta: float) -> int:
@@ -239,6 +252,20 @@ THEOREMS: tuple[Theorem, ...] = (
         conjunction_bounds.consistent_examples,
     ),
     Theorem(
+        "monotone-consistent",
+        "any conjunction without negations that errs on no example",
+        f"{_NOTES}, theorem 1",
+        ("d",),
+        partial(conjunction_bounds.consistent_examples, monotone=True),
+    ),
+    Theorem(
+        "monotone-private-consistent",
+        "the private consistency learner over the 2^d conjunctions without negations",
+        _NOTES,
+        ("d", *_PURE),
+        partial(conjunction_bounds.consistency_examples, monotone=True),
+    ),
+    Theorem(
         "conjunction-private-consistent",
         "the private consistency learner over all 3^d + 1 conjunctions",
         _NOTES,
@@ -251,6 +278,20 @@ THEOREMS: tuple[Theorem, ...] = (
         _NISSIM,
         ("size",),
         _by_size(sample_sizes.consistent_examples),
+    ),
+    Theorem(
+        "points",
+        "the learner of points: the positive one, or none; however many points there are",
+        f"{_NISSIM}, example 0: O(ln(1/beta) / alpha)",
+        (),
+        sample_sizes.one_sided_examples,
+    ),
+    Theorem(
+        "thresholds",
+        "the learner of thresholds: up to the last positive example; however many there are",
+        f"{_NISSIM}, example 1: O(1)",
+        (),
+        sample_sizes.one_sided_examples,
     ),
     Theorem(
         "erm",
@@ -274,11 +315,32 @@ THEOREMS: tuple[Theorem, ...] = (
         _private_finite(sample_sizes.private_examples, agnostic=False),
     ),
     Theorem(
+        "private-points",
+        "the exponential mechanism over 2^d points and the concept that labels everything 0",
+        f"{_NISSIM}: O(d)",
+        ("d", *_PURE),
+        _private_line,
+    ),
+    Theorem(
+        "private-thresholds",
+        "the exponential mechanism over 2^d + 1 thresholds",
+        f"{_NISSIM}: O(d)",
+        ("d", *_PURE),
+        _private_line,
+    ),
+    Theorem(
         "private-finite-agnostic",
         "the exponential mechanism over |C| hypotheses, above the best there is",
         f"{_NISSIM}; {_NIKOLOV}",
         ("size", *_PURE),
         _private_finite(sample_sizes.private_examples, agnostic=True),
+    ),
+    Theorem(
+        "private-finite-amplified",
+        "the same draw, as if a run failed half of the time: several runs and a private choice",
+        f"{_NISSIM}: log(1/beta) runs; constants of learners/finite/amplification.py",
+        ("size", *_PURE),
+        _amplified,
     ),
     Theorem(
         "laplace-losses",

@@ -31,8 +31,8 @@ from learners.selection import Cancelled
 from learners.theory.pac import clopper_pearson
 from learners.threshold_learner import (
     ThresholdLearner,
-    threshold_halfplane,
     threshold_mistakes,
+    threshold_piece,
 )
 
 
@@ -215,7 +215,7 @@ class BestSoFar(ThresholdLearner):
         except Cancelled:
             lattice = HalfplaneLattice(self.grid)
             mistakes = threshold_mistakes(counted(X, y, self.grid), "right")
-            piece = (threshold_halfplane(lattice, "right", int(np.argmin(mistakes))),)
+            piece = threshold_piece(lattice, "right", int(np.argmin(mistakes)))
             spent = self.plan()
             name = type(self).__name__
             self.release_ = CoverRelease(name, lattice, (), spent, "conjunction", (piece,), ())

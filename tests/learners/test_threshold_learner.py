@@ -21,8 +21,9 @@ from learners.selection import Cancelled, SelectionProgress
 from learners.threshold_learner import (
     Direction,
     ThresholdLearner,
-    threshold_halfplane,
+    threshold_class_size,
     threshold_mistakes,
+    threshold_piece,
 )
 
 DIRECTIONS: tuple[Direction, ...] = ("right", "left", "above", "below")
@@ -43,7 +44,7 @@ def test_the_lattice_halfplane_holds_exactly_the_threshold(direction: Direction,
     d = 9
     lattice = HalfplaneLattice(d, bits=bits)
     for t in range(d + 1):
-        halfplane = threshold_halfplane(lattice, direction, t)
+        (halfplane,) = threshold_piece(lattice, direction, t)
         assert halfplane.u == halfplane.v
         points = grid_points(d)
         np.testing.assert_array_equal(halfplane.contains(points), held(direction, t, points))
@@ -58,7 +59,8 @@ def test_the_border_is_exact_on_large_grids(direction: Direction, d: int) -> Non
         points = np.array([[d, 0], [0, d], [d // 2, d // 2]])
         near = np.repeat(points, 3, axis=0)
         near[:, axis] = np.clip(t + np.tile([-1, 0, 1], 3), 0, d)
-        found = threshold_halfplane(lattice, direction, t).contains(near)
+        (halfplane,) = threshold_piece(lattice, direction, t)
+        found = halfplane.contains(near)
         np.testing.assert_array_equal(found, held(direction, t, near))
 
 
@@ -66,13 +68,20 @@ def test_the_border_is_exact_on_large_grids(direction: Direction, d: int) -> Non
 def test_mistakes_are_counted_for_every_threshold(direction: Direction) -> None:
     rng = np.random.default_rng(3)
     points, labels = rng.integers(0, 13, (80, 2)), rng.random(80) < 0.4
-    expected = [np.count_nonzero(held(direction, t, points) != labels) for t in range(13)]
+    expected = [
+        np.count_nonzero(held(direction, t, points) != labels) for t in places(direction, 12)
+    ]
     assert threshold_mistakes(counted(points, labels, 12), direction).tolist() == expected
+
+
+def places(direction: Direction, d: int) -> range:
+    """All t: one of them labels everything 0, one everything 1."""
+    return range(d + 2) if direction in ("right", "above") else range(-1, d + 1)
 
 
 def hypotheses(direction: Direction | None, d: int) -> list[tuple[Direction, int]]:
     chosen = DIRECTIONS if direction is None else (direction,)
-    return [(one, t) for one in chosen for t in range(d + 1)]
+    return [(one, t) for one in chosen for t in places(one, d)]
 
 
 def law(
@@ -91,28 +100,29 @@ def law(
 def test_draws_follow_the_law(direction: Direction | None) -> None:
     sample = [(0, 0, 0), (1, 0, 0), (2, 1, 1), (2, 2, 1), (1, 2, 0), (2, 0, 1)]
     table, runs = np.array(sample), 1500
-    names = {
-        threshold_halfplane(HalfplaneLattice(2), *h): i
-        for i, h in enumerate(hypotheses(direction, 2))
-    }
+    members = [threshold_piece(HalfplaneLattice(2), *h) for h in hypotheses(direction, 2)]
+    # that of all 0 is the same of both directions of an axis
+    names = {piece: i for i, piece in enumerate(dict.fromkeys(members))}
+    weights = np.bincount([names[one] for one in members], law(sample, direction, 2, 1.2))
     counts = np.zeros(len(names))
     for seed in range(runs):
         model = ThresholdLearner(grid=2, direction=direction, epsilon=1.2, seed=seed)
         (piece,) = model.fit(table[:, :2], table[:, 2]).release_.pieces  # type: ignore[attr-defined]
-        counts[names[piece[0]]] += 1
-    expected = runs * law(sample, direction, 2, 1.2)
+        counts[names[piece]] += 1
+    expected = runs * weights
     freedom = len(names) - 1
     assert ((counts - expected) ** 2 / expected).sum() < freedom + 5 * math.sqrt(2 * freedom)
 
 
-def test_neighbours_are_within_epsilon() -> None:
+@pytest.mark.parametrize("direction", [None, "left"])
+def test_neighbours_are_within_epsilon(direction: Direction | None) -> None:
     kinds = [(x, y, label) for x in range(2) for y in range(2) for label in (0, 1)]
     worst = 0.0
     for size in range(3):
         for sample in itertools.combinations_with_replacement(kinds, size):
-            here = law(list(sample), None, 1, 1.0)
+            here = law(list(sample), direction, 1, 1.0)
             for extra in kinds:
-                other = law([*sample, extra], None, 1, 1.0)
+                other = law([*sample, extra], direction, 1, 1.0)
                 worst = max(worst, float(np.abs(np.log(here / other)).max()))
     assert 0.7 < worst <= 1 + 1e-12
 
@@ -151,14 +161,20 @@ def test_a_run_finds_the_side_and_publishes_one_halfplane(direction: Direction) 
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_no_shape_is_empty(direction: Direction) -> None:
-    lattice = HalfplaneLattice(8)
-    for t in range(9):
-        piece = (threshold_halfplane(lattice, direction, t),)
+@pytest.mark.parametrize("d", [1, 8])
+def test_one_shape_is_empty_and_one_the_square(direction: Direction, d: int) -> None:
+    lattice, points = HalfplaneLattice(d), grid_points(d)
+    areas = []
+    for t in places(direction, d):
+        piece = threshold_piece(lattice, direction, t)
         release = CoverRelease("", lattice, (), None, "conjunction", (piece,), ())
-        inside = shapely.intersects_xy(release.shape(), grid_points(8).astype(float))
-        np.testing.assert_array_equal(release.predict(grid_points(8)), inside.astype(int))
-        assert release.shape().area > 0
+        inside = shapely.intersects_xy(release.shape(), points.astype(float))
+        np.testing.assert_array_equal(release.predict(points), held(direction, t, points))
+        np.testing.assert_array_equal(release.predict(points), inside.astype(int))
+        areas.append(release.shape().area)
+        assert release_from_dict(json.loads(json.dumps(release_to_dict(release)))) == release
+    assert (areas.count(0.0), areas.count(d * d)) == (1, 1)
+    assert len(areas) == threshold_class_size(d, direction) == threshold_class_size(d) // 4
 
 
 def test_replacement_halves_the_rate() -> None:
@@ -168,6 +184,15 @@ def test_replacement_halves_the_rate() -> None:
     assert (spent.epsilon, spent.neighbours) == (2.0, "replace-one")
     assert spent.charges == (Charge("selections", 1.0),)
     assert spent.private
+
+
+def test_negatives_alone_are_labelled_0() -> None:
+    points = grid_points(16)
+    model = ThresholdLearner(grid=16, direction="left", epsilon=9.0, seed=1)
+    (record,) = model.steps(points, np.zeros(len(points)))
+    assert len(record.release.piece) == 3
+    assert model.polygons_.is_empty
+    assert (record.diagnostics.empirical_error, record.diagnostics.score) == (0.0, 0.0)
 
 
 def test_a_cancelled_run_leaves_nothing_behind_and_empty_samples_are_learned() -> None:
@@ -196,5 +221,7 @@ def test_impossible_parameters_are_refused(options: dict[str, Any], message: str
     model = ThresholdLearner(**{"grid": 16} | options)
     with pytest.raises(ValueError, match=message):
         model.steps(np.zeros((2, 2), dtype=int), [0, 1])
-    with pytest.raises(ValueError, match=r"t must lie in 0..8, got 9"):
-        threshold_halfplane(HalfplaneLattice(8), "left", 9)
+    for side, t in (("left", 9), ("left", -2), ("above", 10), ("above", -1)):
+        least = -1 if side == "left" else 0
+        with pytest.raises(ValueError, match=rf"t must lie in {least}..{least + 9}, got {t}"):
+            threshold_piece(HalfplaneLattice(8), side, t)  # type: ignore[arg-type]

@@ -32,7 +32,7 @@ from geodp_app.files.reports import parts_text, privacy_statement, release_figur
 from learners.catalogue import CATALOGUE
 from learners.codec import release_from_dict, release_to_dict
 from learners.finite.experts import PrivateExperts
-from learners.finite.finite_class import ThresholdClass
+from learners.finite.finite_class import PrivateFiniteClassLearner, ThresholdClass
 from learners.records import StepRecord
 from learners.stability.base_learners import GradientDescentClassifier
 
@@ -108,6 +108,10 @@ _OTHERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "PrivateConsistentDisjunctionLearner": (bits, {}),
     "FiniteClassLearner": (line, {"concepts": ThresholdClass(9)}),
     "PrivateFiniteClassLearner": (line, {"concepts": ThresholdClass(9)}),
+    "AmplifiedLearner": (
+        line,
+        {"learner": PrivateFiniteClassLearner(concepts=ThresholdClass(9))},
+    ),
     "EmpiricalRiskMinimizer": (line, {"losses": squares}),
     "PrivateERM": (line, {"losses": squares, "mechanism": "laplace"}),
     "ParityLearner": (bits, {}),

@@ -46,7 +46,7 @@ from geodp_app.views.widgets.panes import (
 )
 from geometry.halfplane import MAX_D
 from learners.declaration import Parameter
-from learners.registry import CHUNKS, FINISH, HALTS, KEPT, SUPPORT, offered
+from learners.registry import CHUNKS, DIRECTION, FINISH, HALTS, KEPT, SUPPORT, offered
 
 
 class VotesFields(QObject):
@@ -163,6 +163,7 @@ class SettingsPanel(QScrollArea):
             (self.neighbours, r.neighbours),
             (self.measure, r.measure),
             (self.finish, r.finish),
+            (self.direction, r.direction or ""),
         )
         for box, value in choices:
             with QSignalBlocker(box):
@@ -174,6 +175,7 @@ class SettingsPanel(QScrollArea):
         self.votes.show_settings(r)
         for form, field, shown in (
             (self._learner_form, self.k, r.has("k")),
+            (self._learner_form, self.direction, r.has("direction")),
             (self._learner_form, self.k_drawn, r.has("k") and work.simulated),
             (self._more_learner, self.steps, r.has("n_steps")),
             (self._more_learner, self.finish, r.has("finish") and r.k not in (1, "auto")),
@@ -269,6 +271,11 @@ class SettingsPanel(QScrollArea):
         self.k_drawn = dressed(QCheckBox("from the drawing"), name="k from the drawing", tip=tip)
         self.k_drawn.toggled.connect(self.k_drawn_changed)
         form.addRow("", self.k_drawn)
+        sides = (("", DIRECTION.unset), *DIRECTION.choices)
+        self.direction = self._choice(
+            sides, lambda name: self.run_changed.emit({"direction": name or None})
+        )
+        add_field(form, DIRECTION.label, self.direction, DIRECTION.help)
         self.votes = VotesFields(form)
         self.votes.changed.connect(self.run_changed)
         self.learner_fold, more = _fold("learner")

@@ -251,6 +251,20 @@ def test_before_schema_7_no_run_released_support(tmp_path):
     assert run == stored()
 
 
+def test_before_schema_8_every_direction_was_learned(tmp_path):
+    path = tmp_path / "a.geodp"
+    save_session(path, full_work(), stored())
+
+    def aged(state):
+        del state["run"]["direction"]
+        return {**state, "schema": 7}
+
+    rewrite(path, aged)
+    work, run = load_session(path)
+    assert_same(replace(full_work(), run=replace(full_work().run, direction=None)), work)
+    assert run == stored()
+
+
 def without_finish(settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name != "finish"}
 
@@ -313,12 +327,12 @@ def test_a_session_of_schema_2_owes_its_one_run(tmp_path, finished):
 def test_a_newer_schema_is_refused_before_anything_else_is_asked(tmp_path):
     path = tmp_path / "a.geodp"
     save_session(path, full_work())
-    rewrite(path, lambda state: {"format": state["format"], "schema": 8, "geodp": "9.1.0"})
+    rewrite(path, lambda state: {"format": state["format"], "schema": 9, "geodp": "9.1.0"})
     with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr("dual.bin", b"new in schema 8")
+        archive.writestr("dual.bin", b"new in schema 9")
     with pytest.raises(InputError) as caught:
         load_session(path)
-    assert f"{path}: session.json: is of schema 8, written by a newer geodp" in str(caught.value)
+    assert f"{path}: session.json: is of schema 9, written by a newer geodp" in str(caught.value)
     assert "update geodp" in str(caught.value)
 
 

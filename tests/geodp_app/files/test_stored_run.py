@@ -120,7 +120,7 @@ def test_pieces_of_another_lattice_are_not_written():
 def test_a_run_kept_before_there_were_tiles_is_read():
     lines = stored().to_lines()
     head = json.loads(lines[0])
-    assert head.pop("version") == 4
+    assert head.pop("version") == 5
     head["settings"]["learner"] = "union"
     for name in ("finish", "tiles", "chunks", "halts", "kept"):
         del head["settings"][name]
@@ -143,15 +143,16 @@ def test_a_run_kept_before_covers_were_sharpened_is_read():
             StoredRun.from_lines(lines)
 
 
-def test_a_run_kept_before_there_was_support_is_read():
+@pytest.mark.parametrize(("name", "last"), [("support", 3), ("direction", 4)])
+def test_a_run_kept_before_there_was_support_or_a_direction_is_read(name: str, last: int):
     lines = mosaic().to_lines()
     head = json.loads(lines[0])
-    del head["settings"]["support"]
-    for version in (2, 3):
+    del head["settings"][name]
+    for version in range(2, last + 1):
         lines[0] = json.dumps({**head, "version": version})
         assert StoredRun.from_lines(lines) == mosaic()
     lines[0] = json.dumps(head)
-    with pytest.raises(DamagedFileError, match="line 1: settings: 'support' is missing"):
+    with pytest.raises(DamagedFileError, match=f"line 1: settings: '{name}' is missing"):
         StoredRun.from_lines(lines)
 
 

@@ -20,6 +20,7 @@ from learners.accounting import Charge
 from learners.boolean import conjunction
 from learners.boolean.conjunction import ConjunctionLearner, DisjunctionLearner, cover_budget
 from learners.boolean.consistent_conjunction import (
+    MOST_MONOTONE,
     MOST_VARIABLES,
     ConsistentConjunctionLearner,
     ConsistentDisjunctionLearner,
@@ -364,15 +365,75 @@ def test_mistakes_of_all_conjunctions(d: int) -> None:
     assert len(values) == 3**d + 1
 
 
+@pytest.mark.parametrize("only", [0, 1])
+def test_mistakes_of_conjunctions_of_one_kind_of_literals(only: int) -> None:
+    d, rng = 4, np.random.default_rng(only)
+    X, y = rng.integers(0, 2, (60, d)), rng.integers(0, 2, 60)
+    mistakes = mistakes_of_all(read_columns(X), y == 1, only)
+    seen = set()
+    for formula, found in enumerate(mistakes.tolist()):
+        literals = literals_of(formula, d, only=only)
+        seen.add(tuple(literals))
+        assert all(one.negated == (only == 0) for one in literals)
+        assert found == sum(
+            truth("conjunction", literals, r) != v for r, v in zip(X, y, strict=True)
+        )
+    assert len(seen) == len(mistakes) == 2**d
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_the_private_consistency_learner_finds_a_clear_target(role: Role) -> None:
     for seed in range(5):
         X, y, target = random_sample(role, seed, n=2000, d=7)
         model = PRIVATE_CONSISTENT[role](epsilon=1.0, seed=seed).fit(X, y)
         assert set(model.release_.literals) == set(target)
+        known = [Literal(one.variable) for one in target]
+        y = np.array([truth(role, known, row) for row in X])
+        model = PRIVATE_CONSISTENT[role](epsilon=1.0, seed=seed, monotone=True).fit(X, y)
+        assert set(model.release_.literals) == set(known)
+        assert dict(model.release_.parameters) == {"monotone": True}
     X, y, _ = random_sample(role, 1, d=MOST_VARIABLES + 1)
-    with pytest.raises(ValueError, match="at most 14"):
+    with pytest.raises(ValueError, match=r"all 3\^d formulas, so at most 14"):
         PRIVATE_CONSISTENT[role]().fit(X, y)
+    X, y, _ = random_sample(role, 1, d=MOST_MONOTONE + 1)
+    with pytest.raises(ValueError, match=r"all 2\^d formulas, so at most 22"):
+        PRIVATE_CONSISTENT[role](monotone=True).fit(X, y)
+
+
+#: The two samples of the lecture notes' first section.
+FIRST = [[0, 0, 1, 0, 1, 1], [0] * 6, [0, 0, 0, 0, 1, 0]], [1, 0, 1]
+SECOND = [
+    [0, 0, 1, 0, 1, 1], [0, 1, 0, 1, 1, 0], [1, 0, 0, 0, 1, 0], [1, 1, 0, 1, 0, 0],
+    [0, 0, 0, 1, 0, 0],
+], [0] * 5  # fmt: skip
+
+
+def test_the_examples_of_the_notes() -> None:
+    """r5 is the only AND that agrees with the first; of the second the AND of all is right on at
+    least 3/4 of all vectors, whichever agreeing AND is the target."""
+    consistent = ConsistentConjunctionLearner(monotone=True)
+    assert str(consistent.fit(*FIRST).release_) == "x4"
+    assert len(ConsistentConjunctionLearner().fit(*FIRST).release_.literals) == 4
+    table = mistakes_of_all(read_columns(FIRST[0]), np.array(FIRST[1]) == 1, only=1)
+    assert [literals_of(i, 6, only=1) for i in np.flatnonzero(table == 0)] == [[Literal(4)]]
+    assert len(consistent.fit(*SECOND).release_.literals) == 6
+    cube = np.array(list(product((0, 1), repeat=6)))
+    mine = consistent.predict(cube)
+    table = mistakes_of_all(read_columns(SECOND[0]), np.zeros(5, dtype=bool), only=1)
+    rights = [
+        np.mean(evaluate("conjunction", literals_of(i, 6, only=1), read_columns(cube)) == mine)
+        for i in np.flatnonzero(table == 0)
+    ]
+    assert 0.75 <= min(rights) < 0.8
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_monotone_formula_has_the_literals_that_are_not_negated(role: Role) -> None:
+    X, y, _ = random_sample(role, 3, n=40, d=6)
+    every = CONSISTENT[role]().fit(X, y).release_
+    known = CONSISTENT[role](monotone=True).fit(X, y).release_
+    assert known.literals == tuple(one for one in every.literals if one and not one.negated)
+    assert (every.parameters, known.parameters) == ((), (("monotone", True),))
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import product
-from typing import Any
+import sys
+from pathlib import Path
 
-import numpy as np
 import pytest
-from scipy.stats import binomtest
 
-from learners.boolean.conjunction import (
-    ConjunctionLearner,
-    DisjunctionLearner,
-    cover_budget,
-)
+from learners.boolean.conjunction import cover_budget
 from learners.boolean.conjunction_bounds import (
     consistency_examples,
     consistent_examples,
@@ -26,25 +19,18 @@ from learners.boolean.conjunction_bounds import (
     log_conjunctions,
     log_formulas,
 )
-from learners.boolean.consistent_conjunction import (
-    ConsistentConjunctionLearner,
-    ConsistentDisjunctionLearner,
-    GreedyConjunctionLearner,
-    GreedyDisjunctionLearner,
-    PrivateConsistentConjunctionLearner,
-    PrivateConsistentDisjunctionLearner,
-)
-from learners.boolean.literals import Literal, evaluate, read_columns
-from learners.scores import Role
+from learners.theory.pac import check_promise
 
-ROLES: tuple[Role, ...] = ("conjunction", "disjunction")
-
+# the simulations are those of the table of promises
+sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
+promises = importlib.import_module("promises.boolean")
 
 # -- bounds --------------------------------------------------------------------------------
 
 
 def test_sizes_of_classes() -> None:
     assert log_conjunctions(4) == pytest.approx(math.log(82), rel=1e-12)
+    assert log_conjunctions(4, monotone=True) == pytest.approx(math.log(16), rel=1e-12)
     assert log_conjunctions(5000) == pytest.approx(5000 * math.log(3))
     for d, most in ((6, 2), (9, 3)):
         number = sum(math.comb(2 * d, i) for i in range(most + 1))
@@ -54,12 +40,14 @@ def test_sizes_of_classes() -> None:
 
 def test_bounds_in_closed_form() -> None:
     assert consistent_examples(10, 0.1, 0.05) == math.ceil((math.log(59050) + math.log(20)) / 0.1)
-    a = math.log(3**6 + 1) + math.log(2 / 0.05)
-    n = consistency_examples(6, 0.1, 0.05, 0.5)
-    # put back into (2): e = A / (eta n), t = A / n
-    for count, enough in ((n, True), (n - 1, False)):
-        e, t = a / (0.5 * count), a / count
-        assert (e + t + math.sqrt(t * t + 2 * t * e) <= 0.1) == enough
+    assert consistent_examples(10, 0.1, 0.05, monotone=True) == math.ceil(math.log(20480) / 0.1)
+    for size, monotone in ((2**6, True), (3**6 + 1, False)):
+        a = math.log(size) + math.log(2 / 0.05)
+        n = consistency_examples(6, 0.1, 0.05, 0.5, monotone=monotone)
+        # put back into (2): e = A / (eta n), t = A / n
+        for count, enough in ((n, True), (n - 1, False)):
+            e, t = a / (0.5 * count), a / count
+            assert (e + t + math.sqrt(t * t + 2 * t * e) <= 0.1) == enough
     assert consistency_examples(6, 0.1, 0.05, 1.0, "replace-one") == n
     n = greedy_examples(1000, 3, 0.1, 0.05)
     for count, enough in ((n, True), (n - 1, False)):
@@ -116,94 +104,20 @@ def test_the_recursion_of_the_private_cover(gain: int, k: int, noise: int, loss:
 
 # -- error by many runs --------------------------------------------------------------------
 
-ALPHA, BETA, RUNS, D = 0.1, 0.05, 200, 8
-CUBE = np.array(list(product((0, 1), repeat=D)))
+#: A run of the naive account is one of the others with less rate.
+RUNS, NAMES = 200, [name for name in promises.PROMISES if "naive" not in name]
 
 
-@dataclass(frozen=True)
-class Promise:
-    """A learner and the number of examples at which it promises alpha and beta."""
-
-    make: Callable[[int], Any]
-    role: Role
-    literals: int
-    examples: int
-
-
-def promises() -> dict[str, Promise]:
-    k = 2
-    plan = cover_examples(D, k, ALPHA, BETA)
-    assert plan.examples is not None
-    found = {}
-    for role, (consistent, greedy, private, one_draw) in {
-        "conjunction": (
-            ConsistentConjunctionLearner,
-            GreedyConjunctionLearner,
-            ConjunctionLearner,
-            PrivateConsistentConjunctionLearner,
-        ),
-        "disjunction": (
-            ConsistentDisjunctionLearner,
-            GreedyDisjunctionLearner,
-            DisjunctionLearner,
-            PrivateConsistentDisjunctionLearner,
-        ),
-    }.items():
-
-        def cover(seed: int, learner: Any = private) -> Any:
-            return learner(k=k, n_steps=plan.steps, beta=plan.beta, seed=seed)
-
-        def one(seed: int, learner: Any = one_draw) -> Any:
-            return learner(seed=seed)
-
-        rows = {
-            "consistent": (lambda seed, a=consistent: a(), D, consistent_examples(D, ALPHA, BETA)),
-            "greedy": (lambda seed, a=greedy: a(), k, greedy_examples(D, k, ALPHA, BETA)),
-            "private cover": (cover, k, plan.examples),
-            "one private draw": (one, D, consistency_examples(D, ALPHA, BETA, 1.0)),
-        }
-        for name, (make, literals, examples) in rows.items():
-            found[f"{name}, {role}"] = Promise(make, role, literals, examples)  # type: ignore[arg-type]
-    return found
-
-
-PROMISES = promises()
-
-
-def failures(promise: Promise, examples: int, runs: int) -> int:
-    """Runs whose true error exceeds alpha, on random targets and distributions."""
-    rng = np.random.default_rng(examples)
-    cube = read_columns(CUBE)
-    failed = 0
-    for run in range(runs):
-        number = int(rng.integers(1, promise.literals + 1))
-        target = [
-            Literal(int(j), bool(rng.integers(2))) for j in rng.choice(D, number, replace=False)
-        ]
-        truth = evaluate(promise.role, target, cube)
-        # heavy and light points; the rarer label gets its share
-        weights = np.exp(rng.normal(0, rng.uniform(0, 3), len(CUBE)))
-        for label in (truth, ~truth):
-            weights[label] *= rng.uniform(0.3, 1) / weights[label].sum()
-        weights /= weights.sum()
-        counts = rng.multinomial(examples, weights)
-        X, y = np.repeat(CUBE, counts, axis=0), np.repeat(truth, counts)
-        predicted = promise.make(run).fit(X, y).predict(CUBE) == 1
-        failed += float(weights[predicted != truth].sum()) > ALPHA
-    return failed
-
-
-@pytest.mark.parametrize("name", PROMISES)
+@pytest.mark.parametrize("name", NAMES)
 def test_promised_examples_suffice(name: str) -> None:
     """The exact (Clopper-Pearson) upper bound, at 99.9 %, on the failure rate is below beta."""
-    promise = PROMISES[name]
-    failed = failures(promise, promise.examples, RUNS)
-    assert binomtest(failed, RUNS).proportion_ci(0.998).high <= BETA
+    run = promises.run_of(promises.PROMISES[name])
+    assert check_promise(run, alpha=promises.ALPHA, beta=promises.BETA, runs=RUNS).confirmed
 
 
-@pytest.mark.parametrize("name", PROMISES)
+@pytest.mark.parametrize("name", NAMES)
 def test_far_fewer_examples_do_not(name: str) -> None:
     """So the check would notice: with a 150th of the examples, failures exceed beta."""
-    promise = PROMISES[name]
-    failed = failures(promise, max(1, promise.examples // 150), 100)
-    assert binomtest(failed, 100).proportion_ci(0.998).low > BETA
+    promise = promises.PROMISES[name]
+    run = promises.run_of(promise, max(1, promise.examples // 150))
+    assert check_promise(run, alpha=promises.ALPHA, beta=promises.BETA, runs=100).refuted

@@ -219,8 +219,9 @@ def test_one_example_moves_every_score_the_same_way_by_at_most_k(
     "learner", [PrivateConsistentConjunctionLearner, PrivateConsistentDisjunctionLearner]
 )
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("monotone", [False, True])
 def test_the_law_over_all_formulas_for_all_neighbours(
-    monkeypatch: pytest.MonkeyPatch, learner: Any, relation: Any
+    monkeypatch: pytest.MonkeyPatch, learner: Any, relation: Any, monotone: bool
 ) -> None:
     epsilon = 0.8
     laws: dict[Sample, NDArray[np.float64]] = {}
@@ -233,7 +234,9 @@ def test_the_law_over_all_formulas_for_all_neighbours(
     monkeypatch.setattr(consistent_conjunction, "exponential_index", draw)
     pairs = neighbours(2, 2)
     for sample in {sample for pair in pairs for sample in pair}:
-        learner(epsilon=epsilon, neighbours=relation).fit(*arrays(sample, 2))
+        made = learner(epsilon=epsilon, neighbours=relation, monotone=monotone)
+        made.fit(*arrays(sample, 2))
+    assert {len(one) for one in laws.values()} == {4 if monotone else 10}
     if relation == "replace-one":
         pairs = [(a, b) for _, a in pairs for _, b in pairs if len(set(a) & set(b)) >= len(a) - 1]
         pairs = [(a, b) for a, b in pairs if len(a) == len(b) <= 2]

@@ -26,11 +26,16 @@ from learners.finite.finite_class import (
     check_domain_points,
     count_labels,
 )
+from learners.finite.sample_sizes import one_sided_examples
 from learners.finite.vc import vc_dimension
 from learners.randomness import SeededRandom
+from learners.theory.pac import LabelledDistribution, check_promise, learning_run
 
 TINY = FiniteClass(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1]]))
-CLASSES: list[ConceptClass] = [TINY, PointClass(7), ThresholdClass(6)]
+CLASSES: list[ConceptClass] = [
+    TINY, PointClass(7), PointClass(7, all_zero=False), ThresholdClass(6),
+    ThresholdClass(6, "x < t"),
+]  # fmt: skip
 KINDS = [(x, label) for x in range(3) for label in (0, 1)]
 
 
@@ -58,9 +63,13 @@ def test_mistakes_are_those_of_the_matrix(concepts: ConceptClass, seed: int) -> 
 
 
 def test_the_named_classes() -> None:
-    assert concept_matrix(PointClass(4)).tolist() == np.eye(4).tolist()
+    assert concept_matrix(PointClass(4)).tolist() == [[0] * 4, *np.eye(4).tolist()]
+    assert concept_matrix(PointClass(4, all_zero=False)).tolist() == np.eye(4).tolist()
     assert concept_matrix(ThresholdClass(2)).astype(int).tolist() == [
         [1, 1, 1], [0, 1, 1], [0, 0, 1], [0, 0, 0],
+    ]  # fmt: skip
+    assert concept_matrix(ThresholdClass(2, "x < t")).astype(int).tolist() == [
+        [0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1],
     ]  # fmt: skip
     assert vc_dimension(concept_matrix(PointClass(9))) == 1
     assert vc_dimension(concept_matrix(ThresholdClass(9))) == 1
@@ -74,24 +83,53 @@ def test_a_consistent_concept_is_found_where_there_is_one() -> None:
     assert (model.release_.index, model.diagnostics_.fewest_mistakes) == (17, 0)
 
 
+@pytest.mark.parametrize("target", [0, 1, 5, 7])
+def test_the_sources_learners_of_points_and_thresholds(target: int) -> None:
+    """Nissim: the positive point, or the last one; h = 0 without positives."""
+    for shown in itertools.product([False, True], repeat=7):
+        X = np.flatnonzero(shown)
+        point = FiniteClassLearner(concepts=PointClass(7)).fit(X, target - 1 == X)
+        assert point.release_.index == (target if target - 1 in X else 0)
+        line = FiniteClassLearner(concepts=ThresholdClass(6, "x < t")).fit(X, target > X)
+        assert line.release_.index == max([0, *(X[target > X] + 1)])
+
+
+@pytest.mark.parametrize("all_zero", [True, False])
+def test_without_the_concept_of_nothing_points_are_learned_worse(all_zero: bool) -> None:
+    """On 18 even points, at n = ln(1/beta) / -ln(1 - alpha) for alpha = beta = 0.1."""
+    n, law = one_sided_examples(0.1, 0.1), LabelledDistribution.labelled(np.arange(18) == 17)
+    concepts = PointClass(18, all_zero=all_zero)
+    run = learning_run(lambda i: FiniteClassLearner(concepts=concepts), law, n)
+    found = check_promise(run, alpha=0.1, beta=0.1, runs=200)
+    assert found.confirmed if all_zero else found.refuted
+    # a random member of the points alone: the target unseen, and another point drawn
+    assert Fraction(17, 18) ** (n + 1) > Fraction(1, 4)
+
+
 # -- privacy -------------------------------------------------------------------------------
 
 
-def law(sample: tuple[tuple[int, int], ...], rate: float) -> list[float]:
-    weights = [math.exp(-rate * m) for m in brute_mistakes(TINY, list(sample))]
+def law(
+    sample: tuple[tuple[int, int], ...], rate: float, concepts: ConceptClass = TINY
+) -> list[float]:
+    weights = [math.exp(-rate * m) for m in brute_mistakes(concepts, list(sample))]
     return [w / sum(weights) for w in weights]
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
-def test_neighbours_of_every_small_sample_are_within_epsilon(epsilon: float) -> None:
+@pytest.mark.parametrize("concepts", [TINY, PointClass(3), ThresholdClass(2, "x < t")])
+@pytest.mark.parametrize("epsilon", [0.3, 4.0])
+def test_neighbours_of_every_small_sample_are_within_epsilon(
+    epsilon: float, concepts: ConceptClass
+) -> None:
     added = replaced = 0.0
     half = law_rate(epsilon, "replace-one")
     for size in range(4):
         for sample in itertools.combinations_with_replacement(KINDS, size):
-            grown = [law((*sample, extra), law_rate(epsilon, "add-remove")) for extra in KINDS]
-            here = law(sample, law_rate(epsilon, "add-remove"))
+            rate = law_rate(epsilon, "add-remove")
+            grown = [law((*sample, extra), rate, concepts) for extra in KINDS]
+            here = law(sample, rate, concepts)
             added = max(added, *(distance(here, other) for other in grown))
-            halved = [law((*sample, extra), half) for extra in KINDS]
+            halved = [law((*sample, extra), half, concepts) for extra in KINDS]
             pairs = itertools.combinations(halved, 2)
             replaced = max(replaced, *(distance(one, two) for one, two in pairs))
     assert 0.5 * epsilon < added <= epsilon * (1 + 1e-12)
@@ -164,7 +202,7 @@ def test_what_is_published() -> None:
         "kind", "version", "learner", "index", "noisy_sums", "parameters", "privacy",
     }  # fmt: skip
     assert dict(model.release_.parameters) == {
-        "concepts": 7, "domain": 7, "mechanism": "exponential",
+        "concepts": 8, "domain": 7, "mechanism": "exponential",
     }  # fmt: skip
     assert "777" not in str(model.release_)
     assert "998877" not in str(model.release_)
@@ -174,7 +212,7 @@ def test_what_is_published() -> None:
     open_model = PrivateFiniteClassLearner(concepts=PointClass(7)).fit([], [])
     assert open_model.privacy_ is not None
     assert open_model.privacy_.private
-    assert 0 <= open_model.release_.index < 7
+    assert 0 <= open_model.release_.index < 8
 
 
 def test_a_million_thresholds() -> None:
@@ -184,7 +222,7 @@ def test_a_million_thresholds() -> None:
     model = PrivateFiniteClassLearner(concepts=ThresholdClass(d), seed=1).fit(X, X >= 600_000)
     assert model.score(X, X >= 600_000) > 0.998
     points = PrivateFiniteClassLearner(concepts=PointClass(d), seed=1, epsilon=2.0)
-    assert points.fit(np.full(40, 31_337), np.ones(40)).release_.index == 31_337
+    assert points.fit(np.full(40, 31_337), np.ones(40)).release_.index == 31_338
 
 
 # -- private ERM ---------------------------------------------------------------------------
@@ -279,6 +317,8 @@ def test_wrong_classes_and_examples_are_refused() -> None:
         FiniteClass(np.zeros((2, 0)))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="domain must be a whole number"):
         PointClass(0)
+    with pytest.raises(ValueError, match="unknown rule 'x <= t': use one of"):
+        ThresholdClass(5, "x <= t")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="same examples"):
         PrivateERM(losses=lambda X, y: [[0]]).fit([], [1])
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from concept_matrix import concept_matrix
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.stats import binom
 
 from learners.boolean.parity import PrivateParityLearner, plan_parity
@@ -41,22 +39,12 @@ from learners.theory.pac import (
     clopper_pearson,
     empirical_error,
     generalization_gap,
+    learning_run,
 )
-from learners.threshold_learner import ThresholdLearner, threshold_halfplane
+from learners.threshold_learner import ThresholdLearner, threshold_class_size, threshold_piece
 
 ROOT = Path(__file__).parents[3]
 ALPHA, BETA, RUNS = 0.1, 0.2, 100
-
-
-def labelled_by(
-    labels: ArrayLike, weights: ArrayLike | None = None, noise: tuple[int, int] = (0, 1)
-) -> LabelledDistribution:
-    """Points labelled by a concept, each label flipped with probability noise[0] / noise[1]."""
-    truth = np.asarray(labels, dtype=bool)
-    each = np.ones(len(truth), dtype=np.int64) if weights is None else np.asarray(weights)
-    right, wrong = each * (noise[1] - noise[0]), each * noise[0]
-    sides = np.where(truth, wrong, right), np.where(truth, right, wrong)
-    return LabelledDistribution(np.column_stack(sides))
 
 
 # -- errors --------------------------------------------------------------------------------
@@ -67,7 +55,7 @@ def test_errors_are_exact() -> None:
     assert law.error([0, 0, 0]) == Fraction(6, 10)
     assert law.error([1, 1, 0]) == Fraction(1, 10)
     assert empirical_error([0, 1, 1], [0, 0, 1]) == Fraction(1, 3)
-    noisy = labelled_by([0, 1], [3, 2], (1, 4))
+    noisy = LabelledDistribution.labelled([0, 1], [3, 2], Fraction(1, 4))
     assert noisy.weights.tolist() == [[9, 3], [2, 6]]
     assert noisy.error([0, 1]) == Fraction(1, 4)
 
@@ -155,19 +143,6 @@ def test_impossible_sizes_are_refused(wrong: tuple[int, float, float]) -> None:
 # -- promises ------------------------------------------------------------------------------
 
 
-def error_of(
-    make: Callable[[int], Any], law: LabelledDistribution, n: int
-) -> Callable[[int], Fraction]:
-    """One run: sample, learn, population error."""
-
-    def run(i: int) -> Fraction:
-        X, y = law.sample(n, SeededRandom(10_000 + i))
-        model = make(i).fit(X, y)
-        return law.error(model.predict(np.arange(len(law.weights))))
-
-    return run
-
-
 def random_class(seed: int, size: int = 40, domain: int = 25) -> FiniteClass:
     return FiniteClass(np.random.default_rng(seed).random((size, domain)) < 0.5)
 
@@ -179,16 +154,16 @@ def cases() -> list[tuple[ConceptClass, int, NDArray[np.int64] | None]]:
     return [
         (random_class(1), 3, None),
         (ThresholdClass(200), 90, None),
-        (PointClass(60), 0, points),
+        (PointClass(60), 1, points),
     ]
 
 
 @pytest.mark.parametrize("case", range(3))
 def test_the_consistent_learner_keeps_its_promise(case: int) -> None:
     concepts, target, weights = cases()[case]
-    law = labelled_by(concept_matrix(concepts)[target], weights)
+    law = LabelledDistribution.labelled(concept_matrix(concepts)[target], weights)
     n = consistent_examples(concepts.size, ALPHA, BETA)
-    run = error_of(lambda i: FiniteClassLearner(concepts=concepts), law, n)
+    run = learning_run(lambda i: FiniteClassLearner(concepts=concepts), law, n)
     assert check_promise(run, alpha=ALPHA, beta=BETA, runs=RUNS).confirmed
 
 
@@ -197,10 +172,10 @@ def test_the_consistent_learner_keeps_its_promise(case: int) -> None:
 @pytest.mark.parametrize("epsilon", [0.2, 2.0])
 def test_the_private_learner_keeps_its_promise(case: int, neighbours: str, epsilon: float) -> None:
     concepts, target, weights = cases()[case]
-    law = labelled_by(concept_matrix(concepts)[target], weights)
+    law = LabelledDistribution.labelled(concept_matrix(concepts)[target], weights)
     rate = epsilon / (1 if neighbours == "add-remove" else 2)
     n = private_examples(concepts.size, ALPHA, BETA, rate)
-    run = error_of(
+    run = learning_run(
         lambda i: PrivateFiniteClassLearner(
             concepts=concepts, epsilon=epsilon, neighbours=neighbours, seed=i  # type: ignore[arg-type]
         ),
@@ -212,9 +187,9 @@ def test_the_private_learner_keeps_its_promise(case: int, neighbours: str, epsil
 
 def test_a_broken_promise_is_found() -> None:
     concepts, target, weights = cases()[2]
-    law = labelled_by(concept_matrix(concepts)[target], weights)
+    law = LabelledDistribution.labelled(concept_matrix(concepts)[target], weights)
     n = private_examples(concepts.size, ALPHA, BETA, 0.2) // 10
-    run = error_of(
+    run = learning_run(
         lambda i: PrivateFiniteClassLearner(concepts=concepts, epsilon=0.2, seed=i), law, n
     )
     outcome = check_promise(run, alpha=ALPHA, beta=BETA, runs=RUNS)
@@ -225,16 +200,16 @@ def test_a_broken_promise_is_found() -> None:
 @pytest.mark.parametrize("epsilon", [0.05, 1.0])
 def test_the_agnostic_promise(epsilon: float) -> None:
     concepts = random_class(2)
-    law = labelled_by(concepts.concepts[5], noise=(1, 4))
+    law = LabelledDistribution.labelled(concepts.concepts[5], noise=Fraction(1, 4))
     best = min(law.error(row) for row in concepts.concepts)
     assert best == Fraction(1, 4)
     n = private_examples(concepts.size, ALPHA, BETA, epsilon, agnostic=True)
-    run = error_of(
+    run = learning_run(
         lambda i: PrivateFiniteClassLearner(concepts=concepts, epsilon=epsilon, seed=i), law, n
     )
     outcome = check_promise(lambda i: run(i) - best, alpha=ALPHA, beta=BETA, runs=RUNS)
     assert outcome.confirmed
-    erm = error_of(
+    erm = learning_run(
         lambda i: FiniteClassLearner(concepts=concepts), law, agnostic_examples(40, ALPHA, BETA)
     )
     assert check_promise(lambda i: erm(i) - best, alpha=ALPHA, beta=BETA, runs=RUNS).confirmed
@@ -243,11 +218,11 @@ def test_the_agnostic_promise(epsilon: float) -> None:
 @pytest.mark.parametrize("agnostic", [False, True])
 def test_the_baselines_promise(agnostic: bool) -> None:
     concepts = random_class(3)
-    noise = (1, 5) if agnostic else (0, 1)
-    law = labelled_by(concepts.concepts[0], noise=noise)
+    noise = Fraction(agnostic, 5)
+    law = LabelledDistribution.labelled(concepts.concepts[0], noise=noise)
     best = law.error(concepts.concepts[0])
     n = laplace_examples(40, ALPHA, BETA, 1.0, agnostic=agnostic)
-    run = error_of(
+    run = learning_run(
         lambda i: PrivateFiniteClassLearner(concepts=concepts, mechanism="laplace", seed=i), law, n
     )
     outcome = check_promise(lambda i: run(i) - best, alpha=ALPHA, beta=BETA, runs=RUNS)
@@ -280,9 +255,9 @@ def test_thresholds_on_the_grid_keep_their_promise() -> None:
     d, epsilon = 40, 0.5
     points = np.array([[x, y] for x in range(d + 1) for y in range(d + 1)])
     model = ThresholdLearner(grid=d, seed=0).fit(points, points[:, 1] <= 25)
-    target = threshold_halfplane(model.release_.lattice, "below", 25).contains(points)
-    law = labelled_by(target)
-    n = private_examples(4 * (d + 1), ALPHA, BETA, epsilon)
+    target = threshold_piece(model.release_.lattice, "below", 25)[0].contains(points)
+    law = LabelledDistribution.labelled(target)
+    n = private_examples(threshold_class_size(d), ALPHA, BETA, epsilon)
 
     def run(i: int) -> Fraction:
         X, y = law.sample(n, SeededRandom(i))
@@ -298,7 +273,7 @@ def test_private_parity_keeps_its_promise(constants: str, test_share: float) -> 
     # vectors of weight one: a parity that is wrong in one bit has error 1/8 only
     d, alpha, runs = 8, 0.12, 150
     vectors = np.eye(d, dtype=int)
-    law = labelled_by(np.arange(d) % 2)
+    law = LabelledDistribution.labelled(np.arange(d) % 2)
     plan = plan_parity(1.0, "add-remove", BETA, constants, test_share)  # type: ignore[arg-type]
     n = plan.examples_needed(d, alpha, BETA)
 

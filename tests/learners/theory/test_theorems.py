@@ -93,6 +93,26 @@ def test_occam_by_hand() -> None:
     assert 1000 * 0.9**n <= BETA < 1000 * 0.9 ** (n - 1)
 
 
+def test_points_and_thresholds_need_no_more_examples_where_there_are_more_of_them() -> None:
+    for name in ("points", "thresholds"):
+        assert examples_for(find_theorem(name), 0.1, 0.1, {}) == 22
+        private = find_theorem(f"private-{name}")
+        few, many = (
+            examples_for(private, 0.1, 0.1, {"d": d, "epsilon": 1.0, "neighbours": "add-remove"})
+            for d in (10, 20)
+        )
+        assert few is not None
+        assert many is not None
+        # O(d): the logarithm of the size
+        assert 1.6 < many / few < 2
+
+
+def test_a_smaller_class_of_conjunctions_needs_fewer_examples() -> None:
+    for name in ("consistent", "private-consistent"):
+        known, every = (find_theorem(f"{kind}-{name}") for kind in ("monotone", "conjunction"))
+        assert n_for(known, 0.1) < n_for(every, 0.1)
+
+
 def test_plan_asks_a_theorem_in_both_directions(capsys: pytest.CaptureFixture[str]) -> None:
     ask = ["plan", "--theorem", "occam", "--size", "1000", "--beta", "0.01"]
     assert main([*ask, "--json"]) == 0

@@ -13,10 +13,12 @@ from window_driver import Lasting, finish_run, key, wait
 
 from geodp_app.cli import main
 from geodp_app.drawing.shapes import Drawing, Shape
+from geodp_app.errors import InputError
 from geodp_app.files.stored_run import StoredRun
 from geodp_app.runs.questions import shade_question
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import Sheet
+from learners.registry import DIRECTION
 from learners.releases import CoverRelease
 
 #: The right part of the square.
@@ -66,6 +68,40 @@ def test_a_threshold_is_chosen_run_and_kept(
     assert StoredRun.from_lines(lines).to_lines() == lines
     # shaded as it is scored: its law is not that of all halfplanes
     assert shade_question(log, 1).rate == 0.0
+
+
+def test_a_direction_is_chosen_in_the_panel(window: MainWindow) -> None:
+    panel = window.settings
+    assert not panel.direction.isVisible()
+    window.document.set_run(learner="threshold")
+    assert panel.direction.isVisible()
+    assert panel.direction.currentText() == DIRECTION.unset
+    promise = panel._promise.text()
+    panel.direction.setCurrentIndex(panel.direction.findData("left"))
+    assert window.document.work.run.parameters()["direction"] == "left"
+    narrower = panel._promise.text()
+    assert narrower.startswith("Proved: error at most")
+    assert narrower != promise  # a quarter of the class
+    window.document.undo()
+    assert panel.direction.currentData() == ""
+    assert window.document.work.run.direction is None
+    with pytest.raises(InputError, match="direction 'up': use one of right, left, above, below"):
+        window.document.set_run(direction="up")
+
+
+def test_a_shape_of_nothing_is_learned_shown_and_kept(qtbot: QtBot, lasting: Lasting) -> None:
+    window = lasting.as_new()
+    window.document.edit("clear", Drawing(256, ()))
+    window.document.set_sampling(n=4_000)
+    window.document.set_run(learner="threshold", direction="left", epsilon=20.0, seed=1)
+    key(window, Qt.Key.Key_F5)
+    finish_run(qtbot, window)
+    wait(qtbot, lambda: window.display.settled)
+    log = window.runs.current
+    assert log is not None
+    assert log.region().is_empty
+    lines = StoredRun(log.settings, log.grid, log.records, log.release).to_lines()
+    assert StoredRun.from_lines(lines).to_lines() == lines
 
 
 def run_geodp(*words: object) -> int:
@@ -126,5 +162,10 @@ def test_a_direction_is_for_thresholds(tmp_path: Path, capsys: pytest.CaptureFix
 def test_plan_counts_the_halfplanes_of_a_threshold(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_geodp("plan", "--learner", "threshold", "--grid", 1024, "--json") == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["size"] == 4 * 1025
+    assert told["size"] == 4 * 1026
     assert 100 < told["n"] < 1000
+    ask = ["plan", "--learner", "threshold", "--grid", 1024, "--direction", "left", "--json"]
+    assert run_geodp(*ask) == 0
+    known = json.loads(capsys.readouterr().out)
+    assert known["size"] == 1026
+    assert known["n"] < told["n"]
