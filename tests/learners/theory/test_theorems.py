@@ -26,6 +26,7 @@ from learners.theory.theorems import (
 EVERYTHING = {
     "k": 3, "d": 32, "size": 1000, "vc": 4, "experts": 7,
     "epsilon": 0.05, "delta": 1e-6, "neighbours": "replace-one",
+    "queries": 700_000, "halts": 3, "gamma": 0.001, "stable": 0.5,
 }  # fmt: skip
 
 BETA = 0.01
