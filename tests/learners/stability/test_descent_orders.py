@@ -1,4 +1,7 @@
-"""Descents in three orders: what each step looks at, how far neighbours' runs drift apart."""
+"""Descents in three orders: what each step looks at, how far neighbours' runs drift apart.
+
+BTT's reduction is enumerated by benchmarks/promises/soft_labels.py.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,9 @@ from learners.stability.base_learners import (
     uniform_stability,
 )
 
-#: Three labelled points of a grid of 8, and how likely each is.
+#: Three labelled points of a grid of 8.
 POINTS = np.array([[0, 0], [8, 3], [8, 8]])
 LABELS = np.array([0, 1, 1])
-CHANCES = np.array([0.5, 0.3, 0.2])
 N = 3
 
 
@@ -90,26 +92,3 @@ def test_neighbours_stay_within_the_bound_whatever_the_sample(order: Order, step
     assert max(first) <= 2 * 0.5 * (steps if order == "permutation" else min(steps, N)) / N
     assert max(second) / 16 <= prediction_stability(N, steps, 0.5, order)
     assert max(second) / 16 > prediction_stability(N, steps, 0.5, order) / 20
-
-
-@pytest.mark.parametrize("steps", [2, 3])
-def test_what_is_stable_in_random_order_is_stable_on_average_in_any(steps: int) -> None:
-    """BTT's reduction: on-average stability of A against uniform stability of A on a shuffle."""
-    learned = {
-        rows: weights(rows, steps=steps, order="one-pass")
-        for rows in itertools.product(range(3), repeat=N)
-    }
-    ways = list(itertools.permutations(range(N)))
-    average = uniform = 0.0
-    for rows, new, i in itertools.product(learned, range(3), range(N)):
-        other = (*rows[:i], new, *rows[i + 1 :])
-        chance = float(np.prod(CHANCES[list(rows)]) * CHANCES[new]) / N
-        average += chance * float(np.linalg.norm(learned[rows] - learned[other]))
-        shuffled = [
-            np.linalg.norm(
-                learned[tuple(rows[j] for j in way)] - learned[tuple(other[j] for j in way)]
-            )
-            for way in ways
-        ]
-        uniform = max(uniform, float(np.mean(shuffled)))
-    assert 0 < average <= uniform <= uniform_stability(N, steps, 0.5, "permutation")
