@@ -32,6 +32,8 @@ need far fewer examples.  Of tiles, and of a convex polygon by tiles, nothing is
 error, and what nine runs of ten reached is told instead.
 n must be a public number: do not take it from the private data.
 
+Of votes of chunks (stability) T halts and K chunks are told, for --queries and --halts.
+
 With --theorem NAME any other theorem of the sources is asked; --theorems lists them.  Those of
 votes of chunks (queries, labels, soft-queries) say T and K, too."""
 
@@ -63,7 +65,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         ("vc", "VC dimension"),
         ("experts", "number of experts"),
         ("queries", "number of queries to votes of chunks"),
-        ("halts", "number of these that may cost something (soft-queries)"),
+        ("halts", "number of these that may have no answer, or cost something"),
     ):
         theorems.add_argument(f"--{name}", type=arguments.count, metavar="N", help=text)
     theorems.add_argument(
@@ -98,6 +100,11 @@ def run(options: argparse.Namespace) -> None:
         _plan_curved(options, learner)
     if options.theorem is not None:
         _ask_theorem(options)
+        return
+    if "votes" in learner.shows:
+        from geodp_app.commands.plan_votes import plan_votes
+
+        plan_votes(options)
         return
     if options.k == "auto":
         _run_by_itself(options)
@@ -277,7 +284,9 @@ def _ask_theorem(options: argparse.Namespace) -> None:
         return
     print(_answer(theorem, n, alpha, options))
     if settings:
-        print(_asked_with(settings))
+        from geodp_app.commands.plan_votes import asked_with
+
+        print(asked_with(settings))
     if needed:
         steps, beta = needed["steps"], needed["learner_beta"]
         run = (options.learner, options.k, options.epsilon, options.delta, options.neighbours)
@@ -301,15 +310,6 @@ def _answer(
         )
     order = "" if theorem.exact else "\nO(.): an order of growth, printed with constant 1."
     return f"{verdict}\n\n{theorem.promise}\n{theorem.source}{order}"
-
-
-def _asked_with(settings: dict[str, int]) -> str:
-    """Halts and chunks of the run that a theorem of votes is about."""
-    halts, chunks, each = settings.values()
-    return (
-        f"\nWith halts T = {halts:,} and K = {chunks:,} chunks of {each:,} examples or more each: "
-        f"halts={halts}, chunks={chunks}."
-    )
 
 
 def _run_by_tiles(options: argparse.Namespace) -> None:

@@ -133,3 +133,23 @@ def test_plan_tells_halts_and_chunks(capsys: pytest.CaptureFixture[str]) -> None
     assert f"With halts T = {found.halts} and K = {found.chunks:,} chunks" in shown
     assert main(["plan", "--theorem", "queries", "--vc", "2"]) == 2
     assert "needs queries (number of queries m" in capsys.readouterr().err
+
+
+def test_plan_tells_the_chunks_of_votes(capsys: pytest.CaptureFixture[str]) -> None:
+    ask = ["plan", "--learner", "stability", "--epsilon", "8", "--queries", "200", "--halts", "3"]
+    budget = plan_sparse_vector(8.0, 1e-6, queries=200, halts=3)
+    chunks = chunks_needed(budget, 0.1, 0.85)
+    assert main([*ask, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["queries"], told["halts"], told["chunks"]) == (200, 3, chunks)
+    assert told["proved"] is False
+    assert main([*ask, "--n", "50000", "--neighbours", "replace-label"]) == 0
+    shown = capsys.readouterr().out
+    assert (
+        f"T = 3 may have no answer, plan K = {chunks} chunks, of about {50000 / chunks:,.0f}"
+        in (shown)
+    )
+    assert main(["plan", "--learner", "stability"]) == 0
+    assert "1,000 queries, of which T = 1" in capsys.readouterr().out
+    assert main(["plan", "--learner", "stability", "--halts", "1000000"]) == 2
+    assert "halts must be at most" in capsys.readouterr().err
