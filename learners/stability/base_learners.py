@@ -31,6 +31,11 @@ any order (section 5, "SGD and on-average stability"; :func:`uniform_stability`)
 The prediction 1 / (1 + exp(-w.z)) moves by at most |w - w'| / 4: so gamma^2 <= a sixteenth of the
 second moment, and lemma 5.8 applies (:mod:`learners.stability.quality`).
 
+Whatever the coins of a permutation are, and in one pass, expected predictions are the same, for
+samples are as likely in any order: consistent randomization (definition 5.9).  With replacement
+they are not, since an example may be met twice.  Chunks of a run share their coins, so the means of
+their predictions agree in any case.
+
 Coins come from `coins`, a public number, and need not be secret: the guarantee of a run
 holds for every value of its base's coins.
 """

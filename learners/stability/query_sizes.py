@@ -28,12 +28,13 @@ ln(4/b)) / m (relative deviations, :mod:`learners.theory.planner`).  Else by at 
 keeps this at alpha is taken.  T >= 3 gamma m, so alpha must be more than 7 gamma: the source's
 O(gamma).
 
-Soft labels.  nu = 4/3 alpha.  A learner that takes n0 of its chunk's examples is c/n0-stable on
-average, so q = 8 c^2 / (n0 nu^2) (:mod:`learners.stability.quality`).  But for b, at every query at
-most O = q K + sqrt(K ln(m/b) / 2) of K predictions are outliers, the others lie within nu/4 of
-their mean, and some histogram is stable if K - 2 O >= 2 (w + u + 2).  Where the mean is within nu/4
-of 0 or 1 that is the first.  So at most the T other queries fail a test, each one, and all are
-answered, within 3/4 nu = alpha if O < K/3.  Of q the best of some is taken.
+Soft labels.  nu is the largest 1 over a whole number up to 4/3 alpha (:func:`soft_width`).  A
+learner that takes n0 of its chunk's examples is c/n0-stable on average, so q = 8 c^2 / (n0 nu^2)
+(:mod:`learners.stability.quality`).  But for b, at every query at most O = q K + sqrt(K ln(m/b) /
+2) of K predictions are outliers, the others lie within nu/4 of their mean, and some histogram is
+stable if K - 2 O >= 2 (w + u + 2).  Where the mean is within nu/4 of 0 or 1 that is the first: its
+end bin holds the others.  So at most the T other queries fail a test, each one, and all are
+answered, within 3/4 nu <= alpha if O < K/3.  Of q the best of some is taken.
 """
 
 from __future__ import annotations
@@ -162,6 +163,12 @@ def label_sizes(
     return _planned(vc, m, halts, excess, part, agnostic, epsilon, delta, others)
 
 
+def soft_width(alpha: float) -> float:
+    """nu with which predictions come within alpha in (0, 3/4]: the largest 1 over a whole number
+    that is at most 4/3 alpha."""
+    return 1 / math.ceil(0.75 / alpha - 1e-9)
+
+
 def soft_sizes(
     *, queries: int, halts: int, stable: float, alpha: float, beta: float, epsilon: float,
     delta: float, **others: Any,
@@ -171,8 +178,9 @@ def soft_sizes(
     Parameters
     ----------
     queries, halts : int
-        m, and T: the queries whose expected prediction is further than alpha/3 from 0 and from 1
-        (:attr:`learners.stability.end_quality.EndQuality.halts`).
+        m, and T: the queries whose expected prediction is further than a quarter of
+        :func:`soft_width` from 0 and from 1 (`halts` of
+        :class:`learners.stability.end_quality.EndQuality`).
     stable : float
         c of a learner that takes n0 of its chunk's examples and is c/n0-stable on average; of one
         pass of gradient descent by S = n0 steps of eta, eta n0 / 2.
@@ -184,7 +192,7 @@ def soft_sizes(
     Returns
     -------
     QuerySizes or None
-        None for alpha above 3/4, where nu would be more than 1.
+        None for alpha above 3/4, where nothing need be learned.
 
     Raises
     ------
@@ -194,9 +202,9 @@ def soft_sizes(
     check_open_unit(alpha=alpha, beta=beta)
     if not stable > 0:
         raise ValueError(f"stable must be positive, got {stable}")
-    width = 4 / 3 * alpha
-    if width > 1:
+    if alpha > 0.75:
         return None
+    width = soft_width(alpha)
     budget = plan_soft_queries(epsilon, delta, queries=queries, halts=halts, **others)
     part = beta / 3
     lead = 2 * (budget.margin + budget.slip(part) + 2)

@@ -416,7 +416,7 @@ THEOREMS: tuple[Theorem, ...] = (
     _by_chunks(
         "soft-queries",
         "m private predictions within alpha of what is expected of one model, if all but T of "
-        "these are within alpha/3 of 0 or 1",
+        "these are within nu/4 of 0 or 1, nu = 1 / ceil(3 / (4 alpha)) the width",
         "theorem 5.14",
         ("halts", "stable"),
         query_sizes.soft_sizes,

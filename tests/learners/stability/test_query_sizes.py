@@ -16,6 +16,7 @@ from learners.stability.query_sizes import (
     label_sizes,
     query_sizes,
     soft_sizes,
+    soft_width,
 )
 from learners.stability.soft_labels import plan_soft_queries
 from learners.stability.sparse_vector import plan_sparse_vector
@@ -79,12 +80,14 @@ def test_soft_queries_have_a_stable_histogram() -> None:
     found = soft_sizes(queries=m, halts=2, stable=stable, alpha=alpha, beta=beta, **PRIVACY)
     assert found is not None
     budget = plan_soft_queries(**PRIVACY, queries=m, halts=2)
-    share = 8 * stable**2 / (found.each * (4 / 3 * alpha) ** 2)
+    share = 8 * stable**2 / (found.each * soft_width(alpha) ** 2)
     most = share * found.chunks + math.sqrt(found.chunks * math.log(m / (beta / 3)) / 2)
     assert most < found.chunks / 3
     # the distance of a histogram with so many votes elsewhere, at least
     distance = math.ceil((found.chunks - 2 * math.floor(most)) / 2) - 1
     assert distance > budget.margin + budget.slip(beta / 3)
+    assert all(1 / soft_width(a) == round(1 / soft_width(a)) for a in (0.75, 0.2, 0.15, 0.1))
+    assert [soft_width(a) for a in (0.75, 0.3, 0.15)] == [1, 1 / 3, 1 / 5]
     fewer = soft_sizes(queries=m, halts=2, stable=stable / 2, alpha=alpha, beta=beta, **PRIVACY)
     assert fewer is not None
     assert fewer.examples < found.examples

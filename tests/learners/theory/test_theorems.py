@@ -45,7 +45,8 @@ def test_both_directions_agree(theorem: Theorem) -> None:
     n = n_for(theorem, 0.1)
     alpha = alpha_for(theorem, n, BETA, EVERYTHING)
     assert alpha is not None
-    assert 0.095 < alpha <= 0.1 * 1.001
+    # widths of soft labels are 1 over a whole number: 0.0938 takes as many
+    assert 0.0937 < alpha <= 0.1 * 1.001
     assert n_for(theorem, alpha) <= n
 
 
