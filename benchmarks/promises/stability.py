@@ -2,7 +2,7 @@
 
 Bassily, Thakurta, Thakkar 2018 (BTT), sections 2 to 4.  Where a theorem plans more examples than
 can be drawn one by one, each chunk's are drawn as counts of a small domain, which has the same law,
-and the votes go to the program's own queries; soft labels are in soft_labels.py.
+and the votes go to the program's own queries; soft labels are in soft_labels.py and on_average.py.
 """
 
 from __future__ import annotations

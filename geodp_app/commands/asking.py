@@ -8,12 +8,13 @@ published: it goes to standard output, what is said besides to standard error.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from geodp_app.document.examples import Frame
+from geodp_app.errors import InputError
 from geometry.grid import BoundsError, GridMap
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def answer_questions(
         f"points to be labelled, {where}, a line each: {queries.queries_left:,} at most, until "
         f"{queries.halts_left:,} of them have no answer ({NO_ANSWER})"
     )
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(_until_cancelled(lines), start=1):
         if not line.strip():
             continue
         try:
@@ -67,6 +68,22 @@ def answer_questions(
             return
 
 
+def _until_cancelled(lines: Iterable[str]) -> Iterator[str]:
+    """The lines until there are no more; Ctrl+C ends them, too, for the shape is written.
+
+    Raises
+    ------
+    InputError
+        If they are no text.
+    """
+    try:
+        yield from lines
+    except KeyboardInterrupt:
+        return
+    except UnicodeDecodeError:
+        raise InputError("standard input: is not text; give points, a line each") from None
+
+
 def _point(line: str, frame: Frame) -> tuple[int, int]:
     """The grid point of a line.
 
@@ -75,15 +92,18 @@ def _point(line: str, frame: Frame) -> tuple[int, int]:
     ValueError
         If the line is not two numbers, or they lie elsewhere.
     """
-    parts = line.split(",")
-    if len(parts) != 2:
-        raise ValueError(f"{line.strip()!r} is not two numbers with a comma between them")
-    if frame.bounds is None:
-        x, y = (int(part) for part in parts)
-        return x, y
+    read = int if frame.bounds is None else float
     try:
-        spot = GridMap(frame.d, frame.bounds).to_grid(np.array([[float(part) for part in parts]]))
+        x, y = (read(part) for part in line.split(","))
+    except ValueError:
+        what = "whole numbers" if frame.bounds is None else "numbers"
+        raise ValueError(f"{line.strip()!r} is not two {what} with a comma between them") from None
+    if frame.bounds is None:
+        if not (0 <= x <= frame.d and 0 <= y <= frame.d):
+            raise ValueError(f"{line.strip()} is off the grid 0..{frame.d}")
+        return int(x), int(y)
+    try:
+        spot = GridMap(frame.d, frame.bounds).to_grid(np.array([[x, y]]))
     except BoundsError:
         raise ValueError(f"{line.strip()} is outside the bounds") from None
-    x, y = spot[0].tolist()
-    return x, y
+    return int(spot[0, 0]), int(spot[0, 1])

@@ -1,6 +1,6 @@
 """Descents in three orders: what each step looks at, how far neighbours' runs drift apart.
 
-BTT's reduction is enumerated by benchmarks/promises/soft_labels.py.
+BTT's reduction is enumerated by benchmarks/promises/on_average.py.
 """
 
 from __future__ import annotations
