@@ -31,7 +31,7 @@ from typing import Any, NamedTuple, Protocol
 from numpy.typing import ArrayLike
 
 from learners.accounting import PrivacySpent
-from learners.theory.pac import clopper_pearson
+from learners.confidence import clopper_pearson
 
 Outcome = tuple[int, ...]
 

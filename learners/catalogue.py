@@ -245,16 +245,30 @@ TOOLS: tuple[Entry, ...] = (
         "(epsilon, delta)-DP; predictions in [0, 1] up to a width, by plain or shifted histograms",
     ),
     Entry(
-        "Quality of votes",
+        "Nearness to a truth",
         "learners.stability.quality.quality",
         (29,),
-        "weak and strong quality of predictions; agreement and stable histograms beside it",
+        "shares of models near a known truth; agreement and stable histograms beside it",
+    ),
+    Entry(
+        "Weak and strong quality",
+        "learners.stability.end_quality.end_quality",
+        (29,),
+        "whether predictions are near 0 or 1, expected or but for beta, with confidence bounds; T "
+        "of theorem 5.14",
+    ),
+    Entry(
+        "From weak to strong quality",
+        "learners.stability.end_quality.strong_failure",
+        (28, 29),
+        "a bound of the probability that a private prediction is not the end's bin (lemma 5.13)",
     ),
     Entry(
         "Consistent randomization",
         "learners.stability.quality.check_randomization",
         (29,),
-        "whether a randomized learner tells the same with the same coins",
+        "whether expected predictions depend on a learner's coins: yes, no or open, by confidence "
+        "bounds",
     ),
     Entry(
         "On-average stability",
@@ -266,7 +280,8 @@ TOOLS: tuple[Entry, ...] = (
         "Stochastic gradient descent",
         "learners.stability.base_learners.GradientDescentClassifier",
         (30,),
-        "not private by itself; uniform stability 2 L^2 / n times the sum of its steps",
+        "not private by itself; with replacement, by one permutation or in one pass: stable by "
+        "2 L^2 / n times the sum of its steps, uniformly or on average",
     ),
     Entry(
         "Noisy votes",
@@ -296,9 +311,16 @@ TOOLS: tuple[Entry, ...] = (
         _ALL,
     ),
     Entry(
+        "Sample sizes of private queries",
+        "learners.stability.query_sizes.query_sizes",
+        (12, 26, 27, 28),
+        "n, T and K for (alpha, beta): queries, labels, soft labels, every constant kept",
+        _TYPED,
+    ),
+    Entry(
         "Sample sizes of every theorem",
         "learners.theory.theorems.examples_for",
-        (12, 15, 19),
+        (12, 15, 19, 26, 27, 28),
         "n for (alpha, beta) and back; O(.) where the sources have no constant",
         _TYPED,
     ),

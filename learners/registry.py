@@ -439,7 +439,7 @@ LEARNERS: tuple[Learner, ...] = (
         role="disjunction",
         piece="triangle",
         shows=frozenset({"dual plane", "votes"}),
-        offered=_NOT_PLANNED,
+        offered=_EVERYWHERE,
     ),
     Learner(
         id="histogram",

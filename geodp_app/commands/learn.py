@@ -92,6 +92,14 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         metavar="FILE",
         help="draw the shape and some of the examples (PRIVATE, PNG)",
     )
+    parser.add_argument(
+        "--ask",
+        type=arguments.count,
+        metavar="N",
+        help="with --learner stability: when the shape is written, label points of standard input "
+        "by votes, x,y (or lon,lat) a line, until N of them have no answer; N + 1 halts need "
+        "more chunks",
+    )
     arguments.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -118,7 +126,7 @@ def run(options: argparse.Namespace) -> None:
     _warn_of_budget(learner, parameters, quiet=options.quiet)
 
     # the learners compile their loops: not worth waiting for on a mistyped option
-    from geodp_app.commands.running import run_learner
+    from geodp_app.commands.running import fit_learner
     from geodp_app.files.learned_file import place_note, write_learned
     from geodp_app.files.reports import (
         parts_text,
@@ -128,7 +136,8 @@ def run(options: argparse.Namespace) -> None:
         support_text,
     )
 
-    release, records = run_learner(learner, sample, parameters, quiet=options.quiet)
+    model, records = fit_learner(learner, sample, parameters, quiet=options.quiet)
+    release = model.release_
     _warn_of_budget(learner, parameters, quiet=options.quiet, release=release)
     if options.id is not None:
         release = replace(release, parameters=(*release.parameters, ("unit", options.id)))
@@ -152,6 +161,10 @@ def run(options: argparse.Namespace) -> None:
         told.append(f"{options.records}: private, do not publish")
     if not options.quiet:
         print("\n".join(told), file=sys.stderr)
+    if options.ask is not None:
+        from geodp_app.commands.asking import answer_questions
+
+        answer_questions(model, sample.frame, sys.stdin, quiet=options.quiet)
 
 
 def _warn_of_budget(
@@ -233,6 +246,10 @@ def _settle(options: argparse.Namespace) -> tuple[Learner, dict[str, Any]]:
         If options do not go together.
     """
     learner, parameters = arguments.settle_learner(options, "learn")
+    if options.ask is not None:
+        if "votes" not in learner.shows:
+            raise InputError(f"--ask means nothing to {learner.id}: it is for --learner stability")
+        parameters |= {"halts": options.ask + 1, "kept": options.ask}
     if options.alpha is None:
         return learner, parameters
     if options.n_steps is not None:

@@ -32,7 +32,10 @@ need far fewer examples.  Of tiles, and of a convex polygon by tiles, nothing is
 error, and what nine runs of ten reached is told instead.
 n must be a public number: do not take it from the private data.
 
-With --theorem NAME any other theorem of the sources is asked; --theorems lists them."""
+Of votes of chunks (stability) T halts and K chunks are told, for --queries and --halts.
+
+With --theorem NAME any other theorem of the sources is asked; --theorems lists them.  Those of
+votes of chunks (queries, labels, soft-queries) say T and K, too."""
 
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
@@ -61,8 +64,22 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         ("size", "number of hypotheses"),
         ("vc", "VC dimension"),
         ("experts", "number of experts"),
+        ("queries", "number of queries to votes of chunks"),
+        ("halts", "number of these that may have no answer, or cost something"),
     ):
         theorems.add_argument(f"--{name}", type=arguments.count, metavar="N", help=text)
+    theorems.add_argument(
+        "--gamma",
+        type=arguments.closed_unit,
+        default=0.0,
+        help="error of the best hypothesis (default %(default)s)",
+    )
+    theorems.add_argument(
+        "--stable",
+        type=arguments.positive,
+        metavar="C",
+        help="C, of a learner that is C/n-stable on average (soft-queries)",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
@@ -83,6 +100,11 @@ def run(options: argparse.Namespace) -> None:
         _plan_curved(options, learner)
     if options.theorem is not None:
         _ask_theorem(options)
+        return
+    if "votes" in learner.shows:
+        from geodp_app.commands.plan_votes import plan_votes
+
+        plan_votes(options)
         return
     if options.k == "auto":
         _run_by_itself(options)
@@ -239,7 +261,7 @@ def _stated(theorem: Theorem) -> dict[str, Any]:
 
 def _ask_theorem(options: argparse.Namespace) -> None:
     """Print n for alpha, or with --n the alpha of n."""
-    from learners.theory.theorems import alpha_for, examples_for, find_theorem
+    from learners.theory.theorems import alpha_for, examples_for, find_theorem, settings_for
 
     parameters = {**vars(options), "d": options.grid if options.d is None else options.d}
     try:
@@ -250,16 +272,21 @@ def _ask_theorem(options: argparse.Namespace) -> None:
         else:
             n = options.n
             alpha = alpha_for(theorem, n, options.beta, parameters)
+        settings = {} if not alpha else settings_for(theorem, alpha, options.beta, parameters)
     except ValueError as error:
         raise InputError(str(error)) from None
     curved = BY_ID[options.learner].curved and theorem.name == "conic-cover"
     needed = _cover_settings(options, alpha) if curved and alpha and n else {}
     if options.json:
         asked = {name: parameters[name] for name in theorem.needs}
-        answer = {"alpha": alpha, "beta": options.beta, "n": n, **needed}
+        answer = {"alpha": alpha, "beta": options.beta, "n": n, **settings, **needed}
         print(json.dumps({**_stated(theorem), **asked, **answer}))
         return
     print(_answer(theorem, n, alpha, options))
+    if settings:
+        from geodp_app.commands.plan_votes import asked_with
+
+        print(asked_with(settings))
     if needed:
         steps, beta = needed["steps"], needed["learner_beta"]
         run = (options.learner, options.k, options.epsilon, options.delta, options.neighbours)

@@ -25,6 +25,14 @@ from learners.selection import SelectionProgress
 def run_learner(
     learner: Learner, sample: Examples | TableCounts, parameters: dict[str, Any], *, quiet: bool
 ) -> tuple[Release, list[StepRecord]]:
+    """What :func:`fit_learner` does; the release, and the records."""
+    model, records = fit_learner(learner, sample, parameters, quiet=quiet)
+    return model.release_, records
+
+
+def fit_learner(
+    learner: Learner, sample: Examples | TableCounts, parameters: dict[str, Any], *, quiet: bool
+) -> tuple[Any, list[StepRecord]]:
     """Run a learner to its end; what it warns of at the start is told in one line each.
 
     Parameters
@@ -35,6 +43,11 @@ def run_learner(
         Of the learner, without ``grid``.
     quiet : bool
         Show no progress bar and no warnings.
+
+    Returns
+    -------
+    (estimator, list of StepRecord)
+        Fitted, and its records.
 
     Raises
     ------
@@ -69,7 +82,7 @@ def run_learner(
             records.append(record)
             if record.step < record.steps:
                 show()
-    return model.release_, records
+    return model, records
 
 
 def write_picture(path: str | os.PathLike[str], picture: Picture, *, private: bool = False) -> None:

@@ -233,6 +233,37 @@ def consistent_size(vc: int, alpha: float, beta: float) -> int:
     return least_count(enough, above=math.ceil(8 / alpha) - 1)
 
 
+def deviation(n: int, vc: int, beta: float) -> float:
+    """How far errors on n examples and on new ones are apart, of all concepts, but for beta.
+
+    sqrt(8 ln(4 Sauer(2n, vc) / beta) / n): P(some are further apart than a) <= 4 Sauer(2n, vc)
+    exp(-n a^2 / 8) (Vapnik, Chervonenkis 1971).  For twice the chance that two samples differ by
+    a/2 bounds it where n a^2 >= 2, which holds here, and examples of both are swapped by fair coins
+    (Hoeffding, for each of Sauer(2n, vc) labellings).
+
+    Raises
+    ------
+    ValueError
+        If n < 1, vc < 0, or beta is not in (0, 1).
+    """
+    check_open_unit(beta=beta)
+    log = math.log(2) * _log2(sauer_bound(2 * check_count("n", n), vc)) + math.log(4 / beta)
+    return math.sqrt(8 * log / n)
+
+
+def agnostic_size(vc: int, alpha: float, beta: float) -> int:
+    """n with which the best concept on the sample errs by at most alpha more than the best there
+    is, with probability 1 - beta: the least found with twice :func:`deviation` at most alpha.
+
+    Raises
+    ------
+    ValueError
+        If alpha or beta is not in (0, 1), or vc < 0.
+    """
+    check_open_unit(alpha=alpha, beta=beta)
+    return least_count(lambda n: 2 * deviation(n, vc, beta) <= alpha)
+
+
 def lower_bound_size(vc: int, alpha: float, beta: float) -> int:
     """n below which no learner has error at most alpha with probability 1 - beta on every target.
 

@@ -10,25 +10,40 @@ Steps
 
     w <- w - eta_t * gradient of ln(1 + exp(-s w.z)) at the example i_t,   s = +-1 the label,
 
-start at 0; i_t are independent and uniform.  The loss is convex, L = 1-Lipschitz and 1/4-smooth, so
-with eta_t <= 8 no step takes two runs further apart than they were, unless i_t is the example in
-which their samples differ: then by at most 2 L eta_t (Hardt, Recht, Singer 2016, lemma 2.5).  Hence
+start at 0.  The loss is convex, L = 1-Lipschitz and 1/4-smooth, so with eta <= 8 no step takes two
+runs further apart than they were, unless i_t is the example in which their samples differ: then by
+at most 2 L eta (Hardt, Recht, Singer 2016, lemma 2.5).  So |w - w'| <= 2 L eta c, c the number of
+times that this example is met in S steps on n examples, which is for each order of the examples
 
-    E |w - w'| <= (2 L / n) * sum of eta_t,        and of losses L times that (theorem 3.8);
-    E |w - w'|^2 <= (2 L)^2 (sum of eta_t^2 / n * (1 - 1/n) + (sum of eta_t / n)^2)
+replacement    i_t independent and uniform: c is binomial, E c = S/n,
+               E c^2 = S/n (1 - 1/n) + (S/n)^2.
+permutation    one random order, passed through again and again: c is S/n rounded down, or up with
+               the probability that makes E c = S/n.
+one-pass       the order of the sample, each example at most once: no coins.  c = 1 or 0 by the
+               place of the example; with its place uniform, E c = E c^2 = S/n.
 
-(the second moment of the same sum, *derived*).  The prediction 1 / (1 + exp(-w.z)) moves by at
-most |w - w'| / 4: so gamma^2 <= a sixteenth of the second line, and lemma 5.8 applies
-(:mod:`learners.stability.quality`).
+Hence E |w - w'| <= 2 L eta S/n, and of losses L times that (theorem 3.8); E |w - w'|^2 <=
+(2 L eta)^2 E c^2 (*derived*).  With coins this holds for every example (uniform stability).
+Without, it holds on average over the examples alone, which is all that BTT ask for; that it does is
+their reduction: what is uniformly stable on a sample in random order is stable on average on one in
+any order (section 5, "SGD and on-average stability"; :func:`uniform_stability`).
 
-The coins i_t come from `coins`, a public number, and need not be secret: the guarantee of a run
+The prediction 1 / (1 + exp(-w.z)) moves by at most |w - w'| / 4: so gamma^2 <= a sixteenth of the
+second moment, and lemma 5.8 applies (:mod:`learners.stability.quality`).
+
+Whatever the coins of a permutation are, and in one pass, expected predictions are the same, for
+samples are as likely in any order: consistent randomization (definition 5.9).  With replacement
+they are not, since an example may be met twice.  Chunks of a run share their coins, so the means of
+their predictions agree in any case.
+
+Coins come from `coins`, a public number, and need not be secret: the guarantee of a run
 holds for every value of its base's coins.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +52,10 @@ from learners.estimator import accuracy, check_count, check_examples, check_poin
 from learners.noise_arrays import below_array
 from learners.randomness import SeededRandom
 from learners.sklearn_support import WithParameters, keyword_parameters
+from learners.stability.label_private import random_rows
+
+#: How a descent goes through its examples; see the module.
+Order = Literal["replacement", "permutation", "one-pass"]
 
 
 class MajorityCells:
@@ -94,7 +113,7 @@ class DescentRelease:
     """What a run learns, the weights of the lifted coordinates: not private."""
 
     learner: str
-    parameters: tuple[tuple[str, float], ...]
+    parameters: tuple[tuple[str, Any], ...]
     weights: tuple[float, ...]
     privacy: None = None
 
@@ -108,10 +127,14 @@ class GradientDescentClassifier(WithParameters):
     grid : int
         d: points have integer coordinates in 0..d.
     steps : int
+        S; in one pass no more than there are examples.
     rate : float
         eta, in (0, 8].
+    order : {"replacement", "permutation", "one-pass"}
+        Examples drawn with replacement, in one random order again and again, or once each in the
+        order of the sample.
     coins : int
-        Seeds the choice of examples.
+        Seeds the choice of examples; none are tossed in one pass.
 
     Attributes
     ----------
@@ -121,6 +144,7 @@ class GradientDescentClassifier(WithParameters):
     grid: int = 1024
     steps: int = 500
     rate: float = 1.0
+    order: Order = "replacement"
     coins: int = 0
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -139,11 +163,14 @@ class GradientDescentClassifier(WithParameters):
             raise ValueError("there is no example to learn from")
         lifted = lift(points, self.grid) * np.where(labels, 1.0, -1.0)[:, None]
         count = check_count("steps", self.steps)
-        chosen = below_array(SeededRandom(self.coins), len(lifted), count)
+        chosen = _visits(self.order, len(lifted), count, self.coins)
         weights = np.zeros(lifted.shape[1])
         for example in lifted[chosen]:
             weights += self.rate / (1.0 + np.exp(min(weights @ example, 700.0))) * example
-        parameters = (("steps", count), ("rate", self.rate), ("coins", self.coins))
+        parameters: tuple[tuple[str, Any], ...] = (("steps", count), ("rate", self.rate))
+        if self.order != "replacement":
+            parameters += (("order", self.order),)
+        parameters += (("coins", self.coins),)
         learned = tuple(weights.tolist())
         self.release_: DescentRelease = DescentRelease(type(self).__name__, parameters, learned)
         return self
@@ -169,13 +196,52 @@ class GradientDescentClassifier(WithParameters):
         return accuracy(self.predict(X), y)
 
 
-def uniform_stability(n: int, steps: int, rate: float) -> float:
-    """Uniform stability of the loss on average over the coins: (2 L^2 / n) * sum of step sizes."""
-    return 2 * LIPSCHITZ**2 / check_count("n", n) * check_count("steps", steps) * rate
+def _visits(order: Order, n: int, steps: int, coins: int) -> NDArray[np.int64]:
+    """Which of n examples each step looks at."""
+    if order == "replacement":
+        return below_array(SeededRandom(coins), n, steps)
+    if order == "permutation":
+        return np.resize(np.array(random_rows(n, n, SeededRandom(coins)), dtype=np.int64), steps)
+    if order == "one-pass":
+        return np.arange(min(n, steps), dtype=np.int64)
+    raise ValueError(f"order must be one of {', '.join(get_args(Order))}, got {order!r}")
 
 
-def prediction_stability(n: int, steps: int, rate: float) -> float:
-    """Bound on gamma^2 of the predictions, for every sample and every example replaced."""
-    count, hits = check_count("n", n), check_count("steps", steps) / n
-    second = rate**2 * (hits * (1 - 1 / count) + hits**2)
-    return (2 * LIPSCHITZ) ** 2 * second / 16
+def _times_met(n: int, steps: int, order: Order) -> tuple[float, float]:
+    """E c and E c^2 of the module, the place of the example uniform."""
+    count, most = check_count("n", n), check_count("steps", steps)
+    if order == "replacement":
+        mean = most / count
+        return mean, mean * (1 - 1 / count) + mean**2
+    if order == "one-pass":
+        mean = min(most, count) / count
+        return mean, mean
+    whole, rest = divmod(most, count)
+    return most / count, whole**2 + rest / count * (2 * whole + 1)
+
+
+def uniform_stability(n: int, steps: int, rate: float, order: Order = "replacement") -> float:
+    """Uniform stability of the loss: 2 L^2 eta S/n on average over the coins.
+
+    In one pass there are no coins, and the example at a place is met: 2 L^2 eta.  With its place
+    uniform it would be as of a permutation (BTT's reduction).
+
+    Parameters
+    ----------
+    n, steps : int
+        Examples of a sample, and steps.
+    rate : float
+        eta.
+    order : {"replacement", "permutation", "one-pass"}
+    """
+    met = 1.0 if order == "one-pass" else _times_met(n, steps, order)[0]
+    return 2 * LIPSCHITZ**2 * rate * met
+
+
+def prediction_stability(n: int, steps: int, rate: float, order: Order = "replacement") -> float:
+    """Bound on gamma^2 of the predictions, for every sample.
+
+    For every example replaced where there are coins, on average over the examples in one pass;
+    parameters as of :func:`uniform_stability`.
+    """
+    return (2 * LIPSCHITZ * rate) ** 2 * _times_met(n, steps, order)[1] / 16

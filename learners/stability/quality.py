@@ -6,13 +6,12 @@ public data to choose K, T and a base learner.
 agreement           share of the models that vote for the winner of a query.
 stable histogram    the histogram of a query's predictions, in bins of a width, whose fullest bin
                     is at some distance to instability; plain or shifted (section 5.2).
-weak quality        share of models within alpha of the truth, on average over queries: what a
-                    learner's expected error gives.
-strong quality      the same share at the worst query: a stable answer to *every* query needs it.
-consistent          models trained with the same coins (the same order of SGD's steps, the same
-randomization       start) on different chunks; their predictions spread by the sample alone.
+nearness to truth   share of models within alpha of the truth, on average over queries and at the
+                    worst one: for simulated data.  Not a notion of the source.
+consistent          definition 5.9: the expected prediction, over samples, is the same whatever the
+randomization       coins are; a verdict with confidence bounds (:func:`check_randomization`).
 
-BTT use these notions in the analysis of section 5; the measures here are our reading of them.
+Predictions near 0 or 1, whatever the truth: :mod:`learners.stability.end_quality`.
 
 On-average stability, and what it says about soft labels (definition 5.7, lemma 5.8)
 ------------------------------------------------------------------------------------
@@ -28,6 +27,9 @@ prediction is further than nu/4 from the mean with probability at most q = 8 n g
 probability at most beta (Hoeffding).  All others lie in an interval of length nu/2, hence in one
 plain or one shifted bin of width nu: a stable histogram, whose bin is right to within nu.
 
+An answer is then within 3/4 nu of the mean: if fewer than K/3 are outliers, the fullest bin holds
+more than these, so it meets that interval, and its middle is within nu/2 + nu/4.
+
 Uniform stability, sup |A(S)(x) - A(S^i)(x)| <= gamma for all samples, implies it; the average is
 often much smaller.
 """
@@ -42,6 +44,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from learners.confidence import Verdict, mean_bounds, verdict
 from learners.estimator import check_count, check_open_unit
 from learners.stability.sample_and_aggregate import distances, fresh_copy, train_chunks, trained
 from learners.stability.soft_labels import BINS, bin_counts, soft_predictions
@@ -75,14 +78,16 @@ def stable_histograms(
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """Shares of models within alpha of the truth: mean over queries, and at the worst query."""
+    """Nearness to the truth: shares of models within alpha, on average and at the worst query."""
 
     weak: float
     strong: float
 
 
 def quality(predictions: NDArray[np.float64], truth: ArrayLike, alpha: float) -> Quality:
-    """Weak and strong quality of models.
+    """Nearness of models to a truth that is known.
+
+    Without one: :mod:`learners.stability.end_quality`.
 
     Parameters
     ----------
@@ -99,13 +104,33 @@ def quality(predictions: NDArray[np.float64], truth: ArrayLike, alpha: float) ->
 
 @dataclass(frozen=True, slots=True)
 class RandomizationCheck:
-    """Spread of predictions over chunks, standard deviations averaged over queries.
+    """Whether expected predictions depend on a learner's coins.
 
-    With the same coins for all models, `shared`, and with coins of their own, `own`.
+    Attributes
+    ----------
+    shared, own : float
+        Spread of predictions over chunks, standard deviations averaged over queries: with the same
+        coins for all models, and with coins of their own.
+    lower, upper : float
+        Of the largest difference, over queries and the coins that were tried, of two expected
+        predictions with different coins.
+    threshold : float
+        The difference that still counts as none.
+    verdict : {"yes", "no", "open"}
+        Whether randomization is consistent: "yes" if `upper` is at most the threshold, "no" if
+        `lower` is above it.
     """
 
     shared: float
     own: float
+    lower: float
+    upper: float
+    threshold: float
+    verdict: Verdict
+
+
+#: Pairs of coins whose expected predictions are compared.
+_COINS = 3
 
 
 def check_randomization(
@@ -115,28 +140,52 @@ def check_randomization(
     chunk: NDArray[np.int64],
     chunks: int,
     points: NDArray[Any],
+    *,
+    threshold: float = 0.1,
+    confidence: float = 0.99,
 ) -> RandomizationCheck:
-    """Compare models with shared coins and with coins of their own.
+    """Compare models with shared coins and with coins of their own (definition 5.9).
+
+    Models of the same chunk with two values of the coins make a pair; the mean of their difference
+    over chunks estimates that of their expectations, and pairs take what the samples do away.
+    "yes" is about the coins that were tried: no number of runs can tell of all.
 
     Parameters
     ----------
     make : callable
         make(coins) is a learner with these coins, a whole number.
     X, y, chunk, chunks :
-        As in :func:`learners.stability.sample_and_aggregate.train_chunks`.
+        As in :func:`learners.stability.sample_and_aggregate.train_chunks`; independent examples.
     points : ndarray, shape (m, ...)
         Queries.
+    threshold : float
+        Difference that counts as none, in (0, 1): by so much the means may differ, around which
+        predictions of chunks with coins of their own gather.
+    confidence : float
+        Of the bounds of all differences together, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
     """
+    check_open_unit(threshold=threshold, confidence=confidence)
     coins = iter(range(1, chunks + 1))
+    classes = np.array([0, 1])
 
-    def own() -> Any:
-        return make(next(coins))
+    def told(base: Callable[[], Any]) -> NDArray[np.float64]:
+        models = train_chunks(base, X, y, chunk, chunks, classes).models
+        return soft_predictions(models, points)
 
-    spreads = []
-    for base in (lambda: make(0), own):
-        models = train_chunks(base, X, y, chunk, chunks, np.array([0, 1])).models
-        spreads.append(float(soft_predictions(models, points).std(axis=0).mean()))
-    return RandomizationCheck(*spreads)
+    first = told(lambda: make(0))
+    shared, own = (float(p.std(axis=0).mean()) for p in (first, told(lambda: make(next(coins)))))
+    tried = range(chunks + 1, chunks + 1 + _COINS)
+    apart = np.stack([told(lambda c=c: make(c)) - first for c in tried], axis=1)  # type: ignore[misc]
+    low, high = mean_bounds(apart, 2.0, (1 - confidence) / (_COINS * len(points)))
+    lower = max(0.0, float(np.maximum(low, -high).max()))
+    upper = min(1.0, float(np.maximum(high, -low).max()))
+    found = verdict(upper <= threshold, lower > threshold)
+    return RandomizationCheck(shared, own, lower, upper, threshold, found)
 
 
 @dataclass(frozen=True, slots=True)

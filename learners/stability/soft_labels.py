@@ -108,7 +108,8 @@ def bin_counts(
     """
     check_width(width)
     shift = 0.5 if bins == "shifted" else 0.0
-    count = max(2, math.ceil(1 / width + shift))
+    # 1 / width may round up beyond a whole number: no bin for predictions of 1 alone
+    count = max(2, math.ceil(1 / width + shift - 1e-9))
     index = np.minimum(np.floor(predictions / width + shift).astype(np.int64), count - 1)
     middles = (np.arange(count) + 0.5 - shift) * width
     return np.bincount(index, minlength=count), np.clip(middles, 0.0, 1.0)

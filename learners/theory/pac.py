@@ -30,6 +30,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+# exported again: it was here first
+from learners.confidence import clopper_pearson as clopper_pearson
 from learners.estimator import check_count, check_labels, check_open_unit
 from learners.noise_arrays import below_array
 from learners.randomness import RandomSource, SeededRandom
@@ -166,31 +168,6 @@ def check_promise(
     failures = sum(run(i) > alpha for i in range(runs))
     lower, upper = clopper_pearson(failures, runs, confidence)
     return PromiseCheck(alpha, beta, runs, failures, lower, upper)
-
-
-def clopper_pearson(failures: int, runs: int, confidence: float) -> tuple[float, float]:
-    """Bounds of a probability of which `failures` of `runs` trials are seen.
-
-    Each bound alone holds with the given confidence, whatever the probability is.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-    """
-    if not 0 <= failures <= runs or runs < 1 or not 0 < confidence < 1:
-        raise ValueError(
-            "failures must lie in 0..runs, runs be at least 1 and the confidence in (0, 1); got "
-            f"{failures}, {runs}, {confidence}"
-        )
-    # loaded here: most that is imported from this package needs no scipy (decision 21)
-    from scipy.special import betaincinv
-
-    # P(at least so many | p) is a beta law's distribution at p, and so is P(at most so many | p)
-    level = 1 - confidence
-    lower = betaincinv(failures, runs - failures + 1, level) if failures else 0.0
-    upper = betaincinv(failures + 1, runs - failures, confidence) if failures < runs else 1.0
-    return float(lower), float(upper)
 
 
 def generalization_gap(n: int, epsilon: float, beta: float) -> float:

@@ -8,7 +8,8 @@ sources give an order of growth only, the number is its value with constant 1, a
 The derivations stand where the functions are: :mod:`learners.theory.planner` (polygons),
 :mod:`learners.boolean.conjunction_bounds`, :mod:`learners.finite.sample_sizes` (finite classes),
 :mod:`learners.finite.amplification`, :mod:`learners.finite.vc`, :mod:`learners.boolean.parity`,
-:mod:`learners.finite.experts`, :mod:`learners.theory.pac`.
+:mod:`learners.finite.experts`, :mod:`learners.stability.query_sizes` (votes of chunks),
+:mod:`learners.theory.pac`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from learners.estimator import check_open_unit
 from learners.finite import experts, sample_sizes, vc
 from learners.finite.amplification import plan_amplification
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
+from learners.stability import query_sizes
+from learners.stability.query_sizes import QuerySizes
 from learners.theory import planner
 from learners.theory.pac import generalization_gap
 
@@ -37,6 +40,10 @@ PARAMETERS: dict[str, str] = {
     "size": "number of hypotheses |C|",
     "vc": "VC dimension",
     "experts": "number of experts N",
+    "queries": "number of queries m, at public points",
+    "halts": "number of queries T that may cost something",
+    "gamma": "error of the best hypothesis",
+    "stable": "c, of a learner that is c/n-stable on average",
     "epsilon": "privacy parameter",
     "delta": "privacy parameter",
     "neighbours": "add-remove or replace-one",
@@ -63,6 +70,9 @@ class Theorem:
         What n counts.
     necessary : bool
         Whether n is needed by every learner, rather than enough for this one.
+    settings : callable or None
+        Of what `examples` is of: public numbers of the run that the promise is for, by what they
+        are, or None where `examples` is None; of theorems that choose any.
     """
 
     name: str
@@ -73,6 +83,7 @@ class Theorem:
     exact: bool = True
     counted: str = "examples"
     necessary: bool = False
+    settings: Callable[..., dict[str, int] | None] | None = None
 
 
 def _polygons(learner: planner.LearnerName) -> Callable[..., int | None]:
@@ -179,10 +190,36 @@ def _generalization(*, alpha: float, beta: float, epsilon: float, neighbours: An
     return least_count(enough) if enough(MAX_EXAMPLES) else None
 
 
+def _by_chunks(
+    name: str,
+    promise: str,
+    source: str,
+    needs: tuple[str, ...],
+    sizes: Callable[..., QuerySizes | None],
+) -> Theorem:
+    """A theorem about votes of chunks; it chooses how many, and the halts."""
+
+    def examples(**asked: Any) -> int | None:
+        found = sizes(**asked)
+        return None if found is None else found.examples
+
+    def settings(**asked: Any) -> dict[str, int] | None:
+        found = sizes(**asked)
+        if found is None:
+            return None
+        return {"halts": found.halts, "chunks": found.chunks, "examples_of_a_chunk": found.each}
+
+    cited = f"{_BTT}, {source}, constants of learners/stability/query_sizes.py"
+    return Theorem(
+        name, promise, cited, (*needs, "queries", *_APPROXIMATE), examples, settings=settings
+    )
+
+
 _KMMS = "Kaplan, Mansour, Matias, Stemmer 2019"
 _NISSIM = "Nissim, Private Learning 1, 2017"
 _NIKOLOV = "Nikolov, CSC2412"
 _NOTES = "lecture notes, Private and PAC; experts"
+_BTT = "Bassily, Thakurta, Thakkar 2018"
 _APPROXIMATE = ("epsilon", "delta", "neighbours")
 _PURE = ("epsilon", "neighbours")
 
@@ -372,6 +409,13 @@ THEOREMS: tuple[Theorem, ...] = (
         necessary=True,
     ),
     Theorem(
+        "vc-agnostic",
+        "the best concept on the examples of a class of this VC dimension, above the best there is",
+        "Vapnik, Chervonenkis 1971; constants of learners/finite/vc.py",
+        ("vc",),
+        _by_dimension(vc.agnostic_size),
+    ),
+    Theorem(
         "parity",
         "Gaussian elimination over GF(2)",
         _NISSIM,
@@ -400,6 +444,44 @@ THEOREMS: tuple[Theorem, ...] = (
         ("experts", *_APPROXIMATE),
         _private_experts,
         counted="rounds",
+    ),
+    _by_chunks(
+        "queries",
+        "votes of chunks: at most alpha m of m queries are answered wrong or not at all, if some "
+        "concept never errs",
+        "theorem 4.3 (and corollary 4.1)",
+        ("vc",),
+        query_sizes.query_sizes,
+    ),
+    _by_chunks(
+        "queries-agnostic",
+        "votes of chunks: at most alpha m of m queries are answered wrong or not at all, alpha "
+        "above 3 gamma",
+        "theorem 4.4 (and corollary 4.1)",
+        ("vc", "gamma"),
+        partial(query_sizes.query_sizes, agnostic=True),
+    ),
+    _by_chunks(
+        "labels",
+        "a hypothesis learned from private labels of m public points, if some concept never errs",
+        "theorem 4.6",
+        ("vc",),
+        query_sizes.label_sizes,
+    ),
+    _by_chunks(
+        "labels-agnostic",
+        "a hypothesis learned from private labels of m public points, alpha above 7 gamma",
+        "theorem 4.7",
+        ("vc", "gamma"),
+        partial(query_sizes.label_sizes, agnostic=True),
+    ),
+    _by_chunks(
+        "soft-queries",
+        "m private predictions within alpha of what is expected of one model, if all but T of "
+        "these are within nu/4 of 0 or 1, nu = 1 / ceil(3 / (4 alpha)) the width",
+        "theorem 5.14",
+        ("halts", "stable"),
+        query_sizes.soft_sizes,
     ),
     Theorem(
         "generalization",
@@ -445,13 +527,30 @@ def examples_for(
     ValueError
         If a parameter is missing or out of range.
     """
+    return theorem.examples(**_asked(theorem, alpha, beta, parameters))
+
+
+def settings_for(
+    theorem: Theorem, alpha: float, beta: float, parameters: Mapping[str, Any]
+) -> dict[str, int]:
+    """Public numbers of the run that the promise is for, by what they are; parameters and errors
+    as of :func:`examples_for`.  Empty where the theorem chooses none, or promises nothing."""
+    if theorem.settings is None:
+        return {}
+    return theorem.settings(**_asked(theorem, alpha, beta, parameters)) or {}
+
+
+def _asked(
+    theorem: Theorem, alpha: float, beta: float, parameters: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What a theorem is asked with."""
     missing = [name for name in theorem.needs if parameters.get(name) is None]
     if missing:
         wanted = ", ".join(f"{name} ({PARAMETERS[name]})" for name in missing)
         raise ValueError(f"theorem {theorem.name!r} needs {wanted}")
     check_open_unit(alpha=alpha, beta=beta)
     needed = {name: parameters[name] for name in theorem.needs}
-    return theorem.examples(alpha=alpha, beta=beta, **needed)
+    return {"alpha": alpha, "beta": beta, **needed}
 
 
 def alpha_for(theorem: Theorem, n: int, beta: float, parameters: Mapping[str, Any]) -> float | None:

@@ -556,7 +556,7 @@ def test_ctrl_c_in_the_middle_writes_nothing(run, tmp_path, capsys, monkeypatch)
     def interrupted(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(running, "run_learner", interrupted)
+    monkeypatch.setattr(running, "fit_learner", interrupted)
     outputs = [
         "-o",
         tmp_path / "l.geojson",

@@ -68,6 +68,14 @@ def test_a_middle_is_within_half_a_width_and_every_prediction_counts(
         assert abs(middles[counts.argmax()] - value) <= width / 2 + 1e-12
 
 
+def test_ends_have_one_bin_each_where_1_is_a_whole_number_of_widths() -> None:
+    for parts in (*range(2, 60), 98, 103, 1000):
+        counts, middles = bin_counts(np.array([0.0, 1.0, 1 - 0.4 / parts]), 1 / parts, "plain")
+        assert len(counts) == parts
+        assert (counts[0], counts[-1]) == (1, 2)
+        assert middles[-1] == pytest.approx(1 - 0.5 / parts)
+
+
 # -- privacy -------------------------------------------------------------------------------------
 
 
