@@ -22,6 +22,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.grid_counts import GridCounts
 from learners.accounting import PrivacySpent
+from learners.labels import as_numbers
 from learners.records import StepRecord
 from learners.releases import Lattice, Release, release_of
 from learners.scores import Role
@@ -141,7 +142,8 @@ class Estimator(WithParameters, ABC):
         X : array or data frame of int, shape (n, 2)
             Grid coordinates (x, y), each in 0..grid.
         y : array, shape (n,)
-            Labels 0 or 1.
+            Labels: 0 or 1, False or True, -1 or 1, or words such as no and yes.  Predictions are 0
+            and 1 all the same.
         watch : callable, optional
             Called now and then with a SelectionProgress; may raise Cancelled.
 
@@ -354,11 +356,13 @@ def check_points(X: ArrayLike, d: int, dimensions: int = 2) -> NDArray[np.int64]
 def check_labels(y: ArrayLike, n: int) -> NDArray[np.bool_]:
     """Labels of n examples, bool of shape (n,).
 
+    They are 1 and 0, True and False, 1 and -1, or words such as yes and no
+    (:mod:`learners.labels`).
+
     Raises
     ------
     ValueError
-        If y has another shape, or holds anything but 0 and 1; the message names the first
-        such row.
+        If y has another shape, or holds anything else; the message names the first such row.
     """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
@@ -366,12 +370,13 @@ def check_labels(y: ArrayLike, n: int) -> NDArray[np.bool_]:
     _refuse_complex(labels, "y")
     if labels.shape != (n,):
         raise ValueError(f"y must have shape (n,), one label for each example; {_told(labels, n)}")
+    given, labels = labels, as_numbers(labels)
     wrong = np.asarray(~((labels == 0) | (labels == 1)))
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
-        fraction = labels.dtype.kind == "f" and labels[row] != np.floor(labels[row])
+        fraction = given.dtype.kind == "f" and given[row] != np.floor(given[row])
         why = "a continuous target" if fraction else "Only binary classification is supported."
-        raise ValueError(f"row {row}: label {labels[row]!r} is neither 0 nor 1: {why}")
+        raise ValueError(f"row {row}: label {given[row]!r} is neither 0 nor 1: {why}")
     return labels.astype(np.bool_)
 
 

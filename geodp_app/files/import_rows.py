@@ -19,6 +19,7 @@ from geodp_app.document.examples import Examples, Frame
 from geodp_app.files.csv_table import number_fault
 from geodp_app.files.import_file import Block, ImportFile
 from geometry.grid import GridMap
+from learners.labels import OPPOSITES, meant, normal
 
 Kind = Literal["grid", "degrees"]
 
@@ -42,18 +43,6 @@ _LABELS = ("label", "labels", "class", "inside", "target", "positive", "y")
 #: Names of what is no label, beside coordinates: numbers and times of reports, places as text.
 _OTHERS = frozenset({"id", "fid", "objectid", "ogcfid", "gmlid", "person", "user", "time",
                      "timestamp", "date", "wkt", "geom", "geometry", "thegeom"})  # fmt: skip
-#: What says inside, and what outside, in the form of :func:`normal`.
-_OPPOSITES = (
-    ("1", "0"),
-    ("true", "false"),
-    ("yes", "no"),
-    ("t", "f"),
-    ("y", "n"),
-    ("inside", "outside"),
-    ("in", "out"),
-    ("positive", "negative"),
-    ("1", "-1"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +108,7 @@ def _guess_label(
 
 def _all_labels(cells: Sequence[str]) -> bool:
     found = {normal(cell) for cell in cells}
-    return any(found <= set(pair) for pair in _OPPOSITES) and bool(found)
-
-
-def normal(text: str) -> str:
-    """A label without what makes no difference: outer spaces, capitals, 1.0 for 1."""
-    plain = text.strip().casefold()
-    try:
-        value = float(plain)
-    except ValueError:
-        return plain
-    return str(int(value)) if value in (-1, 0, 1) else plain
+    return any(found <= set(pair) for pair in OPPOSITES) and bool(found)
 
 
 def guess_labels(found: Sequence[str]) -> tuple[str | None, str | None]:
@@ -138,14 +117,14 @@ def guess_labels(found: Sequence[str]) -> tuple[str | None, str | None]:
     Parameters
     ----------
     found : sequence of str
-        The different labels of a file, in the form of :func:`normal`.
+        The different labels of a file, in the form of :func:`learners.labels.normal`.
     """
     if not found:
-        return _OPPOSITES[0]
-    for pair in _OPPOSITES:
+        return OPPOSITES[0]
+    for pair in OPPOSITES:
         if set(found) <= set(pair):
             return pair
-    whole = [pair for pair in _OPPOSITES if set(pair) <= set(found)]
+    whole = [pair for pair in OPPOSITES if set(pair) <= set(found)]
     return whole[0] if len(whole) == 1 else (None, None)
 
 
@@ -170,10 +149,13 @@ def as_zero_or_one(rows: ReadRows) -> ReadRows:
     A word means the same in every file, whatever other words are there: yes and true and 1 may
     stand side by side.  Words that say neither stay as they are.
     """
-    of = {word: "10"[i] for pair in _OPPOSITES for i, word in enumerate(pair)}
-    labels = ("1", "0", *dict.fromkeys(w for w in rows.labels if w not in of))
+    said = {word: meant(word) for word in rows.labels}
+    labels = ("1", "0", *(word for word in rows.labels if said[word] is None))
     place = {label: i for i, label in enumerate(labels)}
-    codes = np.array([place[of.get(word, word)] for word in rows.labels], dtype=np.int32)
+    codes = np.array(
+        [place[word] if said[word] is None else int(not said[word]) for word in rows.labels],
+        dtype=np.int32,
+    )
     known = rows.codes >= 0
     found = rows.codes.copy()
     found[known] = codes[rows.codes[known]]
@@ -207,7 +189,7 @@ class ReadRows:
     codes : ndarray of int32, shape (n,)
         Which of `labels`; negative for an empty or a further one.
     labels : tuple of str
-        Different labels in the form of :func:`~geodp_app.files.import_rows.normal`, in the
+        Different labels in the form of :func:`learners.labels.normal`, in the
         order of the file.
     shown : tuple of str
         The same as they stand at first.
