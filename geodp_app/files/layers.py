@@ -31,8 +31,8 @@ LAYER_ENDINGS = frozenset(
 #: The first bytes of a Parquet file.
 PARQUET = b"PAR1"
 
-#: Rows of a Parquet file that are in memory at a time.
-_BATCH = 5_000
+#: Rows that are made text of at a time.
+BATCH = 5_000
 
 #: A row's cells as text, its line in the file, and how much of the file has been read with it.
 Row = tuple[list[str], int | None, float]
@@ -63,9 +63,9 @@ class LayerRows:
 
     def __iter__(self) -> Iterator[Row]:
         n = len(self.x)
-        for start in range(0, n, _BATCH):
-            some = slice(start, start + _BATCH)
-            columns = [_cells(column[some].tolist()) for column in (self.x, self.y, *self.fields)]
+        for start in range(0, n, BATCH):
+            some = slice(start, start + BATCH)
+            columns = [as_cells(column[some].tolist()) for column in (self.x, self.y, *self.fields)]
             for i, row in enumerate(zip(*columns, strict=True), start):
                 yield [self.odd[i], "", *row[2:]] if i in self.odd else [*row], None, (i + 1) / n
 
@@ -92,8 +92,8 @@ class ParquetRows:
         file = parquet_module(self.path).ParquetFile(self.path)
         n, done = max(1, file.metadata.num_rows), 0
         names = [name for name in file.schema_arrow.names if name != self.geometry]
-        for batch in file.iter_batches(_BATCH):
-            columns = [_cells(batch.column(name).to_pylist()) for name in names]
+        for batch in file.iter_batches(BATCH):
+            columns = [as_cells(batch.column(name).to_pylist()) for name in names]
             if self.geometry is not None:
                 columns = [*_places(batch.column(self.geometry)), *columns]
             for row in zip(*columns, strict=True):
@@ -130,8 +130,8 @@ def open_layer(name: str, layer: str | None = None) -> LayerRows:
         told = " ".join(str(error).split())
         raise InputError(f"{name}: cannot be read: {told[:200]}") from None
     shapes = np.array([], dtype=object) if wkb is None else shapely.from_wkb(wkb)
-    odd = _odd(shapes)
-    points = _single(shapes)
+    odd = odd_shapes(shapes)
+    points = single_points(shapes)
     columns = (*AXES, *map(str, meta["fields"]))
     return LayerRows(
         columns, shapely.get_x(points), shapely.get_y(points), odd, fields, meta["crs"]
@@ -156,14 +156,14 @@ def _may_hold_points(kind: str) -> bool:
     return any(word in kind for word in ("Point", "Unknown", "Collection"))
 
 
-def _odd(shapes: NDArray[Any]) -> dict[int, str]:
+def odd_shapes(shapes: NDArray[Any]) -> dict[int, str]:
     """What those are that are neither missing nor one point."""
     kinds = shapely.get_type_id(shapes)
     wrong = (kinds > 0) & ~((kinds == 4) & (shapely.get_num_geometries(shapes) == 1))
     return {int(i): f"a {shapes[i].geom_type}" for i in np.flatnonzero(wrong)}
 
 
-def _single(shapes: NDArray[Any]) -> NDArray[Any]:
+def single_points(shapes: NDArray[Any]) -> NDArray[Any]:
     """Points as they are, and those that are alone in a MultiPoint."""
     alone = shapely.get_type_id(shapes) == 4
     return np.asarray(np.where(alone, shapely.get_geometry(shapes, 0), shapes))
@@ -217,11 +217,13 @@ def _places(column: Any) -> tuple[list[str], list[str]]:
     values = column.to_pylist()
     if any(isinstance(value, dict) for value in values):
         records = [value or {} for value in values]
-        return _cells([each.get("x") for each in records]), _cells([e.get("y") for e in records])
+        return as_cells([each.get("x") for each in records]), as_cells(
+            [e.get("y") for e in records]
+        )
     shapes = shapely.from_wkb(values, on_invalid="ignore")
-    points = _single(shapes)
-    xs, ys = _cells(shapely.get_x(points).tolist()), _cells(shapely.get_y(points).tolist())
-    for i, what in _odd(shapes).items():
+    points = single_points(shapes)
+    xs, ys = as_cells(shapely.get_x(points).tolist()), as_cells(shapely.get_y(points).tolist())
+    for i, what in odd_shapes(shapes).items():
         xs[i] = what
     return xs, ys
 
@@ -249,7 +251,7 @@ def missing_library(name: str, library: str, error: ImportError) -> str:
     )
 
 
-def _cells(values: list[Any]) -> list[str]:
+def as_cells(values: list[Any]) -> list[str]:
     """Values as text; empty for none, and for a number that is none."""
     return [value if type(value) is str else _cell(value) for value in values]
 

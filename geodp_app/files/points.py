@@ -128,7 +128,7 @@ def read_points(
         If the file cannot be read, its columns cannot be told apart, or a row is wrong; the
         message names the file, the row (from 1, and its line in the file) and the column.
     """
-    told, name = told or Told(), os.fspath(path)
+    told = told or Told()
     file = open_import(path, told.layer)
     strict: InputError | None = None
     if told.plain and not file.placed and not file.decimal_comma:
@@ -138,7 +138,7 @@ def read_points(
         except InputError as fault:
             strict = fault
     try:
-        return _read(file, name, told, fallback)
+        return read_opened(file, told, fallback)
     except InputError as fault:
         # what its own form says of a row is more to the point
         raise (strict if strict is not None and _is_strict(file) else fault) from None
@@ -149,7 +149,12 @@ def _is_strict(file: ImportFile) -> bool:
     return "label" in names and ({"x", "y"} <= names or {"lon", "lat"} <= names)
 
 
-def _read(file: ImportFile, name: str, told: Told, fallback: Frame | None) -> PointsRead:
+def read_opened(file: ImportFile, told: Told, fallback: Frame | None = None) -> PointsRead:
+    """Read labelled points of a file that is open, by the columns that its names speak for.
+
+    Parameters and errors as in :func:`read_points`.
+    """
+    name = file.name
     roles, columns = _columns(file, told)
     on_grid = roles[0] == "x" and told.crs is None
     frame = settle_frame(name, file.member, told.grid, told.bounds, fallback, on_grid=on_grid)
