@@ -226,8 +226,10 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
 
     # -- the program -----------------------------------------------------------------------------
 
-    def call(self, arguments: list[str], feedback: Any, start: int = _POINTS_SHARE) -> str:
+    def call(self, arguments: list[str], feedback: Any, points: Path, source: Any) -> str:
         """Run the verb; what it writes on standard output.
+
+        What it says of the file `points` is told of the layer that is in it, `source`.
 
         Raises
         ------
@@ -238,8 +240,11 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
         def nothing(*_: object) -> None: ...
 
         def show(share: float, text: str) -> None:
-            feedback.setProgress(start + share * (100 - start))
+            feedback.setProgress(_POINTS_SHARE + share * (100 - _POINTS_SHARE))
             feedback.setProgressText(text)
+
+        def named(text: str) -> str:
+            return text.replace(str(points), source.sourceName())
 
         try:
             program = find_program(ProcessingConfig.getSetting(PROGRAM_SETTING) or "")
@@ -253,10 +258,10 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
                 )
             command = [program, self.verb, *arguments]
             feedback.pushCommandInfo(" ".join(map(shlex.quote, command)))
-            return run(command, tell=feedback.pushInfo, progress=show,
+            return run(command, tell=lambda line: feedback.pushInfo(named(line)), progress=show,
                        cancelled=feedback.isCanceled)  # fmt: skip
         except GeodpError as error:
-            raise QgsProcessingException(str(error)) from None
+            raise QgsProcessingException(named(str(error))) from None
         except Cancelled:
             raise QgsProcessingException("cancelled; nothing was written") from None
 

@@ -99,7 +99,7 @@ class Compare(GeodpAlgorithm):
             write_points(points, source, fields, feedback)
             where = self.bounds(parameters, source, context)
             arguments = [str(points), *where, *self.given(values), "--json", "--progress"]
-            found = json.loads(self.call(arguments, feedback))
+            found = json.loads(self.call(arguments, feedback, points, source))
         columns = QgsFields()
         for name, kind in _FIELDS.items():
             columns.append(QgsField(name, kind))

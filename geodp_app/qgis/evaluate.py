@@ -54,7 +54,7 @@ class Evaluate(WithShape):
             write_points(points, source, fields, feedback)
             where = self.bounds(parameters, source, context)
             arguments = [self.shape, str(points), *where, *self.given(values), "--json"]
-            figures = json.loads(self.call(arguments, feedback))
+            figures = json.loads(self.call(arguments, feedback, points, source))
         feedback.pushInfo(
             f"{figures['errors']:,} of {figures['examples']:,} points are labelled wrong "
             f"({figures['error']:.4%}): {figures['false_positives']:,} outside that the shape "

@@ -108,7 +108,7 @@ class Learn(GeodpAlgorithm):
             if report:
                 arguments.append(f"--report={report}")
             write_points(points, source, fields, feedback)
-            self.call([*arguments, "--progress", f"--output={output}"], feedback)
+            self.call([*arguments, "--progress", f"--output={output}"], feedback, points, source)
         return {"OUTPUT": output, **({"REPORT": report} if report else {})}
 
 

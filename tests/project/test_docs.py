@@ -147,7 +147,8 @@ runpy.run_path(sys.argv.pop(1), run_name="__main__")
     [
         "learners",
         pytest.param(
-            "assets geometry learners geodp_app !geodp_app.__main__ !geodp_app.qgis", marks=pytest.mark.slow
+            "assets geometry learners geodp_app !geodp_app.__main__ !geodp_app.qgis",
+            marks=pytest.mark.slow,
         ),
     ],
 )

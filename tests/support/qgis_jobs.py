@@ -18,15 +18,15 @@ import sys
 sys.path.insert(0, sys.argv[1])
 sys.path.append("/usr/share/qgis/python/plugins")
 
-from qgis.core import (  # noqa: E402
+from qgis.core import (
     Qgis,
     QgsApplication,
     QgsFeature,
     QgsGeometry,
     QgsPointXY,
     QgsProcessingContext,
-    QgsProcessingFeedback,
     QgsProcessingFeatureSourceDefinition,
+    QgsProcessingFeedback,
     QgsProject,
     QgsVectorLayer,
 )
@@ -95,7 +95,7 @@ def about(layer):
         if renderer and renderer.type() == "categorizedSymbol"
         else [],
         "fields": {field.name(): field.typeName() for field in layer.fields()},
-        "rows": [[plain(value) for value in each.attributes()] for each in layer.getFeatures()][:50],
+        "rows": [[plain(value) for value in each.attributes()] for each in layer.getFeatures()],
     }
 
 

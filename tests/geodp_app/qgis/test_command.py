@@ -128,7 +128,7 @@ def test_the_program_is_the_one_that_is_set_then_on_path_then_at_home(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    with pytest.raises(GeodpError, match="was not found. Install it"):
+    with pytest.raises(GeodpError, match="geodp was not found"):
         find_program()
     at_home = program("", "home/.local/bin")
     assert find_program() == str(at_home)
@@ -150,7 +150,8 @@ def test_output_lines_and_progress_come_apart(program: Any) -> None:
 
 
 def test_the_one_line_of_a_failure_is_the_error_and_said_once(program: Any) -> None:
-    path = program("sys.exit(print('geodp: note\\ngeodp: p.csv: row 3: bad', file=sys.stderr) or 2)")
+    said = "geodp: note\\ngeodp: p.csv: row 3: bad"
+    path = program(f"print('{said}', file=sys.stderr); sys.exit(2)")
     shown = Shown()
     with pytest.raises(GeodpError) as failed:
         shown.run(path)
