@@ -138,7 +138,7 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
                 **({} if low is None else {"minValue": low}),
                 **({} if high is None else {"maxValue": high}),
             )  # fmt: skip
-            if not whole:  # a spin box would show 0.000001 as 0.00
+            if name == "delta":  # its box would show 0.000001 as 0
                 parameter.setMetadata({"widget_wrapper": {"decimals": 12}})
         self.add(parameter, told or option["help"], advanced=advanced)
 
@@ -151,7 +151,7 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
         )
         if labelled:
             self.add(
-                QgsProcessingParameterField("LABEL", "Label", parentLayerParameterName="INPUT"),
+                QgsProcessingParameterField("LABEL", "Label", "label", "INPUT"),
                 "The field that says whether a point is inside: 1 and 0, true and false, yes and "
                 "no, inside and outside, or 1 and -1.",
             )
