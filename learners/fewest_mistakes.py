@@ -241,7 +241,7 @@ def _wedges(x, y, labels, amounts, change, positives, negatives, w, bins, seen, 
         for quarter in range(4):
             left, low = i + (quarter & 1) * half, j + (quarter >> 1) * half
             if half == 1:
-                # a bound would take longer than the apex itself; the last of the four was the middle
+                # a bound would take longer than the apex; the last of the four was the middle
                 if quarter < 3:
                     ax, ay = (2 * left + 1) * unit, (2 * low + 1) * unit
                     found = _wedge(x, y, change, positives, negatives, ax, ay, w, bins)
