@@ -6,6 +6,7 @@ Both libraries are extras (pip install 'geodp[geo]') and are loaded when such a 
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,6 +28,12 @@ AXES = ("longitude", "latitude")
 LAYER_ENDINGS = frozenset(
     {".gpkg", ".shp", ".fgb", ".gml", ".kml", ".gpx", ".tab", ".mif", ".gdb", ".sqlite", ".zip"}
 )
+
+#: Drivers of GDAL for files that hold no data but say where to fetch it, or what to run for it.
+REFERRING = (
+    "ADBC", "AmigoCloud", "Carto", "CSW", "EEDA", "Elasticsearch", "GDALG", "GPSBabel", "HTTP",
+    "NGW", "OAPIF", "OGCAPI", "OGR_VRT", "PLSCENES", "VRT", "WFS",
+)  # fmt: skip
 
 #: The first bytes of a Parquet file.
 PARQUET = b"PAR1"
@@ -99,6 +106,15 @@ class ParquetRows:
             for row in zip(*columns, strict=True):
                 done += 1
                 yield [*row], None, done / n
+
+
+def refuse_references() -> None:
+    """Let GDAL read data alone, in this process and those that it starts, before it is loaded.
+
+    A file of any name may be a description of other files, servers or programs, and GDAL would
+    follow it.  Whoever wants that sets GDAL_SKIP, which then stays as it is.
+    """
+    os.environ.setdefault("GDAL_SKIP", ",".join(REFERRING))
 
 
 def open_layer(name: str, layer: str | None = None) -> LayerRows:
