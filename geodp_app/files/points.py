@@ -172,9 +172,11 @@ def read_opened(file: ImportFile, told: Told, fallback: Frame | None = None) -> 
         raise InputError(f"{name}: {_misfit(checked.misfits[0])}")
     examples, fitting = checked.examples, np.flatnonzero(checked.fits)
     if told.person is not None:
-        kept = one_each(examples, persons_of(file, _place(file, told.person)), fitting)
+        place = _place(file, told.person)
+        kept = one_each(examples, persons_of(file, place), fitting)
         points, labels = examples.points[kept], examples.labels[kept]
-        examples, fitting = Examples(points, labels, examples.frame), fitting[kept]
+        examples = Examples(points, labels, examples.frame, file.columns[place])
+        fitting = fitting[kept]
     guessed = _guessed(file, roles, columns, told)
     return PointsRead(examples, guessed, checked.beyond, fitting, rows.numbers[fitting])
 
