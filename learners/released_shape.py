@@ -153,7 +153,7 @@ class ReleasedShape(ABC):
         (left, low), (right, high) = _corners(release.d, bounds)
         ax.set(xlim=(left, right), ylim=(low, high))
         width, height = right - left, high - low
-        ax.set_aspect(height / width * (1.0 if bounds is None else bounds.aspect))
+        ax.set_aspect(width / height / (1.0 if bounds is None else bounds.aspect))
         names = ("x", "y")
         if bounds is not None:
             names = ("longitude", "latitude") if bounds.in_degrees else ("easting", "northing")
