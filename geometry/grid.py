@@ -160,10 +160,15 @@ class Bounds:
 
     def of_system(self, xy: NDArray[np.float64], crs: str) -> NDArray[np.float64]:
         """Points of a system, shape (n, 2), in the box's own; NaN beyond its reach."""
-        own = self.unrolled(reproject(xy, crs, self.crs))
-        if self.crs == crs:
-            return own
-        # the way there and back is rounded: a point of the border must not fall out of the box
+        own = reproject(xy, crs, self.crs)
+        return self.unrolled(own) if self.crs == crs else self.held(own)
+
+    def held(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Points that come from another system, with those by the border on it, shape (n, 2).
+
+        The way there and back is rounded: a point of the border must not fall out of the box.
+        """
+        own = self.unrolled(own)
         held = own.clip(self.low, self.high)
         return np.where(np.abs(held - own) <= 1e-9 * np.array(self.size), held, own)
 

@@ -165,7 +165,9 @@ def read_opened(file: ImportFile, told: Told, fallback: Frame | None = None) -> 
         assert frame.bounds is not None
         # longitude and latitude are called so, and what has other names is as the bounds are
         wanted = frame.bounds.crs
-        rows = in_system(file, rows, wanted, LONLAT if roles[0] == "lon" else wanted)
+        moved = in_system(file, rows, wanted, LONLAT if roles[0] == "lon" else wanted)
+        if moved.numbers is not rows.numbers:
+            rows = replace(moved, numbers=frame.bounds.held(moved.numbers))
     meaning = Meaning("grid" if on_grid else "degrees", frame, "1", "0", told.out_of_bounds)
     checked = check_rows(rows, meaning)
     if checked.left_out:

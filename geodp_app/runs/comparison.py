@@ -68,7 +68,7 @@ class Contender:
     """
 
     name: str
-    kind: Learner
+    kind: Learner = field(repr=False)
     parameters: tuple[tuple[str, Any], ...]
 
     def build(self, grid: int, **changes: Any) -> Estimator:
