@@ -1,23 +1,19 @@
 """What scikit-learn asks of an estimator, without importing it.
 
 The learners follow its conventions: ``clone``, pipelines, ``cross_val_score`` and
-``GridSearchCV`` take them.  Points that are not on the grid yet are mapped by a step before::
+``GridSearchCV`` take them.  Points that are not on the grid yet are taken with public bounds::
 
     from sklearn.model_selection import GridSearchCV
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import FunctionTransformer
     from learners import QuadtreeLearner
 
-    def to_grid(X):  # degrees to 0..1024; the bounds are public, not taken from the examples
-        return np.clip(np.rint((X - [13.0, 42.0]) / [7.0, 5.0] * 1024), 0, 1024).astype(int)
-
-    model = make_pipeline(FunctionTransformer(to_grid), QuadtreeLearner(grid=1024))
-    search = GridSearchCV(model, {"quadtreelearner__epsilon": [0.5, 1.0, 2.0]}, cv=3).fit(X, y)
+    model = QuadtreeLearner(bounds=(13, 42, 20, 47), seed=1)
+    search = GridSearchCV(model, {"epsilon": [0.5, 1.0, 2.0]}, cv=3).fit(X, y)  # simulated
 
 Only the learner is private.  A step before it that looks at the examples (a scaler, a
 discretizer), a score on examples, and a search that keeps the best of its runs are not: each
 run of a search spends its epsilon, and the scores by which it chooses are not noisy.  Use them on
-public or simulated data.
+public or simulated data; a search over parameters of a private learner is warned of
+(:class:`PrivacyWarning`).
 
 Labels are 0 and 1, so `classes_` does not depend on the examples.
 """

@@ -49,7 +49,8 @@ class Examples:
     unit: str | None = None
 
     def __repr__(self) -> str:  # points, labels and their number are private
-        return f"<Examples on the grid 0..{self.frame.d}, {self.frame.bounds}: private data>"
+        where = "" if self.frame.bounds is None else f", {self.frame.bounds}"
+        return f"<Examples on the grid 0..{self.frame.d}{where}: private data>"
 
 
 def count_mistakes(predicted: NDArray[np.generic], labels: NDArray[np.generic]) -> tuple[int, int]:

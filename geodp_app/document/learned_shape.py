@@ -51,8 +51,9 @@ class LearnedShape(ReleasedShape):
         return cls(release, Frame(release.d, bounds))
 
     def __repr__(self) -> str:
-        release, bounds = self.release, self.frame.bounds
-        return f"<LearnedShape by {release.learner}, grid {release.d}, {bounds}: {self.statement}>"
+        where = "" if self.frame.bounds is None else f", {self.frame.bounds}"
+        about = f"{self.release.learner}, grid 0..{self.frame.d}{where}"
+        return f"<LearnedShape by {about}: {self.statement}>"
 
     @property
     def privacy(self) -> PrivacySpent | None:
