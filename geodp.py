@@ -37,7 +37,90 @@ if TYPE_CHECKING:
     from geodp_app.document.learned_shape import LearnedShape as LearnedShape
     from geodp_app.errors import InputError as InputError
     from geodp_app.runs.comparison_table import Comparison as Comparison
-    from learners import *  # noqa: F403
+    from learners import (
+        ConjunctionLearner as ConjunctionLearner,
+    )
+    from learners import (
+        ConsistentConjunctionLearner as ConsistentConjunctionLearner,
+    )
+    from learners import (
+        ConsistentDisjunctionLearner as ConsistentDisjunctionLearner,
+    )
+    from learners import (
+        ConvexPolygonLearner as ConvexPolygonLearner,
+    )
+    from learners import (
+        ConvexPolytopeLearner as ConvexPolytopeLearner,
+    )
+    from learners import (
+        DiscUnionLearner as DiscUnionLearner,
+    )
+    from learners import (
+        DisjunctionLearner as DisjunctionLearner,
+    )
+    from learners import (
+        EllipseUnionLearner as EllipseUnionLearner,
+    )
+    from learners import (
+        EmpiricalRiskMinimizer as EmpiricalRiskMinimizer,
+    )
+    from learners import (
+        FiniteClassLearner as FiniteClassLearner,
+    )
+    from learners import (
+        GreedyConjunctionLearner as GreedyConjunctionLearner,
+    )
+    from learners import (
+        GreedyConvexLearner as GreedyConvexLearner,
+    )
+    from learners import (
+        GreedyDisjunctionLearner as GreedyDisjunctionLearner,
+    )
+    from learners import (
+        GreedyUnionLearner as GreedyUnionLearner,
+    )
+    from learners import (
+        MultiplicativeWeights as MultiplicativeWeights,
+    )
+    from learners import (
+        NoisyHistogramLearner as NoisyHistogramLearner,
+    )
+    from learners import (
+        ParityLearner as ParityLearner,
+    )
+    from learners import (
+        PolygonUnionLearner as PolygonUnionLearner,
+    )
+    from learners import (
+        PrivateConsistentConjunctionLearner as PrivateConsistentConjunctionLearner,
+    )
+    from learners import (
+        PrivateConsistentDisjunctionLearner as PrivateConsistentDisjunctionLearner,
+    )
+    from learners import (
+        PrivateERM as PrivateERM,
+    )
+    from learners import (
+        PrivateExperts as PrivateExperts,
+    )
+    from learners import (
+        PrivateFiniteClassLearner as PrivateFiniteClassLearner,
+    )
+    from learners import (
+        PrivateParityLearner as PrivateParityLearner,
+    )
+    from learners import (
+        QuadtreeLearner as QuadtreeLearner,
+    )
+    from learners import (
+        SimplexUnionLearner as SimplexUnionLearner,
+    )
+    from learners import (
+        StabilityLearner as StabilityLearner,
+    )
+    from learners import (
+        ThresholdLearner as ThresholdLearner,
+    )
     from learners.released_shape import ReleasedShape
     from learners.sklearn_support import PrivacyWarning as PrivacyWarning
 
@@ -67,13 +150,15 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """A class, loaded when its name is first asked for."""
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
-    if name in _learners.__all__:
-        return getattr(_learners, name)
-    raise AttributeError(f"module 'geodp' has no attribute {name!r}")
+if not TYPE_CHECKING:  # which knows the names from above, and no others
+
+    def __getattr__(name: str) -> Any:
+        """A class, loaded when its name is first asked for."""
+        if name in _HOMES:
+            return getattr(importlib.import_module(_HOMES[name]), name)
+        if name in _learners.__all__:
+            return getattr(_learners, name)
+        raise AttributeError(f"module 'geodp' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -8,11 +8,11 @@ from pathlib import Path
 import geodp
 from assets import example_path, examples, icon_path, icons, palette_path, towns_path
 
-PACKAGES = {"assets", "geodp.py", "geodp_app", "geometry", "learners"}
+PACKAGES = {"assets", "geodp-stubs", "geodp.py", "geodp_app", "geometry", "learners"}
 
 files = importlib.metadata.files("geodp") or []
 top = {path.parts[0] for path in files if path.parts[0] != ".."}
-unexpected = {name for name in top - PACKAGES if not name.endswith(".dist-info")}
+unexpected = {name for name in top - PACKAGES if not name.endswith((".dist-info", "__pycache__"))}
 assert top >= PACKAGES, f"missing from the wheel: {PACKAGES - top}"
 assert not unexpected, f"installed, but should not be: {unexpected}"
 for stranger in ("tests", "benchmarks", "docs"):

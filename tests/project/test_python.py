@@ -14,6 +14,7 @@ import pytest
 import shapely
 
 import geodp
+import learners
 from geodp_app.cli import main
 from geodp_app.document.examples import Examples
 from geodp_app.document.learned_shape import LearnedShape
@@ -72,6 +73,15 @@ def test_every_public_name_is_there_and_no_other() -> None:
     assert dir(geodp) == sorted(geodp.__all__)
     with pytest.raises(AttributeError, match="no attribute 'fit'"):
         geodp.fit  # noqa: B018
+
+
+def test_type_checkers_know_every_name() -> None:
+    """The import that they alone see has all that is loaded when it is asked for."""
+    told = re.findall(r" as (\w+)", Path(geodp.__file__).read_text(encoding="utf-8"))
+    lazy = set(geodp.__all__) - set(vars(geodp))
+    assert lazy
+    assert lazy <= set(told)
+    assert set(learners.__all__) <= set(told)
 
 
 def test_every_package_says_that_it_is_typed() -> None:
