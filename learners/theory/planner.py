@@ -53,6 +53,7 @@ from geometry.halfplane import HalfplaneLattice
 from learners.accounting import AccountName, Neighbours, check_budget
 from learners.estimator import check_open_unit
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
+from learners.other_accounts import AccountChoice, by_account
 from learners.set_cover import plan_budget, theorem_steps
 
 LearnerName = Literal["cover", "convex-cover"]
@@ -75,6 +76,8 @@ class Setting:
     lattice : HalfplaneLattice
     learner : {"cover", "convex-cover"}
     neighbours : {"add-remove", "replace-one"}
+    account : {"optimal", "naive", "basic", "zcdp", "set-cover"}
+        Of the selections.  Runs have the optimal one; others are there to be compared.
 
     Raises
     ------
@@ -89,6 +92,7 @@ class Setting:
     lattice: HalfplaneLattice
     learner: LearnerName = "cover"
     neighbours: Neighbours = "add-remove"
+    account: AccountChoice = "optimal"
 
     def __post_init__(self) -> None:
         if self.k < 1:
@@ -247,6 +251,7 @@ class _Run:
         budget = plan_budget(
             setting.epsilon, setting.delta, steps, third, setting.neighbours, private=True
         )
+        budget = by_account(budget, setting.account)
         loss = (math.log(setting.pieces) + math.log(steps / third)) / budget.eta
         return cls(setting, alpha, steps, budget.eta, budget.spent.account, budget.margin, loss)
 
