@@ -188,6 +188,9 @@ def step_to_dict(step: StepRelease | TileStep) -> dict[str, Any]:
     conics = [list(one.parameters) for one in step.piece if isinstance(one, Conic)]
     if conics:
         return {"conics": conics, "threshold": step.threshold}
+    regions = [_write_region(one) for one in step.piece if isinstance(one, LiftedRegion)]
+    if regions:
+        return {"regions": regions, "threshold": step.threshold}
     return {"piece": _write_piece(step.halfplanes), "threshold": step.threshold}
 
 
@@ -382,13 +385,17 @@ _LIFTED: dict[str, type[PolynomialLattice | BallLattice]] = {
 }
 
 
+def _write_region(region: LiftedRegion) -> list[int]:
+    return [*region.normal, region.level]
+
+
 def _write_lifted(release: LiftedRelease) -> dict[str, Any]:
     lattice = release.lattice
     return {
         "role": release.role,
         "family": next(name for name, known in _LIFTED.items() if isinstance(lattice, known)),
         "lattice": asdict(lattice),
-        "regions": [[[*r.normal, r.level] for r in piece] for piece in release.pieces],
+        "regions": [[_write_region(region) for region in piece] for piece in release.pieces],
         "thresholds": list(release.thresholds),
     }
 

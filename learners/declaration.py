@@ -180,7 +180,7 @@ class Learner:
     @property
     def takes_counts(self) -> bool:
         """Whether it can learn from counts of a table: points of the plane, unless chunks vote."""
-        apart = ("halfspace", "simplex", "ball", "region", "literal", "concept")
+        apart = ("halfspace", "simplex", "ball", "literal", "concept")
         return self.piece not in apart and "votes" not in self.shows
 
     @property

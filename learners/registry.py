@@ -669,6 +669,7 @@ LEARNERS: tuple[Learner, ...] = (
         ),
         role="disjunction",
         piece="region",
+        offered=frozenset({"learn", "compare"}),
         audits=(
             _audit(
                 "polynomials",

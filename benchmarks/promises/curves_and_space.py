@@ -356,7 +356,7 @@ ROWS: tuple[Row, ...] = (
             _CUBICS_PLAN, 1, _D2, 2, _polynomial(_CUBICS), PolynomialUnionLearner, degree=3,
             reach=1, levels=8,
         ),
-        60, 1, _ENUMERATED,
+        80, 1, _ENUMERATED,
     ),
     Row(
         (11,), "learners/polynomial_union.py, for KMMS's section 6",

@@ -14,7 +14,14 @@ from learners.accounting import Charge, ChargeName, PrivacySpent, halve_for_repl
 from learners.codec import release_to_dict, step_to_dict
 from learners.cover_account import run_epsilon
 from learners.records import StepRecord
-from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release, SharpenedRelease
+from learners.releases import (
+    ConicRelease,
+    CoverRelease,
+    LiftedRelease,
+    MosaicRelease,
+    Release,
+    SharpenedRelease,
+)
 
 _NEIGHBOURS = {
     "add-remove": "adding or removing one labelled example",
@@ -60,6 +67,8 @@ def parts(release: Release) -> tuple[int, str]:
     """How many tiles or pieces it has, and what one of them is called."""
     if isinstance(release, ConicRelease):
         return len(release.conics), release.lattice.kind
+    if isinstance(release, LiftedRelease):
+        return len(release.pieces), "region"
     if isinstance(release, CoverRelease):
         return len(release.pieces), "piece"
     if isinstance(release, SharpenedRelease):
