@@ -295,18 +295,19 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         (10,), "learners/space/cover.py, for KMMS's section 6",
-        "A random tetrahedron is met within 0.5 % by some polytope of four halfspaces of reach 12.",
+        "Random tetrahedra are met within 0.5 % on average by polytopes of four halfspaces of "
+        "reach 12.",
         f"d = {_FIT_D}, tetrahedra of at least 4 % of the cube", _fits(12, 576, 0.005), 40, 1,
         "The reach is a parameter; 4 by default, which is quicker and as good for fewer examples.",
     ),
     Row(
         (10,), "learners/space/cover.py, for KMMS's section 6",
-        "A random tetrahedron is met within 2 % on average by some polytope of the default class.",
+        "Random tetrahedra are met within 2 % on average by polytopes of the default class.",
         f"d = {_FIT_D}, reach 4, 128 levels", _fits(4, 128, 0.02), 40, 4,
     ),
     Row(
         (10,), "learners/space/cover.py, for KMMS's section 6",
-        "A random tetrahedron is met within 0.5 % by some simplex of the class.",
+        "Random tetrahedra are met within 0.5 % by simplices of the class.",
         f"d = {_FIT_D}, 8 levels", _simplices_fit, 6, 1,
         "The limit of unions of simplices: their faces have the 26 directions with entries -1, 0 "
         "and 1, for all sets of four finer ones are too many to be listed. One simplex is learned "
@@ -360,8 +361,8 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         (11,), "learners/polynomial_union.py, for KMMS's section 6",
-        "A region bounded by a random polynomial of degree 2 is met within 4 % on average by some "
-        "member of the default class.",
+        "Regions bounded by random polynomials of degree 2 are met within 4 % on average by "
+        "members of the default class.",
         f"d = {_D2}, coefficients of the normal law; reach 2, 64 levels", _polynomials_fit, 20, 1,
         "A finer class takes a larger reach, and time in proportion to its members.",
     ),

@@ -28,19 +28,19 @@ class MemorizedLabels:
     Attributes
     ----------
     learner : str
-    labels : tuple of bool
-        Of points 0..N-1.
+    table : tuple of bool
+        Labels of points 0..N-1.
     privacy : None
         Nothing of it is private.
     """
 
     learner: str
-    labels: tuple[bool, ...]
+    table: tuple[bool, ...]
     privacy: None = None
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), of points 0..N-1, shape (n,)."""
-        labels = np.array(self.labels, dtype=np.int64)
+        labels = np.array(self.table, dtype=np.int64)
         return np.asarray(labels[np.asarray(X, dtype=np.int64)])
 
 
