@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+import geodp_app.own_packages  # noqa: F401  refuses others of their names
 import learners as _learners
 from geodp_app.document.examples import DEFAULT_GRID, Examples, Frame
 from geodp_app.errors import InputError

@@ -29,7 +29,8 @@ from geodp_app.runs.comparison import (
 )
 from learners.registry import unknown_learner
 
-_DEFAULT, _DEFAULT_WITH_K = ("tiles", "histogram", "quadtree"), ("cover", "greedy-cover")
+#: Learners that are compared unless others are named, and those that a k adds.
+DEFAULT, _DEFAULT_WITH_K = ("tiles", "histogram", "quadtree"), ("cover", "greedy-cover")
 _DEFAULT_HOLDOUT = 0.2
 
 _DESCRIPTION = f"""Run several learners on the same examples and print what each of them reaches.
@@ -71,7 +72,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         "--learners",
         type=learner_names,
         metavar="A,B,...",
-        help=f"which (default: {','.join(_DEFAULT)}; with --k also {','.join(_DEFAULT_WITH_K)})",
+        help=f"which (default: {','.join(DEFAULT)}; with --k also {','.join(_DEFAULT_WITH_K)})",
     )
     parser.add_argument(
         "--k",
@@ -92,6 +93,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         help="new folder for the learned shapes, one GeoJSON file a learner",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments.add_progress(parser)
     arguments.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -127,7 +129,7 @@ def run(options: argparse.Namespace) -> None:
     positives = int(examples.labels.sum())
     counts = (len(examples.labels) - positives, positives)
     warn_of_one_class(str(options.points), counts, quiet=options.quiet)
-    bar = ProgressBar(quiet=options.quiet)
+    bar = ProgressBar(quiet=options.quiet, lines=options.progress)
 
     def show(progress: Progress) -> None:
         text = f"{progress.name} ({progress.number} of {progress.of})"
@@ -149,7 +151,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _contenders(options: argparse.Namespace) -> tuple[Contender, ...]:
-    names = options.learners or (_DEFAULT if options.k is None else (*_DEFAULT, *_DEFAULT_WITH_K))
+    names = options.learners or (DEFAULT if options.k is None else (*DEFAULT, *_DEFAULT_WITH_K))
     if options.k is not None and not any(KINDS[name].counts for name in names):
         raise InputError(f"--k is for learners that need it; {', '.join(names)} take no k")
     settings = {

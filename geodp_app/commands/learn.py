@@ -100,6 +100,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         "by votes, x,y (or lon,lat) a line, until N of them have no answer; N + 1 halts need "
         "more chunks",
     )
+    arguments.add_progress(parser)
     arguments.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -136,7 +137,9 @@ def run(options: argparse.Namespace) -> None:
         support_text,
     )
 
-    model, records = fit_learner(learner, sample, parameters, quiet=options.quiet)
+    model, records = fit_learner(
+        learner, sample, parameters, quiet=options.quiet, progress=options.progress
+    )
     release = model.release_
     _warn_of_budget(learner, parameters, quiet=options.quiet, release=release)
     if options.id is not None:
