@@ -39,7 +39,7 @@ class VotesLayer:
         self._image = PictureItem()
         self._image.setZValue(z - 13)
         plot.addItem(self._image, ignoreBounds=True)
-        self._scatters = {}
+        self._scatters: dict[int, Dots] = {}
         for answer, symbol in _SYMBOLS.items():
             scatter = Dots(_SIZE, symbol)
             scatter.setZValue(z + 0.1)
