@@ -39,7 +39,7 @@ class VotesLayer:
         self._image = PictureItem()
         self._image.setZValue(z - 13)
         plot.addItem(self._image, ignoreBounds=True)
-        self._scatters: dict[int, Dots] = {}
+        self._scatters = {}
         for answer, symbol in _SYMBOLS.items():
             scatter = Dots(_SIZE, symbol)
             scatter.setZValue(z + 0.1)
@@ -74,8 +74,9 @@ class VotesLayer:
 
     def set_visible(self, visible: bool) -> None:
         """Margins are private, and which points were asked is said by the release's file alone."""
-        for item in (self._image, *self._scatters.values()):
-            item.setVisible(visible)
+        self._image.setVisible(visible)
+        for scatter in self._scatters.values():
+            scatter.setVisible(visible)
 
 
 _NONE: NDArray[np.int64] = np.empty((0, 2), dtype=np.int64)
