@@ -85,8 +85,8 @@ def squares(X: Any, y: Any) -> np.ndarray:
 _IN_PLANE: dict[str, dict[str, Any]] = {
     "PolygonUnionLearner": {"tiles": 2},
     "ConvexPolygonLearner": {"k": 2, "n_steps": 2},
-    "GreedyUnionLearner": {"k": 1},
-    "GreedyConvexLearner": {"k": 2},
+    "GreedyUnionLearner": {"k": 1, "max_boxes": 4096},
+    "GreedyConvexLearner": {"k": 2, "max_boxes": 4096},
     "DiscUnionLearner": {"k": 1},
     "EllipseUnionLearner": {"k": 1, "n_steps": 2},
     "NoisyHistogramLearner": {},
