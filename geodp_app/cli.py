@@ -28,7 +28,7 @@ from geodp_app.commands import (
 )
 from geodp_app.commands.arguments import Parser, RawHelp, join_negative_values
 from geodp_app.errors import InputError, PictureError
-from geodp_app.files.layers import refuse_references
+from geodp_app.files.layers import data_alone
 from geodp_app.version import __version__
 from geodp_app.views.offscreen import has_display
 from geometry.geojson import GeoJSONError
@@ -78,10 +78,10 @@ def build_parser() -> Parser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code.  Arguments are without the program's name."""
     arguments = join_negative_values(sys.argv[1:] if argv is None else argv)
-    refuse_references()
     try:
         options = build_parser().parse_args(arguments or _default())
-        code = options.run(options)
+        with data_alone():
+            code = options.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return _say("cancelled; nothing was written", 130)

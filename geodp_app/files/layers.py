@@ -9,6 +9,7 @@ import json
 import os
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -109,13 +110,24 @@ class ParquetRows:
                 yield [*row], None, done / n
 
 
-def refuse_references() -> None:
-    """Let GDAL read data alone, in this process and those that it starts, before it is loaded.
+@contextmanager
+def data_alone() -> Iterator[None]:
+    """Let GDAL read data alone, if it is loaded meanwhile, here or in a process that is started.
 
     A file of any name may be a description of other files, servers or programs, and GDAL would
     follow it.  Whoever wants that sets GDAL_SKIP, which then stays as it is.
     """
-    os.environ.setdefault("GDAL_SKIP", ",".join(REFERRING))
+    # GDAL tells, on standard error, which of these drivers it has not got anyway
+    wanted = {"GDAL_SKIP": ",".join(REFERRING), "CPL_LOG": os.devnull}
+    ours = {} if "GDAL_SKIP" in os.environ else {
+        name: value for name, value in wanted.items() if name not in os.environ
+    }  # fmt: skip
+    os.environ.update(ours)
+    try:
+        yield
+    finally:
+        for name in ours:
+            os.environ.pop(name, None)
 
 
 def open_layer(name: str, layer: str | None = None) -> LayerRows:
