@@ -13,6 +13,8 @@ from geodp_app.commands import arguments, points
 from geodp_app.commands.arguments import learner_lines
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
+from geodp_app.files.ledger import NewRun
+from geodp_app.files.recording import recording_of
 from geodp_app.formatting import count, duration, percentage
 from geodp_app.runs.comparison import (
     KINDS,
@@ -27,6 +29,7 @@ from geodp_app.runs.comparison import (
     total_spent,
     write_shapes,
 )
+from learners.accounting import PrivacySpent
 from learners.registry import unknown_learner
 
 _DEFAULT, _DEFAULT_WITH_K = ("tiles", "histogram", "quadtree"), ("cover", "greedy-cover")
@@ -80,6 +83,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         "(default: cover finds it by itself)",
     )
     arguments.add_privacy(parser)
+    arguments.add_ledger(parser)
     points.add_points_options(parser, "grid size d (default: the file's)")
     parser.add_argument(
         "--seed", type=arguments.seed, help="reproducible and therefore NOT private: for tests"
@@ -112,6 +116,7 @@ def run(options: argparse.Namespace) -> None:
     contenders = _contenders(options)
     if options.output:
         check_folder(options.output)
+    recording = recording_of(options.ledger, [options.points])
     examples, test = _read(options)
     spenders = [contender.kind for contender in contenders if contender.kind.private]
     if spenders:
@@ -135,8 +140,15 @@ def run(options: argparse.Namespace) -> None:
             text += f", step {progress.step} of {progress.steps}"
         bar.update(progress.share, text)
 
-    with bar, telling_of_compiling(bar):
-        rows = tuple(compare(examples, test, contenders, show))
+    def enter(plans: Sequence[PrivacySpent | None]) -> None:
+        ids = (contender.kind.id for contender in contenders)
+        recording.begin([NewRun("compare", *each) for each in zip(ids, plans, strict=True)])
+
+    rows: list[Row] = []
+    with recording, bar, telling_of_compiling(bar):
+        for row in compare(examples, test, contenders, show, enter):
+            rows.append(row)
+            recording.released()
     if options.output:
         write_shapes(options.output, rows)
     if options.json:

@@ -13,6 +13,8 @@ from geodp_app.commands import arguments, points
 from geodp_app.document.examples import Examples
 from geodp_app.document.mask import Mask, read_mask
 from geodp_app.errors import InputError, PictureError
+from geodp_app.files.ledger import NewRun
+from geodp_app.files.recording import recording_of
 from geodp_app.progress import tell_curator
 from geodp_app.tables.counts import TableCounts, read_counts
 from geodp_app.tables.source import TableSource, table_source
@@ -21,6 +23,7 @@ from learners.declaration import Learner
 from learners.registry import MOST_STEPS
 
 if TYPE_CHECKING:
+    from learners.accounting import PrivacySpent
     from learners.releases import Release
 
 _DESCRIPTION = f"""Learn a shape from labelled examples under differential privacy.
@@ -67,6 +70,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         "person)",
     )
     arguments.add_learner(parser, "learn")
+    arguments.add_ledger(parser)
     points.add_points_options(parser, "grid size d (default: the file's)")
     arguments.add_within(parser, "clip the shape to")
     arguments.add_output(
@@ -109,7 +113,10 @@ def run(options: argparse.Namespace) -> None:
     _check_source(options)
     learner, parameters = _settle(options)
     inputs = options.table.files() if options.table else [options.points]
-    inputs += [options.within] if options.within else []
+    recording = recording_of(
+        options.ledger, inputs, name=options.table.name if options.table else "", unit=options.id
+    )
+    inputs += [path for path in (options.within, options.ledger) if path is not None]
     arguments.check_outputs(
         [
             (options.output, "a shape"),
@@ -136,16 +143,21 @@ def run(options: argparse.Namespace) -> None:
         support_text,
     )
 
-    model, records = fit_learner(learner, sample, parameters, quiet=options.quiet)
-    release = model.release_
-    _warn_of_budget(learner, parameters, quiet=options.quiet, release=release)
-    if options.id is not None:
-        release = replace(release, parameters=(*release.parameters, ("unit", options.id)))
-    if options.records:
-        atomic_write(options.records, records_text(records), private=True)
-    if options.report:
-        atomic_write(options.report, json.dumps(report(release), indent=1) + "\n")
-    write_learned(options.output, release, sample.frame, raw_grid=options.raw_grid, within=mask)
+    def enter(plan: PrivacySpent | None) -> None:
+        recording.begin([NewRun("learn", learner.id, plan)])
+
+    with recording:
+        model, records = fit_learner(learner, sample, parameters, quiet=options.quiet, before=enter)
+        release = model.release_
+        _warn_of_budget(learner, parameters, quiet=options.quiet, release=release)
+        if options.id is not None:
+            release = replace(release, parameters=(*release.parameters, ("unit", options.id)))
+        if options.records:
+            atomic_write(options.records, records_text(records), private=True)
+        if options.report:
+            atomic_write(options.report, json.dumps(report(release), indent=1) + "\n")
+        write_learned(options.output, release, sample.frame, raw_grid=options.raw_grid, within=mask)
+        recording.released()
     parts = parts_text(release) + ("" if mask is None else f", clipped to {mask.name}")
     told = [f"{options.output}: {parts}, {privacy_statement(release.privacy)}"]
     if (support := support_text(release)) is not None:

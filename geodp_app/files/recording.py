@@ -1,0 +1,98 @@
+"""Runs told to a ledger: before the first of them draws, and as each of them ends."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from geodp_app.errors import InputError
+from geodp_app.files.ledger import Ledger, NewRun, Source, ledger_of
+from geodp_app.files.ledger_state import End
+from learners.selection import Cancelled
+
+
+class Recording:
+    """Runs that are made one after the other, told to a ledger or, without one, to nobody.
+
+    As a context it ends what has not come to its end: the run under way as cancelled or failed,
+    those after it as withdrawn.
+
+    Parameters
+    ----------
+    ledger : Ledger or None
+    source : Source
+    """
+
+    def __init__(self, ledger: Ledger | None, source: Source) -> None:
+        self._ledger, self._source = ledger, source
+        self._open: list[str] = []
+
+    def begin(self, runs: Sequence[NewRun]) -> None:
+        """Enter runs; to be called before any of them draws.
+
+        Raises
+        ------
+        InputError
+            If the ledger or its budget does not allow them.
+        """
+        if self._ledger is not None:
+            self._ledger.begin(runs, self._source)
+            self._open += [run.run for run in runs]
+
+    def released(self) -> None:
+        """The next of them has come to its end."""
+        if self._open:
+            self._tell({self._open.pop(0): "released"})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self._open:
+            return
+        cancelled = isinstance(error, KeyboardInterrupt | Cancelled)
+        first, *later = self._open
+        ends: dict[str, End] = {first: "cancelled" if cancelled else "failed"}
+        self._tell(ends | dict.fromkeys(later, "withdrawn"))
+
+    def _tell(self, ends: dict[str, End]) -> None:
+        """A run counts whether its end is told or not: so that it is not is no failure."""
+        assert self._ledger is not None
+        try:
+            self._ledger.end(ends)
+        except InputError as error:
+            sys.stderr.write(f"geodp: warning: {error}; the run counts in full\n")
+
+
+def recording_of(
+    given: Path | None, files: Sequence[Path], *, name: str = "", unit: str | None = None
+) -> Recording:
+    """What tells runs on files to their ledger, if there is one.
+
+    Parameters
+    ----------
+    given : Path or None
+        The ledger; None for the one beside the files, or none.
+    files : sequence of Path
+    name : str
+        Of the source, where it is not its files.
+    unit : str, optional
+        The column that names persons.
+
+    Raises
+    ------
+    InputError
+        If the ledger cannot be read, or is not that of the files.
+    """
+    ledger = ledger_of(given, files)
+    if ledger is not None:
+        ledger.state()  # what is wrong with it is told before long work
+    return Recording(ledger, Source.of_files(files, unit, name))
