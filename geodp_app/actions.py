@@ -178,6 +178,9 @@ _RUN = (
            "again", group="compare"),
     Action("compare", "Compare learners…", ("Ctrl+K",), "Run",
            "Run several learners on the same examples, side by side.", group="compare"),
+    Action("ledger", "Ledger…", (), "Run",
+           "Count what runs on imported examples spend, up to a budget.",
+           group="ledger"),
 )
 
 _VIEW = (

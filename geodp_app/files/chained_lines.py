@@ -93,7 +93,7 @@ def read(path: str | os.PathLike[str]) -> Lines:
     InputError
         If it cannot be read, is no such file, or was changed; the message names the line.
     """
-    name = os.fspath(path)
+    name = _existing(path)
     try:
         with open(path, "rb") as file:
             return _read(name, file)
@@ -121,7 +121,7 @@ def append(path: str | os.PathLike[str], lines: Callable[[Lines], Sequence[Line]
     InputError
         As :func:`read`; or if the file cannot be locked or written, and is then as it was.
     """
-    name = os.fspath(path)
+    name = _existing(path)
     try:
         with open(path, "r+b", buffering=0) as file:
             _lock(name, file)
@@ -136,6 +136,14 @@ def append(path: str | os.PathLike[str], lines: Callable[[Lines], Sequence[Line]
     except OSError as error:
         raise InputError(f"{name}: cannot be written: {error.strerror or error}") from None
     return Lines((*found.lines, *added), (*found.hashes, *hashes[1:]), found.size + len(text))
+
+
+def _existing(path: str | os.PathLike[str]) -> str:
+    """Its name; to open a pipe would wait for ever."""
+    name = os.fspath(path)
+    if not os.path.isfile(path):
+        raise InputError(f"{name}: {'is not a file' if os.path.exists(path) else 'is not there'}")
+    return name
 
 
 def _lock(name: str, file: IO[bytes]) -> None:

@@ -294,6 +294,12 @@ class Ledger:
         return read_state(os.fspath(self.path), found)
 
 
+def beside(path: str | os.PathLike[str]) -> str | None:
+    """The ledger in a file's folder; None if there is none."""
+    ledger = os.path.realpath(Path(path).parent / BESIDE)
+    return ledger if os.path.isfile(ledger) else None
+
+
 def ledger_of(given: Path | None, files: Sequence[Path]) -> Ledger | None:
     """The ledger that runs on files belong to: one beside them, or the one that is given.
 
@@ -302,8 +308,7 @@ def ledger_of(given: Path | None, files: Sequence[Path]) -> Ledger | None:
     InputError
         If one is given, and another lies beside the files; or files lie beside different ones.
     """
-    beside = {os.path.realpath(path.parent / BESIDE) for path in files}
-    found = sorted(path for path in beside if os.path.isfile(path))
+    found = sorted({path for path in map(beside, files) if path is not None})
     if given is not None:
         if any(os.path.realpath(given) != path for path in found):
             raise InputError(

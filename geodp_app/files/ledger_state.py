@@ -113,6 +113,16 @@ class State:
         """What counts of them by the ledger's own rule."""
         return added_up(self.rule.cost(one) for one in self.spending)
 
+    def with_past(self, runs: Iterable[tuple[str, PrivacySpent | None, End]]) -> State:
+        """As it will be when runs of the past, by name, have joined; known ones are left out."""
+        known = {entry.run for entry in self.entries}
+        new = (
+            Entry(run, "", "", privacy, "", None, None, end)
+            for run, privacy, end in runs
+            if run not in known
+        )
+        return replace(self, entries=(*self.entries, *new))
+
     def hash_of(self, text: str | Iterable[bytes]) -> str:
         """Salted hash: of a text, or of contents."""
         pieces = [text.encode()] if isinstance(text, str) else text

@@ -7,6 +7,7 @@ document and holds no values of its own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal
@@ -123,6 +124,7 @@ class SettingsPanel(QScrollArea):
     k_drawn_changed = Signal(bool)
     #: The slider of ε was let go: what it does next is another step to undo.
     slid = Signal()
+    ledger_asked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -137,6 +139,7 @@ class SettingsPanel(QScrollArea):
         """Show what the document holds now."""
         s, r = work.sampling, work.run
         private = r.declared.private
+        imported = not work.simulated and work.examples is not None
         values: tuple[tuple[Any, Any], ...] = (
             (self.count, s.n),
             (self.noise, s.noise * 100),
@@ -183,6 +186,7 @@ class SettingsPanel(QScrollArea):
             (self._more_learner, self.support, r.has("support")),
             (self._more_learner, self.measure, r.has("measure")),
             (self._more_privacy, self.delta, private and r.declared.needs_delta),
+            (self._privacy_form, self.ledger, imported),
         ):
             form.setRowVisible(field, shown)
         more = any(r.has(name) for name in ("n_steps", "tiles", "measure"))
@@ -192,7 +196,8 @@ class SettingsPanel(QScrollArea):
         self.epsilon_slider.setEnabled(private)
         for field in (self.epsilon, self.delta, self.neighbours, self.run_seeded, self.run_seed):
             field.setEnabled(private and (field is not self.run_seed or r.seed is not None))
-        self._imported.setVisible(not work.simulated and work.examples is not None)
+        self.ledger.setText("None…" if work.ledger is None else f"{Path(work.ledger).name}…")
+        self._imported.setVisible(imported)
         self.sample_button.setText("Sample again" if work.examples is not None else "Sample")
 
     def set_release_view(self, release: bool) -> None:
@@ -323,6 +328,11 @@ class SettingsPanel(QScrollArea):
         self.epsilon_slider.moved.connect(lambda e: self.run_changed.emit({"epsilon": e}))
         self.epsilon_slider.sliderReleased.connect(self.slid)
         form.addRow("", self.epsilon_slider)
+        tip = "Where runs on imported examples are entered before they draw, with a budget"
+        self.ledger = QPushButton()
+        self.ledger.clicked.connect(self.ledger_asked)
+        add_field(form, "Ledger", self.ledger, tip)
+        self._privacy_form = form
         self.privacy_fold, more = _fold("privacy")
         self._more_privacy = more
         self.delta = SmallNumberField(1e-30, 0.5)
