@@ -22,6 +22,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,8 +38,10 @@ from geodp_app.version import __version__
 from geometry.grid import Bounds, BoundsError, GridMap, checked_bounds
 
 if TYPE_CHECKING:
+    from geodp_app.files.recording import Recording
     from geodp_app.runs.comparison import Row
     from learners import *  # noqa: F403
+    from learners.accounting import PrivacySpent
 
 __all__ = [
     *_learners.__all__,
@@ -83,12 +86,18 @@ class Points:
         Grid size d.
     bounds : Bounds or None
         Public: where the grid lies.
+    source : str or None
+        The file that they were read from: runs on them join a ledger beside it.
+    unit : str or None
+        The column that names persons, of whom one row each was taken.
     """
 
     X: NDArray[np.int64]
     y: NDArray[np.int64]
     grid: int
     bounds: Bounds | None = None
+    source: str | None = None
+    unit: str | None = None
 
     def __repr__(self) -> str:  # how many there are is private
         return f"Points(grid={self.grid}, bounds={self.bounds})"
@@ -98,8 +107,16 @@ class Points:
         return Examples(self.X, self.y, Frame(self.grid, self.bounds))
 
     @classmethod
-    def _of(cls, examples: Examples) -> Points:
-        return cls(examples.points, examples.labels, examples.frame.d, examples.frame.bounds)
+    def _of(cls, examples: Examples, source: str | None = None, unit: str | None = None) -> Points:
+        frame = examples.frame
+        return cls(examples.points, examples.labels, frame.d, frame.bounds, source, unit)
+
+    def _recording(self, ledger: str | os.PathLike[str] | None) -> Recording:
+        from geodp_app.files.recording import recording_of
+
+        files = [] if self.source is None else [Path(self.source)]
+        given = None if ledger is None else Path(ledger)
+        return recording_of(given, files, name="" if files else "Python", unit=self.unit)
 
 
 def read_points(
@@ -156,8 +173,8 @@ def read_points(
     known = None if crs is None or box is None else box.crs
     told = Told(grid, box, dict(columns or {}), known, layer, out_of_bounds, id)
     if is_data_frame(source):
-        return Points._of(read_opened(open_frame(source), told).examples)
-    return Points._of(read(source, told).examples)
+        return Points._of(read_opened(open_frame(source), told).examples, unit=id)
+    return Points._of(read(source, told).examples, os.path.abspath(source), id)
 
 
 def _box(bounds: Box | None, crs: str | None) -> Bounds | None:
@@ -213,7 +230,13 @@ def sample(
     return Points._of(draw_examples(shape, n, frame, **of_that))  # type: ignore[arg-type]
 
 
-def learn(points: Points, learner: str = "tiles", **parameters: Any) -> LearnedShape:
+def learn(
+    points: Points,
+    learner: str = "tiles",
+    *,
+    ledger: str | os.PathLike[str] | None = None,
+    **parameters: Any,
+) -> LearnedShape:
     """Learn the shape that labels points, privately.
 
     Parameters
@@ -221,14 +244,19 @@ def learn(points: Points, learner: str = "tiles", **parameters: Any) -> LearnedS
     points : Points
     learner : str
         Any that `geodp learn` takes: "tiles", "cover", "convex", "histogram", ...
+    ledger : path-like, optional
+        Where the run is entered before it draws (`geodp ledger` begins one); by default the file
+        geodp.ledger beside the points' own, if there is one.
     **parameters
         Of the learner: epsilon, delta, k, seed, ...
 
     Raises
     ------
     InputError
-        If there is no such learner, or a parameter is out of range.
+        If there is no such learner, a parameter is out of range, or the ledger or its budget does
+        not allow the run: then nothing is drawn.
     """
+    from geodp_app.files.ledger import NewRun
     from learners.registry import BY_ID, offered, unknown_learner
 
     known = [each.id for each in offered("learn")]
@@ -241,10 +269,14 @@ def learn(points: Points, learner: str = "tiles", **parameters: Any) -> LearnedS
         raise InputError(f"{learner} takes no {', '.join(strange)}, but {names}")
     if declared.parameter("k") is not None and declared.parameter("k").auto:  # type: ignore[union-attr]
         parameters.setdefault("k", "auto")
-    try:
-        model = declared.build(grid=points.grid, **parameters).fit(points.X, points.y)
-    except ValueError as error:
-        raise InputError(f"{learner}: {error}") from None
+    with points._recording(ledger) as recording:
+        try:
+            model = declared.build(grid=points.grid, **parameters)
+            recording.begin([NewRun("learn", learner, model.plan())])
+            model.fit(points.X, points.y)
+        except ValueError as error:
+            raise InputError(f"{learner}: {error}") from None
+        recording.released()
     return LearnedShape(model.release_, Frame(points.grid, points.bounds))
 
 
@@ -258,6 +290,7 @@ def compare(
     delta: float = 1e-6,
     k: int | None = None,
     seed: int | None = None,
+    ledger: str | os.PathLike[str] | None = None,
 ) -> tuple[Row, ...]:
     """Run learners on the same points and test them on others.
 
@@ -273,6 +306,8 @@ def compare(
     holdout, epsilon, delta : float
     k : int, optional
     seed : int, optional
+    ledger : path-like, optional
+        As in :func:`learn`; all of them are entered before any of them draws.
 
     Returns
     -------
@@ -282,8 +317,9 @@ def compare(
     Raises
     ------
     InputError
-        If a name is unknown, or there is nothing to test on.
+        If a name is unknown, there is nothing to test on, or the ledger does not allow the runs.
     """
+    from geodp_app.files.ledger import NewRun
     from geodp_app.runs.comparison import KINDS, hold_out, make_contender
     from geodp_app.runs.comparison import compare as run
     from learners.registry import unknown_learner
@@ -298,11 +334,19 @@ def compare(
         examples, tested = hold_out(examples, holdout, seed)
     else:
         tested = test._examples
-    rows = tuple(run(examples, tested, contenders))
+    rows: list[Row] = []
+    with points._recording(ledger) as recording:
+
+        def enter(plans: Sequence[PrivacySpent | None]) -> None:
+            recording.begin([NewRun("compare", *each) for each in zip(names, plans, strict=True)])
+
+        for row in run(examples, tested, contenders, before=enter):
+            rows.append(row)
+            recording.released()
     if seed is None and sum(row.private for row in rows) > 1:
         warnings.warn(
             "each private learner spent epsilon, and a choice made by these errors is not covered "
             "by their statements",
             stacklevel=2,
         )
-    return rows
+    return tuple(rows)

@@ -24,6 +24,7 @@ from geodp_app.files.reports import privacy_statement, report
 from geometry.geojson_write import placed_shape
 from geometry.grid import GridMap
 from learners.accounting import PrivacySpent
+from learners.privacy_loss import accounting_document
 from learners.releases import Release, support_shape
 
 #: Sides of the picture in a notebook, in pixels.
@@ -62,6 +63,11 @@ class LearnedShape:
     def report(self) -> dict[str, Any]:
         """Statement, parameters, account and hypothesis, JSON values only."""
         return report(self.release)
+
+    @property
+    def accounting(self) -> dict[str, Any] | None:
+        """The charges, for other accountants (:mod:`learners.privacy_loss`)."""
+        return None if self.privacy is None else accounting_document(self.privacy)
 
     @property
     def polygons(self) -> BaseGeometry:

@@ -30,6 +30,7 @@ from geodp_app.runs.comparison import (
     write_shapes,
 )
 from learners.accounting import PrivacySpent
+from learners.privacy_loss import accounting_document
 from learners.registry import unknown_learner
 
 _DEFAULT, _DEFAULT_WITH_K = ("tiles", "histogram", "quadtree"), ("cover", "greedy-cover")
@@ -278,6 +279,7 @@ def _document(
                 "private": row.private,
                 "epsilon": row.privacy.epsilon if row.privacy else None,
                 "delta": row.privacy.delta if row.privacy else None,
+                "accounting": accounting_document(row.privacy) if row.privacy else None,
                 "errors": row.errors,
                 "false_positives": row.false_positives,
                 "false_negatives": row.false_negatives,
