@@ -56,12 +56,13 @@ class Recording:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if not self._open:
+        if self._ledger is None or not self._open:
             return
         cancelled = isinstance(error, KeyboardInterrupt | Cancelled)
         first, *later = self._open
         ends: dict[str, End] = {first: "cancelled" if cancelled else "failed"}
         self._tell(ends | dict.fromkeys(later, "withdrawn"))
+        sys.stderr.write(f"geodp: {self._ledger.path}: the run was entered, and counts in full\n")
 
     def _tell(self, ends: dict[str, End]) -> None:
         """A run counts whether its end is told or not: so that it is not is no failure."""
