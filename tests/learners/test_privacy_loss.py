@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from learners import ConjunctionLearner, PrivateConsistentConjunctionLearner, PrivateParityLearner
-from learners.accounting import Charge, PrivacySpent
+from learners.accounting import Charge, ChargeName, PrivacySpent
 from learners.cover_account import selections_delta
 from learners.declaration import Learner
 from learners.privacy_loss import LossLaw, accounting_document, mechanism
@@ -92,6 +93,11 @@ def test_rounded_up_it_never_loses_less(law: LossLaw) -> None:
             assert exact - 1e-12 <= rounded <= exact + step + 1e-12
     with pytest.raises(ValueError, match="step must be positive"):
         law.upper_masses(0.0)
+
+
+def test_every_name_of_a_charge_has_a_mechanism() -> None:
+    for name in get_args(ChargeName):
+        assert mechanism(Charge(name, 0.5)).epsilon == 0.5
 
 
 def test_what_a_charge_is_in_other_terms() -> None:
