@@ -41,7 +41,10 @@ _NEIGHBOURS = {
     "replace-one": "{} that is replaced by another",
     "replace-label": "the label of {}",
 }
-_LISTED = 16
+#: Of a first budget, unless it is told: as that of a run.
+_DELTA = 1e-6
+#: Least digits of a head.
+_DIGITS = 16
 
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
@@ -53,7 +56,10 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         "--epsilon", type=arguments.positive, metavar="E", help="a budget for all runs together"
     )
     parser.add_argument(
-        "--delta", type=arguments.open_unit, metavar="D", help="of the budget (default: 0)"
+        "--delta",
+        type=arguments.closed_unit,
+        metavar="D",
+        help=f"of the budget (default: as it is; with --new {_DELTA:g})",
     )
     parser.add_argument(
         "--neighbours",
@@ -93,21 +99,22 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Begin, change, look, print."""
-    budget = _budget(options)
+    if options.delta is not None and options.epsilon is None:
+        raise InputError("--delta is of a budget: give --epsilon, too")
     if options.new:
         if options.join or options.head:
             raise InputError("--join and --head are for a ledger that is there: leave --new out")
         ledger = Ledger.create(
             options.file,
             relation=options.neighbours or "add-remove",
-            budget=budget,
+            budget=_budget(options, _DELTA),
             composition=options.composition or "basic",
             unit=options.id,
             of=options.of,
             contents=options.contents,
         )
     else:
-        ledger = _known(options, budget)
+        ledger = _known(options)
     state = ledger.state()
     if options.json:
         print(json.dumps(_document(state), indent=1))
@@ -115,18 +122,17 @@ def run(options: argparse.Namespace) -> None:
         print("\n".join(statement(state)))
 
 
-def _budget(options: argparse.Namespace) -> Budget | None:
+def _budget(options: argparse.Namespace, delta: float) -> Budget | None:
+    """The budget that is given, with that delta unless another is."""
     if options.epsilon is None:
-        if options.delta is not None:
-            raise InputError("--delta is of a budget: give --epsilon, too")
         return None
     try:
-        return Budget(options.epsilon, options.delta or 0.0)
+        return Budget(options.epsilon, delta if options.delta is None else options.delta)
     except ValueError as error:
         raise InputError(str(error)) from None
 
 
-def _known(options: argparse.Namespace, budget: Budget | None) -> Ledger:
+def _known(options: argparse.Namespace) -> Ledger:
     """A ledger that is there, changed as the options say."""
     if not options.file.exists():
         raise InputError(f"{options.file}: there is no such ledger; --new begins one")
@@ -147,6 +153,7 @@ def _known(options: argparse.Namespace, budget: Budget | None) -> Ledger:
         raise InputError(
             f"{options.file}: {options.head} was never its head: it was changed, or its end cut off"
         )
+    budget = _budget(options, _DELTA if state.budget is None else state.budget.delta)
     for path in options.join or ():
         _join(ledger, path, state.unit)
     if budget is not None:
@@ -155,8 +162,8 @@ def _known(options: argparse.Namespace, budget: Budget | None) -> Ledger:
 
 
 def _hex(text: str) -> str:
-    if len(text) < _LISTED or not set(text.lower()) <= set("0123456789abcdef"):
-        raise InputError(f"--head needs at least {_LISTED} hexadecimal digits, not {text!r}")
+    if len(text) < _DIGITS or not set(text.lower()) <= set("0123456789abcdef"):
+        raise InputError(f"--head needs at least {_DIGITS} hexadecimal digits, not {text!r}")
     return text.lower()
 
 
@@ -166,8 +173,8 @@ def _join(ledger: Ledger, path: Path, unit: str | None) -> None:
     from geodp_app.files.learned_file import read_learned
     from geodp_app.files.session import load_session
 
-    source = Source.of_files([path], unit)
     if file_kind(path) == "session":
+        source = Source.of_files([path])
         ledger.join([past_run(charge) for charge in load_session(path).work.spent], source)
         return
     release = read_learned(path).release
@@ -177,6 +184,7 @@ def _join(ledger: Ledger, path: Path, unit: str | None) -> None:
         raise InputError(
             f"{path}: protects {_unit(told)}, and {ledger.path} {_unit(unit)}: they do not add up"
         )
+    source = Source.of_files([path], unit)
     text = json.dumps(release_to_dict(release), sort_keys=True)
     name = hashlib.sha256(text.encode()).hexdigest()[:32]
     ledger.join([(NewRun("file", release.learner, release.privacy, name), "released")], source)

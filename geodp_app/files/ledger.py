@@ -229,14 +229,15 @@ class Ledger:
         Raises
         ------
         InputError
-            If a run's statement says nothing about the ledger's neighbours, or it cannot be
-            written.
+            If the runs are about other neighbours or another unit than the ledger, or it cannot
+            be written.
         """
         described, added = self._described(source), 0
 
         def lines(found: Lines) -> list[Line]:
             nonlocal added
             state = self._state(found)
+            self._check_unit(state, source)
             known = {entry.run for entry in state.entries}
             new = [(run, end) for run, end in runs if run.run not in known]
             self._excess(state, (run.privacy for run, _ in new))  # refuses other neighbours
@@ -277,10 +278,13 @@ class Ledger:
         if source.unit == state.unit:
             return
         if state.unit is None:
-            raise InputError(f"{self.path}: protects rows, not persons: leave --id out")
+            raise InputError(
+                f"{self.path}: protects rows, and of each {source.unit} one was taken: leave --id "
+                "out, or begin another ledger"
+            )
         raise InputError(
-            f"{self.path}: protects whoever {state.unit} names: give --id {state.unit}, so that "
-            "one row of each is counted"
+            f"{self.path}: protects whoever {state.unit} names, and here rows count: give "
+            f"geodp learn --id {state.unit}"
         )
 
     def _excess(self, state: State, new: Iterable[PrivacySpent | None]) -> str:
@@ -314,6 +318,8 @@ def ledger_of(given: Path | None, files: Sequence[Path]) -> Ledger | None:
             raise InputError(
                 f"{given}: is not the ledger of these data, which lies beside them: {found[0]}"
             )
+        if not given.exists():
+            raise InputError(f"{given}: there is no such ledger; geodp ledger --new begins one")
         return Ledger(given)
     if len(found) > 1:
         raise InputError(f"the data lie beside two ledgers, {found[0]} and {found[1]}: use one")

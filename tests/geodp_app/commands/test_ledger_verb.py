@@ -162,7 +162,7 @@ def test_persons_are_protected_by_a_ledger_for_persons(tmp_path, capsys) -> None
     rows.write_text("x,y,label,who\n1,2,1,a\n3,4,0,b\n")
     path = tmp_path / "a.ledger"
     said(capsys, path, "--new", "--id", "who")
-    assert "give --id who" in fails(capsys, *learn(rows, "--grid", D, "--ledger", path))
+    assert "give geodp learn --id who" in fails(capsys, *learn(rows, "--grid", D, "--ledger", path))
     assert spend(rows, "--grid", D, "--ledger", path, "--id", "who") == 0
 
 
@@ -216,7 +216,7 @@ def test_a_head_that_was_noted_finds_an_end_that_was_cut_off(points, ledger, cap
 def test_budgets_are_set_anew_and_that_is_kept(points, ledger, capsys) -> None:
     spend(points)
     text = said(capsys, ledger.path, "--epsilon", 5)
-    assert "Budget: epsilon = 1 of 5, delta = 0 of 0." in text
+    assert "Budget: epsilon = 1 of 5, delta = 0 of 1e-05." in text  # delta stays
     assert "The budget was set 2 times" in text
     lowered = said(capsys, ledger.path, "--epsilon", 0.5)
     assert "It is exceeded" in lowered
@@ -250,6 +250,18 @@ def test_sessions_and_learned_files_of_the_past_join(points, tmp_path, capsys) -
     said(capsys, persons, "--new", "--id", "who")
     told = fails(capsys, "ledger", persons, "--join", points.parent / "h.geojson")
     assert "they do not add up" in told
+    told = fails(capsys, "ledger", persons, "--join", tmp_path / "a.geodp")
+    assert "protects whoever who names, and here rows count" in told
+
+
+def test_a_first_budget_has_room_for_the_delta_of_rounding(points, tmp_path, capsys) -> None:
+    path = tmp_path / "a.ledger"
+    said(capsys, path, "--new", "--epsilon", 1)
+    assert spend(points, "--ledger", path, "--learner", "tiles") == 0
+    none = tmp_path / "b.ledger"
+    said(capsys, none, "--new", "--epsilon", 1, "--delta", 0)
+    told = fails(capsys, *learn(points, "--ledger", none, "--learner", "tiles"))
+    assert "delta would be 1e-40, and the budget allows 0" in told
 
 
 def test_what_it_is_of_can_be_shown_later(tmp_path, capsys) -> None:
@@ -289,6 +301,9 @@ def test_a_ledger_that_cannot_be_read_ends_before_the_examples_are(
     assert "is not the ledger of these data" in fails(
         capsys, *learn(points, "--ledger", points.parent / "other")
     )
+    ledger.path.unlink()
+    told = fails(capsys, *learn(points, "--ledger", ledger.path))
+    assert "there is no such ledger; geodp ledger --new begins one" in told
 
 
 def test_times_are_those_of_the_entry_alone(points, ledger, monkeypatch) -> None:

@@ -137,12 +137,16 @@ def test_neighbours_and_unit_are_fixed(tmp_path: Path) -> None:
     plain = Ledger.create(tmp_path / "b")
     with pytest.raises(InputError, match="replace-one neighbours says nothing about add-remove"):
         plain.begin([run(one(1.0, neighbours="replace-one"))], ROWS)
-    with pytest.raises(InputError, match="protects rows, not persons: leave --id out"):
+    with pytest.raises(
+        InputError, match="protects rows, and of each reporter one was taken: leave --id"
+    ):
         plain.begin([run()], Source("rows.csv", "reporter"))
     persons = Ledger.create(tmp_path / "c", unit="reporter")
     for source in (ROWS, Source("rows.csv", "household")):
-        with pytest.raises(InputError, match="give --id reporter"):
+        with pytest.raises(InputError, match="give geodp learn --id reporter"):
             persons.begin([run()], source)
+        with pytest.raises(InputError, match="protects whoever reporter names"):
+            persons.join([(run(), "released")], source)
     persons.begin([run()], Source("rows.csv", "reporter"))
     assert plain.state().entries == ()
 
