@@ -15,7 +15,7 @@ from geodp_app.files.ledger import Ledger, NewRun, Source, past_run
 from geodp_app.files.ledger_state import Entry, State, budget_words
 from learners.accounting import Relation
 from learners.codec import release_to_dict
-from learners.composition import Budget, Composition
+from learners.privacy_filter import Budget, Composition
 from learners.privacy_loss import accounting_document
 
 _DESCRIPTION = """Begin a ledger of what is spent on the data of the same people, or print it.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from geodp_app.formatting import SPACE, amount
 from learners.accounting import Relation
-from learners.composition import added_up, joint_relation, restated
+from learners.privacy_filter import added_up, joint_relation, restated
 from learners.randomness import SystemRandom
 
 

@@ -28,7 +28,7 @@ from geodp_app.files.ledger_state import FORMAT, VERSION, End, State, excess_wor
 from geodp_app.version import __version__
 from learners.accounting import PrivacySpent, Relation
 from learners.codec import privacy_to_dict
-from learners.composition import Budget, Composition, Rule
+from learners.privacy_filter import Budget, Composition, Rule
 from learners.randomness import SystemRandom
 
 #: Joined by whatever is read from the folder in which a file of this name lies.

@@ -16,7 +16,7 @@ from geodp_app.files.chained_lines import Line, Lines
 from geodp_app.files.strict import one_line
 from learners.accounting import PrivacySpent, Relation
 from learners.codec import privacy_from_dict
-from learners.composition import Budget, Rule, added_up, restated
+from learners.privacy_filter import Budget, Rule, added_up, restated
 
 FORMAT, VERSION = "geodp ledger", 1
 

@@ -31,8 +31,8 @@ from geodp_app.errors import InputError
 from geodp_app.files.learned_file import learned_text
 from geodp_app.files.writing import check_folder_ending, check_home
 from geometry.files import atomic_write
-from learners.composition import added_up
 from learners.declaration import Learner
+from learners.privacy_filter import added_up
 from learners.randomness import SeededRandom, SystemRandom, words
 from learners.registry import offered
 from learners.releases import Release

@@ -13,7 +13,7 @@ import pytest
 
 from learners import NoisyHistogramLearner, PolygonUnionLearner
 from learners.accounting import Charge, zcdp_epsilon
-from learners.composition import renyi_cost
+from learners.privacy_filter import renyi_cost
 from learners.privacy_loss import LossLaw, accounting_document, mechanism
 from learners.set_cover import plan_budget
 

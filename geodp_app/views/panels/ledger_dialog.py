@@ -24,7 +24,7 @@ from geodp_app.files.ledger import BESIDE, Ledger
 from geodp_app.views.widgets.number_fields import SmallNumberField
 from geodp_app.views.widgets.panes import add_field, dressed, fill, sentences, show_words
 from learners.accounting import Relation
-from learners.composition import Budget
+from learners.privacy_filter import Budget
 
 _WHAT = (
     "A ledger is a file in which every run on these people's reports is entered before it draws. "

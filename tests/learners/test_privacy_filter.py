@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from learners.accounting import Charge, PrivacySpent, zcdp_epsilon
-from learners.composition import Budget, Rule, added_up, joint_relation, renyi_cost, restated
+from learners.privacy_filter import Budget, Rule, added_up, joint_relation, renyi_cost, restated
 from learners.set_cover import plan_budget
 from learners.sharpening import plan_sharpened
 from learners.tiles import plan_tiles
