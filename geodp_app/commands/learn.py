@@ -158,6 +158,8 @@ def run(options: argparse.Namespace) -> None:
             atomic_write(options.report, json.dumps(report(release), indent=1) + "\n")
         write_learned(options.output, release, sample.frame, raw_grid=options.raw_grid, within=mask)
         recording.released()
+    if words := recording.words:
+        tell_curator(f"geodp: {words}", quiet=options.quiet)
     parts = parts_text(release) + ("" if mask is None else f", clipped to {mask.name}")
     told = [f"{options.output}: {parts}, {privacy_statement(release.privacy)}"]
     if (support := support_text(release)) is not None:

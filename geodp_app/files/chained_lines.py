@@ -65,8 +65,8 @@ class Lines:
         return any(each.startswith(head) for each in self.hashes)
 
 
-def create(path: str | os.PathLike[str], first: Line) -> None:
-    """Make a file of one line, for its owner alone (mode 0600).
+def create(path: str | os.PathLike[str], *lines: Line) -> None:
+    """Make a file of these lines, for its owner alone (mode 0600).
 
     Raises
     ------
@@ -81,7 +81,7 @@ def create(path: str | os.PathLike[str], first: Line) -> None:
     except OSError as error:
         raise InputError(f"{name}: cannot be written: {error.strerror or error}") from None
     with open(handle, "r+b", buffering=0) as file:
-        _write(name, file, _text(first, _FIRST), 0)
+        _write(name, file, _chained(lines, _FIRST)[0], 0)
     sync_folder(os.path.dirname(os.path.realpath(path)))
 
 
@@ -127,15 +127,12 @@ def append(path: str | os.PathLike[str], lines: Callable[[Lines], Sequence[Line]
             _lock(name, file)
             found = _read(name, file)
             added = tuple(lines(found))
-            text, hashes = b"", [found.head]
-            for line in added:
-                text += _text(line, hashes[-1])
-                hashes.append(_hash(line, hashes[-1]))
+            text, hashes = _chained(added, found.head)
             if text:
                 _write(name, file, text, found.size)
     except OSError as error:
         raise InputError(f"{name}: cannot be written: {error.strerror or error}") from None
-    return Lines((*found.lines, *added), (*found.hashes, *hashes[1:]), found.size + len(text))
+    return Lines((*found.lines, *added), (*found.hashes, *hashes), found.size + len(text))
 
 
 def _existing(path: str | os.PathLike[str]) -> str:
@@ -195,6 +192,15 @@ def _write(name: str, file: IO[bytes], text: bytes, size: int) -> None:
             reason = error.strerror or error
             raise InputError(f"{name}: cannot be written: {reason}") from None
         raise
+
+
+def _chained(lines: Sequence[Line], before: str) -> tuple[bytes, tuple[str, ...]]:
+    """Lines as they stand in the file after that hash, and their hashes."""
+    text, hashes = b"", [before]
+    for line in lines:
+        text += _text(line, hashes[-1])
+        hashes.append(_hash(line, hashes[-1]))
+    return text, tuple(hashes[1:])
 
 
 def _text(line: Line, before: str) -> bytes:

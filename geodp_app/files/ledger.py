@@ -159,11 +159,8 @@ class Ledger:
             "salt": salt,
             "of": None if of is None else state.hash_of(of),
         }
-        chained_lines.create(path, first)
-        ledger = cls(path)
-        if budget is not None:
-            ledger.set_budget(budget)
-        return ledger
+        chained_lines.create(path, first, *([] if budget is None else [_set(budget)]))
+        return cls(path)
 
     def state(self) -> State:
         """What it holds now.
@@ -259,8 +256,7 @@ class Ledger:
 
         def lines(found: Lines) -> list[Line]:
             self._state(found)
-            told = {"epsilon": budget.epsilon, "delta": budget.delta}
-            return [{"kind": "budget", "time": _now(), **told}]
+            return [_set(budget)]
 
         chained_lines.append(self.path, lines)
 
@@ -324,6 +320,11 @@ def ledger_of(given: Path | None, files: Sequence[Path]) -> Ledger | None:
     if len(found) > 1:
         raise InputError(f"the data lie beside two ledgers, {found[0]} and {found[1]}: use one")
     return Ledger(found[0]) if found else None
+
+
+def _set(budget: Budget) -> Line:
+    told = {"epsilon": budget.epsilon, "delta": budget.delta}
+    return {"kind": "budget", "time": _now(), **told}
 
 
 def _begun(run: NewRun, described: tuple[str, str | None]) -> Line:

@@ -10,7 +10,7 @@ from typing import Self
 
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source, ledger_of
-from geodp_app.files.ledger_state import End
+from geodp_app.files.ledger_state import End, budget_words
 from learners.selection import Cancelled
 
 
@@ -46,6 +46,16 @@ class Recording:
         """The next of them has come to its end."""
         if self._open:
             self._tell({self._open.pop(0): "released"})
+
+    @property
+    def words(self) -> str:
+        """What the ledger says is spent, for the curator; empty without one."""
+        if self._ledger is None:
+            return ""
+        try:
+            return f"{self._ledger.path}: {budget_words(self._ledger.state())}"
+        except InputError as error:  # the run is over all the same
+            return str(error)
 
     def __enter__(self) -> Self:
         return self

@@ -214,8 +214,10 @@ def test_a_run_that_is_broken_off_counts_and_those_after_it_never_drew(
 def test_an_end_that_cannot_be_told_is_a_warning(ledger: Ledger, capsys) -> None:
     with Recording(ledger, ROWS) as recording:
         recording.begin([run()])
+        assert recording.words == (f"{ledger.path}: epsilon = 1 of 3, delta = 0 of 1e-05")
         ledger.path.unlink()
         recording.released()
+        assert recording.words == f"{ledger.path}: is not there"
     assert "is not there; the run counts in full" in capsys.readouterr().err
 
 
