@@ -110,7 +110,8 @@ def renyi_cost(spent: PrivacySpent, relation: Relation, order: float) -> tuple[f
     cost = min(order * epsilon**2 / 2, epsilon)
     if spent.charges and spent.account in ("basic", "optimal"):
         moves = 1 if relation == "add-remove" else 2
-        several = ((charge.times, mechanism(charge, moves=moves)) for charge in spent.charges)
+        stated = spent.neighbours
+        several = ((one.times, mechanism(one, stated, relation)) for one in spent.charges)
         sum_ = math.fsum(times * min(order * one.rho, one.epsilon) for times, one in several)
         sum_ += rounding_epsilon(spent, moves) * (2 * order - 1) / (order - 1)
         if sum_ <= cost:

@@ -29,6 +29,7 @@ from learners.accounting import (
     ChargeName,
     Neighbours,
     PrivacySpent,
+    Relation,
     neglected_delta,
 )
 
@@ -52,6 +53,9 @@ _KINDS: dict[ChargeName, Kind] = {
 #: Charges that hold for the neighbours of the statement; all others are for examples added or
 #: removed, and a replacement is two such steps.
 _FOR_ITS_OWN: frozenset[ChargeName] = frozenset({"parities", "unanswered queries", "noisy votes"})
+
+#: Selections of which one example moves one score up and another down.
+_EITHER_WAY: frozenset[ChargeName] = frozenset({"noisy votes"})
 
 FORMAT, VERSION = "geodp accounting", 1
 
@@ -153,11 +157,14 @@ class Mechanism:
     moves : {1, 2}
         Neighbouring steps by which one example is added or removed; 2 for a replacement that is
         charged as two.
+    one_way : bool
+        Of an exponential mechanism: such a step moves all scores in one direction.
     """
 
     kind: Kind
     epsilon: float
     moves: int = 1
+    one_way: bool = True
 
     @property
     def rho(self) -> float:
@@ -183,14 +190,12 @@ class Mechanism:
 
     def to_dict(self) -> dict[str, Any]:
         """As a JSON-ready object."""
-        each = self.epsilon / self.moves
+        rate = self.epsilon if self.one_way else self.epsilon / 2
         parameters: dict[Kind, dict[str, Any]] = {
-            "discrete Laplace": {"scale": 1 / each, "sensitivity": self.moves},
-            "exponential mechanism": {"rate": each, "sensitivity": self.moves, "one_way": True},
+            "discrete Laplace": {"scale": self.moves / self.epsilon, "sensitivity": self.moves},
+            "exponential mechanism": {"rate": rate, "sensitivity": 1, "one_way": self.one_way},
             "pure": {},
         }
-        if self.moves == 2:
-            parameters["exponential mechanism"]["one_way"] = False
         return {
             "mechanism": self.kind,
             **parameters[self.kind],
@@ -202,18 +207,24 @@ class Mechanism:
         }
 
 
-def mechanism(charge: Charge, *, moves: int = 1) -> Mechanism:
+def mechanism(
+    charge: Charge, stated: Relation = "add-remove", relation: Relation | None = None
+) -> Mechanism:
     """What a charge stands for.
 
     Parameters
     ----------
     charge : Charge
-    moves : {1, 2}
-        2 for neighbours that replace an example, of a learner that charges this as two steps.
+    stated : {"add-remove", "replace-one", "replace-label"}
+        Neighbours of the statement that it is a part of.
+    relation : {"add-remove", "replace-one", "replace-label"}, optional
+        Neighbours for which it is told; by default those of the statement.
     """
-    if charge.name in _FOR_ITS_OWN:
-        moves = 1
-    return Mechanism(_KINDS[charge.name], charge.each * moves, moves)
+    relation = stated if relation is None else relation
+    own = stated if charge.name in _FOR_ITS_OWN else "add-remove"
+    moves = 1 if own == relation or own != "add-remove" else 2
+    one_way = moves == 1 and charge.name not in _EITHER_WAY
+    return Mechanism(_KINDS[charge.name], charge.each * moves, moves, one_way)
 
 
 def rounding_epsilon(privacy: PrivacySpent, moves: int = 1) -> float:
@@ -287,7 +298,7 @@ def accounting_document(privacy: PrivacySpent) -> dict[str, Any]:
             {
                 "name": charge.name,
                 "times": charge.times,
-                **mechanism(charge, moves=moves).to_dict(),
+                **mechanism(charge, privacy.neighbours).to_dict(),
             }
             for charge in privacy.charges
         ],

@@ -182,10 +182,10 @@ def test_opendp_charges_a_count_as_we_do(opendp) -> None:
         assert zcdp.map(1) == pytest.approx(told["rho"], rel=1e-12)
 
 
-@pytest.mark.parametrize("moves", [1, 2])
-def test_opendp_charges_a_selection_as_we_do(opendp, moves) -> None:
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+def test_opendp_charges_a_selection_as_we_do(opendp, relation) -> None:
     """Scores that move one way, or, where an example is replaced, either way."""
-    told = mechanism(Charge("selections", 0.3), moves=moves).to_dict()
+    told = mechanism(Charge("selections", 0.3), relation).to_dict()
     distance = opendp.linf_distance(T=int, monotonic=told["one_way"])
     domain = opendp.vector_domain(opendp.atom_domain(T=int))
     for measure, name in (

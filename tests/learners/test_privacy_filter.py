@@ -169,6 +169,8 @@ def test_a_cover_is_charged_by_its_parts_and_its_arithmetic_or_by_its_statement(
 def test_statements_without_charges_are_never_free() -> None:
     for statement in (pure(0.5), PrivacySpent(0.5, 1e-6, "add-remove", "optimal", (), True)):
         assert renyi_cost(statement, "add-remove", 4.0)[0] >= 0.4999
+    parity = PrivacySpent(0.5, 0.0, "add-remove", "basic", (Charge("parities", 0.5),), True)
+    assert renyi_cost(parity, "replace-one", 1e3)[0] == pytest.approx(1.0)
     votes = (Charge("unanswered queries", 1e-9, 2),)
     stable = PrivacySpent(0.5, 1e-6, "replace-one", "stability", votes, True)
     assert renyi_cost(stable, "replace-one", 4.0) == (pytest.approx(0.5), 1e-6)

@@ -105,10 +105,15 @@ def test_what_a_charge_is_in_other_terms() -> None:
     assert (count.epsilon, count.rho, count.range, count.exact) == (0.02, 0.0002, 0.04, True)
     assert (selection.epsilon, selection.range, selection.exact) == (0.98, 0.98, False)
     assert selection.rho == pytest.approx(0.98**2 / 8)
-    twice = mechanism(TILES.charges[1], moves=2)
+    twice = mechanism(TILES.charges[1], "replace-one")
     assert (twice.epsilon, twice.range, twice.rho) == (1.96, 1.96, pytest.approx(0.98**2 / 2))
     # these are for their own neighbours already
-    assert mechanism(Charge("parities", 0.5), moves=2).epsilon == 0.5
+    assert mechanism(Charge("parities", 0.5), "replace-one").epsilon == 0.5
+    assert mechanism(Charge("parities", 0.5), "replace-one", "replace-label").epsilon == 0.5
+    # but a statement for add-remove is not one for a replacement
+    assert mechanism(Charge("parities", 0.5), "add-remove", "replace-one").epsilon == 1.0
+    votes = mechanism(Charge("noisy votes", 0.5), "replace-one").to_dict()
+    assert (votes["rate"], votes["one_way"], votes["range"]) == (0.25, False, 0.5)
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
