@@ -21,6 +21,7 @@ from geodp_app.commands import (
     ledger,
     open,
     plan,
+    plugin,
     predict,
     render,
     sample,
@@ -47,6 +48,7 @@ _VERBS = (
     audit,
     demo,
     shot,
+    plugin,
 )
 _EPILOG = """examples:
   geodp sample --target country.geojson --n 100000 --grid 1024 -o points.csv

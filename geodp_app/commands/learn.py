@@ -13,7 +13,6 @@ from geodp_app.commands import arguments, points
 from geodp_app.document.examples import Examples
 from geodp_app.document.mask import Mask, read_mask
 from geodp_app.errors import InputError, PictureError
-from geodp_app.files.ledger import NewRun
 from geodp_app.files.recording import recording_of
 from geodp_app.progress import tell_curator
 from geodp_app.tables.counts import TableCounts, read_counts
@@ -104,6 +103,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         "by votes, x,y (or lon,lat) a line, until N of them have no answer; N + 1 halts need "
         "more chunks",
     )
+    arguments.add_progress(parser)
     arguments.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -135,19 +135,21 @@ def run(options: argparse.Namespace) -> None:
     # the learners compile their loops: not worth waiting for on a mistyped option
     from geodp_app.commands.running import fit_learner
     from geodp_app.files.learned_file import place_note, write_learned
-    from geodp_app.files.reports import (
-        parts_text,
-        privacy_statement,
-        records_text,
-        report,
-        support_text,
-    )
+    from geodp_app.files.reports import parts_text, records_text, report, support_text
+    from learners.accounting import privacy_statement
 
     def enter(plan: PrivacySpent | None) -> None:
-        recording.begin([NewRun("learn", learner.id, plan)])
+        recording.enter("learn", [(learner.id, plan)])
 
     with recording:
-        model, records = fit_learner(learner, sample, parameters, quiet=options.quiet, before=enter)
+        model, records = fit_learner(
+            learner,
+            sample,
+            parameters,
+            quiet=options.quiet,
+            progress=options.progress,
+            before=enter,
+        )
         release = model.release_
         _warn_of_budget(learner, parameters, quiet=options.quiet, release=release)
         if options.id is not None:

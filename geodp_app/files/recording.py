@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source, ledger_of
 from geodp_app.files.ledger_state import End, budget_words
+from learners.accounting import PrivacySpent
 from learners.selection import Cancelled
 
 
@@ -29,6 +32,10 @@ class Recording:
     def __init__(self, ledger: Ledger | None, source: Source) -> None:
         self._ledger, self._source = ledger, source
         self._open: list[str] = []
+
+    def enter(self, verb: str, plans: Iterable[tuple[str, PrivacySpent | None]]) -> None:
+        """Enter runs by their learners and what these will spend; as :meth:`begin`."""
+        self.begin([NewRun(verb, learner, plan) for learner, plan in plans])
 
     def begin(self, runs: Sequence[NewRun]) -> None:
         """Enter runs; to be called before any of them draws.
@@ -81,6 +88,19 @@ class Recording:
             self._ledger.end(ends)
         except InputError as error:
             sys.stderr.write(f"geodp: warning: {error}; the run counts in full\n")
+
+
+def recording_for(examples: Examples, ledger: str | os.PathLike[str] | None) -> Recording:
+    """What tells runs on examples to a ledger, to the one beside their file, or to nobody.
+
+    Raises
+    ------
+    InputError
+        As :func:`recording_of`.
+    """
+    files = [] if examples.source is None else [Path(examples.source)]
+    given = None if ledger is None else Path(ledger)
+    return recording_of(given, files, name="" if files else "Python", unit=examples.unit)
 
 
 def recording_of(

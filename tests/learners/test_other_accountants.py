@@ -1,7 +1,7 @@
 """What others compose of a release's charges: dp-accounting's distributions, OpenDP's maps.
 
 dp-accounting is part of the set-up for tests; OpenDP weighs a quarter of a gigabyte, and its tests
-run where it is installed (``pip install 'geodp[accounting]'``).
+run where it is installed (``pip install opendp``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STEP = 1e-3
 @pytest.fixture(scope="module")
 def google() -> Any:
     return pytest.importorskip(
-        "dp_accounting", reason="dp-accounting is not installed: pip install 'geodp[accounting]'"
+        "dp_accounting", reason="dp-accounting is not installed: .ci/setup test"
     )
 
 
@@ -31,7 +31,7 @@ def google() -> Any:
 def opendp() -> Any:
     prelude = pytest.importorskip(
         "opendp.prelude",
-        reason="OpenDP, 265 MB, is not installed: pip install 'geodp[accounting]'",
+        reason="OpenDP, 265 MB, is not installed: pip install opendp",
     )
     prelude.enable_features("contrib")
     return prelude

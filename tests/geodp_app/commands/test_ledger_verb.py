@@ -169,8 +169,7 @@ def test_persons_are_protected_by_a_ledger_for_persons(tmp_path, capsys) -> None
 def test_in_python_too(points, ledger) -> None:
     read = geodp.read_points(points)
     geodp.learn(read, "histogram", epsilon=0.5)
-    with pytest.warns(UserWarning, match="each private learner spent epsilon"):
-        geodp.compare(read, ["quadtree", "histogram"], epsilon=0.25)
+    geodp.compare(read, ["quadtree", "histogram"], epsilon=0.25)
     with pytest.raises(InputError, match=r"epsilon would be 2\.5.*nothing was drawn"):
         geodp.learn(read, "histogram", epsilon=1.5)
     assert [e.verb for e in ledger.state().entries] == ["learn", "compare", "compare"]
