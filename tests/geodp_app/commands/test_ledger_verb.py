@@ -12,8 +12,7 @@ from terminal import interrupted
 
 import geodp
 from geodp_app.cli import main
-from geodp_app.commands import ledger as verb
-from geodp_app.commands import running
+from geodp_app.commands import ledger as verb, running
 from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
 from geodp_app.document.examples import Examples, Frame
