@@ -12,9 +12,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from window_driver import Kept
 
 import learners
 from geodp_app.cli import main
+from geodp_app.workers import run_controller
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -205,9 +207,11 @@ def test_command_lines_run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Unless all is to be whole, samples are small, and of what is shown one step is made."""
+    """Unless all is to be whole, samples are small, and of what is shown one step is made.  Windows
+    take the learner's process that other tests' windows have."""
     (tmp_path / "assets").symlink_to(ROOT / "assets")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(run_controller, "ProcessLink", Kept)
     lines = [line for block in blocks(ROOT / page) for line in block.splitlines()]
     commands = [shlex.split(line)[1:] for line in lines if line.startswith("geodp ")]
     assert len(commands) >= 4
@@ -215,6 +219,6 @@ def test_command_lines_run(
         if command[0] == "shot" and not whole:
             command += ["--steps", "1"]
         if "--n" in command and not whole:
-            command[command.index("--n") + 1] = "2000"
+            command[command.index("--n") + 1] = "600"
         assert main(command) == 0, f"{command}: {capsys.readouterr().err}"
     assert (tmp_path / "h.geojson").is_file() or (tmp_path / "learned.geojson").is_file()
