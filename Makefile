@@ -2,7 +2,7 @@
 
 BIN := .venv/bin
 
-.PHONY: help run test test-slow lint types contracts tests docs pictures plugin package pins format clean
+.PHONY: help run test test-slow lint types contracts tests docs pictures notebooks plugin package pins format clean
 
 help:
 	@echo "make run        set up and open the window"
@@ -10,6 +10,7 @@ help:
 	@echo "make test-slow  the tests that take minutes"
 	@echo "make docs       the API reference, into build/docs"
 	@echo "make pictures   the pictures of README and guide, taken anew"
+	@echo "make notebooks  the notebooks of docs/notebooks, run anew with what they show"
 	@echo "make plugin     the plugin for QGIS, as a zip in dist"
 	@echo "make package    build wheel and sdist, and try them in empty environments"
 	@echo "make pins       constraints.txt anew, with newer versions: UPGRADE='--upgrade'"
@@ -46,6 +47,9 @@ docs: setup-test
 
 pictures: setup-test
 	@.ci/pictures
+
+notebooks: setup-test
+	$(BIN)/python .ci/notebooks.py
 
 plugin: setup-test
 	@mkdir -p dist

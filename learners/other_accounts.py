@@ -3,7 +3,7 @@
 The *naive* one above all, by which KMMS motivate their section 3 (example 3.3).  It knows nothing
 of set cover: every selection is a general exponential mechanism, weighted by exp(eta' q / 2) and
 eta'-DP, and m of them are composed by basic composition, m eta' = epsilon_s, or by advanced
-composition (:mod:`learners.stability.composition`), whichever grants more.  With m proportional to
+composition (:mod:`learners.composition`), whichever grants more.  With m proportional to
 k the loss of a step grows like k or sqrt(k), that of the run like k^2 or k^1.5; the set-cover
 account's eta does not depend on m, so the loss of the run grows like k.
 
@@ -22,8 +22,8 @@ from learners.accounting import (
     inner_budget,
     selection_account,
 )
+from learners.composition import advanced_rate
 from learners.set_cover import Budget
-from learners.stability.composition import advanced_rate
 
 AccountChoice = Literal["optimal", "naive", "basic", "zcdp", "set-cover"]
 

@@ -129,13 +129,8 @@ def run(options: argparse.Namespace) -> None:
     # the learners compile their loops: not worth waiting for on a mistyped option
     from geodp_app.commands.running import fit_learner
     from geodp_app.files.learned_file import place_note, write_learned
-    from geodp_app.files.reports import (
-        parts_text,
-        privacy_statement,
-        records_text,
-        report,
-        support_text,
-    )
+    from geodp_app.files.reports import parts_text, records_text, report, support_text
+    from learners.accounting import privacy_statement
 
     model, records = fit_learner(
         learner, sample, parameters, quiet=options.quiet, progress=options.progress

@@ -32,6 +32,7 @@ from geodp_app.commands import arguments, compare, evaluate, learn, predict
 from geodp_app.document.examples import DEFAULT_GRID
 from geodp_app.errors import InputError
 from geodp_app.palette import load_palette
+from geodp_app.runs.comparison import DEFAULT
 from geodp_app.version import __version__
 from geometry.files import atomic_write
 from geometry.halfplane import MAX_D
@@ -131,7 +132,7 @@ def declared() -> dict[str, Any]:
             }
             for learner in found.values()
         ],
-        "compared": list(compare.DEFAULT),
+        "compared": list(DEFAULT),
         "colours": {"inside": colours.positive, "outside": colours.negative},
     }
 

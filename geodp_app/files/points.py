@@ -165,16 +165,21 @@ def read_opened(file: ImportFile, told: Told, fallback: Frame | None = None) -> 
         assert frame.bounds is not None
         # longitude and latitude are called so, and what has other names is as the bounds are
         wanted = frame.bounds.crs
-        rows = in_system(file, rows, wanted, LONLAT if roles[0] == "lon" else told.crs or wanted)
+        stated = LONLAT if roles[0] == "lon" else told.crs or wanted
+        moved = in_system(file, rows, wanted, stated)
+        if moved.numbers is not rows.numbers:
+            rows = replace(moved, numbers=frame.bounds.held(moved.numbers))
     meaning = Meaning("grid" if on_grid else "degrees", frame, "1", "0", told.out_of_bounds)
     checked = check_rows(rows, meaning)
     if checked.left_out:
         raise InputError(f"{name}: {_misfit(checked.misfits[0])}")
     examples, fitting = checked.examples, np.flatnonzero(checked.fits)
     if told.person is not None:
-        kept = one_each(examples, persons_of(file, _place(file, told.person)), fitting)
+        place = _place(file, told.person)
+        kept = one_each(examples, persons_of(file, place), fitting)
         points, labels = examples.points[kept], examples.labels[kept]
-        examples, fitting = Examples(points, labels, examples.frame), fitting[kept]
+        examples = Examples(points, labels, examples.frame, file.columns[place])
+        fitting = fitting[kept]
     guessed = _guessed(file, roles, columns, told)
     return PointsRead(examples, guessed, checked.beyond, fitting, rows.numbers[fitting])
 

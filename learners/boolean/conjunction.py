@@ -44,7 +44,7 @@ from learners.boolean.formulas import (
     run_by_steps,
 )
 from learners.boolean.literals import Columns, Literal, candidate_literal, decided_by
-from learners.estimator import check_count, check_open_unit
+from learners.checks import check_count, check_open_unit
 from learners.exponential_mechanism import exponential_index
 from learners.noise import discrete_laplace
 from learners.other_accounts import AccountChoice, by_account

@@ -43,8 +43,8 @@ from learners.accounting import (
 )
 from learners.boolean.conjunction import LiteralCover
 from learners.boolean.formulas import BooleanLearner, LiteralRelease, LiteralStep, run_by_steps
+from learners.checks import check_count, check_open_unit
 from learners.cover_account import run_rate
-from learners.estimator import check_count, check_open_unit
 from learners.exponential_mechanism import exponential_index
 from learners.noise_arrays import discrete_laplace_array
 from learners.randomness import open_source

@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.estimator import check_count, check_labels
+from learners.checks import check_count, check_labels
 from learners.noise_arrays import below_array
 from learners.randomness import open_source
 from learners.sklearn_support import WithParameters, keyword_parameters

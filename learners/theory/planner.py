@@ -55,7 +55,7 @@ from typing import Any, Literal
 
 from geometry.halfplane import FINE_D, HalfplaneLattice
 from learners.accounting import AccountName, Neighbours, check_budget
-from learners.estimator import check_open_unit
+from learners.checks import check_open_unit
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
 from learners.other_accounts import AccountChoice, by_account
 from learners.set_cover import plan_budget, theorem_steps

@@ -181,7 +181,8 @@ def blocks(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
-def test_python_examples_run(page: str) -> None:
+def test_python_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     found = [block for block in blocks(ROOT / page) if block.startswith("python\n")]
     assert found
     for block in found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -84,6 +85,37 @@ def test_every_package_is_installed_and_nothing_else() -> None:
         for path in (ROOT / root).rglob("__init__.py")
     }
     assert listed == found
+
+
+def index_page(*addresses: str) -> str:
+    """README as a package index shows it."""
+    page: str = runpy.run_path(str(ROOT / "setup.py"))["index_page"](
+        (ROOT / "README.md").read_text(encoding="utf-8"), *addresses
+    )
+    return page
+
+
+def test_no_link_of_the_page_on_an_index_leads_nowhere() -> None:
+    bare = index_page()
+    links = re.findall(r"\]\(([^)\s]+)\)", bare)
+    assert links
+    assert all(re.match("https?:|#", link) for link in links)
+    assert "![" not in bare
+    assert (
+        "The full tables, with the cover, forests, cities and every loss:\ndocs/accuracy.md" in bare
+    )
+
+
+def test_with_addresses_all_links_and_pictures_of_the_page_are_absolute() -> None:
+    shown = index_page("https://pages.example/", "https://raw.example/")
+    assert "![A run: triangle after triangle" in shown
+    assert "](https://raw.example/docs/pictures/run.gif)" in shown
+    assert "[docs/accuracy.md](https://pages.example/docs/accuracy.md)" in shown
+    assert "](https://pages.example/docs/guide.md#notebooks)" in shown
+    own = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)\s]+)\)", shown)
+    assert len(links) == len(re.findall(r"\]\(([^)\s]+)\)", own))
+    assert all(re.match("https?:|#", link) for link in links)
 
 
 def test_every_pin_has_hashes_and_setup_asks_for_them() -> None:
