@@ -528,7 +528,7 @@ ROWS: tuple[Row, ...] = (
         "The greedy cover of k ln n triangles errs on no example, if k triangles do not.",
         "random unions of two triangles on a grid of 8, n = 500",
         _consistent(
-            lambda k, steps: _greedy_union(k, steps), "disjunction", 2, 8, 500
+            _greedy_union, "disjunction", 2, 8, 500
         ),
         20, 1,
     ),
