@@ -147,7 +147,7 @@ runpy.run_path(sys.argv.pop(1), run_name="__main__")
     [
         "learners",
         pytest.param(
-            "assets geometry learners geodp_app !geodp_app.__main__", marks=pytest.mark.slow
+            "geodp assets geometry learners geodp_app !geodp_app.__main__", marks=pytest.mark.slow
         ),
     ],
 )

@@ -21,6 +21,7 @@ from geodp_app.document.learned_shape import LearnedShape
 from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.learned_file import learned_text
 from geometry.grid import Bounds, GridMap, checked_bounds
+from learners.checks import check_points
 from learners.registry import LEARNERS
 
 geopandas = pytest.importorskip("geopandas", reason="the extra geo")
@@ -185,6 +186,19 @@ def test_learners_take_coordinates_of_the_bounds(examples: Examples, where: str)
     learned = LearnedShape.of(fitted)
     np.testing.assert_array_equal(learned.predict(xy), of_grid.predict(examples.points))
     assert not hasattr(model.fit(series, examples.labels), "feature_names_in_")
+
+
+@pytest.mark.parametrize("where", BOXES)
+def test_what_a_point_becomes_depends_on_it_alone(examples: Examples, where: str) -> None:
+    """Whatever others are there: so one point more is one example more (lemma T0)."""
+    bounds = BOXES[where]
+    places = own(examples, bounds)[:60]
+    series = geopandas.GeoSeries(geopandas.points_from_xy(*places.T), crs=bounds.crs)
+    for X in (places, series, series.to_crs(3857)):
+        whole = check_points(X, GRID, bounds=bounds)
+        np.testing.assert_array_equal(whole, examples.points[:60])
+        for some in (slice(7, 8), slice(20, 60)):
+            np.testing.assert_array_equal(check_points(X[some], GRID, bounds=bounds), whole[some])
 
 
 def test_points_that_lie_nowhere_are_refused(examples: Examples) -> None:
