@@ -27,6 +27,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+import geodp_app.own_packages  # noqa: F401  refuses others of their names
 import learners as _learners
 from geometry.grid import Bounds, BoundsError, Box, GridMap
 from learners.version import __version__

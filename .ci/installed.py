@@ -8,12 +8,12 @@ from pathlib import Path
 import geodp
 from assets import example_path, examples, icon_path, icons, palette_path, towns_path
 
-PACKAGES = {"assets", "geodp-stubs", "geodp.py", "geodp_app", "geometry", "learners"}
+TOP = {"assets", "geodp-stubs", "geodp.py", "geodp_app", "geometry", "learners"}
 
 files = importlib.metadata.files("geodp") or []
-top = {path.parts[0] for path in files if path.parts[0] != ".."}
-unexpected = {name for name in top - PACKAGES if not name.endswith((".dist-info", "__pycache__"))}
-assert top >= PACKAGES, f"missing from the wheel: {PACKAGES - top}"
+top = {path.parts[0] for path in files if path.parts[0] not in ("..", "__pycache__")}
+unexpected = {name for name in top - TOP if not name.endswith(".dist-info")}
+assert top >= TOP, f"missing from the wheel: {TOP - top}"
 assert not unexpected, f"installed, but should not be: {unexpected}"
 for stranger in ("tests", "benchmarks", "docs"):
     assert importlib.util.find_spec(stranger) is None, f"{stranger} is installed"

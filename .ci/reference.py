@@ -18,7 +18,15 @@ import pdoc
 import geodp
 import learners
 
-PACKAGES = ("geodp", "assets", "geometry", "learners", "geodp_app", "!geodp_app.__main__")
+PACKAGES = (
+    "geodp",
+    "assets",
+    "geometry",
+    "learners",
+    "geodp_app",
+    "!geodp_app.__main__",
+    "!geodp_app.qgis",
+)
 
 
 def main() -> int:

@@ -8,7 +8,7 @@ envelope    the sampler of pieces of the plane
 boolean     conjunctions, disjunctions, parities
 finite      finite classes, private choice from a list, experts
 conic       unions of discs and of ellipses
-space       polytopes and simplices in three dimensions
+space       polytopes, simplices and balls in three dimensions
 stability   any learner by votes of chunks
 theory      sizes of samples, bounds, dimensions, checks by simulation
 """

@@ -83,6 +83,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         help="new folder for the learned shapes, one GeoJSON file a learner",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments.add_progress(parser)
     arguments.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -118,7 +119,7 @@ def run(options: argparse.Namespace) -> None:
     positives = int(examples.labels.sum())
     counts = (len(examples.labels) - positives, positives)
     warn_of_one_class(str(options.points), counts, quiet=options.quiet)
-    bar = ProgressBar(quiet=options.quiet)
+    bar = ProgressBar(quiet=options.quiet, lines=options.progress)
 
     def show(progress: Progress) -> None:
         text = f"{progress.name} ({progress.number} of {progress.of})"
