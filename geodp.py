@@ -24,7 +24,9 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 import geodp_app.own_packages  # noqa: F401  refuses others of their names
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
     from geodp_app.document.learned_shape import LearnedShape as LearnedShape
     from geodp_app.errors import InputError as InputError
     from geodp_app.runs.comparison_table import Comparison as Comparison
+    from learners import (
+        BallUnionLearner as BallUnionLearner,
+    )
     from learners import (
         ConjunctionLearner as ConjunctionLearner,
     )
@@ -81,6 +86,9 @@ if TYPE_CHECKING:
         GreedyUnionLearner as GreedyUnionLearner,
     )
     from learners import (
+        MemorizingLearner as MemorizingLearner,
+    )
+    from learners import (
         MultiplicativeWeights as MultiplicativeWeights,
     )
     from learners import (
@@ -91,6 +99,9 @@ if TYPE_CHECKING:
     )
     from learners import (
         PolygonUnionLearner as PolygonUnionLearner,
+    )
+    from learners import (
+        PolynomialUnionLearner as PolynomialUnionLearner,
     )
     from learners import (
         PrivateConsistentConjunctionLearner as PrivateConsistentConjunctionLearner,
@@ -118,6 +129,12 @@ if TYPE_CHECKING:
     )
     from learners import (
         StabilityLearner as StabilityLearner,
+    )
+    from learners import (
+        StrawmanConjunctionLearner as StrawmanConjunctionLearner,
+    )
+    from learners import (
+        StrawmanDisjunctionLearner as StrawmanDisjunctionLearner,
     )
     from learners import (
         ThresholdLearner as ThresholdLearner,
@@ -151,21 +168,32 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # which knows the names from above, and no others
-
-    def __getattr__(name: str) -> Any:
-        """A class, loaded when its name is first asked for."""
-        if name in _HOMES:
-            return getattr(importlib.import_module(_HOMES[name]), name)
-        if name in _learners.__all__:
-            return getattr(_learners, name)
-        raise AttributeError(f"module 'geodp' has no attribute {name!r}")
+def __getattr__(name: str) -> Any:
+    """A class, loaded when its name is first asked for."""
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _learners.__all__:
+        return getattr(_learners, name)
+    raise AttributeError(f"module 'geodp' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+@contextmanager
+def _of_parameters() -> Iterator[None]:
+    """What is wrong with input is told by parameters where the command line has options."""
+    from geodp_app.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        told = re.sub(r"--([a-z-]+)", lambda option: option[1].replace("-", "_"), str(error))
+        raise InputError(told) from None
+
+
+@_of_parameters()
 def read_points(
     source: str | os.PathLike[str] | Any,
     *,
@@ -317,6 +345,7 @@ def learn(examples: Examples, learner: str = "tiles", **parameters: Any) -> Lear
     return LearnedShape(release, examples.frame)
 
 
+@_of_parameters()
 def compare(
     examples: Examples,
     names: Sequence[str] | None = None,

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     )
     from learners.boolean.parity import ParityLearner as ParityLearner
     from learners.boolean.parity import PrivateParityLearner as PrivateParityLearner
+    from learners.boolean.strawman import StrawmanConjunctionLearner as StrawmanConjunctionLearner
+    from learners.boolean.strawman import StrawmanDisjunctionLearner as StrawmanDisjunctionLearner
     from learners.conic.union import DiscUnionLearner as DiscUnionLearner
     from learners.conic.union import EllipseUnionLearner as EllipseUnionLearner
     from learners.convex_polygon import ConvexPolygonLearner as ConvexPolygonLearner
@@ -55,11 +57,14 @@ if TYPE_CHECKING:
     from learners.finite.finite_class import (
         PrivateFiniteClassLearner as PrivateFiniteClassLearner,
     )
+    from learners.finite.memorizing import MemorizingLearner as MemorizingLearner
     from learners.greedy import GreedyConvexLearner as GreedyConvexLearner
     from learners.greedy import GreedyUnionLearner as GreedyUnionLearner
     from learners.noisy_histogram import NoisyHistogramLearner as NoisyHistogramLearner
     from learners.polygon_union import PolygonUnionLearner as PolygonUnionLearner
+    from learners.polynomial_union import PolynomialUnionLearner as PolynomialUnionLearner
     from learners.quadtree import QuadtreeLearner as QuadtreeLearner
+    from learners.space.cover import BallUnionLearner as BallUnionLearner
     from learners.space.cover import ConvexPolytopeLearner as ConvexPolytopeLearner
     from learners.space.cover import SimplexUnionLearner as SimplexUnionLearner
     from learners.stability.stability_learner import StabilityLearner as StabilityLearner

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import subprocess
@@ -22,6 +23,7 @@ from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.learned_file import learned_text
 from geometry.grid import Bounds, GridMap, checked_bounds
 from learners.checks import check_points
+from learners.estimator import Estimator
 from learners.registry import LEARNERS
 
 geopandas = pytest.importorskip("geopandas", reason="the extra geo")
@@ -76,13 +78,12 @@ def test_every_public_name_is_there_and_no_other() -> None:
         geodp.fit  # noqa: B018
 
 
-def test_type_checkers_know_every_name() -> None:
-    """The import that they alone see has all that is loaded when it is asked for."""
-    told = re.findall(r" as (\w+)", Path(geodp.__file__).read_text(encoding="utf-8"))
-    lazy = set(geodp.__all__) - set(vars(geodp))
+def test_type_checkers_know_what_is_loaded_when_it_is_asked_for() -> None:
+    """The imports that they alone see; learners that are not listed are of any type to them."""
+    told = set(re.findall(r"(\w+) as \1\b", Path(geodp.__file__).read_text(encoding="utf-8")))
+    lazy = set(geodp.__all__) - set(vars(geodp)) - set(learners.__all__)
     assert lazy
-    assert lazy <= set(told)
-    assert set(learners.__all__) <= set(told)
+    assert lazy <= told <= set(geodp.__all__)
 
 
 def test_every_package_says_that_it_is_typed() -> None:
@@ -119,6 +120,11 @@ def test_what_cannot_be_read_is_told(examples: Examples) -> None:
     frame = pandas.DataFrame({"lon": [1.0], "lat": [91.0], "label": [1]})
     with pytest.raises(geodp.InputError, match="the data frame: row 1, column lat"):
         geodp.read_points(frame, bounds=(0, 0, 2, 90))
+    with pytest.raises(geodp.InputError, match="; out_of_bounds drop leaves such rows out"):
+        geodp.read_points(frame, bounds=(0, 0, 2, 90))
+    unnamed = pandas.DataFrame({"lon": [1.0], "lat": [9.0], "seen": ["yes"], "by": ["me"]})
+    with pytest.raises(geodp.InputError, match="name yours: columns label=NAME"):
+        geodp.read_points(unnamed, bounds=(0, 0, 2, 90))
     with pytest.raises(geodp.BoundsError, match="four numbers west"):
         geodp.read_points(frame, bounds=(0, 0, 2))
     with pytest.raises(geodp.BoundsError, match="have their own"):
@@ -387,6 +393,9 @@ def test_a_comparison_is_a_table_that_says_what_it_cost(examples: Examples) -> N
             geodp.compare(examples, **wrong)
 
 
-def test_all_learners_are_names_of_geodp() -> None:
+def test_all_learners_are_names_of_geodp_and_those_of_the_plane_take_bounds() -> None:
     for learner in LEARNERS:
-        assert getattr(geodp, learner.class_name) is learner.load()
+        found = getattr(geodp, learner.class_name)
+        assert found is learner.load()
+        in_plane = issubclass(found, Estimator) and found.dimensions == 2
+        assert in_plane == ("bounds" in inspect.signature(found).parameters), learner.id
