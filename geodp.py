@@ -24,7 +24,9 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 import geodp_app.own_packages  # noqa: F401  refuses others of their names
@@ -116,6 +118,19 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+@contextmanager
+def _of_parameters() -> Iterator[None]:
+    """What is wrong with input is told by parameters where the command line has options."""
+    from geodp_app.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        told = re.sub(r"--([a-z-]+)", lambda option: option[1].replace("-", "_"), str(error))
+        raise InputError(told) from None
+
+
+@_of_parameters()
 def read_points(
     source: str | os.PathLike[str] | Any,
     *,
@@ -283,6 +298,7 @@ def learn(
     return LearnedShape(release, examples.frame)
 
 
+@_of_parameters()
 def compare(
     examples: Examples,
     names: Sequence[str] | None = None,

@@ -120,7 +120,7 @@ class ThresholdLearner(Estimator):
 
     Parameters
     ----------
-    epsilon, delta, grid, neighbours, seed :
+    epsilon, delta, grid, bounds, neighbours, seed :
         As in :class:`learners.noisy_histogram.NoisyHistogramLearner`.
     direction : {"right", "left", "above", "below"}, optional
         The side that is labelled 1, a public choice; by default it is learned, privately, with

@@ -149,7 +149,7 @@ runpy.run_path(sys.argv.pop(1), run_name="__main__")
     [
         "learners",
         pytest.param(
-            "assets geometry learners geodp_app !geodp_app.__main__ !geodp_app.qgis",
+            "geodp assets geometry learners geodp_app !geodp_app.__main__ !geodp_app.qgis",
             marks=pytest.mark.slow,
         ),
     ],
