@@ -8,7 +8,7 @@ help:
 	@echo "make run        set up and open the window"
 	@echo "make test       set up, then lint, types, contracts and tests"
 	@echo "make test-slow  the tests that take minutes"
-	@echo "make docs       the API reference, into build/docs"
+	@echo "make docs       the site of all documents, into build/docs/index.html"
 	@echo "make pictures   the pictures of README and guide, taken anew"
 	@echo "make package    build wheel and sdist, and try them in empty environments"
 	@echo "make format     let ruff format and fix the code"
@@ -40,7 +40,8 @@ test-slow: setup-test
 
 docs: setup-test
 	rm -rf build/docs
-	$(BIN)/python .ci/reference.py build/docs
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
+	$(BIN)/python .ci/reference.py build/docs/modules
 
 pictures: setup-test
 	@.ci/pictures

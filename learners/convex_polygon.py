@@ -33,6 +33,9 @@ from learners.tile_run import tile_run
 class ConvexPolygonLearner(Estimator):
     """(epsilon, delta)-private learner of a convex polygon.
 
+    Parameters that are not listed are those of
+    :class:`learners.polygon_union.PolygonUnionLearner`.
+
     Parameters
     ----------
     k : int, optional
@@ -40,8 +43,6 @@ class ConvexPolygonLearner(Estimator):
     n_steps : int, optional
         Halfplanes of a run with `k`.  By default 1 for k = 1, else 3k, or with `alpha` the source's
         ceil(2k ln(2/alpha)).
-
-    The others are those of :class:`learners.polygon_union.PolygonUnionLearner`.
 
     Attributes
     ----------
