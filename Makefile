@@ -40,7 +40,7 @@ test-slow: setup-test
 
 docs: setup-test
 	rm -rf build/docs
-	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/docs
 	$(BIN)/python .ci/reference.py build/docs/modules
 
 pictures: setup-test

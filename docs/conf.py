@@ -1,6 +1,6 @@
 """The site that `make docs` builds: Sphinx reads this folder's Markdown and the docstrings.
 
-Why Sphinx: docs/decisions/0027-a-site.md.  Links to code lead to pages of the code itself, which
+Why Sphinx: docs/decisions/0028-a-site.md.  Links to code lead to pages of the code itself, which
 are made here, so that nothing leaves the site and nothing is downloaded.
 """
 
@@ -37,7 +37,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.napoleon",
+    "numpydoc",
     "sphinx_argparse_cli",
 ]
 
@@ -51,8 +51,7 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
 autosummary_generate = False
-napoleon_google_docstring = False
-napoleon_use_ivar = True
+numpydoc_show_class_members = False
 python_use_unqualified_type_names = True
 add_module_names = False
 maximum_signature_line_length = 90
@@ -134,6 +133,8 @@ def link_to_code(app: Sphinx, doctree: nodes.document) -> None:
             target = ROOT / written
         if not written or not target.exists():
             continue
+        if target.suffix == ".ipynb":
+            continue  # to be downloaded
         if isinstance(node, addnodes.pending_xref) and node.get("reftype") != "myst":
             continue
         uri = _place(app, target)
