@@ -9,7 +9,7 @@ help:
 	@echo "make test       set up, then lint, types, contracts and tests"
 	@echo "make test-slow  the tests that take minutes"
 	@echo "make docs       the site of all documents, into build/docs/index.html"
-	@echo "make pictures   the pictures of README and guide, taken anew"
+	@echo "make pictures   the pictures of README, guide and gallery, taken anew"
 	@echo "make package    build wheel and sdist, and try them in empty environments"
 	@echo "make format     let ruff format and fix the code"
 	@echo "make clean      remove .venv and caches"
