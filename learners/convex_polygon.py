@@ -106,7 +106,7 @@ def fitted_edges(
     edges = fit_convex(lattice, mosaic.predict)
     cover = Cover(counts, "conjunction")
     for number, edge in enumerate(edges, start=1):
-        # the tiles' work is the first edge's; what is left of the score is a matter of books
+        # the tiles' work is the first edge's; each edge has the score of what is left
         progress = SelectionProgress(trials, boxes, float("nan"))
         score = mistakes_score(counts.where(cover.alive).positives)
         diagnostics = cover.take(Selected((edge,), progress), score, started)

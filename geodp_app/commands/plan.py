@@ -119,7 +119,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _plan_cover(options: argparse.Namespace) -> None:
-    """Print what is proved of covers that are told k, and what such runs reached."""
+    """Print what is proved of covers with a given k, and what such runs reached."""
     from geodp_app.runs.practice import practice_document
     from geometry.halfplane import HalfplaneLattice
     from learners.theory.planner import Setting, error_guaranteed, examples_needed
@@ -350,7 +350,7 @@ def _run_by_itself(options: argparse.Namespace) -> None:
         return
     print(
         "Nothing is proved of the error of a cover that finds k by itself.  Privacy holds in any\n"
-        f"case.  Of one that is told k (--k K) a worst case is proved.\n\n{BY_ITSELF}"
+        f"case.  With a given k (--k K) a worst case is proved.\n\n{BY_ITSELF}"
     )
 
 
