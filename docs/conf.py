@@ -6,6 +6,7 @@ are made here, so that nothing leaves the site and nothing is downloaded.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from myst_parser.parsers.sphinx_ import MystParser
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexer import Lexer
@@ -28,7 +30,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 sys.path.insert(0, str(ROOT))
 
 from geodp_app.palette import Palette, load_palette  # noqa: E402
-from geodp_app.version import __version__  # noqa: E402
+from learners.version import __version__  # noqa: E402
 
 project = "geodp"
 release = version = __version__
@@ -133,8 +135,6 @@ def link_to_code(app: Sphinx, doctree: nodes.document) -> None:
             target = ROOT / written
         if not written or not target.exists():
             continue
-        if target.suffix == ".ipynb":
-            continue  # to be downloaded
         if isinstance(node, addnodes.pending_xref) and node.get("reftype") != "myst":
             continue
         uri = _place(app, target)
@@ -157,6 +157,41 @@ def pages_of_code(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
         yield f"source/{path}", {"title": path, "body": f"<h1>{path}</h1>{code}"}, "page.html"
 
 
+class NotebookParser(MystParser):  # type: ignore[misc]
+    """A notebook with what it shows, as Markdown; nothing is run."""
+
+    supported = ("ipynb",)
+
+    def parse(self, inputstring: str, document: nodes.document) -> None:
+        """Read cells one after the other."""
+        cells = json.loads(inputstring)["cells"]
+        super().parse("\n\n".join(map(_cell, cells)) + "\n", document)
+
+
+def _cell(cell: dict[str, Any]) -> str:
+    text = "".join(cell["source"])
+    if cell["cell_type"] != "code":
+        return text
+    language = "text" if text.startswith(("!", "%")) else "python"
+    parts = [f"```{language}\n{text}\n```", *map(_output, cell["outputs"])]
+    return "\n\n".join(parts)
+
+
+def _output(output: dict[str, Any]) -> str:
+    """The richest form that a page can show."""
+    data = output.get("data", {})
+    if "image/png" in data:
+        image = "".join(data["image/png"]).strip()
+        return f'<p><img alt="" src="data:image/png;base64,{image}"></p>'
+    if "image/svg+xml" in data:
+        return f"<div>{''.join(''.join(data['image/svg+xml']).splitlines())}</div>"
+    if "text/html" in data:  # blank lines would end it
+        lines = "".join(data["text/html"]).splitlines()
+        return f"<div class='shown'>{chr(10).join(line for line in lines if line.strip())}</div>"
+    text = "".join(data.get("text/plain", output.get("text", [])))
+    return f"```text\n{text.rstrip()}\n```" if text.strip() else ""
+
+
 def _lexer(path: str) -> Lexer:
     try:
         return get_lexer_for_filename(path)
@@ -166,6 +201,8 @@ def _lexer(path: str) -> Lexer:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the two."""
+    app.add_source_suffix(".ipynb", "ipynb")
+    app.add_source_parser(NotebookParser)
     app.connect("builder-inited", lambda app: setattr(app.env, "geodp_sources", set()))
     app.connect("doctree-read", link_to_code, priority=400)  # before downloads are collected
     app.connect("html-collect-pages", pages_of_code)

@@ -14,8 +14,8 @@ from geodp_app.document.work import RunSettings
 from geodp_app.formatting import MISSING, count, percentage
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import after_arithmetic, inner_budget, selection_account
+from learners.composition import advanced_rate
 from learners.set_cover import NOISE_SHARE, Budget, plan_budget, theorem_steps
-from learners.stability.composition import advanced_rate
 from learners.theory import planner
 from learners.theory.planner import LearnerName, Setting, error_guaranteed, examples_needed
 

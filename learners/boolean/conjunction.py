@@ -24,7 +24,7 @@ Other accounts are there to be compared, with the same noise, the *naive* one ab
 motivate their section 3 by it (example 3.3).  It knows nothing of set cover: every selection is a
 general exponential mechanism, weighted by exp(eta' q / 2) and eta'-DP, and m of them are composed
 by basic composition, m eta' = epsilon_s, or by advanced composition
-(:mod:`learners.stability.composition`), whichever grants more.  With m proportional to k the loss
+(:mod:`learners.composition`), whichever grants more.  With m proportional to k the loss
 of a step grows like k or sqrt(k), that of the run like k^2 or k^1.5; the set-cover account's eta
 does not depend on m, so the loss of the run grows like k.  The laws of the draws are exact, so
 nothing need be charged for arithmetic; :func:`learners.set_cover.plan_budget` takes 2^-37 of
@@ -58,7 +58,8 @@ from learners.boolean.formulas import (
     run_by_steps,
 )
 from learners.boolean.literals import Columns, Literal, candidate_literal, decided_by
-from learners.estimator import check_count, check_open_unit
+from learners.checks import check_count, check_open_unit
+from learners.composition import advanced_rate
 from learners.exponential_mechanism import exponential_index
 from learners.noise import discrete_laplace
 from learners.randomness import RandomSource, open_source
@@ -66,7 +67,6 @@ from learners.records import Diagnostics
 from learners.scores import Role
 from learners.set_cover import Budget, default_steps, plan_budget, theorem_steps
 from learners.sklearn_support import keyword_parameters
-from learners.stability.composition import advanced_rate
 
 
 class LiteralCover:

@@ -49,7 +49,7 @@ from fractions import Fraction
 
 from learners.accounting import AccountName, Neighbours, inner_budget
 from learners.boolean.conjunction import AccountChoice, cover_budget
-from learners.estimator import check_count, check_open_unit
+from learners.checks import check_count, check_open_unit
 from learners.exponential_mechanism import private_rate, utility_loss
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
 from learners.scores import softened_shortfall

@@ -12,8 +12,9 @@ from typing import ClassVar
 
 from geometry.halfspace3 import HalfspaceLattice3
 from learners.accounting import Neighbours
+from learners.checks import check_count
 from learners.cover_run import cover_run
-from learners.estimator import Estimator, Run, check_count
+from learners.estimator import Estimator, Run
 from learners.scores import Role
 from learners.selection import Sampler
 from learners.sklearn_support import keyword_parameters

@@ -51,7 +51,7 @@ from typing import Any, Literal
 
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import AccountName, Neighbours, check_budget
-from learners.estimator import check_open_unit
+from learners.checks import check_open_unit
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
 from learners.set_cover import plan_budget, theorem_steps
 

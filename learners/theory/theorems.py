@@ -24,7 +24,7 @@ from geometry.halfplane import HalfplaneLattice
 from learners.accounting import inner_budget
 from learners.boolean import conjunction_bounds, parity
 from learners.boolean.conjunction import AccountChoice
-from learners.estimator import check_open_unit
+from learners.checks import check_open_unit
 from learners.finite import experts, sample_sizes, vc
 from learners.finite.amplification import plan_amplification
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count

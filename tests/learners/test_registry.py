@@ -17,10 +17,10 @@ from learners.declaration import Learner, Parameter
 from learners.estimator import Estimator
 from learners.registry import BY_ID, LEARNERS, offered, unknown_learner
 
-#: Parameters that no field can hold: the grid is the sample's; the others are Python objects, or
-#: settings that nobody but a developer changes.
-_UNDECLARED = {"self", "grid", "base", "points", "unanswered", "constants", "workers", "losses"}
-_UNDECLARED |= {"concepts", "loss_weight", "max_boxes", "args", "kwargs"}
+#: Parameters that no field can hold: grid and bounds are the sample's; others are Python objects,
+#: or settings that nobody but a developer changes.
+_UNDECLARED = {"self", "grid", "bounds", "base", "points", "unanswered", "constants", "workers"}
+_UNDECLARED |= {"losses", "concepts", "loss_weight", "max_boxes", "args", "kwargs"}
 
 
 #: Learners of bodies in the plane and in space, whose runs are streams of steps.
