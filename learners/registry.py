@@ -449,7 +449,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="histogram",
         title="Interpolated noisy histogram",
         sentence="Counts labels in cells with noise, smooths the counts and interpolates between "
-        "cells: the strongest of the simple ways.",
+        "cells: the strongest of the simple methods.",
         path="learners.noisy_histogram.NoisyHistogramLearner",
         promise="epsilon-DP; linear binning, smoothed, interpolated; vectorised to polygons",
         systems=(32,),
