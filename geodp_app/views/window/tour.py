@@ -78,15 +78,15 @@ STOPS: tuple[Stop, ...] = (
     ),
     Stop(
         "Cells of points, and boxes",
-        "Between the lines lie cells. All halfplanes of a cell hold the same reports and so have "
-        "one score; Shift+F zooms to the chosen cell. The squares are the sampler’s boxes: it "
-        "divides a box where scores are good.",
+        "All halfplanes of a cell between the lines hold the same reports, so they have one score; "
+        "Shift+F zooms to the chosen cell. The squares are the sampler’s boxes: it divides a box "
+        "where scores are good.",
         ("dual",),
         boxes=True,
     ),
     Stop(
         "The odds",
-        "Colour is now the chance of being drawn. Each example more in the score makes a triangle "
+        "Colour is now the chance of being drawn: each example more in the score makes a triangle "
         "more likely by the same factor. Below stands what the chosen one scored, and how likely "
         "one as good or better was.",
         ("dual", "why"),
@@ -94,9 +94,9 @@ STOPS: tuple[Stop, ...] = (
     ),
     Stop(
         "The noise",
-        "A step knows how many positive examples are left only with noise: b. To score 0 a "
-        "triangle has to cover b/k of them. A larger ε means less noise and sharper odds. The "
-        "triangles share 3/10 of ε; the rest is for drawing their edges again.",
+        "A step knows only with noise how many positive examples are left, b; for a score of 0 a "
+        "triangle has to cover b/k of them. A larger ε means less noise and sharper odds; "
+        "triangles have 3/10 of it, their edges, drawn again, the rest.",
         ("why", "budget"),
     ),
     Stop(
