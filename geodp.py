@@ -33,93 +33,43 @@ from geometry.grid import Bounds, BoundsError, Box, GridMap
 from learners.version import __version__
 
 if TYPE_CHECKING:
-    from geodp_app.document.examples import Examples as Examples
-    from geodp_app.document.examples import Frame as Frame
+    from geodp_app.document.examples import Examples as Examples, Frame as Frame
     from geodp_app.document.learned_shape import LearnedShape as LearnedShape
     from geodp_app.errors import InputError as InputError
     from geodp_app.runs.comparison_table import Comparison as Comparison
     from learners import (
+        BallUnionLearner as BallUnionLearner,
         ConjunctionLearner as ConjunctionLearner,
-    )
-    from learners import (
         ConsistentConjunctionLearner as ConsistentConjunctionLearner,
-    )
-    from learners import (
         ConsistentDisjunctionLearner as ConsistentDisjunctionLearner,
-    )
-    from learners import (
         ConvexPolygonLearner as ConvexPolygonLearner,
-    )
-    from learners import (
         ConvexPolytopeLearner as ConvexPolytopeLearner,
-    )
-    from learners import (
         DiscUnionLearner as DiscUnionLearner,
-    )
-    from learners import (
         DisjunctionLearner as DisjunctionLearner,
-    )
-    from learners import (
         EllipseUnionLearner as EllipseUnionLearner,
-    )
-    from learners import (
         EmpiricalRiskMinimizer as EmpiricalRiskMinimizer,
-    )
-    from learners import (
         FiniteClassLearner as FiniteClassLearner,
-    )
-    from learners import (
         GreedyConjunctionLearner as GreedyConjunctionLearner,
-    )
-    from learners import (
         GreedyConvexLearner as GreedyConvexLearner,
-    )
-    from learners import (
         GreedyDisjunctionLearner as GreedyDisjunctionLearner,
-    )
-    from learners import (
         GreedyUnionLearner as GreedyUnionLearner,
-    )
-    from learners import (
+        MemorizingLearner as MemorizingLearner,
         MultiplicativeWeights as MultiplicativeWeights,
-    )
-    from learners import (
         NoisyHistogramLearner as NoisyHistogramLearner,
-    )
-    from learners import (
         ParityLearner as ParityLearner,
-    )
-    from learners import (
         PolygonUnionLearner as PolygonUnionLearner,
-    )
-    from learners import (
+        PolynomialUnionLearner as PolynomialUnionLearner,
         PrivateConsistentConjunctionLearner as PrivateConsistentConjunctionLearner,
-    )
-    from learners import (
         PrivateConsistentDisjunctionLearner as PrivateConsistentDisjunctionLearner,
-    )
-    from learners import (
         PrivateERM as PrivateERM,
-    )
-    from learners import (
         PrivateExperts as PrivateExperts,
-    )
-    from learners import (
         PrivateFiniteClassLearner as PrivateFiniteClassLearner,
-    )
-    from learners import (
         PrivateParityLearner as PrivateParityLearner,
-    )
-    from learners import (
         QuadtreeLearner as QuadtreeLearner,
-    )
-    from learners import (
         SimplexUnionLearner as SimplexUnionLearner,
-    )
-    from learners import (
         StabilityLearner as StabilityLearner,
-    )
-    from learners import (
+        StrawmanConjunctionLearner as StrawmanConjunctionLearner,
+        StrawmanDisjunctionLearner as StrawmanDisjunctionLearner,
         ThresholdLearner as ThresholdLearner,
     )
     from learners.released_shape import ReleasedShape
@@ -215,8 +165,7 @@ def read_points(
         If the bounds are none.
     """
     from geodp_app.files.data_frames import is_data_frame, open_frame
-    from geodp_app.files.points import Told, read_opened
-    from geodp_app.files.points import read_points as read
+    from geodp_app.files.points import Told, read_opened, read_points as read
     from geometry.grid import checked_bounds
 
     box = None if bounds is None else checked_bounds(bounds, crs)
@@ -356,8 +305,7 @@ def compare(
         If a name or a value is wrong, or there is nothing to test on.
     """
     from geodp_app.errors import InputError
-    from geodp_app.runs.comparison import DEFAULT, KINDS, hold_out, make_contender
-    from geodp_app.runs.comparison import compare as run
+    from geodp_app.runs.comparison import DEFAULT, KINDS, compare as run, hold_out, make_contender
     from geodp_app.runs.comparison_table import Comparison
     from learners.registry import unknown_learner
 

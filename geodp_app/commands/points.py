@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from geodp_app.commands import arguments
-from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.examples import LARGE_GRIDS, Examples, Frame
 from geodp_app.errors import InputError
 from geodp_app.files.points import OUT_OF_BOUNDS, Told, read_points
 from geodp_app.progress import tell_curator
@@ -24,7 +24,9 @@ reads.  Columns are recognised by their names; say others with --columns."""
 
 def add_points_options(parser: arguments.Parser, grid: str) -> None:
     """Grid, bounds, system, columns, layer; `grid` says what the grid's size is by default."""
-    parser.add_argument("--grid", type=arguments.grid_size, metavar="D", help=grid)
+    parser.add_argument(
+        "--grid", type=arguments.grid_size, metavar="D", help=f"{grid}; {LARGE_GRIDS}"
+    )
     arguments.add_bounds(parser)
     parser.add_argument(
         "--columns",

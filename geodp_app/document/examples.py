@@ -8,8 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.grid import Bounds
+from geometry.halfplane import FINE_D
 
 DEFAULT_GRID = 1024
+
+#: What to know where d is chosen (docs: geometry/halfplane.py).
+LARGE_GRIDS = f"above {FINE_D:,} edges fit less exactly than the grid could tell"
 
 
 @dataclass(frozen=True, slots=True)

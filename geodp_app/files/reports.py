@@ -20,7 +20,14 @@ from learners.accounting import (
 from learners.codec import release_to_dict, step_to_dict
 from learners.cover_account import run_epsilon
 from learners.records import StepRecord
-from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release, SharpenedRelease
+from learners.releases import (
+    ConicRelease,
+    CoverRelease,
+    LiftedRelease,
+    MosaicRelease,
+    Release,
+    SharpenedRelease,
+)
 
 _RECORDS_WARNING = (
     "Private diagnostics for the curator: true counts and errors. Do not publish this file."
@@ -49,6 +56,8 @@ def parts(release: Release) -> tuple[int, str]:
     """How many tiles or pieces it has, and what one of them is called."""
     if isinstance(release, ConicRelease):
         return len(release.conics), release.lattice.kind
+    if isinstance(release, LiftedRelease):
+        return len(release.pieces), "region"
     if isinstance(release, CoverRelease):
         return len(release.pieces), "piece"
     if isinstance(release, SharpenedRelease):
