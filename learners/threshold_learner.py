@@ -189,5 +189,5 @@ class ThresholdLearner(Estimator):
         piece = threshold_piece(lattice, direction, t)
         progress = SelectionProgress(1, members, float("nan"))
         score = mistakes_score(counts.positives)
-        books = Cover(counts, self.role).take(Selected(piece, progress), score, started)
-        yield StepRecord(1, 1, StepRelease(piece, None), books)
+        diagnostics = Cover(counts, self.role).take(Selected(piece, progress), score, started)
+        yield StepRecord(1, 1, StepRelease(piece, None), diagnostics)

@@ -29,11 +29,11 @@ _DESCRIPTION = f"""Learn a shape from labelled examples under differential priva
 
 {points.FORMS}
 
-Grid size and bounds are public; a file written by `geodp sample` brings its own.  The learned
-GeoJSON carries its exact hypothesis and what was spent, and nothing else from the examples.
+Grid size and bounds are public; a file written by `geodp sample` states its own.  The learned
+GeoJSON holds the shape, its exact form, and what was spent; nothing else of the examples.
 
 A learner labels every point, also where nobody reported.  --within clips the shape to a public
-map, such as land; that costs no epsilon, and the exact hypothesis in the file stays whole.
+map, such as land.  That costs no epsilon; the exact form in the file stays whole.
 
 {arguments.learner_lines("learn")}
 
@@ -48,8 +48,8 @@ pip install 'geodp[tables]'):
   --table duckdb:reports.db::reports      a table or view of a DuckDB file, opened read-only
   --table pyspark::reports                a table of Spark, or of any URL::TABLE that Ibis knows
 
-What is protected is one row.  Where a person may have several, name the column that tells whose
-a row is: with --id COLUMN one row of each person is counted, and the person is protected."""
+What is protected is one row.  Where a person may have several, name the column that says whose a
+row is: with --id COLUMN one row of each person is counted, and the person is protected."""
 
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
@@ -65,8 +65,8 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     parser.add_argument(
         "--id",
         metavar="COLUMN",
-        help="whose a row is; one row of each person is counted (default: every row counts as a "
-        "person)",
+        help="column that says whose a row is; one row of each person is counted (default: every "
+        "row counts as a person)",
     )
     arguments.add_learner(parser, "learn")
     arguments.add_ledger(parser)
@@ -78,7 +78,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     parser.add_argument(
         "--raw-grid",
         action="store_true",
-        help="write grid units instead of degrees; most readers misread them",
+        help="write grid units instead of degrees; most other programs misread these",
     )
     parser.add_argument(
         "--report", type=Path, metavar="FILE", help="write the privacy report (public, JSON)"

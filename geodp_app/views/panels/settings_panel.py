@@ -267,13 +267,14 @@ class SettingsPanel(QScrollArea):
         self.k = QSpinBox(minimum=1, maximum=200)
         self.k.valueChanged.connect(lambda k: self.run_changed.emit({"k": k or "auto"}))
         tip = (
-            "Pieces of a good shape: triangles, discs or ellipses that cover it, or edges of the "
-            "convex polygon. By itself: the run finds privately how many triangles it takes"
+            "How many pieces a good shape has: triangles, discs or ellipses that cover it, or "
+            "edges of the convex polygon. By itself: the run finds the number of triangles "
+            "privately"
         )
         self._k_label = add_field(form, "Triangles k", self.k, tip)
         tip = (
-            "k follows the drawing: as many triangles as cut it up; if these are more than "
-            f"{MOST}, the run finds k by itself. A k set by hand stays"
+            "Take k from the drawing: the number of triangles that it can be cut into. Above "
+            f"{MOST} the run finds k by itself. A k that you set stays"
         )
         self.k_drawn = dressed(QCheckBox("from the drawing"), name="k from the drawing", tip=tip)
         self.k_drawn.toggled.connect(self.k_drawn_changed)
@@ -292,8 +293,8 @@ class SettingsPanel(QScrollArea):
         self.steps.setSpecialValueText("automatic")
         self.steps.valueChanged.connect(lambda m: self.run_changed.emit({"n_steps": m or None}))
         tip = (
-            "Automatic: 1 for k = 1, else 3k; 2k if they are sharpened; at most 8 if the run finds "
-            "k by itself"
+            "Automatic: 1 for k = 1; otherwise 2k if edges are sharpened, 3k if not; at most 8 if "
+            "the run finds k by itself"
         )
         add_field(more, "Steps m", self.steps, tip)
         self.finish = self._choice(
