@@ -75,7 +75,7 @@ class Entry:
     guarantee : str
         What is promised, in a sentence.
     where : tuple of str
-        Of :data:`Where`; a test goes to all of them (tests/geodp_app/views/window).
+        Of :data:`Where`; a test goes to all of them (test_window_catalogue).
     id : str
         Of a learner; empty for a tool.
     """

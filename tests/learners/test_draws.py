@@ -131,12 +131,18 @@ def runs() -> dict[str, Any]:
     """A private learner and a sample for each subject; one example, and one more."""
     found = {}
     for name, subject in SUBJECTS.items():
+        if not subject.private:
+            continue
         pair = subject.pairs("add-remove", (1,))[0]
         found[name] = (subject, pair)
     return found
 
 
 RUNS = runs()
+
+#: Without those that release a number alone, made for the audit of what they answer, and one that
+#: is an audit of other events of `tiles`.
+WRITTEN = [name for name in RUNS if name not in ("private-experts", "stable-queries", "convex")]
 
 
 @functools.cache
@@ -176,10 +182,11 @@ _DRAWERS = {
     "learners.envelope.concept_selection", "learners.envelope.envelope_selection",
     "learners.envelope.strands", "learners.exponential_mechanism", "learners.noise",
     "learners.noise_arrays",
+    "learners.stability.stability_learner",  # the order in which public points are asked about
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [name for name in SUBJECTS if name != "convex"])
+@pytest.mark.parametrize("name", WRITTEN)
 def test_a_run_is_a_function_of_its_examples_and_its_source(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,11 +198,11 @@ def test_a_run_is_a_function_of_its_examples_and_its_source(
     assert logs[0].total() > 0
     askers = {asker.rsplit(".", 1)[0] for asker in logs[0]}
     assert all(any(asker.startswith(one) for one in _DRAWERS) for asker in askers), askers
-    # and it does depend on the source
+    # and it does depend on the source, but where one example is too few for any answer
     others = [
         release_to_dict(release(name, seed, Counter(), 0, monkeypatch)) for seed in range(12, 24)
     ]
-    assert any(other != release_to_dict(first) for other in others)
+    assert any(other != release_to_dict(first) for other in others) == (name != "stability")
 
 
 def test_experts_draw_through_the_door() -> None:
@@ -217,7 +224,7 @@ def floats(data: Any, under: str = "") -> dict[str, float]:
     return {place: value for part in parts for place, value in part.items()}
 
 
-@pytest.mark.parametrize("name", [name for name in SUBJECTS if name != "convex"])
+@pytest.mark.parametrize("name", WRITTEN)
 def test_what_is_drawn_is_published_in_whole_numbers(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

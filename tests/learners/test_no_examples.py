@@ -27,6 +27,10 @@ PRIVATE: dict[str, tuple[Callable[[], Any], list[int]]] = {
     "StabilityLearner": (lambda: learners.StabilityLearner(grid=16), [3, 4]),
     "ConvexPolytopeLearner": (lambda: learners.ConvexPolytopeLearner(grid=3, k=2), [1, 2, 3]),
     "SimplexUnionLearner": (lambda: learners.SimplexUnionLearner(grid=3, k=1), [1, 2, 3]),
+    "BallUnionLearner": (lambda: learners.BallUnionLearner(grid=3, k=1), [1, 2, 3]),
+    "PolynomialUnionLearner": (lambda: learners.PolynomialUnionLearner(grid=4, k=1), [3, 4]),
+    "StrawmanConjunctionLearner": (lambda: learners.StrawmanConjunctionLearner(k=2), [0, 1, 1]),
+    "StrawmanDisjunctionLearner": (lambda: learners.StrawmanDisjunctionLearner(k=2), [0, 1, 1]),
     "ConjunctionLearner": (lambda: learners.ConjunctionLearner(k=2), [0, 1, 1]),
     "DisjunctionLearner": (lambda: learners.DisjunctionLearner(k=2), [0, 1, 1]),
     "PrivateConsistentConjunctionLearner": (
