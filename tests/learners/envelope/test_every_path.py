@@ -50,8 +50,8 @@ LATTICE = HalfplaneLattice(2, bits=0)
 #: The same with steps of a quarter: a side of 12 has cells of one step and of two.
 FINE = HalfplaneLattice(2, bits=2)
 
-#: What lemma 5 says of one draw, a quarter of what is charged.
-ROUNDING = 2.0**-40
+#: What lemma 5 says of one draw, half of what is charged.
+ROUNDING = 2.0**-39
 
 POINTS = np.array([[0, 0], [1, 0], [2, 1], [1, 1], [0, 2], [2, 2], [1, 2]])
 LABELS = np.array([1, 1, 0, 1, 0, 0, 1], dtype=bool)
