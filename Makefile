@@ -2,12 +2,13 @@
 
 BIN := .venv/bin
 
-.PHONY: help run test test-slow lint types contracts tests docs pictures package format clean
+.PHONY: help run test test-slow lint types contracts tests audit docs pictures package format clean
 
 help:
 	@echo "make run        set up and open the window"
 	@echo "make test       set up, then lint, types, contracts and tests"
 	@echo "make test-slow  the tests that take minutes"
+	@echo "make audit      try to refute every claim of privacy, half an hour; the page: build/audit.md"
 	@echo "make docs       the API reference, into build/docs"
 	@echo "make pictures   the pictures of README and guide, taken anew"
 	@echo "make package    build wheel and sdist, and try them in empty environments"
@@ -37,6 +38,9 @@ tests: setup-test
 
 test-slow: setup-test
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -m slow --hypothesis-profile=explore
+
+audit: setup-test
+	$(BIN)/python -m benchmarks.audits --report build/audit.md
 
 docs: setup-test
 	rm -rf build/docs

@@ -178,7 +178,7 @@ def _k(counts: str, default: int) -> Parameter:
 
 _SMALL = (("grid", 2),)
 _ONE = (*_SMALL, ("k", 1))
-_PLANE, _SPACE = (1, 1), (1, 1, 1)
+_PLANE = (1, 1)
 _AREA, _COUNT = "label and area", "label and noisy count"
 
 
@@ -539,8 +539,9 @@ LEARNERS: tuple[Learner, ...] = (
                 "convex polytope in space, k = 1",
                 10_000,
                 _COUNT,
-                parameters=(("grid", 2), ("k", 1), ("reach", 1), ("levels", 2)),
-                point=_SPACE,
+                parameters=(("grid", 2), ("k", 1), ("reach", 1), ("levels", 4)),
+                # a corner: what is in the middle is in every halfspace
+                point=(0, 0, 0),
             ),
         ),
     ),
