@@ -33,7 +33,7 @@ holds surely at least
 and at most #{low < q} - #{high < p} positives, and those of which nothing is said.  So the
 mistakes are at least F(q) - G(p), and the least of these over p < q takes one pass.  A box
 is halved at once, and one apex in its middle tried; what cannot beat the best piece so far is
-dropped.  A box of one apex is exact.
+dropped.  In a box of four apexes each is tried.
 
 Complexity: O(m SIDE + SIDE**2) for m entries of a tile, and some hundred boxes of O(m + SIDE).
 """
@@ -238,10 +238,15 @@ def _wedges(x, y, labels, amounts, change, positives, negatives, w, bins, seen, 
         half = size // 2
         ax, ay = (2 * (i + half) + 1) * unit, (2 * (j + half) + 1) * unit
         enough = min(enough, _wedge(x, y, change, positives, negatives, ax, ay, w, bins))
-        if size == 1:
-            continue
         for quarter in range(4):
             left, low = i + (quarter & 1) * half, j + (quarter >> 1) * half
+            if half == 1:
+                # a bound would take longer than the apex; the last of the four was the middle
+                if quarter < 3:
+                    ax, ay = (2 * left + 1) * unit, (2 * low + 1) * unit
+                    found = _wedge(x, y, change, positives, negatives, ax, ay, w, bins)
+                    enough = min(enough, found)
+                continue
             box[0], box[1] = (2 * left + 1) * unit, (2 * low + 1) * unit
             box[2], box[3] = box[0] + 2 * (half - 1) * unit, box[1] + 2 * (half - 1) * unit
             least = _bound(x, y, labels, amounts, positives, negatives, box, w, seen)

@@ -88,6 +88,8 @@ class Workspace(NamedTuple):
     counts : int64 array, shape (3, 2, SIDE, SIDE)
         counts[e, 1, i, j]: positives charged to e in o_e of cell (i, j); counts[e, 0, i, j]:
         negatives in its n_e.
+    order : int64 array, shape (MOST,)
+        Places in `doubtful`, by what they are charged to and by label.
     weights : float64 array, shape (3, 2 * CELLS)
         Sum trees of the cells' weights.
     paired : int64 array, shape (1,)
@@ -107,6 +109,7 @@ class Workspace(NamedTuple):
     halved: NDArray[np.int64]
     ends: NDArray[np.int64]
     counts: NDArray[np.int64]
+    order: NDArray[np.int64]
     weights: NDArray[np.float64]
     paired: NDArray[np.int64]
     together: NDArray[np.int64]
@@ -123,6 +126,7 @@ def make_workspace() -> Workspace:
         halved=np.empty((MOST, 5), dtype=np.int64),
         ends=np.zeros((3, 2, SIDE + 1), dtype=np.int64),
         counts=np.zeros((3, 2, SIDE, SIDE), dtype=np.int64),
+        order=np.empty(MOST, dtype=np.int64),
         weights=np.zeros((3, 2 * CELLS), dtype=np.float64),
         paired=np.zeros(1, dtype=np.int64),
         together=np.empty((2, CELLS, CELLS), dtype=np.int64),
@@ -309,18 +313,22 @@ def charge(tables, box, found, count, held, doubtful):
 
 
 @inner
-def _next_block(doubtful, count, at, charged, label, block):
-    """List up to BLOCK entries from `at` on that are charged so and have that label.
+def _group(doubtful, count, order, begins):
+    """List the entries by what they are charged to, and by label.
 
-    Returns (how many, where to go on).
+    Those charged to edge e, or to SEVERAL = -1, of a label lie in order[begins[g]:begins[g + 1]],
+    g = 2 * (e + 1) + label.
     """
-    many = 0
-    while at < count and many < BLOCK:
-        if doubtful[at, _CHARGED] == charged and doubtful[at, _LABEL] == label:
-            block[many] = at
-            many += 1
-        at += 1
-    return many, at
+    begins[:] = 0
+    for i in range(count):
+        begins[2 * (doubtful[i, _CHARGED] + 1) + doubtful[i, _LABEL] + 1] += 1
+    for group in range(8):
+        begins[group + 1] += begins[group]
+    place = begins.copy()
+    for i in range(count):
+        group = 2 * (doubtful[i, _CHARGED] + 1) + doubtful[i, _LABEL]
+        order[place[group]] = i
+        place[group] += 1
 
 
 @inner
@@ -366,16 +374,20 @@ def count_cells(tables, box, doubtful, count, work):
                         ends[e, axis, i] = end
     counts[:] = 0
     work.paired[0] = 0
-    block = np.empty(BLOCK, dtype=np.int64)
+    order, begins = work.order, np.empty(9, dtype=np.int64)
+    _group(doubtful, count, order, begins)
     amounts = np.empty(BLOCK, dtype=np.int64)
     # blocks are worked on as if they were full: loops of a fixed length are quicker
     across = np.zeros((SIDE, BLOCK), dtype=np.int64)
     up = np.zeros((SIDE, BLOCK), dtype=np.int64)
     for label in range(2):
         for e in range(3):
-            at = 0
-            while edge_in(box, e) and at < count:
-                many, at = _next_block(doubtful, count, at, e, label, block)
+            if not edge_in(box, e):
+                continue
+            group = 2 * (e + 1) + label
+            for at in range(begins[group], begins[group + 1], BLOCK):
+                many = min(BLOCK, begins[group + 1] - at)
+                block = order[at : at + many]
                 _reach(tables, box, e, label, doubtful, block, many, ends, across, up)
                 for k in range(BLOCK):
                     amounts[k] = doubtful[block[k], _AMOUNT] if k < many else 0
@@ -385,11 +397,11 @@ def count_cells(tables, box, doubtful, count, work):
                         for k in range(BLOCK):
                             total += amounts[k] if up[j, k] <= across[i, k] else 0
                         counts[e, label, i, j] += total
-        at = 0
-        while has_pairs(box) and at < count:
-            many, at = _next_block(doubtful, count, at, SEVERAL, label, block)
-            if many == 0:
-                continue
+        if not has_pairs(box):
+            continue
+        for at in range(begins[label], begins[label + 1], BLOCK):
+            many = min(BLOCK, begins[label + 1] - at)
+            block = order[at : at + many]
             if work.paired[0] == 0:
                 work.together[:] = 0
             held = np.zeros((2, CELLS), dtype=np.uint64)
