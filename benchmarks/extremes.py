@@ -3,7 +3,7 @@
     python benchmarks/extremes.py [--learner NAME ...] [--patience 120] [--json]
     python benchmarks/extremes.py --registry [--learner NAME ...]
 
-With --registry these are all learners that are declared, in the plane or not, on few examples: none,
+With --registry these are all declared learners, in the plane or not, on few examples: none,
 one, two of either label, all in one place, all on a line; on the smallest and the largest domain;
 at epsilon = 1e-6 and 20; and what a run released must survive being written and read.
 
@@ -74,7 +74,7 @@ def samples(d: int, n: int = 200) -> Iterator[tuple[str, Sample]]:
 
 # -- every learner that is declared ------------------------------------------------------------
 
-#: Domains of the declared learners, smallest and largest: of grids, of space, of variables; those of
+#: Domains of declared learners, smallest and largest: of grids, of space, of variables; those of
 #: formulas that are drawn from all there are grow as 3 to the power of the variables.
 _GRIDS, _SPACES, _VARIABLES, _FEW_VARIABLES = (1, MAX_GRID), (1, 64), (1, 256), (1, 8)
 _BUDGETS = (1e-6, 20.0)
@@ -82,22 +82,30 @@ _BUDGETS = (1e-6, 20.0)
 _THREE = FiniteClass(np.array([[0, 1], [1, 0], [1, 1]]))
 
 
+def kind(learner: Learner) -> str:
+    """What it learns of: "plane", "space", "bits", or a "list" of concepts on numbers."""
+    if learner.piece in ("halfspace", "simplex"):
+        return "space"
+    if learner.id.endswith(("conjunction", "disjunction", "parity")):
+        return "bits"
+    return "list" if learner.piece == "concept" else "plane"
+
+
 def domains(learner: Learner) -> tuple[int, ...]:
     """Sizes of a learner's domain."""
-    if learner.piece in ("halfspace", "simplex"):
-        return _SPACES
-    if learner.piece == "literal" or learner.id.endswith("parity"):
-        return _FEW_VARIABLES if learner.id.startswith("private-consistent") else _VARIABLES
-    return (1,) if learner.piece == "concept" else _GRIDS
+    if learner.id.startswith("private-consistent"):
+        return _FEW_VARIABLES
+    sizes = {"space": _SPACES, "bits": _VARIABLES, "list": (1,), "plane": _GRIDS}
+    return sizes[kind(learner)]
 
 
 def built(learner: Learner, size: int, epsilon: float) -> Any:
     """A declared learner on a domain of that size, with a seed if it is private."""
     given: dict[str, Any] = {"epsilon": epsilon, "seed": 1} if learner.private else {}
-    if learner.piece == "concept" and not learner.id.endswith("parity"):
+    if kind(learner) == "list":
         risk = learner.id.endswith("empirical-risk")
         given |= {"losses": _no_losses} if risk else {"concepts": _THREE}
-    elif learner.piece not in ("literal", "concept"):
+    elif kind(learner) != "bits":
         given["grid"] = size
     if learner.id in ("tiles", "convex"):
         given["k"] = None
@@ -112,10 +120,8 @@ def _no_losses(X: Any, y: Any) -> NDArray[np.int64]:
 
 def few(learner: Learner, size: int) -> Iterator[tuple[str, Sample]]:
     """Samples of none, one and two examples, of many in one place and of many on a line."""
-    across = {"halfspace": 3, "simplex": 3, "literal": size}.get(learner.piece or "", 2)
-    one_number = learner.piece == "concept" and not learner.id.endswith("parity")
-    across = size if learner.id.endswith("parity") else 1 if one_number else across
-    top = size if learner.piece not in ("literal", "concept") else 1
+    across = {"space": 3, "bits": size, "list": 1, "plane": 2}[kind(learner)]
+    top = size if kind(learner) in ("space", "plane") else 1
 
     def rows(n: int) -> NDArray[np.int64]:
         return np.full((n, across), top, dtype=np.int64)
