@@ -2,7 +2,7 @@
 
 BIN := .venv/bin
 
-.PHONY: help run test test-slow lint types contracts tests audit docs pictures package format clean
+.PHONY: help run test test-slow lint types contracts tests audit docs pictures notebooks plugin package pins format clean
 
 help:
 	@echo "make run        set up and open the window"
@@ -11,7 +11,10 @@ help:
 	@echo "make audit      try to refute every claim of privacy, half an hour; the page: build/audit.md"
 	@echo "make docs       the API reference, into build/docs"
 	@echo "make pictures   the pictures of README and guide, taken anew"
+	@echo "make notebooks  the notebooks of docs/notebooks, run anew with what they show"
+	@echo "make plugin     the plugin for QGIS, as a zip in dist"
 	@echo "make package    build wheel and sdist, and try them in empty environments"
+	@echo "make pins       constraints.txt anew, with newer versions: UPGRADE='--upgrade'"
 	@echo "make format     let ruff format and fix the code"
 	@echo "make clean      remove .venv and caches"
 
@@ -49,9 +52,23 @@ docs: setup-test
 pictures: setup-test
 	@.ci/pictures
 
+notebooks: setup-test
+	$(BIN)/python .ci/notebooks.py
+
+plugin: setup-test
+	@mkdir -p dist
+	@$(BIN)/geodp plugin -o dist/geodp_qgis.zip
+
 # PYTHONS="python3.11 python3.12" make package: which interpreters to try
 package:
 	@.ci/package $(PYTHONS)
+
+# UPGRADE="--upgrade-package numpy" make pins: which versions may be newer
+pins: setup-test
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate \
+		--python-version 3.11 --extra dev --custom-compile-command "make pins" $(UPGRADE) \
+		pyproject.toml --output-file constraints.txt
 
 format: setup-test
 	$(BIN)/ruff check --fix .

@@ -1,105 +1,119 @@
 """Learn shapes from labelled points under differential privacy: one import.
 
 >>> import geodp
->>> points = geodp.sample("L", n=5_000, grid=64, seed=1)
->>> shape = geodp.learn(points, epsilon=1.0, seed=1)
+>>> examples = geodp.sample("L", n=5_000, grid=64, seed=1)
+>>> shape = geodp.learn(examples, epsilon=1.0, seed=1)
 >>> shape.statement
 'Not private: the run was seeded, so its noise can be reproduced.'
 
-Without a seed the run is private, and says so.  `shape` knows where it lies, answers, draws and
-saves itself; `points` may come from files and data frames of any kind (:func:`read_points`).
+Without a seed the run is private, and says so.  A learned shape knows where it lies; it predicts,
+draws itself and is saved.  Examples come from files and data frames of any kind
+(:func:`read_points`).
 
-Under it lie the learners themselves, as scikit-learn has them, on points of a grid:
+The learners follow scikit-learn's conventions.  With bounds they take longitudes and latitudes,
+data frames and GeoDataFrames, and fitted they draw themselves as learned shapes do:
 
->>> model = geodp.PolygonUnionLearner(grid=64, seed=1).fit(points.X, points.y)
->>> bool((model.predict(points.X) == shape.release.predict(points.X)).all())
-True
+>>> model = geodp.PolygonUnionLearner(bounds=(6, 36, 19, 48), grid=64, seed=1)
+>>> model.fit([[12.5, 41.9], [7.0, 47.0]] * 500, ["yes", "no"] * 500).predict([[12.4, 42.0]])
+array([1])
+
+Whatever is not needed is not loaded: numba, shapely, pandas, Qt.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+import geodp_app.own_packages  # noqa: F401  refuses others of their names
 import learners as _learners
-from geodp_app.document.examples import DEFAULT_GRID, Examples, Frame
-from geodp_app.errors import InputError
-from geodp_app.files.import_rows import OutOfBounds
-from geodp_app.learned_shape import LearnedShape
-from geodp_app.learned_shape import load_shape as load
-from geodp_app.version import __version__
-from geometry.grid import Bounds, BoundsError, GridMap, checked_bounds
+from geometry.grid import Bounds, BoundsError, Box, GridMap
+from learners.version import __version__
 
 if TYPE_CHECKING:
-    from geodp_app.runs.comparison import Row
-    from learners import *  # noqa: F403
+    from geodp_app.document.examples import Examples as Examples, Frame as Frame
+    from geodp_app.document.learned_shape import LearnedShape as LearnedShape
+    from geodp_app.errors import InputError as InputError
+    from geodp_app.runs.comparison_table import Comparison as Comparison
+    from learners import (
+        BallUnionLearner as BallUnionLearner,
+        ConjunctionLearner as ConjunctionLearner,
+        ConsistentConjunctionLearner as ConsistentConjunctionLearner,
+        ConsistentDisjunctionLearner as ConsistentDisjunctionLearner,
+        ConvexPolygonLearner as ConvexPolygonLearner,
+        ConvexPolytopeLearner as ConvexPolytopeLearner,
+        DiscUnionLearner as DiscUnionLearner,
+        DisjunctionLearner as DisjunctionLearner,
+        EllipseUnionLearner as EllipseUnionLearner,
+        EmpiricalRiskMinimizer as EmpiricalRiskMinimizer,
+        FiniteClassLearner as FiniteClassLearner,
+        GreedyConjunctionLearner as GreedyConjunctionLearner,
+        GreedyConvexLearner as GreedyConvexLearner,
+        GreedyDisjunctionLearner as GreedyDisjunctionLearner,
+        GreedyUnionLearner as GreedyUnionLearner,
+        MemorizingLearner as MemorizingLearner,
+        MultiplicativeWeights as MultiplicativeWeights,
+        NoisyHistogramLearner as NoisyHistogramLearner,
+        ParityLearner as ParityLearner,
+        PolygonUnionLearner as PolygonUnionLearner,
+        PolynomialUnionLearner as PolynomialUnionLearner,
+        PrivateConsistentConjunctionLearner as PrivateConsistentConjunctionLearner,
+        PrivateConsistentDisjunctionLearner as PrivateConsistentDisjunctionLearner,
+        PrivateERM as PrivateERM,
+        PrivateExperts as PrivateExperts,
+        PrivateFiniteClassLearner as PrivateFiniteClassLearner,
+        PrivateParityLearner as PrivateParityLearner,
+        QuadtreeLearner as QuadtreeLearner,
+        SimplexUnionLearner as SimplexUnionLearner,
+        StabilityLearner as StabilityLearner,
+        StrawmanConjunctionLearner as StrawmanConjunctionLearner,
+        StrawmanDisjunctionLearner as StrawmanDisjunctionLearner,
+        ThresholdLearner as ThresholdLearner,
+    )
+    from learners.released_shape import ReleasedShape
+    from learners.sklearn_support import PrivacyWarning as PrivacyWarning
+
+#: Where other names come from, when they are first asked for.
+_HOMES = {
+    "Comparison": "geodp_app.runs.comparison_table",
+    "Examples": "geodp_app.document.examples",
+    "Frame": "geodp_app.document.examples",
+    "InputError": "geodp_app.errors",
+    "LearnedShape": "geodp_app.document.learned_shape",
+    "PrivacyWarning": "learners.sklearn_support",
+}
 
 __all__ = [
+    *_HOMES,
     *_learners.__all__,
     "Bounds",
     "BoundsError",
     "GridMap",
-    "InputError",
-    "LearnedShape",
-    "Points",
     "__version__",
     "compare",
     "learn",
     "load",
     "read_points",
     "sample",
+    "save",
 ]
 
-#: Bounds, or four numbers west, south, east, north.
-Box = Bounds | Sequence[float]
 
+if not TYPE_CHECKING:  # which knows the names from above, and no others
 
-def __getattr__(name: str) -> Any:
-    """A learner, loaded when its name is first asked for."""
-    return getattr(_learners, name)
+    def __getattr__(name: str) -> Any:
+        """A class, loaded when its name is first asked for."""
+        if name in _HOMES:
+            return getattr(importlib.import_module(_HOMES[name]), name)
+        if name in _learners.__all__:
+            return getattr(_learners, name)
+        raise AttributeError(f"module 'geodp' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-@dataclass(frozen=True, slots=True)
-class Points:
-    """Labelled points on a grid: private data.
-
-    Attributes
-    ----------
-    X : ndarray of int64, shape (n, 2)
-        Grid coordinates in 0..grid.
-    y : ndarray of int64, shape (n,)
-        Labels 0 and 1.
-    grid : int
-        Grid size d.
-    bounds : Bounds or None
-        Public: where the grid lies.
-    """
-
-    X: NDArray[np.int64]
-    y: NDArray[np.int64]
-    grid: int
-    bounds: Bounds | None = None
-
-    def __repr__(self) -> str:  # how many there are is private
-        return f"Points(grid={self.grid}, bounds={self.bounds})"
-
-    @property
-    def _examples(self) -> Examples:
-        return Examples(self.X, self.y, Frame(self.grid, self.bounds))
-
-    @classmethod
-    def _of(cls, examples: Examples) -> Points:
-        return cls(examples.points, examples.labels, examples.frame.d, examples.frame.bounds)
 
 
 def read_points(
@@ -110,9 +124,9 @@ def read_points(
     crs: str | None = None,
     columns: Mapping[str, str] | None = None,
     layer: str | None = None,
-    out_of_bounds: OutOfBounds = "refuse",
+    out_of_bounds: Literal["refuse", "drop", "clip"] = "refuse",
     id: str | None = None,
-) -> Points:
+) -> Examples:
     """Labelled points of a file or a data frame.
 
     Parameters
@@ -126,8 +140,8 @@ def read_points(
     grid : int, optional
         Grid size d; by default the file's own, else 1024.
     crs : str, optional
-        Coordinate reference system of `bounds`, such as "EPSG:32633"; by default longitude and
-        latitude.
+        Coordinate reference system of four numbers of `bounds`, such as "EPSG:32633"; by default
+        longitude and latitude.
     columns : mapping, optional
         Names of columns by what they stand for: x, y, lon, lat, label.
     layer : str, optional
@@ -135,11 +149,13 @@ def read_points(
     out_of_bounds : {"refuse", "drop", "clip"}
         What becomes of a row outside the bounds (docs/privacy.md, lemma T0).
     id : str, optional
-        Column that tells whose a row is: one row of each person is taken (lemma T1).
+        Column that tells whose a row is: one row of each person is taken (lemma T1), and the
+        release says so.
 
     Returns
     -------
-    Points
+    Examples
+        With `points`, `labels` and `frame`.  Private.
 
     Raises
     ------
@@ -149,44 +165,32 @@ def read_points(
         If the bounds are none.
     """
     from geodp_app.files.data_frames import is_data_frame, open_frame
-    from geodp_app.files.points import Told, read_opened
-    from geodp_app.files.points import read_points as read
+    from geodp_app.files.points import Told, read_opened, read_points as read
+    from geometry.grid import checked_bounds
 
-    box = _box(bounds, crs)
+    box = None if bounds is None else checked_bounds(bounds, crs)
     known = None if crs is None or box is None else box.crs
     told = Told(grid, box, dict(columns or {}), known, layer, out_of_bounds, id)
-    if is_data_frame(source):
-        return Points._of(read_opened(open_frame(source), told).examples)
-    return Points._of(read(source, told).examples)
-
-
-def _box(bounds: Box | None, crs: str | None) -> Bounds | None:
-    if bounds is None or isinstance(bounds, Bounds):
-        if crs is not None:
-            raise InputError("crs is the system of bounds: give these as four numbers")
-        return bounds
-    numbers = [float(value) for value in bounds]
-    if len(numbers) != 4:
-        raise BoundsError(f"bounds are four numbers west, south, east, north, not {len(numbers)}")
-    return checked_bounds(numbers, crs)
+    found = read_opened(open_frame(source), told) if is_data_frame(source) else read(source, told)
+    return found.examples
 
 
 def sample(
     target: str | os.PathLike[str],
     n: int,
     *,
-    grid: int = DEFAULT_GRID,
+    grid: int = 1024,
     bounds: Box | None = None,
-    distribution: str = "uniform",
+    distribution: Literal["uniform", "clustered", "gaussian"] = "uniform",
     noise: float = 0.0,
     seed: int | None = None,
-) -> Points:
+) -> Examples:
     """Simulated points, labelled by a target: to try things out.
 
     Parameters
     ----------
     target : path-like
-        GeoJSON of polygons, or the name of an example ("L", "star", "italy", ...).
+        GeoJSON of polygons, or the name of an example: "flood", "L", "italy", ...
     n : int
     grid : int
     bounds : Bounds or (west, south, east, north), optional
@@ -198,37 +202,47 @@ def sample(
 
     Raises
     ------
-    InputError, GeoJSONError
-        If the target cannot be used.
+    InputError, GeoJSONError, ValueError, OSError
+        If the target cannot be used, or a number is out of range.
     """
     import assets
     from geodp_app.document.sampling import draw_examples, open_generator, place_target
     from geometry.geojson import read_geojson
+    from geometry.grid import checked_bounds
 
+    if n < 0 or not 0 <= noise <= 1:
+        raise ValueError(f"n must be at least 0 and noise within 0..1, got {n} and {noise}")
     known = isinstance(target, str) and target in assets.examples()
     file = read_geojson(assets.example_path(str(target)) if known else target)
-    shape, frame = place_target(file, grid, _box(bounds, None))
+    shape, frame = place_target(file, grid, None if bounds is None else checked_bounds(bounds))
     rng = open_generator(seed)
-    of_that = {"distribution": distribution, "noise": noise, "rng": rng}
-    return Points._of(draw_examples(shape, n, frame, **of_that))  # type: ignore[arg-type]
+    return draw_examples(shape, n, frame, distribution=distribution, noise=noise, rng=rng)
 
 
-def learn(points: Points, learner: str = "tiles", **parameters: Any) -> LearnedShape:
-    """Learn the shape that labels points, privately.
+def learn(examples: Examples, learner: str = "tiles", **parameters: Any) -> LearnedShape:
+    """Learn the shape that labels examples, privately, as `geodp learn` does.
 
     Parameters
     ----------
-    points : Points
+    examples : Examples
     learner : str
         Any that `geodp learn` takes: "tiles", "cover", "convex", "histogram", ...
     **parameters
         Of the learner: epsilon, delta, k, seed, ...
 
+    Returns
+    -------
+    LearnedShape
+
     Raises
     ------
     InputError
-        If there is no such learner, or a parameter is out of range.
+        If there is no such learner, or a parameter is unknown or out of range.
     """
+    from dataclasses import replace
+
+    from geodp_app.document.learned_shape import LearnedShape
+    from geodp_app.errors import InputError
     from learners.registry import BY_ID, offered, unknown_learner
 
     known = [each.id for each in offered("learn")]
@@ -238,71 +252,110 @@ def learn(points: Points, learner: str = "tiles", **parameters: Any) -> LearnedS
     strange = [name for name in parameters if declared.parameter(name) is None]
     if strange:
         names = ", ".join(each.name for each in declared.parameters)
-        raise InputError(f"{learner} takes no {', '.join(strange)}, but {names}")
-    if declared.parameter("k") is not None and declared.parameter("k").auto:  # type: ignore[union-attr]
-        parameters.setdefault("k", "auto")
+        raise InputError(f"{learner} takes no {', '.join(strange)}; it takes {names}")
+    given = {each.name: each.default for each in declared.parameters} | parameters
+    if declared.counts and "k" not in parameters and given["k"] != "auto":
+        raise InputError(f"{learner} needs k: {declared.counts}")
     try:
-        model = declared.build(grid=points.grid, **parameters).fit(points.X, points.y)
+        model = declared.build(grid=examples.frame.d, **given)
+        release = model.fit(examples.points, examples.labels).release_
     except ValueError as error:
         raise InputError(f"{learner}: {error}") from None
-    return LearnedShape(model.release_, Frame(points.grid, points.bounds))
+    if examples.unit is not None:
+        release = replace(release, parameters=(*release.parameters, ("unit", examples.unit)))
+    return LearnedShape(release, examples.frame)
 
 
 def compare(
-    points: Points,
-    names: Sequence[str] = ("tiles", "histogram", "quadtree"),
+    examples: Examples,
+    names: Sequence[str] | None = None,
     *,
-    test: Points | None = None,
+    test: Examples | None = None,
     holdout: float = 0.2,
     epsilon: float = 1.0,
     delta: float = 1e-6,
     k: int | None = None,
     seed: int | None = None,
-) -> tuple[Row, ...]:
-    """Run learners on the same points and test them on others.
+) -> Comparison:
+    """Run learners on the same examples and test them on others, as `geodp compare` does.
 
     Each private learner spends epsilon: to publish all of them costs their sum, and a choice made
     by these errors is covered by no statement.
 
     Parameters
     ----------
-    points : Points
-    names : sequence of str
-    test : Points, optional
-        On the same grid and bounds; else each point is held out with probability `holdout`.
+    examples : Examples
+    names : sequence of str, optional
+        Any that `geodp compare` takes; by default tiles, histogram and quadtree.
+    test : Examples, optional
+        In the same frame; else each example is held out with probability `holdout`.
     holdout, epsilon, delta : float
     k : int, optional
+        Pieces of a good shape, for learners that need it.
     seed : int, optional
 
     Returns
     -------
-    tuple of Row
-        With `name`, `error`, `release`, `seconds`; errors are private.
+    Comparison
+        A sequence of rows with `name`, `error`, `release`, `seconds`; the errors are private.
 
     Raises
     ------
     InputError
-        If a name is unknown, or there is nothing to test on.
+        If a name or a value is wrong, or there is nothing to test on.
     """
-    from geodp_app.runs.comparison import KINDS, hold_out, make_contender
-    from geodp_app.runs.comparison import compare as run
+    from geodp_app.errors import InputError
+    from geodp_app.runs.comparison import DEFAULT, KINDS, compare as run, hold_out, make_contender
+    from geodp_app.runs.comparison_table import Comparison
     from learners.registry import unknown_learner
 
+    names = DEFAULT if names is None else names
     for name in names:
         if name not in KINDS:
             raise InputError(unknown_learner(name, KINDS))
     settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "k": k, "seed": seed}
     contenders = [make_contender(name, **settings) for name in names]
-    examples = points._examples
-    if test is None:
+    tested = test
+    if tested is None:
         examples, tested = hold_out(examples, holdout, seed)
-    else:
-        tested = test._examples
-    rows = tuple(run(examples, tested, contenders))
-    if seed is None and sum(row.private for row in rows) > 1:
-        warnings.warn(
-            "each private learner spent epsilon, and a choice made by these errors is not covered "
-            "by their statements",
-            stacklevel=2,
-        )
-    return rows
+    return Comparison(run(examples, tested, contenders))
+
+
+def save(shape: ReleasedShape, path: str | os.PathLike[str]) -> None:
+    """Write a learned shape, or what a fitted learner has learned, with its exact hypothesis.
+
+    Parameters
+    ----------
+    shape : LearnedShape or fitted learner
+    path : path-like
+        Its ending says the format: .geojson, .gpkg, .parquet, .fgb or .shp; the last two hold
+        polygons alone.
+
+    Raises
+    ------
+    InputError
+        If it has another ending, or a library is missing.
+    OSError
+        If it cannot be written; a file that was there is then unchanged.
+    """
+    from geodp_app.document.learned_shape import LearnedShape
+    from geodp_app.files.learned_file import write_shape
+    from geodp_app.files.writing import check_ending
+
+    check_ending(path, "a shape")
+    write_shape(path, shape if isinstance(shape, LearnedShape) else LearnedShape.of(shape))
+
+
+def load(path: str | os.PathLike[str]) -> LearnedShape:
+    """A learned shape from its file: GeoJSON, GeoPackage or GeoParquet.
+
+    Raises
+    ------
+    InputError
+        If it is damaged, or holds no hypothesis.
+    GeoJSONError, OSError
+        If it cannot be read.
+    """
+    from geodp_app.files.learned_file import load_shape
+
+    return load_shape(path)

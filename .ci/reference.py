@@ -17,7 +17,7 @@ import pdoc
 
 import learners
 
-PACKAGES = ("assets", "geometry", "learners", "geodp_app", "!geodp_app.__main__")
+PACKAGES = ("assets", "geometry", "learners", "geodp_app", "!geodp_app.__main__", "!geodp_app.qgis")
 
 
 def main() -> int:

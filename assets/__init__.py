@@ -1,6 +1,6 @@
 """Data that ships with geodp, read through importlib.resources.
 
-Example targets and a map of land (GeoJSON), colour palettes (JSON), icons (SVG).
+Example targets and a map of land (GeoJSON), towns (CSV), colour palettes (JSON), icons (SVG).
 """
 
 from __future__ import annotations
@@ -61,6 +61,14 @@ def palette_path(name: str) -> Path:
 def land_path() -> Path:
     """Path of the land of the Earth, in degrees: a GeoJSON file."""
     return _path("maps", "land.geojson")
+
+
+def towns_path() -> Path:
+    """Path of real labelled points: towns in and around Italy, CSV of lon,lat,label.
+
+    Their public bounds are west 6, south 36, east 19, north 48.
+    """
+    return _path("points", "italy-towns.csv")
 
 
 def icon_path(name: str) -> Path:

@@ -14,10 +14,26 @@ def main() -> int:
     # a KeyboardInterrupt amid imports would come out as a traceback, or as another error
     if heard is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
-    from geodp_app.cli import main as command
+    try:
+        import geodp_app.own_packages  # noqa: F401  refuses others of their names
+    except ImportError as error:
+        return _say(str(error))
+    try:
+        from geodp_app.cli import main as command
+    except ImportError as error:
+        from geodp_app.own_packages import overwritten
 
+        if told := overwritten():
+            return _say(f"{error}; {told}")
+        raise
     signal.signal(signal.SIGINT, heard)
     return command()
+
+
+def _say(message: str) -> int:
+    """One line on standard error; the exit code of wrong input."""
+    sys.stderr.write(f"geodp: {' '.join(message.split())}\n")
+    return 2
 
 
 def _leave(*_: object) -> None:

@@ -20,6 +20,7 @@ from geodp_app.commands import (
     learners,
     open,
     plan,
+    plugin,
     predict,
     render,
     sample,
@@ -45,6 +46,7 @@ _VERBS = (
     audit,
     demo,
     shot,
+    plugin,
 )
 _EPILOG = """examples:
   geodp sample --target country.geojson --n 100000 --grid 1024 -o points.csv

@@ -27,25 +27,41 @@ def tell_curator(line: str, *, quiet: bool) -> None:
 
 
 class ProgressBar:
-    """Draws ``[#####.....] text`` on a stream that is a terminal, at most every 0.1 s."""
+    """Draws ``[#####.....] text`` on a stream that is a terminal, at most every 0.1 s.
+
+    With `lines` it writes ``progress 0.500 text`` instead, a line each time and on any stream, for
+    a program that reads them: then nothing private may be in the text.
+    """
 
     WIDTH = 24
 
-    def __init__(self, *, quiet: bool = False, stream: TextIO | None = None) -> None:
+    def __init__(
+        self, *, quiet: bool = False, stream: TextIO | None = None, lines: bool = False
+    ) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._quiet = quiet
-        self._on = not quiet and self._stream.isatty()
+        self._lines = lines and not quiet
+        self._on = not quiet and not lines and self._stream.isatty()
         self._started = time.monotonic()
         self._drawn = -1.0
         self._length = 0
+        self._said = ""
 
     def update(self, done: float, text: str) -> None:
         """Show a fraction done, in 0..1, and a short text."""
         now = time.monotonic()
-        if not self._on or now - self._drawn < 0.1:
+        if not (self._on or self._lines) or now - self._drawn < 0.1:
             return
         self._drawn = now
-        filled = round(self.WIDTH * min(max(done, 0.0), 1.0))
+        done = min(max(done, 0.0), 1.0)
+        if self._lines:
+            line = f"progress {done:.3f} {text}\n"
+            if line != self._said:
+                self._stream.write(line)
+                self._stream.flush()
+                self._said = line
+            return
+        filled = round(self.WIDTH * done)
         bar = "#" * filled + "." * (self.WIDTH - filled)
         line = f"[{bar}] {text}, {now - self._started:.0f} s"
         line = line[: max(20, shutil.get_terminal_size().columns - 1)]

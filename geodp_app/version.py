@@ -1,3 +1,3 @@
-"""The version, written once."""
+"""The version, as :mod:`learners.version` has it."""
 
-__version__ = "0.2.0.dev0"
+from learners.version import __version__ as __version__

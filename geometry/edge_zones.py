@@ -25,6 +25,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import shapely
@@ -69,10 +70,20 @@ class EdgeZones:
 
     pieces: tuple[tuple[Halfplane, ...], ...]
     side: int = MAX_D + 1
+    #: Made once: all that is known of zones is looked up by it.
+    _hash: int = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.pieces or not 1 <= self.side <= MAX_D + 1:
             raise ValueError(f"{len(self.pieces)} pieces have no zones of side {self.side}")
+        object.__setattr__(self, "_hash", hash((self.pieces, self.side)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # another process hashes names in another way
+        return EdgeZones, (self.pieces, self.side)
 
     @property
     def d(self) -> int:

@@ -156,10 +156,19 @@ class Bounds:
 
     def of_lonlat(self, lonlat: NDArray[np.float64]) -> NDArray[np.float64]:
         """Degrees (lon, lat), shape (n, 2), in the box's own system; NaN beyond its reach."""
-        own = self.unrolled(reproject(np.asarray(lonlat, dtype=np.float64), LONLAT, self.crs))
-        if self.crs == LONLAT:
-            return own
-        # the way there and back is rounded: a point of the border must not fall out of the box
+        return self.of_system(np.asarray(lonlat, dtype=np.float64), LONLAT)
+
+    def of_system(self, xy: NDArray[np.float64], crs: str) -> NDArray[np.float64]:
+        """Points of a system, shape (n, 2), in the box's own; NaN beyond its reach."""
+        own = reproject(xy, crs, self.crs)
+        return self.unrolled(own) if self.crs == crs else self.held(own)
+
+    def held(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Points that come from another system, with those by the border on it, shape (n, 2).
+
+        The way there and back is rounded: a point of the border must not fall out of the box.
+        """
+        own = self.unrolled(own)
         held = own.clip(self.low, self.high)
         return np.where(np.abs(held - own) <= 1e-9 * np.array(self.size), held, own)
 
@@ -247,14 +256,28 @@ class GridMap:
         return out
 
 
-def checked_bounds(numbers: Sequence[float], crs: str | None) -> Bounds:
-    """Bounds of four numbers in a system by any of its names.
+#: Bounds, or their four numbers west, south, east, north.
+Box = Bounds | Sequence[float]
+
+
+def checked_bounds(box: Box, crs: str | None = None) -> Bounds:
+    """Bounds of four numbers in a system by any of its names; bounds as they are.
 
     Raises
     ------
     BoundsError
-        If they are none, or there is no such system.
+        If they are none, there is no such system, or one is told of bounds that have theirs.
     """
+    if isinstance(box, Bounds):
+        if crs is not None:
+            raise BoundsError("crs is the system of four numbers; these bounds have their own")
+        return box
+    try:
+        numbers = [float(value) for value in box]
+    except (TypeError, ValueError):
+        numbers = []
+    if len(numbers) != 4:
+        raise BoundsError(f"bounds are four numbers west, south, east, north, not {_short(box)}")
     try:
         return Bounds(*numbers, crs=LONLAT if crs is None else settled_crs(crs))
     except CrsError as error:

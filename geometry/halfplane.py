@@ -22,7 +22,18 @@ an extreme halfplane at each of two corners.  The envelope sampler rests on it.
 
 Departs from the source: KMMS fold the side z into a; here it is the sheet.  The
 chord box leaves out lines that miss the square and lines that the other sheet
-writes better; that cut looks at no data.
+writes better; that cut looks at no data.  So it has no empty halfplane: the
+source's box has, as the line y = 2d^2 passes above the square.  Two halfplanes
+without a common point make the empty shape, and a triangle can be empty.
+
+Observation 4.1 of the source says that every halfplane has a member that labels
+all grid points like it.  Of the chord lattice it is true of all labellings of
+all points for d up to 4, enumerated, and of no labelling of six points was it
+seen to fail up to d = 2^14.  At larger d steps of 2**-bits grid units, bits =
+(60 - 3 log2 d)/2, are too coarse for some: 8 of 1,860 labellings of six points,
+half of them near a line, have no member at d = 2^17, 156 at 2^20
+(benchmarks/sources.py, system 6).  A member within half a step everywhere in the
+square there always is.
 """
 
 from __future__ import annotations
@@ -38,6 +49,9 @@ Measure = Literal["chord", "paper"]
 
 #: Largest d for which 64-bit products stay exact.
 MAX_D = 1 << 20
+
+#: Largest d at which no labelling was found that a halfplane has and no member (module docstring).
+FINE_D = 1 << 14
 
 
 class Sheet(IntEnum):

@@ -19,10 +19,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Normal = tuple[int, int, int]
+#: Whole numbers: three, or of lifted points (:mod:`geometry.polynomials`) one a coordinate.
+Normal = tuple[int, ...]
 
 #: Largest grid size: samples are counted by grid points, (d + 1)^3 of them.
 MAX_D3 = 64
+
+#: Largest entry of a normal: faces of random tetrahedra are then met within .5 % of a grid of 16.
+MAX_REACH = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ class HalfspaceLattice3:
     Raises
     ------
     ValueError
-        If d is not in 1..64, reach not in 1..8, or levels below 2.
+        If d is not in 1..64, reach not in 1..12, or levels below 2.
     """
 
     d: int
@@ -74,8 +78,8 @@ class HalfspaceLattice3:
                 f"grid size d = {self.d} is outside 1..{MAX_D3}, what three dimensions take; "
                 "use a coarser grid"
             )
-        if not 1 <= self.reach <= 8:
-            raise ValueError(f"reach = {self.reach} is outside 1..8")
+        if not 1 <= self.reach <= MAX_REACH:
+            raise ValueError(f"reach = {self.reach} is outside 1..{MAX_REACH}")
         if self.levels < 2:
             raise ValueError(f"levels = {self.levels}: at least 2 are needed")
 
@@ -92,6 +96,14 @@ class HalfspaceLattice3:
         values = self.d * sum(abs(entry) for entry in normal) + 1
         count = min(self.levels, values)
         return low + np.arange(count, dtype=np.int64) * values // count
+
+    def lift(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The points themselves, int64 of shape (n, 3): what normals are multiplied with."""
+        return np.asarray(points, dtype=np.int64)
+
+    def member(self, normal: Normal, level: int) -> Halfspace3:
+        """The halfspace with this normal and level, not checked."""
+        return Halfspace3(normal, level)
 
     @property
     def members(self) -> int:

@@ -8,7 +8,7 @@ envelope    the sampler of pieces of the plane
 boolean     conjunctions, disjunctions, parities
 finite      finite classes, private choice from a list, experts
 conic       unions of discs and of ellipses
-space       polytopes and simplices in three dimensions
+space       polytopes, simplices and balls in three dimensions
 stability   any learner by votes of chunks
 theory      sizes of samples, bounds, dimensions, checks by simulation
 """
@@ -22,46 +22,50 @@ import geometry  # noqa: F401  finds a place for compiled loops before any is de
 from learners.registry import LEARNERS
 
 if TYPE_CHECKING:
-    from learners.boolean.conjunction import ConjunctionLearner as ConjunctionLearner
-    from learners.boolean.conjunction import DisjunctionLearner as DisjunctionLearner
+    from learners.boolean.conjunction import (
+        ConjunctionLearner as ConjunctionLearner,
+        DisjunctionLearner as DisjunctionLearner,
+    )
     from learners.boolean.consistent_conjunction import (
         ConsistentConjunctionLearner as ConsistentConjunctionLearner,
-    )
-    from learners.boolean.consistent_conjunction import (
         ConsistentDisjunctionLearner as ConsistentDisjunctionLearner,
-    )
-    from learners.boolean.consistent_conjunction import (
         GreedyConjunctionLearner as GreedyConjunctionLearner,
-    )
-    from learners.boolean.consistent_conjunction import (
         GreedyDisjunctionLearner as GreedyDisjunctionLearner,
-    )
-    from learners.boolean.consistent_conjunction import (
         PrivateConsistentConjunctionLearner as PrivateConsistentConjunctionLearner,
-    )
-    from learners.boolean.consistent_conjunction import (
         PrivateConsistentDisjunctionLearner as PrivateConsistentDisjunctionLearner,
     )
-    from learners.boolean.parity import ParityLearner as ParityLearner
-    from learners.boolean.parity import PrivateParityLearner as PrivateParityLearner
-    from learners.conic.union import DiscUnionLearner as DiscUnionLearner
-    from learners.conic.union import EllipseUnionLearner as EllipseUnionLearner
+    from learners.boolean.parity import (
+        ParityLearner as ParityLearner,
+        PrivateParityLearner as PrivateParityLearner,
+    )
+    from learners.conic.union import (
+        DiscUnionLearner as DiscUnionLearner,
+        EllipseUnionLearner as EllipseUnionLearner,
+    )
     from learners.convex_polygon import ConvexPolygonLearner as ConvexPolygonLearner
-    from learners.finite.empirical_risk import EmpiricalRiskMinimizer as EmpiricalRiskMinimizer
-    from learners.finite.empirical_risk import PrivateERM as PrivateERM
-    from learners.finite.experts import MultiplicativeWeights as MultiplicativeWeights
-    from learners.finite.experts import PrivateExperts as PrivateExperts
-    from learners.finite.finite_class import FiniteClassLearner as FiniteClassLearner
+    from learners.finite.empirical_risk import (
+        EmpiricalRiskMinimizer as EmpiricalRiskMinimizer,
+        PrivateERM as PrivateERM,
+    )
+    from learners.finite.experts import (
+        MultiplicativeWeights as MultiplicativeWeights,
+        PrivateExperts as PrivateExperts,
+    )
     from learners.finite.finite_class import (
+        FiniteClassLearner as FiniteClassLearner,
         PrivateFiniteClassLearner as PrivateFiniteClassLearner,
     )
-    from learners.greedy import GreedyConvexLearner as GreedyConvexLearner
-    from learners.greedy import GreedyUnionLearner as GreedyUnionLearner
+    from learners.greedy import (
+        GreedyConvexLearner as GreedyConvexLearner,
+        GreedyUnionLearner as GreedyUnionLearner,
+    )
     from learners.noisy_histogram import NoisyHistogramLearner as NoisyHistogramLearner
     from learners.polygon_union import PolygonUnionLearner as PolygonUnionLearner
     from learners.quadtree import QuadtreeLearner as QuadtreeLearner
-    from learners.space.cover import ConvexPolytopeLearner as ConvexPolytopeLearner
-    from learners.space.cover import SimplexUnionLearner as SimplexUnionLearner
+    from learners.space.cover import (
+        ConvexPolytopeLearner as ConvexPolytopeLearner,
+        SimplexUnionLearner as SimplexUnionLearner,
+    )
     from learners.stability.stability_learner import StabilityLearner as StabilityLearner
     from learners.threshold_learner import ThresholdLearner as ThresholdLearner
 

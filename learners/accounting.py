@@ -152,6 +152,26 @@ class PrivacySpent:
         return max((charge.times for charge in self.charges), default=1)
 
 
+#: What neighbours differ in, in words.
+_NEIGHBOURS: dict[Relation, str] = {
+    "add-remove": "adding or removing one labelled example",
+    "replace-one": "replacing one labelled example by another",
+    "replace-label": "replacing the label of one example (the points are not protected)",
+}
+
+
+def privacy_statement(privacy: PrivacySpent | None) -> str:
+    """The guarantee in one sentence."""
+    if privacy is None:
+        return "Not private: the learner drew no noise."
+    if not privacy.private:
+        return "Not private: the run was seeded, so its noise can be reproduced."
+    return (
+        f"({privacy.epsilon:g}, {privacy.delta:g})-differentially private with respect to "
+        f"{_NEIGHBOURS[privacy.neighbours]}."
+    )
+
+
 def pure_spent(
     epsilon: float, neighbours: Neighbours, private: bool, *charges: Charge
 ) -> PrivacySpent:

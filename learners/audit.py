@@ -4,6 +4,7 @@ A learner runs many times on two neighbouring samples.  If some event has probab
 q on the other, the learner cannot be (epsilon, delta)-DP for any epsilon < ln((p - delta) / q).
 A bound of p from below and one of q from above (Clopper and Pearson 1934) bound that number from
 below: an audit *refutes* a claim below its bound.  It proves no claim; that is for docs/privacy.md.
+A learner that is not private claims nothing; any claim can be put to the test for it.
 
 The event decides how much is seen.  It is looked for on one half of the runs and tested on the
 other half, which played no part in its choice: so the bound holds at the stated confidence
@@ -128,7 +129,7 @@ class Audit:
     Attributes
     ----------
     epsilon, delta : float
-        The claim: what the releases state.
+        The claim: what the releases state, or what was asked of a learner that states nothing.
     pair : str
         The pair of samples that was tested.
     event : Event
@@ -191,11 +192,14 @@ def audit(
     runs: int,
     *,
     confidence: float = 0.999,
+    claim: tuple[float, float] | None = None,
     watch: Watch | None = None,
 ) -> Audit:
     """Audit a learner on one pair of samples; see :func:`audit_pairs`."""
     pair = Pair("the given samples", sample, neighbour)
-    return audit_pairs(factory, [pair], events, runs, confidence=confidence, watch=watch)
+    return audit_pairs(
+        factory, [pair], events, runs, confidence=confidence, claim=claim, watch=watch
+    )
 
 
 def audit_pairs(
@@ -205,6 +209,7 @@ def audit_pairs(
     runs: int,
     *,
     confidence: float = 0.999,
+    claim: tuple[float, float] | None = None,
     watch: Watch | None = None,
 ) -> Audit:
     """Search for the pair and the event that show most, and bound what they show.
@@ -220,6 +225,9 @@ def audit_pairs(
         Of the learner, in all: half for the search, half for the test.
     confidence : float
         Of the bound, in (0, 1).
+    claim : (float, float), optional
+        epsilon and delta that are put to the test, of a learner that claims nothing; by default
+        what its release states.
     watch : callable, optional
         Called after every run with the number of runs so far; may raise.
 
@@ -237,23 +245,23 @@ def audit_pairs(
     if not 0 < confidence < 1:
         raise ValueError(f"the confidence must lie strictly between 0 and 1, got {confidence}")
     runner = _Runner(factory, events, watch)
-    claim = runner.claim(pairs[0])
+    epsilon, delta = claim or runner.claim(pairs[0])
     found = [
         (worth, pair, event)
         for pair in pairs
-        for worth, event in _candidates(runner.counts(pair, share), claim.delta)
+        for worth, event in _candidates(runner.counts(pair, share), delta)
     ]
     _, pair, event = max(found, key=lambda one: one[0])
     spent = 2 * share * len(pairs)
     seen = runner.test(pair, event, max(1, (runs - spent) // 2))
     curve = tuple(
-        (count, _bounds(*_sums(seen[:count]), count, claim.delta, confidence)[0])
+        (count, _bounds(*_sums(seen[:count]), count, delta, confidence)[0])
         for count in _checkpoints(len(seen))
     )
     likely, unlikely = _sums(seen)
-    lower, upper = _bounds(likely, unlikely, len(seen), claim.delta, confidence)
+    lower, upper = _bounds(likely, unlikely, len(seen), delta, confidence)
     return Audit(
-        claim.epsilon, claim.delta, pair.name, event, likely, unlikely, len(seen), spent,
+        epsilon, delta, pair.name, event, likely, unlikely, len(seen), spent,
         confidence, lower, upper, curve,
     )  # fmt: skip
 
@@ -299,12 +307,12 @@ class _Runner:
         self._watch = watch
         self._done = 0
 
-    def claim(self, pair: Pair) -> PrivacySpent:
-        """What a release states."""
+    def claim(self, pair: Pair) -> tuple[float, float]:
+        """The epsilon and delta that a release states."""
         spent = self._release(pair.sample).privacy
         if not isinstance(spent, PrivacySpent):
-            raise ValueError("the learner claims no privacy: there is nothing to audit")
-        return spent
+            raise ValueError("the learner claims no privacy: say which claim is to be tested")
+        return spent.epsilon, spent.delta
 
     def counts(self, pair: Pair, runs: int) -> _Counts:
         """Outcomes of so many runs on each of the two samples, the first and the second half."""

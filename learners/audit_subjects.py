@@ -8,6 +8,10 @@ The samples are `n` copies of one labelled point for several n, and the same wit
 at that point, of either label (or, for neighbours that replace one example, with its label the
 other way round).  Copies matter: the probability of a label that few mistakes make unlikely
 changes by nearly the whole factor e^epsilon.
+
+Learners that are not private are subjects too, for whatever epsilon and delta they are asked:
+Nissim's "where is the privacy problem?" and "overfitting h".  What is not learned from a sample by
+`fit` has an adapter here: a game of experts, private answers of chunks.
 """
 
 from __future__ import annotations
@@ -22,8 +26,11 @@ import numpy as np
 from learners.accounting import Neighbours
 from learners.audit import Auditable, Outcome, Pair, Statistic
 from learners.declaration import Audit, Learner
+from learners.finite.experts import PrivateExperts
 from learners.finite.finite_class import PointClass, ThresholdClass
 from learners.registry import LEARNERS
+from learners.stability.base_learners import MajorityCells
+from learners.stability.classifiers import StableQueryClassifier
 
 #: Copies of the example that the samples hold.
 SIZES = (0, 2)
@@ -46,14 +53,19 @@ class Subject:
         Its class or a function that takes the parameters by name.
     parameters : tuple of (str, value)
         Besides `epsilon`, `delta`, `neighbours` and `seed`.
-    takes_delta : bool
-        Whether it has a parameter `delta`.
+    takes : frozenset of str
+        Which of `epsilon`, `delta`, `neighbours` and `seed` it has.
     """
 
     audit: Audit
     learner: Callable[..., Auditable]
     parameters: tuple[tuple[str, Any], ...]
-    takes_delta: bool
+    takes: frozenset[str]
+
+    @property
+    def private(self) -> bool:
+        """Whether it claims anything."""
+        return "epsilon" in self.takes
 
     @property
     def events(self) -> dict[str, Statistic]:
@@ -65,16 +77,21 @@ class Subject:
         self, epsilon: float, delta: float, neighbours: Neighbours, seed: int | None
     ) -> Callable[[], Auditable]:
         """Makes learners; with a seed each has the next one of a fixed series of its own."""
-        given = {**dict(self.parameters), "epsilon": epsilon, "neighbours": neighbours}
-        if self.takes_delta:
-            given["delta"] = delta
+        asked = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours}
+        given = dict(self.parameters) | {k: v for k, v in asked.items() if k in self.takes}
         numbers = itertools.count()
 
         def make() -> Auditable:
+            if "seed" not in self.takes:
+                return self.learner(**given)
             own = None if seed is None else (seed << 32) + next(numbers)
             return self.learner(**given, seed=own)
 
         return make
+
+    def claim(self, epsilon: float, delta: float) -> tuple[float, float] | None:
+        """What is put to the test: these, of a learner that claims nothing; else its own claim."""
+        return None if self.private else (epsilon, delta)
 
     def pairs(self, neighbours: Neighbours, sizes: Sequence[int] = SIZES) -> list[Pair]:
         """Neighbouring samples, for each number of copies and all labels."""
@@ -165,22 +182,108 @@ def statistics(point: int | tuple[int, ...]) -> dict[str, Statistic]:
         "literals": _literals,
         "literals and noisy count": _count_and(_literals),
         "parity": _parity,
+        "label of the point": lambda release: (int(release.predict([point])[0]),),
+        "number": lambda release: (release.number,),
     }
 
 
-#: Concepts that audits are declared with, by name.
-_CONCEPTS = {"thresholds": ThresholdClass(8), "points": PointClass(2, all_zero=False)}
+# --- what is not learned by fit ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """A release of one whole number."""
+
+    number: int
+    privacy: Any
+
+
+class _GameOfExperts:
+    """Two experts; example j says who errs in round j, and in the other rounds nobody does."""
+
+    def __init__(self, *, rounds: int, **privacy: Any) -> None:
+        self._rounds, self._privacy = rounds, privacy
+
+    def fit(self, X: Any, y: Any) -> _GameOfExperts:
+        if len(y) > self._rounds:
+            raise ValueError(f"the game has {self._rounds} rounds, so at most as many examples")
+        losses = np.zeros((self._rounds, 2), dtype=np.int64)
+        losses[np.arange(len(y)), np.asarray(y)] = 1
+        game = PrivateExperts(experts=2, rounds=self._rounds, **self._privacy)
+        release = game.run(losses)
+        self.release_ = _Counted(sum(release.chosen), release.privacy)
+        return self
+
+
+class _VotesOfChunks:
+    """How many queries at one point are answered before the run is halted, negative if by 0."""
+
+    def __init__(self, *, grid: int, chunks: int, queries: int, **privacy: Any) -> None:
+        self._point = np.array([POINT] * queries)
+        self._queries = StableQueryClassifier(
+            base=MajorityCells(grid=grid, cells=1), queries=queries, chunks=chunks, **privacy
+        )
+
+    def fit(self, X: Any, y: Any) -> _VotesOfChunks:
+        model = self._queries.fit(np.asarray(X).reshape(-1, 2), np.asarray(y, dtype=np.int64))
+        values = [record.release.value for record in model.steps(self._point)]
+        answered = sum(value is not None for value in values)
+        number = answered if 1 in values else -answered
+        self.release_ = _Counted(number, model.release_.privacy)
+        return self
+
+
+#: Chunks of which all agree on a point are just about stable at epsilon = 1 and delta = 1e-6.
+_CHUNKS = 100
+
+_PRIVACY = frozenset({"epsilon", "delta", "neighbours", "seed"})
+
+_APART: tuple[Subject, ...] = (
+    Subject(
+        Audit(
+            "private-experts", "experts drawn by multiplicative weights", (), POINT,
+            ("number",), 10_000,
+        ),
+        _GameOfExperts, (("rounds", 24),), _PRIVACY,
+    ),
+    Subject(
+        Audit(
+            "stable-queries", "private answers of chunks at one point", (), POINT, ("number",),
+            20_000,
+        ),
+        _VotesOfChunks, (("grid", GRID), ("chunks", _CHUNKS), ("queries", 20)), _PRIVACY,
+    ),
+)  # fmt: skip
+
+
+# --- subjects ----------------------------------------------------------------------------------
+
+
+def _wrong(X: Any, y: Any) -> Any:
+    """Losses of two hypotheses: everything is 0, everything is 1."""
+    return np.stack([np.asarray(y) == 1, np.asarray(y) == 0], axis=1).astype(np.int64)
+
+
+#: Parameters that audits are declared with, by name and by what they are called there.
+_NAMED: dict[str, dict[str, Any]] = {
+    "concepts": {
+        "thresholds": ThresholdClass(8),
+        "source's thresholds": ThresholdClass(8, "x < t"),
+        "points": PointClass(2, all_zero=False),
+    },
+    "losses": {"mistakes": _wrong},
+    "base": {"majority": MajorityCells(grid=GRID, cells=1)},
+}
 
 
 def _subject(learner: Learner, audit: Audit) -> Subject:
-    parameters = dict(learner.fixed) | dict(audit.parameters)
-    if "concepts" in parameters:
-        parameters["concepts"] = _CONCEPTS[parameters["concepts"]]
-    takes_delta = learner.parameter("delta") is not None
-    return Subject(audit, learner.load(), tuple(parameters.items()), takes_delta)
+    given = dict(learner.fixed) | dict(audit.parameters)
+    parameters = {name: _NAMED.get(name, {}).get(value, value) for name, value in given.items()}
+    takes = frozenset(name for name in _PRIVACY if learner.parameter(name) is not None)
+    return Subject(audit, learner.load(), tuple(parameters.items()), takes)
 
 
 #: By the name that the command takes.
 SUBJECTS: dict[str, Subject] = {
     audit.name: _subject(learner, audit) for learner in LEARNERS for audit in learner.audits
-}
+} | {subject.audit.name: subject for subject in _APART}

@@ -16,7 +16,11 @@ from typing import Any, Literal
 from learners.declaration import Learner
 from learners.registry import LEARNERS
 
-Where = Literal["python", "command line", "window"]
+#: Where a thing can be used: "window: Compare" is the window that compares learners.
+Where = Literal[
+    "python", "geodp learn", "geodp compare", "geodp plan", "geodp audit", "window",
+    "window: Compare", "window: dual plane", "window: Theorem",
+]  # fmt: skip
 
 #: The systems that the sources describe, and what people would pick instead.
 SYSTEMS: dict[int, str] = {
@@ -29,8 +33,8 @@ SYSTEMS: dict[int, str] = {
     7: "Convex polygons (KMMS, theorem 4.7)",
     8: "Selection of a triangle, unions of polygons (KMMS, theorem 5.1)",
     9: "Non-private counterparts of 7 and 8 (KMMS)",
-    10: "Higher dimension: halfspaces and simplices (KMMS)",
-    11: "Linearization: discs and ellipses (KMMS)",
+    10: "Higher dimension: halfspaces, simplices, balls (KMMS)",
+    11: "Linearization: discs, ellipses, balls, low-degree polynomials (KMMS)",
     12: "VC bounds of intersections and unions, sample sizes (KMMS)",
     13: "Errors on a sample and on a distribution, promises checked by simulation (Nissim)",
     14: "Points, thresholds, parity, without privacy (Nissim)",
@@ -71,7 +75,7 @@ class Entry:
     guarantee : str
         What is promised, in a sentence.
     where : tuple of str
-        Of "python", "command line", "window".
+        Of :data:`Where`; a test goes to all of them (tests/geodp_app/views/window).
     id : str
         Of a learner; empty for a tool.
     """
@@ -93,19 +97,20 @@ class Entry:
         return {**asdict(self), "items": list(self.items), "where": list(self.where)}
 
 
-_ALL: tuple[Where, ...] = ("python", "command line", "window")
-_TYPED: tuple[Where, ...] = ("python", "command line")
-_SEEN: tuple[Where, ...] = ("python", "window")
-
-
 def _entry(learner: Learner) -> Entry:
-    typed = bool(learner.offered & {"learn", "compare", "plan"}) or bool(learner.audits)
-    # the window that compares learners is one of the window's
-    seen = bool(learner.offered & {"window", "compare"})
-    where: tuple[Where, ...] = ("python",)
-    where += ("command line",) if typed else ()
-    where += ("window",) if seen else ()
-    return Entry(learner.title, learner.path, learner.systems, learner.promise, where, learner.id)
+    where: list[Where] = ["python"]
+    for verb in ("learn", "compare", "plan"):
+        if verb in learner.offered:
+            where.append(f"geodp {verb}")  # type: ignore[arg-type]
+    if learner.audits:
+        where.append("geodp audit")
+    if "window" in learner.offered:
+        where.append("window")
+    if "compare" in learner.offered:
+        where.append("window: Compare")
+    return Entry(
+        learner.title, learner.path, learner.systems, learner.promise, tuple(where), learner.id
+    )
 
 
 #: What is no learner that a person picks by its name.
@@ -116,43 +121,42 @@ TOOLS: tuple[Entry, ...] = (
         "learners.set_cover.private_steps",
         (3,),
         "(epsilon, delta)-DP for any selection that draws from the exponential mechanism",
-        _ALL,
     ),
     Entry(
         "Selection by envelope refinement",
         "learners.envelope.envelope_selection.EnvelopeSelection",
         (6, 8),
         "the exponential mechanism over lattice halfplanes or triangles, within a factor "
-        "exp(2^-38) that is charged; about a second at any n",
-        _ALL,
+        "exp(2^-38) that is charged; what covers and tiles draw by. A tenth of a second to some "
+        "seconds a draw as a rule, more where pieces fit badly (docs/performance.md); KMMS's is "
+        "polynomial in n, this has no such bound for triangles",
     ),
     Entry(
         "Selection by the arrangement",
         "learners.arrangement_selection.ArrangementSelection",
         (6, 8),
-        "the same from all cells of the dual arrangement, within exp(2^-60); for small samples",
-        _SEEN,
+        "the same from all cells of the dual arrangement, within exp(2^-60); polynomial in n, for "
+        "small samples",
     ),
     Entry(
         "Halfplanes",
         "geometry.halfplane.HalfplaneLattice",
         (6,),
         "exact side tests in integers",
-        _ALL,
     ),
     Entry(
         "Dual lines and points",
         "geometry.duality.dual_line",
         (6,),
         "halfplanes are points of the dual plane, examples are lines; exact",
-        _SEEN,
+        ("python", "window: dual plane"),
     ),
     Entry(
         "Arrangement of dual lines",
         "geometry.arrangement.arrange",
         (6,),
         "all cells, in rational arithmetic",
-        _SEEN,
+        ("python", "window: dual plane"),
     ),
     # finite classes
     Entry(
@@ -199,6 +203,7 @@ TOOLS: tuple[Entry, ...] = (
         "learners.finite.experts.PrivateExperts",
         (21,),
         "(epsilon, delta)-DP by zCDP or basic composition; regret bound stated",
+        ("python", "geodp audit"),
     ),
     # stability
     Entry(
@@ -231,6 +236,7 @@ TOOLS: tuple[Entry, ...] = (
         (25, 26),
         "(epsilon, delta)-DP for all queries together; answered as the chunks agree, with T and K "
         "planned for the realizable and the agnostic case",
+        ("python", "geodp audit"),
     ),
     Entry(
         "Label-private learner",
@@ -307,22 +313,22 @@ TOOLS: tuple[Entry, ...] = (
         "Sample sizes of polygons",
         "learners.theory.planner.examples_needed",
         (12,),
-        "n for (alpha, beta) and back, every constant kept",
-        _ALL,
+        "n for (alpha, beta) and back, every constant kept; by naive composition beside it",
+        ("python", "geodp plan", "window: Theorem"),
     ),
     Entry(
         "Sample sizes of private queries",
         "learners.stability.query_sizes.query_sizes",
         (12, 26, 27, 28),
         "n, T and K for (alpha, beta): queries, labels, soft labels, every constant kept",
-        _TYPED,
+        ("python", "geodp plan"),
     ),
     Entry(
         "Sample sizes of every theorem",
         "learners.theory.theorems.examples_for",
         (12, 15, 19, 26, 27, 28),
         "n for (alpha, beta) and back; O(.) where the sources have no constant",
-        _TYPED,
+        ("python", "geodp plan"),
     ),
     Entry(
         "Errors on a distribution",
@@ -348,6 +354,18 @@ TOOLS: tuple[Entry, ...] = (
 CATALOGUE: tuple[Entry, ...] = (*(_entry(learner) for learner in LEARNERS), *TOOLS)
 
 
+def _shortly(where: tuple[Where, ...]) -> str:
+    """The places in a line: verbs of geodp together, and parts of the window."""
+    verbs = [f"`{each.removeprefix('geodp ')}`" for each in where if each.startswith("geodp ")]
+    window = [each.removeprefix("window: ") for each in where if each.startswith("window")]
+    told = ["python"]
+    if verbs:
+        told.append(f"geodp {', '.join(verbs)}")
+    if window:
+        told.append(", ".join(["window", *(each for each in window if each != "window")]))
+    return "; ".join(told)
+
+
 def as_markdown(entries: Iterable[Entry] = CATALOGUE) -> str:
     """The catalogue as a Markdown page: systems, and the learners and tools for each."""
     entries = tuple(entries)
@@ -364,8 +382,9 @@ def as_markdown(entries: Iterable[Entry] = CATALOGUE) -> str:
         module, _, name = entry.path.rpartition(".")
         source = f"[`{name}`](../{module.replace('.', '/')}.py) of `{module}`"
         items = ", ".join(str(item) for item in entry.items)
-        where = ", ".join(entry.where)
-        typed = f"`{entry.id}`" if entry.id and "command line" in entry.where else ""
+        where = _shortly(entry.where)
+        typed = f"`{entry.id}`" if any(each.startswith("geodp") for each in entry.where) else ""
+        typed = typed if entry.id else ""
         lines.append(
             f"| {entry.name} | {typed} | {source} | {entry.guarantee} | {where} | {items} |"
         )

@@ -25,12 +25,14 @@ from geometry.edge_zones import EdgeZone, EdgeZones
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from geometry.lift import Conic, ConicLattice
+from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice
 from geometry.tiling import Tile
 from learners.accounting import AccountName, Charge, ChargeName, PrivacySpent, Relation
 from learners.records import Piece, StepRelease, TileStep
 from learners.releases import (
     ConicRelease,
     CoverRelease,
+    LiftedRelease,
     MosaicRelease,
     Release,
     SharpenedRelease,
@@ -186,6 +188,9 @@ def step_to_dict(step: StepRelease | TileStep) -> dict[str, Any]:
     conics = [list(one.parameters) for one in step.piece if isinstance(one, Conic)]
     if conics:
         return {"conics": conics, "threshold": step.threshold}
+    regions = [_write_region(one) for one in step.piece if isinstance(one, LiftedRegion)]
+    if regions:
+        return {"regions": regions, "threshold": step.threshold}
     return {"piece": _write_piece(step.halfplanes), "threshold": step.threshold}
 
 
@@ -373,6 +378,52 @@ def _read_space(data: dict[str, Any], common: dict[str, Any]) -> SpaceRelease:
     )
 
 
+#: By the name that files have for them.
+_LIFTED: dict[str, type[PolynomialLattice | BallLattice]] = {
+    "polynomials": PolynomialLattice,
+    "balls": BallLattice,
+}
+
+
+def _write_region(region: LiftedRegion) -> list[int]:
+    return [*region.normal, region.level]
+
+
+def _write_lifted(release: LiftedRelease) -> dict[str, Any]:
+    lattice = release.lattice
+    return {
+        "role": release.role,
+        "family": next(name for name, known in _LIFTED.items() if isinstance(lattice, known)),
+        "lattice": asdict(lattice),
+        "regions": [[_write_region(region) for region in piece] for piece in release.pieces],
+        "thresholds": list(release.thresholds),
+    }
+
+
+def _read_lifted(data: dict[str, Any], common: dict[str, Any]) -> LiftedRelease:
+    family = data["family"]
+    if family not in _LIFTED:
+        raise ValueError(f"family: {_short(family)} is not known")
+    given, known = data["lattice"], _LIFTED[family]
+    if not isinstance(given, dict) or set(given) != {field.name for field in fields(known)}:
+        raise ValueError("lattice: a member is missing or unknown")
+    lattice = known(**{name: _whole(value, name) for name, value in given.items()})
+
+    def region(entries: Any) -> LiftedRegion:
+        *normal, level = (_whole(value, "regions") for value in entries)
+        if not lattice.holds(tuple(normal), level):
+            raise ValueError(f"regions: {_short(entries)} is not of the stated class")
+        return lattice.member(tuple(normal), level)
+
+    pieces = tuple(tuple(region(entries) for entries in piece) for piece in data["regions"])
+    if {len(piece) for piece in pieces} not in (set(), {1}):
+        raise ValueError("regions: each piece has one")
+    thresholds = _read_thresholds(data, len(pieces))
+    return LiftedRelease(
+        **common, lattice=lattice, role=_read_role(data), pieces=pieces, thresholds=thresholds
+    )
+
+
 def _write_formula(release: FormulaRelease) -> dict[str, Any]:
     return {
         "role": release.role,
@@ -455,6 +506,7 @@ _FORMS: dict[str, _Form] = {
     "tiles": _Form(_write_mosaic, _read_mosaic),
     "conics": _Form(_write_conics, _read_conics),
     "space": _Form(_write_space, _read_space),
+    "lifted": _Form(_write_lifted, _read_lifted),
     "formula": _Form(_write_formula, _read_formula),
     "parity": _Form(_write_parity, _read_parity),
     "choice": _Form(_write_choice, _read_choice),

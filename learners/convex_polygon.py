@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from typing import ClassVar
 
+from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.accounting import Neighbours
@@ -66,6 +67,7 @@ class ConvexPolygonLearner(Estimator):
     delta: float = 1e-6
     k: Pieces | None = None
     grid: int = 1024
+    bounds: Box | None = None
     tiles: int | None = None
     edges: int = 2
     n_steps: int | None = None

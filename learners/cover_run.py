@@ -13,8 +13,9 @@ from geometry.grid_counts import MOST_EXAMPLES, GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.accounting import Neighbours
 from learners.arrangement_selection import ArrangementSelection
+from learners.checks import check_count, check_open_unit
 from learners.envelope.envelope_selection import EnvelopeSelection
-from learners.estimator import Run, Stream, check_count, check_open_unit
+from learners.estimator import Run, Stream
 from learners.randomness import open_source
 from learners.releases import Lattice
 from learners.scores import Role

@@ -17,8 +17,9 @@ Place = Literal["learn", "compare", "plan", "window"]
 
 #: What a learner's hypothesis is made of, one a step.
 PieceName = Literal[
-    "triangle", "halfplane", "tile", "disc", "ellipse", "halfspace", "simplex", "literal", "concept"
-]
+    "triangle", "halfplane", "tile", "disc", "ellipse", "halfspace", "simplex", "ball", "region",
+    "literal", "concept",
+]  # fmt: skip
 
 #: What a run can show beside its shape: its halfplanes as points of the dual plane; how likely each
 #: other halfplane would have been; tiles; the sampler's boxes; votes of chunks.
@@ -179,7 +180,7 @@ class Learner:
     @property
     def takes_counts(self) -> bool:
         """Whether it can learn from counts of a table: points of the plane, unless chunks vote."""
-        apart = ("halfspace", "simplex", "literal", "concept")
+        apart = ("halfspace", "simplex", "ball", "literal", "concept")
         return self.piece not in apart and "votes" not in self.shows
 
     @property

@@ -20,10 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from shapely.geometry.base import BaseGeometry
 
+from geometry.grid import Bounds, Box, checked_bounds
 from geometry.grid_counts import GridCounts
 from learners.accounting import PrivacySpent
-from learners.labels import as_numbers
+from learners.checks import accuracy, check_examples, check_points
 from learners.records import StepRecord
+from learners.released_shape import ReleasedShape
 from learners.releases import Lattice, Release, release_of
 from learners.scores import Role
 from learners.selection import Watch
@@ -32,7 +34,6 @@ from learners.sklearn_support import (
     check_column_names,
     classifier_tags,
     column_names,
-    refuse_sparse,
 )
 from learners.support import Support
 
@@ -76,7 +77,7 @@ class Run:
     begin: Callable[[GridCounts, Watch | None], Stream]
 
 
-class Estimator(WithParameters, ABC):
+class Estimator(WithParameters, ReleasedShape, ABC):
     """fit, predict and score of a learner that is a stream of step records.
 
     Examples may come as rows or as their counts: the same release under the same seed, as it asks
@@ -86,6 +87,8 @@ class Estimator(WithParameters, ABC):
     ----------
     release_ : Release
         The hypothesis of a complete run.
+    bounds_ : Bounds or None
+        Where the grid lies, as `bounds` said.
     feature_names_in_ : ndarray of object, shape (2,)
         Column names of the examples; only where they came as a data frame.
     """
@@ -96,6 +99,7 @@ class Estimator(WithParameters, ABC):
     role: ClassVar[Role]
     grid: int
     release_: Release
+    bounds_: Bounds | None
     feature_names_in_: NDArray[np.object_]
 
     @abstractmethod
@@ -139,8 +143,9 @@ class Estimator(WithParameters, ABC):
 
         Parameters
         ----------
-        X : array or data frame of int, shape (n, 2)
-            Grid coordinates (x, y), each in 0..grid.
+        X : array or data frame, shape (n, 2), or GeoDataFrame
+            Grid coordinates (x, y), whole numbers in 0..grid; with `bounds` coordinates in their
+            system, longitude and latitude by default, or points of geopandas in any system.
         y : array, shape (n,)
             Labels: 0 or 1, False or True, -1 or 1, or words such as no and yes.  Predictions are 0
             and 1 all the same.
@@ -150,7 +155,8 @@ class Estimator(WithParameters, ABC):
         Raises
         ------
         ValueError
-            If an example or a parameter is out of range.
+            If an example or a parameter is out of range; a BoundsError, which is one, if a point
+            lies outside the bounds.
         TypeError
             If X is a sparse matrix, or holds objects that are no numbers.
         """
@@ -181,7 +187,7 @@ class Estimator(WithParameters, ABC):
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Labels 0/1, int64 of shape (n,), of grid points, shape (n, 2); exact.
+        """Labels 0/1, int64 of shape (n,), of points as :meth:`fit` takes them; exact.
 
         Raises
         ------
@@ -199,11 +205,11 @@ class Estimator(WithParameters, ABC):
         return release.staged_predict(self._check_points(X, release))
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy on labelled grid points.
+        """Accuracy on labelled points: private, if these are.
 
         Parameters
         ----------
-        X : array or data frame of int, shape (n, 2)
+        X : array or data frame, shape (n, 2), or GeoDataFrame
         y : array, shape (n,)
             Labels 0 or 1.
         sample_weight : array of float, shape (n,), optional
@@ -231,11 +237,15 @@ class Estimator(WithParameters, ABC):
     def _begin(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Forget the last run, and check the examples of the next; as :func:`check_examples`."""
         self._forget()
-        points, labels = check_examples(X, y, self._side(), self.dimensions)
+        points, labels = check_examples(X, y, self._side(), self.dimensions, self._bounds())
         names = column_names(X)
         if names is not None:
             self.feature_names_in_ = names
         return points, labels
+
+    def _bounds(self) -> Bounds | None:
+        box: Box | None = getattr(self, "bounds", None)
+        return None if box is None else checked_bounds(box)
 
     def _side(self) -> int:
         try:
@@ -255,173 +265,25 @@ class Estimator(WithParameters, ABC):
             released.append(record.release)
             if record.step == record.steps:
                 common = type(self).__name__, stream.lattice, stream.parameters, spent
+                self.bounds_ = self._bounds()
                 self.release_ = release_of(common, self.role, released, stream.support)
             yield record
 
     def _check_points(self, X: ArrayLike, release: Release) -> NDArray[np.int64]:
         check_column_names(X, getattr(self, "feature_names_in_", None))
-        return check_points(X, release.d, self.dimensions)
+        return check_points(X, release.d, self.dimensions, self.bounds_)
 
     def _fitted(self) -> Release:
         self._require_fitted()
         return self.release_
 
+    def released(self) -> tuple[Release, Bounds | None]:
+        return self._fitted(), self.bounds_
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows of a fitted learner; before, it shows the parameters."""
+        return super()._repr_html_() if self.__sklearn_is_fitted__() else None
+
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks of a learner's kind and input."""
         return classifier_tags(random=getattr(self, "seed", 0) is None)
-
-
-def accuracy(
-    predicted: NDArray[np.int64], y: ArrayLike, sample_weight: ArrayLike | None = None
-) -> float:
-    """Share of the examples that are labelled right, 0..1, each counted by its weight.
-
-    Raises
-    ------
-    ValueError
-        As :func:`check_labels`.
-    """
-    right = predicted == check_labels(y, len(predicted))
-    return float(
-        np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight))
-    )
-
-
-def check_count(name: str, value: int) -> int:
-    """A whole number of at least 1.
-
-    Raises
-    ------
-    ValueError
-        Otherwise.
-    """
-    if isinstance(value, bool) or int(value) != value or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
-    return int(value)
-
-
-def check_open_unit(**values: float) -> None:
-    """Refuse values that do not lie strictly between 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        With the name of the first such value.
-    """
-    for name, value in values.items():
-        if not 0 < value < 1:
-            raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
-
-
-def check_points(X: ArrayLike, d: int, dimensions: int = 2) -> NDArray[np.int64]:
-    """Grid points as int64 of shape (n, dimensions).
-
-    Raises
-    ------
-    ValueError
-        If the shape is wrong, or a coordinate is not a whole number in 0..d; the message
-        names the first such row.
-    TypeError
-        If X is a sparse matrix, or holds objects that are no numbers.
-    """
-    refuse_sparse(X)
-    points = _as_numbers(np.asarray(X))
-    if points.ndim != 2:
-        raise ValueError(
-            f"X must have shape (n, {dimensions}), not {points.ndim} dimension(s): "
-            "reshape your data"
-        )
-    if points.dtype.kind == "f":
-        _refuse_rows(~np.isfinite(points), points, "holds NaN or inf")
-    # before the columns are counted, as scikit-learn asks of who takes no negative values
-    _refuse_rows(points < 0, points, f"is off the grid 0..{d}: Negative values in data")
-    columns, names = points.shape[1], "x and y" if dimensions == 2 else "x, y and z"
-    if columns < dimensions:
-        # scikit-learn asks for the shape of what has no columns; else it would tell n
-        shape = "" if columns else f" (shape={points.shape})"
-        raise ValueError(
-            f"X has {columns} feature(s){shape} while a minimum of {dimensions} is required: "
-            f"{names}"
-        )
-    if columns > dimensions:
-        raise ValueError(
-            f"X has {columns} features, but {dimensions} are expected as input: {names}"
-        )
-    if points.dtype.kind == "f":
-        _refuse_rows(points != np.floor(points), points, "is not a pair of whole numbers")
-    _refuse_rows(points > d, points, f"is off the grid 0..{d}")
-    return np.ascontiguousarray(points, dtype=np.int64)
-
-
-def check_labels(y: ArrayLike, n: int) -> NDArray[np.bool_]:
-    """Labels of n examples, bool of shape (n,).
-
-    They are 1 and 0, True and False, 1 and -1, or words such as yes and no
-    (:mod:`learners.labels`).
-
-    Raises
-    ------
-    ValueError
-        If y has another shape, or holds anything else; the message names the first such row.
-    """
-    if y is None:
-        raise ValueError("requires y to be passed, but the target y is None")
-    labels = np.asarray(y)
-    _refuse_complex(labels, "y")
-    if labels.shape != (n,):
-        raise ValueError(f"y must have shape (n,), one label for each example; {_told(labels, n)}")
-    given, labels = labels, as_numbers(labels)
-    wrong = np.asarray(~((labels == 0) | (labels == 1)))
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        fraction = given.dtype.kind == "f" and given[row] != np.floor(given[row])
-        why = "a continuous target" if fraction else "Only binary classification is supported."
-        raise ValueError(f"row {row}: label {given[row]!r} is neither 0 nor 1: {why}")
-    return labels.astype(np.bool_)
-
-
-def _told(labels: NDArray[Any], n: int) -> str:
-    """What is wrong with the shape of y, without a number of examples: that is private."""
-    if labels.ndim != 1:
-        return f"it has {labels.ndim} dimensions"
-    return "there are too many" if len(labels) > n else "there are too few"
-
-
-def check_examples(
-    X: ArrayLike, y: ArrayLike, d: int, dimensions: int = 2
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Labelled grid points: int64 (n, dimensions) and bool (n,).
-
-    Raises
-    ------
-    ValueError
-        As :func:`check_points` and :func:`check_labels`.
-    TypeError
-        As :func:`check_points`.
-    """
-    refuse_sparse(X)
-    # the labels first: what is wrong with them is told even of points that cannot be used
-    points = np.asarray(X)
-    labels = check_labels(y, len(points) if points.ndim else 0)
-    return check_points(points, d, dimensions), labels
-
-
-def _as_numbers(points: NDArray[Any]) -> NDArray[Any]:
-    """The same as integers or floats."""
-    _refuse_complex(points, "X")
-    if points.dtype.kind == "O":
-        return points.astype(np.float64)
-    if points.dtype.kind not in "iufb":
-        raise ValueError(f"X must hold numbers, got dtype {points.dtype}")
-    return points
-
-
-def _refuse_complex(values: NDArray[Any], name: str) -> None:
-    if values.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: {name} has dtype {values.dtype}")
-
-
-def _refuse_rows(wrong: NDArray[np.bool_], points: NDArray[Any], what: str) -> None:
-    if wrong.any():
-        row = int(np.flatnonzero(wrong.any(axis=1))[0])
-        raise ValueError(f"row {row}: ({', '.join(map(str, points[row]))}) {what}")

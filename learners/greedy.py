@@ -21,10 +21,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
+from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Measure
 from learners.best_piece import BestPiece, best_piece, gain_less_loss
-from learners.estimator import Estimator, Run, Stream, check_count
+from learners.checks import check_count
+from learners.estimator import Estimator, Run, Stream
 from learners.records import StepDiagnostics, StepRecord, StepRelease
 from learners.scores import Role, set_cover_score
 from learners.selection import PieceKind, Selected, Watch
@@ -63,6 +65,9 @@ class GreedyUnionLearner(Estimator):
         steps.
     grid : int
         d: examples have integer coordinates in 0..d.
+    bounds : Bounds or (west, south, east, north), optional
+        Public: where the grid lies; never take it from the examples.  With it, examples are
+        longitudes and latitudes, or what the system of the bounds has.
     n_steps : int, optional
         Most steps, one piece each; by default 1 for k = 1, else 3k.  The run ends before when
         nothing is gained any more.
@@ -96,6 +101,7 @@ class GreedyUnionLearner(Estimator):
 
     k: int = 4
     grid: int = 1024
+    bounds: Box | None = None
     n_steps: int | None = None
     loss_weight: int | None = None
     measure: Measure = "chord"
@@ -124,6 +130,7 @@ class GreedyConvexLearner(Estimator):
 
     k: int = 4
     grid: int = 1024
+    bounds: Box | None = None
     n_steps: int | None = None
     loss_weight: int | None = None
     measure: Measure = "chord"

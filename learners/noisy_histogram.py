@@ -33,6 +33,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import (
@@ -44,7 +45,8 @@ from learners.accounting import (
     noise_scale,
     pure_spent,
 )
-from learners.estimator import Estimator, Run, Stream, check_count
+from learners.checks import check_count
+from learners.estimator import Estimator, Run, Stream
 from learners.interpolated_field import SHARES, bin_linearly, signs
 from learners.labelled_tiles import labelled_stream
 from learners.noise import discrete_laplace
@@ -245,6 +247,9 @@ class NoisyHistogramLearner(Estimator):
         Privacy of the whole run.  It needs no delta and states 0.
     grid : int
         d: examples have integer coordinates in 0..d.
+    bounds : Bounds or (west, south, east, north), optional
+        Public: where the grid lies; never take it from the examples.  With it, examples are
+        longitudes and latitudes, or what the system of the bounds has.
     cells : int, optional
         Cells along a side of the square.  By default 2 % of epsilon is spent on a noisy number of
         examples, which chooses them.
@@ -276,6 +281,7 @@ class NoisyHistogramLearner(Estimator):
     epsilon: float = 1.0
     delta: float = 1e-6
     grid: int = 1024
+    bounds: Box | None = None
     cells: int | None = None
     smooth: bool = True
     neighbours: Neighbours = "add-remove"

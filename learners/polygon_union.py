@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from geometry.grid import Box
 from geometry.halfplane import Measure
 from learners.accounting import Neighbours
 from learners.cover_run import SelectionName, plane_cover
@@ -40,6 +41,9 @@ class PolygonUnionLearner(Estimator):
         its noisy counts how many.  By default none are assumed, and the run goes by tiles.
     grid : int
         d: examples have integer coordinates in 0..d.
+    bounds : Bounds or (west, south, east, north), optional
+        Public: where the grid lies; never take it from the examples.  With it, examples are
+        longitudes and latitudes, or what the system of the bounds has.
     tiles : int, optional
         Tiles along a side of the square.  By default a small part of epsilon is spent on a noisy
         number of examples, which chooses them.
@@ -99,6 +103,7 @@ class PolygonUnionLearner(Estimator):
     delta: float = 1e-6
     k: Pieces | None = None
     grid: int = 1024
+    bounds: Box | None = None
     tiles: int | None = None
     edges: int = 2
     support: float | None = None

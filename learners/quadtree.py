@@ -46,6 +46,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import (
@@ -232,6 +233,7 @@ class QuadtreeLearner(Estimator):
     epsilon: float = 1.0
     delta: float = 1e-6
     grid: int = 1024
+    bounds: Box | None = None
     neighbours: Neighbours = "add-remove"
     seed: int | None = None
 

@@ -111,10 +111,17 @@ SELECTION = Parameter(
     "envelope", choices=(("envelope", "Envelope"), ("arrangement", "Arrangement")), of_python=True,
 )  # fmt: skip
 LEVELS = Parameter(
-    "levels", "whole number", "Levels", "Levels of each normal of a halfspace.", 64, low=2
+    "levels", "whole number", "Levels", "Levels of each normal of a halfspace.", 128, low=2
 )
 REACH = Parameter(
-    "reach", "whole number", "Reach", "Largest entry of a normal of a halfspace.", 2, low=1, high=8
+    "reach", "whole number", "Reach", "Largest entry of a normal of a halfspace.", 4, low=1, high=12
+)
+CENTRES = Parameter(
+    "centres", "whole number", "Centres", "Centres of balls along a side of the cube.", 17,
+    low=2, high=129,
+)  # fmt: skip
+DEGREE = Parameter(
+    "degree", "whole number", "Degree", "Degree of the polynomial.", 2, low=2, high=3
 )
 CHUNKS = Parameter(
     "chunks", "whole number", "Chunks K",
@@ -178,8 +185,12 @@ def _k(counts: str, default: int) -> Parameter:
 
 _SMALL = (("grid", 2),)
 _ONE = (*_SMALL, ("k", 1))
-_PLANE = (1, 1)
+_QUICK = (*_ONE, ("max_boxes", 256))
+_PLANE, _SPACE = (1, 1), (1, 1, 1)
 _AREA, _COUNT = "label and area", "label and noisy count"
+
+#: Runs that refute any epsilon up to about 6 of a learner that draws nothing.
+_TELLING = 4_000
 
 
 def _audit(
@@ -227,6 +238,27 @@ def _boolean_cover(form: Role) -> Learner:
     )  # fmt: skip
 
 
+def _strawman_boolean(form: Role) -> Learner:
+    return Learner(
+        id=f"strawman-{form}",
+        title=f"Strawman {form}",
+        sentence=f"Lists the good literals privately, and covers by a {form} from the list.",
+        path=f"learners.boolean.strawman.Strawman{form.capitalize()}Learner",
+        promise="(epsilon, delta)-DP, (alpha, beta)-PAC at the planned n, which grows as the "
+        "number of variables: what the private cover is better than",
+        systems=(5,),
+        parameters=(_k(f"literals of the {form}", 4), STEPS, BETA, *_PRIVACY),
+        role=form,
+        piece="literal",
+        audits=(
+            _audit(
+                f"strawman-{form}", f"{form} by a list of good literals, k = 1", 30_000, "literals",
+                parameters=(("k", 1),),
+            ),
+        ),
+    )  # fmt: skip
+
+
 def _greedy_boolean(form: Role) -> Learner:
     return Learner(
         id=f"greedy-{form}",
@@ -238,6 +270,7 @@ def _greedy_boolean(form: Role) -> Learner:
         parameters=(with_default(STEPS, None, unset="until nothing is left to gain"),),
         role=form,
         piece="literal",
+        audits=(_audit(f"greedy-{form}", f"greedy {form}", _TELLING, "literals", parameters=()),),
     )
 
 
@@ -253,6 +286,9 @@ def _consistent_boolean(form: Role) -> Learner:
         parameters=(MONOTONE,),
         role=form,
         piece="literal",
+        audits=(
+            _audit(f"consistent-{form}", f"consistent {form}", _TELLING, "literals", parameters=()),
+        ),
     )
 
 
@@ -440,6 +476,15 @@ LEARNERS: tuple[Learner, ...] = (
         piece="triangle",
         shows=frozenset({"dual plane", "votes"}),
         offered=_EVERYWHERE,
+        audits=(
+            _audit(
+                "stability",
+                "triangles from private answers of chunks",
+                8_000,
+                _AREA,
+                parameters=(*_ONE, ("base", "majority"), ("chunks", 100), ("queries", 9)),
+            ),
+        ),
     ),
     Learner(
         id="histogram",
@@ -507,6 +552,7 @@ LEARNERS: tuple[Learner, ...] = (
         piece="triangle",
         shows=frozenset({"dual plane", "law"}),
         offered=_COMPARED,
+        audits=(_audit("greedy-cover", "greedy cover", _TELLING, _AREA, parameters=_QUICK),),
     ),
     Learner(
         id="greedy-convex",
@@ -520,6 +566,9 @@ LEARNERS: tuple[Learner, ...] = (
         piece="halfplane",
         shows=frozenset({"dual plane", "law"}),
         offered=_COMPARED,
+        audits=(
+            _audit("greedy-convex", "greedy convex polygon", _TELLING, _AREA, parameters=_QUICK),
+        ),
     ),
     # three dimensions
     Learner(
@@ -562,9 +611,80 @@ LEARNERS: tuple[Learner, ...] = (
         ),
         role="disjunction",
         piece="simplex",
+        audits=(
+            _audit(
+                "simplices",
+                "union of simplices in space, k = 1",
+                2_000,
+                _COUNT,
+                parameters=(("grid", 2), ("k", 1), ("levels", 2)),
+                point=_SPACE,
+            ),
+        ),
+    ),
+    Learner(
+        id="balls",
+        title="Union of balls in three dimensions",
+        sentence="Covers a body by balls, picked one after the other.",
+        path="learners.space.cover.BallUnionLearner",
+        promise="(epsilon, delta)-DP by a cover of balls of a small public class, which are "
+        "halfspaces of a lift",
+        systems=(10, 11),
+        parameters=(
+            _k("balls that cover the body", 1),
+            CENTRES,
+            with_default(LEVELS, 32, help="Radii of each centre of balls.", low=1),
+            STEPS,
+            BETA,
+            *_PRIVACY,
+        ),
+        role="disjunction",
+        piece="ball",
+        audits=(
+            _audit(
+                "balls",
+                "union of balls in space, k = 1",
+                10_000,
+                _COUNT,
+                parameters=(*_ONE, ("centres", 3), ("levels", 2)),
+                point=_SPACE,
+            ),
+        ),
+    ),
+    Learner(
+        id="polynomials",
+        title="Union of regions bounded by polynomials",
+        sentence="Covers the shape by regions bounded by a polynomial, picked one after the other.",
+        path="learners.polynomial_union.PolynomialUnionLearner",
+        promise="(epsilon, delta)-DP by a cover of regions of degree 2 or 3 of a small public "
+        "class, which are halfspaces of a lift",
+        systems=(11,),
+        parameters=(
+            _k("regions that cover the shape", 1),
+            DEGREE,
+            with_default(REACH, 2, help="Largest coefficient of a polynomial.", high=8),
+            with_default(LEVELS, 64, help="Levels of each polynomial."),
+            STEPS,
+            BETA,
+            *_PRIVACY,
+        ),
+        role="disjunction",
+        piece="region",
+        offered=frozenset({"learn", "compare"}),
+        audits=(
+            _audit(
+                "polynomials",
+                "union of regions of degree 2, k = 1",
+                4_000,
+                _AREA,
+                _COUNT,
+                parameters=(*_ONE, ("reach", 1), ("levels", 4)),
+            ),
+        ),
     ),
     # Boolean functions
     *(_boolean_cover(form) for form in _FORMS),
+    *(_strawman_boolean(form) for form in _FORMS),
     *(_greedy_boolean(form) for form in _FORMS),
     *(_consistent_boolean(form) for form in _FORMS),
     *(_private_consistent_boolean(form) for form in _FORMS),
@@ -576,6 +696,9 @@ LEARNERS: tuple[Learner, ...] = (
         promise="not private; a consistent parity over GF(2), (alpha, beta)-PAC",
         systems=(14,),
         piece="concept",
+        audits=(
+            _audit("parity", "parity of one bit", _TELLING, "parity", parameters=(), point=(1,)),
+        ),
     ),
     Learner(
         id="private-parity",
@@ -631,6 +754,16 @@ LEARNERS: tuple[Learner, ...] = (
         promise="not private; fewest mistakes, (alpha, beta)-PAC proper and agnostic",
         systems=(14, 15),
         piece="concept",
+        audits=(
+            _audit(
+                "finite-class",
+                "thresholds, up to the largest point labelled 1",
+                _TELLING,
+                "concept",
+                parameters=(("concepts", "source's thresholds"),),
+                point=4,
+            ),
+        ),
     ),
     Learner(
         id="private-finite-class",
@@ -670,6 +803,16 @@ LEARNERS: tuple[Learner, ...] = (
         systems=(19,),
         parameters=(BOUND, LOSS_LEVELS),
         piece="concept",
+        audits=(
+            _audit(
+                "empirical-risk",
+                "the better of two hypotheses",
+                _TELLING,
+                "concept",
+                parameters=(("losses", "mistakes"),),
+                point=0,
+            ),
+        ),
     ),
     Learner(
         id="private-empirical-risk",
@@ -681,6 +824,36 @@ LEARNERS: tuple[Learner, ...] = (
         systems=(19,),
         parameters=(BOUND, LOSS_LEVELS, MECHANISM, *_PURE),
         piece="concept",
+        audits=(
+            _audit(
+                "private-empirical-risk",
+                "one of two hypotheses by its loss",
+                100_000,
+                "concept",
+                parameters=(("losses", "mistakes"),),
+                point=0,
+            ),
+        ),
+    ),
+    Learner(
+        id="memorizing",
+        title="Examples by heart",
+        sentence="Agrees with its examples and is random elsewhere: to demonstrate overfitting.",
+        path="learners.finite.memorizing.MemorizingLearner",
+        promise="not private, and no learner: no error on the sample, one half on what is new",
+        systems=(13,),
+        parameters=(SEED,),
+        piece="concept",
+        audits=(
+            _audit(
+                "memorizing",
+                "examples by heart, random elsewhere",
+                _TELLING,
+                "label of the point",
+                parameters=(("points", 4),),
+                point=0,
+            ),
+        ),
     ),
 )
 

@@ -21,6 +21,7 @@ from geometry.halfplane import HalfplaneLattice
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from geometry.lift import Conic, ConicLattice, conic_union
 from geometry.polygons import intersection_shape, union_shape
+from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice, cells_shape
 from geometry.tiling import Tile, TileIndex, mosaic_shape
 from learners.accounting import PrivacySpent
 from learners.records import Piece, StepRelease, TileStep, predict_pieces
@@ -28,7 +29,7 @@ from learners.scores import Role
 from learners.support import Support
 
 #: What the pieces of a release are taken from.
-Lattice = HalfplaneLattice | ConicLattice | HalfspaceLattice3
+Lattice = HalfplaneLattice | ConicLattice | HalfspaceLattice3 | PolynomialLattice | BallLattice
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,9 @@ class Release(ABC):
     ----------
     learner : str
         Name of the learner.
-    lattice : HalfplaneLattice, ConicLattice or HalfspaceLattice3
-        The class of the halfplanes, discs, ellipses or halfspaces; in a mosaic, of every tile's
-        own frame.
+    lattice : HalfplaneLattice, ConicLattice, HalfspaceLattice3, PolynomialLattice or BallLattice
+        The class of the halfplanes, discs, ellipses, halfspaces or lifted regions; in a mosaic, of
+        every tile's own frame.
     parameters : tuple of (str, value)
         Public parameters of the run, in order.
     privacy : PrivacySpent or None
@@ -291,6 +292,30 @@ class SpaceRelease(PiecesRelease):
         raise ValueError("a hypothesis in three dimensions has no shape in the plane")
 
 
+@dataclass(frozen=True, slots=True)
+class LiftedRelease(PiecesRelease):
+    """A union of regions bounded by polynomials, or of balls in space."""
+
+    kind: ClassVar[str] = "lifted"
+
+    lattice: PolynomialLattice | BallLattice
+    pieces: tuple[tuple[LiftedRegion, ...], ...]
+
+    def shape(self) -> BaseGeometry:
+        """The cells of the grid points that are labelled 1, as valid polygons in grid units.
+
+        Raises
+        ------
+        ValueError
+            If the regions lie in space.
+        """
+        if self.lattice.dimensions == 3:
+            raise ValueError("a hypothesis in three dimensions has no shape in the plane")
+        side = self.d + 1
+        grid = np.indices((side, side)).reshape(2, -1).T.astype(np.int64)
+        return cells_shape(self.predict(grid).reshape(side, side) == 1)
+
+
 def support_shape(release: Release) -> BaseGeometry | None:
     """Where there were enough examples, valid polygons in grid units; None if it is not told."""
     support = release.support if isinstance(release, MosaicRelease) else None
@@ -325,6 +350,9 @@ def release_of(
     if isinstance(lattice, HalfspaceLattice3):
         bodies: tuple[Any, ...] = tuple(step.piece for step in steps)
         return SpaceRelease(name, lattice, parameters, spent, role, bodies, thresholds)
+    if isinstance(lattice, PolynomialLattice | BallLattice):
+        lifted: tuple[Any, ...] = tuple(step.piece for step in steps)
+        return LiftedRelease(name, lattice, parameters, spent, role, lifted, thresholds)
     plane = name, lattice, parameters, spent
     pieces = tuple(step.halfplanes for step in steps)
     if tiles and isinstance(tiles[0].tile, EdgeZone):

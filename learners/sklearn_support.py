@@ -1,23 +1,19 @@
 """What scikit-learn asks of an estimator, without importing it.
 
 The learners follow its conventions: ``clone``, pipelines, ``cross_val_score`` and
-``GridSearchCV`` take them.  Points that are not on the grid yet are mapped by a step before::
+``GridSearchCV`` take them.  Points that are not on the grid yet are taken with public bounds::
 
     from sklearn.model_selection import GridSearchCV
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import FunctionTransformer
     from learners import QuadtreeLearner
 
-    def to_grid(X):  # degrees to 0..1024; the bounds are public, not taken from the examples
-        return np.clip(np.rint((X - [13.0, 42.0]) / [7.0, 5.0] * 1024), 0, 1024).astype(int)
-
-    model = make_pipeline(FunctionTransformer(to_grid), QuadtreeLearner(grid=1024))
-    search = GridSearchCV(model, {"quadtreelearner__epsilon": [0.5, 1.0, 2.0]}, cv=3).fit(X, y)
+    model = QuadtreeLearner(bounds=(13, 42, 20, 47), seed=1)
+    search = GridSearchCV(model, {"epsilon": [0.5, 1.0, 2.0]}, cv=3).fit(X, y)  # simulated
 
 Only the learner is private.  A step before it that looks at the examples (a scaler, a
 discretizer), a score on examples, and a search that keeps the best of its runs are not: each
 run of a search spends its epsilon, and the scores by which it chooses are not noisy.  Use them on
-public or simulated data.
+public or simulated data; a search over parameters of a private learner is warned of
+(:class:`PrivacyWarning`).
 
 Labels are 0 and 1, so `classes_` does not depend on the examples.
 """
@@ -26,6 +22,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar, dataclass_transform
@@ -33,9 +30,21 @@ from typing import Any, Self, TypeVar, dataclass_transform
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.places import has_geometry
 from learners.accounting import PrivacySpent
 
 Class = TypeVar("Class")
+
+
+_OF_A_SEARCH = (
+    "a search over parameters fits this private learner: each run spends its epsilon, and the "
+    "parameters that are chosen by their scores are covered by no statement; search on public or "
+    "simulated data, with a seed, which says that nothing is private"
+)
+
+
+class PrivacyWarning(UserWarning):
+    """What is done spends privacy, or tells something, that no statement covers."""
 
 
 class NotFittedError(ValueError, AttributeError):
@@ -115,6 +124,9 @@ class WithParameters:
 
     release_: Any
 
+    #: Of a clone of scikit-learn's: whether its parameters have been set since.
+    _tried: bool
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor parameters by name (`deep` has no effect)."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
@@ -132,7 +144,22 @@ class WithParameters:
             if name not in known:
                 raise ValueError(f"{type(self).__name__} has no parameter {name!r}: {list(known)}")
             setattr(self, name, value)
+        if parameters and self.__dict__.get("_tried") is False:
+            self._tried = True
         return self
+
+    def __sklearn_clone__(self) -> Self:
+        """What scikit-learn's `clone` makes: the same learner, not fitted.
+
+        It knows that it is a clone.  Searches over parameters fit clones whose parameters they have
+        set: that is how :meth:`_forget` tells them from other runs.
+        """
+        from sklearn.base import clone
+
+        given = {name: clone(value, safe=False) for name, value in self.get_params().items()}
+        copy = type(self)(**given)
+        copy._tried = False
+        return copy
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
@@ -146,7 +173,12 @@ class WithParameters:
         return spent
 
     def _forget(self) -> None:
-        """Forget the last run: one that fails or is cancelled leaves nothing behind."""
+        """Forget the last run: one that fails or is cancelled leaves nothing behind.
+
+        A run begins so; one that is private and of a search over parameters is warned of.
+        """
+        if self.__dict__.get("_tried") and getattr(self, "seed", 0) is None:
+            warnings.warn(_OF_A_SEARCH, PrivacyWarning, stacklevel=4)
         for name in [name for name in self.__dict__ if name.endswith("_")]:
             del self.__dict__[name]
 
@@ -195,9 +227,12 @@ def refuse_sparse(X: object) -> None:
 
 
 def column_names(X: object) -> NDArray[np.object_] | None:
-    """Column names of a data frame, shape (columns,); None for an array, or if one is no string."""
+    """Column names of a data frame, shape (columns,).
+
+    None for an array, for points of geopandas, or if one is no string.
+    """
     columns = getattr(X, "columns", None)
-    if columns is None:
+    if columns is None or has_geometry(X):
         return None
     names = list(columns)
     if not all(isinstance(name, str) for name in names):

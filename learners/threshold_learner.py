@@ -27,6 +27,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.accounting import Charge, Neighbours, check_budget, pure_budget, pure_spent
@@ -144,6 +145,7 @@ class ThresholdLearner(Estimator):
     epsilon: float = 1.0
     delta: float = 1e-6
     grid: int = 1024
+    bounds: Box | None = None
     direction: Direction | None = None
     neighbours: Neighbours = "add-remove"
     seed: int | None = None

@@ -50,8 +50,8 @@ from learners.accounting import (
     noise_scale,
 )
 from learners.agreeing_borders import Borders
+from learners.checks import check_open_unit
 from learners.envelope.concept_selection import ConceptDraw, ConceptSelection
-from learners.estimator import check_open_unit
 from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
 from learners.records import StepDiagnostics, StepRecord, TileStep, halfplanes_of

@@ -23,6 +23,7 @@ from learners.boolean.conjunction_bounds import (
     consistent_examples,
     cover_examples,
     greedy_examples,
+    strawman_examples,
 )
 from learners.boolean.consistent_conjunction import (
     ConsistentConjunctionLearner,
@@ -36,6 +37,7 @@ from learners.boolean.consistent_conjunction import (
 )
 from learners.boolean.literals import Literal, evaluate, read_columns
 from learners.boolean.parity import COIN, ParityLearner, PrivateParityLearner, plan_parity
+from learners.boolean.strawman import StrawmanConjunctionLearner, StrawmanDisjunctionLearner
 from learners.exponential_mechanism import utility_loss
 from learners.finite.amplification import AmplifiedLearner, plan_amplification
 from learners.randomness import SeededRandom
@@ -206,6 +208,35 @@ def _growth(runs: int) -> Verdict:
     told = ", ".join(f"{account} {power:.2f}" for account, power in powers.items())
     close = abs(powers["naive"] - 1.5) < 0.15 and powers["set-cover"] < 1.15
     return exact(close and powers["optimal"] < 1.15, f"powers of k: {told}")
+
+
+# -- 5: what the source is better than ---------------------------------------------------------
+
+_STRAWMAN = strawman_examples(D, K, ALPHA, BETA)
+_STRAWMEN: dict[Role, Any] = {
+    "conjunction": StrawmanConjunctionLearner,
+    "disjunction": StrawmanDisjunctionLearner,
+}
+
+
+def _strawman(role: Role, runs: int) -> Verdict:
+    assert _STRAWMAN.examples is not None
+    given = {"k": K, "n_steps": _STRAWMAN.steps, "beta": _STRAWMAN.beta}
+    promise = Promise(lambda seed: _STRAWMEN[role](**given, seed=seed), role, K, _STRAWMAN.examples)
+    return checked(promise, runs)
+
+
+def _variables(runs: int) -> Verdict:
+    """How n grows from 100 variables to 10,000."""
+    del runs
+    told, factors = [], []
+    for name, needed in (("the list", strawman_examples), ("the cover", cover_examples)):
+        few, many = (needed(d, 4, 0.1, 0.1).examples for d in (100, 10_000))
+        assert few is not None
+        assert many is not None
+        factors.append(many / few)
+        told.append(f"{few:,} to {many:,} by {name}")
+    return exact(factors[0] > 50 and factors[1] < 3, "; ".join(told))
 
 
 # -- 20: the lecture notes ---------------------------------------------------------------------
@@ -396,6 +427,22 @@ ROWS: tuple[Row, ...] = (
     *_formulas(
         (4,), "naive cover", f"{_KMMS}, example 3.3", "the same by naive composition, {}",
         f"k = {K}, epsilon = 1, delta = 1e-6, ", (400, 40), _CONSTANTS,
+    ),
+    *(
+        Row(
+            (5,), f"{_KMMS}, introduction; Gupta et al. 2010",
+            f"the strawman {role}, a private list of good literals and a cover from it: {_KEPT}",
+            f"{_RANDOM}, k = {K}, epsilon = 1, delta = 1e-6, n = {_STRAWMAN.examples:,}",
+            partial(_strawman, role), 400, 40,
+            "Positive and negative examples are in one part each, so both parts have all of "
+            "epsilon: more than the source gives it.",
+        )
+        for role in _LEARNERS
+    ),
+    Row(
+        (5,), f"{_KMMS}, introduction",
+        "the strawman's n grows as the number of variables, the private cover's as its logarithm",
+        "planned n, k = 4, alpha = beta = 0.1, 100 and 10,000 variables", _variables, 1, 1,
     ),
     Row(
         (4, 5),

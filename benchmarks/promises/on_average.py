@@ -175,7 +175,7 @@ ROWS: tuple[Row, ...] = (
         "3 examples of 3 kinds, 3 steps of 2; all samples", _randomization, 60, 6,
     ),
     Row(
-        (30,), "BTT, lemma 5.8",
+        (30,), "BTT, lemma 5.8 and corollary 5.10",
         "Of K predictions no more are outliers than stability on average tells.",
         "shares of 200 coins of 0.3, width 0.4, K = 60, beta = 0.1", _outliers, 1000, 100,
     ),

@@ -45,6 +45,11 @@ def exact(holds: bool, figures: str) -> Verdict:
     return Verdict("confirmed" if holds else "refuted", figures)
 
 
+def always(holds: bool, figures: str) -> Verdict:
+    """The verdict on a statement about all runs, of which some were made: never "confirmed"."""
+    return Verdict("not refuted" if holds else "refuted", figures)
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One statement of a source.
@@ -67,6 +72,9 @@ class Row:
         Of the check in the tests: enough to refute it if it is badly false.
     departure : str
         Where the program does something else than the source prints, and why; else empty.
+    known_wrong : bool
+        Whether the statement does not hold, and the check shows it; `departure` says what is done
+        instead.
     """
 
     systems: tuple[int, ...]
@@ -77,3 +85,4 @@ class Row:
     runs: int
     short: int
     departure: str = ""
+    known_wrong: bool = False

@@ -163,6 +163,16 @@ def add_quiet(parser: Parser) -> None:
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
 
 
+def add_progress(parser: Parser) -> None:
+    """Add --progress, for programs that show it in their own way."""
+    parser.add_argument(
+        "--progress",
+        action="store_true",
+        help="say how far it is in lines such as `progress 0.250 step 3 of 12`, for programs; "
+        "nothing private is in them but the time that each step takes",
+    )
+
+
 def add_privacy(parser: Parser) -> None:
     """The privacy budget and what it means."""
     parser.add_argument("--epsilon", type=positive, default=1.0, help="default %(default)s")

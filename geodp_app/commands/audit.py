@@ -80,10 +80,11 @@ _DESCRIPTION = f"""Run a learner many times on neighbouring samples and bound ep
 Pairs of tiny samples that differ in one example, and events of the releases, are searched on one
 half of the runs; the pair and event that show most are tested on the other half.  Printed is
 Clopper and Pearson's lower bound of what the learner loses, next to what it claims.  An audit can
-refute a claim, not prove it: the proofs are in docs/privacy.md.
+refute a claim, not prove it: the proofs are in docs/privacy.md.  Learners that are not private
+claim nothing: --epsilon and --delta say what is put to the test, and is refuted.
 
 Exit code {REFUTED} if a bound exceeds the claim.  --learner list names the learners, --learner all
-takes them one after the other."""
+takes those that claim privacy, one after the other."""
 
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
@@ -129,9 +130,11 @@ def run(options: argparse.Namespace) -> int:
 
     if options.learner == "list":
         for name, subject in SUBJECTS.items():
-            print(f"{name}: {subject.audit.title}, {subject.audit.runs:,} runs")
+            claims = "" if subject.private else "; not private"
+            print(f"{name}: {subject.audit.title}, {subject.audit.runs:,} runs{claims}")
         return 0
-    names = tuple(SUBJECTS) if options.learner == "all" else (options.learner,)
+    private = tuple(name for name, subject in SUBJECTS.items() if subject.private)
+    names = private if options.learner == "all" else (options.learner,)
     if options.learner not in (*SUBJECTS, "all"):
         raise InputError(unknown_learner(options.learner, (*SUBJECTS, "all")))
     if options.plot is not None:
@@ -148,7 +151,7 @@ def run(options: argparse.Namespace) -> int:
         if options.json:
             print(json.dumps({"learner": name, **found.to_dict()}), flush=True)
         else:
-            print("\n".join(_told(name, found, options)), flush=True)
+            print("\n".join(_told(name, subject, found, options)), flush=True)
     return REFUTED if refuted else 0
 
 
@@ -175,20 +178,22 @@ def _audit(name: str, subject: Subject, options: argparse.Namespace) -> Audit:
                 subject.events,
                 runs,
                 confidence=options.confidence,
+                claim=subject.claim(options.epsilon, options.delta),
                 watch=lambda done: bar.update(done / runs, f"{name}, run {done:,} of {runs:,}"),
             )
         except ValueError as error:
             raise InputError(str(error)) from None
 
 
-def _told(name: str, found: Audit, options: argparse.Namespace) -> Iterator[str]:
+def _told(name: str, subject: Subject, found: Audit, options: argparse.Namespace) -> Iterator[str]:
     """An audit in a few lines."""
     where = "with it" if found.event.swapped else "without it"
     if options.neighbours == "replace-one":
         where = "with the second" if found.event.swapped else "with the first"
     verdict = "REFUTED" if found.refuted else "not refuted"
+    asked = "claimed" if subject.private else "not private, asked about"
     yield (
-        f"{name}: epsilon is at least {found.lower:.3f}; claimed {found.epsilon:g} at delta = "
+        f"{name}: epsilon is at least {found.lower:.3f}; {asked} {found.epsilon:g} at delta = "
         f"{found.delta:g}: {verdict}"
     )
     yield f"    samples: {found.pair} ({options.neighbours})"

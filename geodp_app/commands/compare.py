@@ -13,8 +13,9 @@ from geodp_app.commands import arguments, points
 from geodp_app.commands.arguments import learner_lines
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
-from geodp_app.formatting import count, duration, percentage
+from geodp_app.formatting import count
 from geodp_app.runs.comparison import (
+    DEFAULT,
     KINDS,
     Contender,
     Progress,
@@ -27,9 +28,10 @@ from geodp_app.runs.comparison import (
     total_spent,
     write_shapes,
 )
+from geodp_app.runs.comparison_table import remarks, table
 from learners.registry import unknown_learner
 
-_DEFAULT, _DEFAULT_WITH_K = ("tiles", "histogram", "quadtree"), ("cover", "greedy-cover")
+_DEFAULT_WITH_K = ("cover", "greedy-cover")
 _DEFAULT_HOLDOUT = 0.2
 
 _DESCRIPTION = f"""Run several learners on the same examples and print what each of them reaches.
@@ -40,17 +42,6 @@ examples, also with --holdout: they are for the curator's eyes, and so is a choi
 
 Learners:
 {learner_lines("compare")}"""
-
-_HEADINGS = (
-    "learner",
-    "private",
-    "epsilon",
-    "delta",
-    "test error",
-    "seconds",
-    "bytes",
-    "vertices",
-)
 
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
@@ -71,7 +62,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         "--learners",
         type=learner_names,
         metavar="A,B,...",
-        help=f"which (default: {','.join(_DEFAULT)}; with --k also {','.join(_DEFAULT_WITH_K)})",
+        help=f"which (default: {','.join(DEFAULT)}; with --k also {','.join(_DEFAULT_WITH_K)})",
     )
     parser.add_argument(
         "--k",
@@ -92,6 +83,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         help="new folder for the learned shapes, one GeoJSON file a learner",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments.add_progress(parser)
     arguments.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -127,7 +119,7 @@ def run(options: argparse.Namespace) -> None:
     positives = int(examples.labels.sum())
     counts = (len(examples.labels) - positives, positives)
     warn_of_one_class(str(options.points), counts, quiet=options.quiet)
-    bar = ProgressBar(quiet=options.quiet)
+    bar = ProgressBar(quiet=options.quiet, lines=options.progress)
 
     def show(progress: Progress) -> None:
         text = f"{progress.name} ({progress.number} of {progress.of})"
@@ -142,14 +134,16 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps(_document(options, examples, rows)))
     else:
-        print("\n".join([*table(rows), "", *_remarks(options, examples, rows)]))
+        learned = count(len(examples.labels))
+        first = f"{learned} examples to learn from, {_tested(options, rows)}."
+        print("\n".join([*table(rows), "", first, *remarks(rows)]))
     if options.output and not options.quiet:
         told = [f"{options.output}: {len(rows)} learned shapes"]
         print("\n".join([*told, *place_note(options.output, examples.frame)]), file=sys.stderr)
 
 
 def _contenders(options: argparse.Namespace) -> tuple[Contender, ...]:
-    names = options.learners or (_DEFAULT if options.k is None else (*_DEFAULT, *_DEFAULT_WITH_K))
+    names = options.learners or (DEFAULT if options.k is None else (*DEFAULT, *_DEFAULT_WITH_K))
     if options.k is not None and not any(KINDS[name].counts for name in names):
         raise InputError(f"--k is for learners that need it; {', '.join(names)} take no k")
     settings = {
@@ -186,58 +180,6 @@ def _refuse_none(path: Path, examples: Examples) -> None:
 
 
 # --- what is printed ---------------------------------------------------------------------------
-
-
-def table(rows: Sequence[Row]) -> list[str]:
-    """Rows under headings, in columns."""
-    lines = [_HEADINGS, *(_cells(row) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    shown = []
-    for first, second, *others in lines:
-        cells = [first.ljust(widths[0]), second.ljust(widths[1])]
-        cells += [cell.rjust(width) for cell, width in zip(others, widths[2:], strict=True)]
-        shown.append("  ".join(cells).rstrip())
-    return shown
-
-
-def _cells(row: Row) -> tuple[str, ...]:
-    spent = row.privacy
-    return (
-        row.name,
-        "yes" if row.private else "no",
-        f"{spent.epsilon:g}" if spent else "–",
-        f"{spent.delta:g}" if spent else "–",
-        percentage(row.error),
-        duration(row.seconds),
-        count(row.bytes),
-        count(row.vertices),
-    )
-
-
-def _remarks(options: argparse.Namespace, examples: Examples, rows: Sequence[Row]) -> list[str]:
-    """What must be said with the table."""
-    lines = [f"{count(len(examples.labels))} examples to learn from, {_tested(options, rows)}."]
-    spending = [row for row in rows if row.privacy is not None]
-    if spending:
-        epsilon, delta = total_spent(rows)
-        told = f"epsilon = {epsilon:g}, delta = {delta:g}"
-        if options.seed is not None:
-            lines.append("Seeded: nothing here is private; the noise can be reproduced.")
-        elif len(spending) == 1:
-            lines.append(f"The private learner spends {told} of these examples' privacy.")
-        else:
-            lines.append(
-                f"The {len(spending)} private learners together spend {told}: on the same "
-                "examples their epsilons add up."
-            )
-    bare = [row.name for row in rows if row.privacy is None]
-    if bare:
-        lines.append(f"Not private, for comparison only: {', '.join(bare)}. Do not publish.")
-    lines.append(
-        "Test errors come from private examples: for the curator's eyes. "
-        "So is a choice made by them."
-    )
-    return lines
 
 
 def _tested(options: argparse.Namespace, rows: Sequence[Row]) -> str:

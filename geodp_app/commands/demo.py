@@ -56,8 +56,9 @@ def run(options: argparse.Namespace) -> None:
     from geodp_app.commands.evaluate import compare
     from geodp_app.commands.running import run_learner
     from geodp_app.files.learned_file import write_learned
-    from geodp_app.files.reports import privacy_statement, release_figures
+    from geodp_app.files.reports import release_figures
     from geodp_app.runs.figures import Picture
+    from learners.accounting import privacy_statement
     from learners.registry import BY_ID
 
     def tell(line: str) -> None:

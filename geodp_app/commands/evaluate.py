@@ -77,11 +77,14 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _decided_by(release: Release | None) -> str:
-    """What decides the labels: halfplanes, discs, ellipses or, without a release, polygons."""
-    from learners.releases import ConicRelease
+    """What decides the labels: halfplanes, discs, ellipses, polynomials or, without a release,
+    polygons."""
+    from learners.releases import ConicRelease, LiftedRelease
 
     if release is None:
         return "polygons"
+    if isinstance(release, LiftedRelease):
+        return "polynomials"
     return f"{release.lattice.kind}s" if isinstance(release, ConicRelease) else "halfplanes"
 
 

@@ -100,6 +100,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         "by votes, x,y (or lon,lat) a line, until N of them have no answer; N + 1 halts need "
         "more chunks",
     )
+    arguments.add_progress(parser)
     arguments.add_quiet(parser)
     parser.set_defaults(run=run)
 
@@ -128,15 +129,12 @@ def run(options: argparse.Namespace) -> None:
     # the learners compile their loops: not worth waiting for on a mistyped option
     from geodp_app.commands.running import fit_learner
     from geodp_app.files.learned_file import place_note, write_learned
-    from geodp_app.files.reports import (
-        parts_text,
-        privacy_statement,
-        records_text,
-        report,
-        support_text,
-    )
+    from geodp_app.files.reports import parts_text, records_text, report, support_text
+    from learners.accounting import privacy_statement
 
-    model, records = fit_learner(learner, sample, parameters, quiet=options.quiet)
+    model, records = fit_learner(
+        learner, sample, parameters, quiet=options.quiet, progress=options.progress
+    )
     release = model.release_
     _warn_of_budget(learner, parameters, quiet=options.quiet, release=release)
     if options.id is not None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import textwrap
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from geodp_app.commands import arguments
-from geodp_app.document.examples import DEFAULT_GRID
+from geodp_app.document.examples import DEFAULT_GRID, LARGE_GRIDS
 from geodp_app.errors import InputError
 from learners.declaration import Learner
 from learners.registry import BY_ID
@@ -53,7 +55,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         type=arguments.grid_size,
         default=DEFAULT_GRID,
         metavar="D",
-        help="grid size d (default %(default)s)",
+        help=f"grid size d (default %(default)s); {LARGE_GRIDS}",
     )
     parser.add_argument("--n", type=arguments.count, help="say what this many examples guarantee")
     theorems = parser.add_argument_group("theorems of the sources")
@@ -119,7 +121,12 @@ def _plan_cover(options: argparse.Namespace) -> None:
     """Print what is proved of covers that are told k, and what such runs reached."""
     from geodp_app.runs.practice import practice_document
     from geometry.halfplane import HalfplaneLattice
-    from learners.theory.planner import Setting, error_guaranteed, examples_needed
+    from learners.theory.planner import (
+        Setting,
+        error_guaranteed,
+        examples_needed,
+        lattice_note,
+    )
     from learners.theory.rule_of_thumb import NotMeasuredError
 
     try:
@@ -135,12 +142,16 @@ def _plan_cover(options: argparse.Namespace) -> None:
         if (options.learner, options.k) == ("cover", 1):
             proved, told = _plan_alone(options, setting)
         else:
-            plan = (
-                examples_needed(setting, options.alpha)
+            plan, by_itself = (
+                examples_needed(one, options.alpha)
                 if options.n is None
-                else error_guaranteed(setting, options.n)
+                else error_guaranteed(one, options.n)
+                for one in (setting, replace(setting, account="naive"))
             )
-            proved, told = plan.to_dict(), describe(plan, options.alpha)
+            naive = {name: getattr(by_itself, name) for name in ("examples", "alpha", "eta")}
+            coarse = lattice_note(setting.lattice)
+            proved = {**plan.to_dict(), "naive": naive, "lattice": coarse}
+            told = describe(plan, by_itself, options.alpha)
     except ValueError as error:
         raise InputError(str(error)) from None
     try:
@@ -368,8 +379,10 @@ def _practice(options: argparse.Namespace) -> str:
     return error_sentence(_settings(options), options.n)
 
 
-def describe(plan: Plan, wanted: float) -> str:
-    """The plan in a few lines."""
+def describe(plan: Plan, naive: Plan, wanted: float) -> str:
+    """The plan in a few lines, beside that by naive composition."""
+    from learners.theory.planner import lattice_note
+
     s = plan.setting
     pieces = "triangles" if s.learner == "cover" else "halfplanes"
     lines = [_verdict(plan.examples, plan.alpha, wanted, s.beta)]
@@ -379,6 +392,7 @@ def describe(plan: Plan, wanted: float) -> str:
         f"({plan.account} account)",
         f"selection: at most {plan.selection_loss:,.0f} examples lost a step",
         f"noisy counts: within {plan.noise:,} examples",
+        _naive(naive),
         "",
         _guaranteed(
             s.learner,
@@ -395,7 +409,20 @@ def describe(plan: Plan, wanted: float) -> str:
         + (" --finish none" if s.learner == "cover" else ""),
         "It is a worst case over all shapes and samples; runs usually need far fewer examples.",
     ]
+    if (note := lattice_note(s.lattice)) is not None:
+        lines += ["", *textwrap.wrap(note, 96)]
     return "\n".join(lines)
+
+
+def _naive(plan: Plan) -> str:
+    """What the same would take, or guarantee, if every selection were charged by itself."""
+    if plan.examples is None:
+        told = "no number of examples would be proved to suffice"
+    elif plan.alpha is None:
+        told = "nothing below error 1/2 would be proved"
+    else:
+        told = f"{plan.examples:,} examples for error {plan.alpha:.3g}"
+    return f"by naive composition (KMMS, example 3.3), which no run is charged by: {told}"
 
 
 def _guaranteed(

@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 
 from geodp_app.commands import arguments
-from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.examples import LARGE_GRIDS, Examples, Frame
+from geodp_app.errors import InputError
 from geodp_app.files.points import OUT_OF_BOUNDS, Told, read_points
 from geodp_app.progress import tell_curator
 from geodp_app.tables.source import columns_of
+from geometry.crs import CrsError, settled_crs
 
 #: What POINTS may be, for descriptions.
 FORMS = """POINTS is a CSV with a header: x,y,label in grid units 0..d, or lon,lat,label in degrees
@@ -22,7 +24,9 @@ are told by their names; --columns names yours."""
 
 def add_points_options(parser: arguments.Parser, grid: str) -> None:
     """Grid, bounds, system, columns, layer; `grid` says what the grid's size is by default."""
-    parser.add_argument("--grid", type=arguments.grid_size, metavar="D", help=grid)
+    parser.add_argument(
+        "--grid", type=arguments.grid_size, metavar="D", help=f"{grid}; {LARGE_GRIDS}"
+    )
     arguments.add_bounds(parser)
     parser.add_argument(
         "--columns",
@@ -41,25 +45,40 @@ def add_points_options(parser: arguments.Parser, grid: str) -> None:
     )
 
 
-def told_of(options: argparse.Namespace, *, labelled: bool = True) -> Told:
-    """What the options say of POINTS; they may need no labels.
+def told_of(
+    options: argparse.Namespace, fallback: Frame | None = None, *, labelled: bool = True
+) -> Told:
+    """What the options say of POINTS; they may need no labels, nor bounds beside a fallback's.
 
     Raises
     ------
     InputError
         If the bounds are none.
     """
-    bounds = arguments.settled_bounds(options)
+    bounds, crs = None, None
+    if options.bounds is None and options.crs and fallback is not None and fallback.bounds:
+        crs = _settled(options.crs)
+    else:
+        bounds = arguments.settled_bounds(options)
+        if options.crs is not None and bounds is not None:
+            crs = bounds.crs
     return Told(
         options.grid,
         bounds,
         options.columns or {},
-        None if options.crs is None or bounds is None else bounds.crs,
+        crs,
         options.layer,
         options.out_of_bounds,
         getattr(options, "id", None),
         labelled,
     )
+
+
+def _settled(name: str) -> str:
+    try:
+        return settled_crs(name)
+    except CrsError as error:
+        raise InputError(f"argument --crs: {error}") from None
 
 
 def read(
@@ -72,7 +91,7 @@ def read(
     InputError
         As :func:`geodp_app.files.points.read_points`.
     """
-    found = read_points(path, told_of(options), fallback)
+    found = read_points(path, told_of(options, fallback), fallback)
     if found.guessed and not quiet:
         print(f"geodp: {found.guessed}", file=sys.stderr)
     if found.beyond:

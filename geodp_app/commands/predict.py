@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
     arguments.check_outputs([(options.output, "points")], inputs)
     mask = read_mask(options.within) if options.within else None
     learned = read_learned(options.learned)
-    told = points.told_of(options, labelled=False)
+    told = points.told_of(options, learned.frame, labelled=False)
     read = read_points(options.points, told, learned.frame)
     examples = read.examples
     if not len(examples.labels):

@@ -34,9 +34,10 @@ def run(options: argparse.Namespace) -> None:
     from geodp_app.commands.running import write_picture
     from geodp_app.document.examples import DEFAULT_GRID, Frame
     from geodp_app.files.learned_file import read_learned
-    from geodp_app.files.reports import privacy_statement, release_figures, support_caption
+    from geodp_app.files.reports import release_figures, support_caption
     from geodp_app.runs.figures import Picture
     from geometry.grid import Bounds
+    from learners.accounting import privacy_statement
     from learners.releases import support_shape
 
     learned = read_learned(options.learned)

@@ -31,7 +31,12 @@ def run_learner(
 
 
 def fit_learner(
-    learner: Learner, sample: Examples | TableCounts, parameters: dict[str, Any], *, quiet: bool
+    learner: Learner,
+    sample: Examples | TableCounts,
+    parameters: dict[str, Any],
+    *,
+    quiet: bool,
+    progress: bool = False,
 ) -> tuple[Any, list[StepRecord]]:
     """Run a learner to its end; what it warns of at the start is told in one line each.
 
@@ -43,6 +48,8 @@ def fit_learner(
         Of the learner, without ``grid``.
     quiet : bool
         Show no progress bar and no warnings.
+    progress : bool
+        Show lines instead of the bar, for a program that reads them.
 
     Returns
     -------
@@ -54,14 +61,14 @@ def fit_learner(
     InputError
         If the learner refuses a parameter.
     """
-    bar = ProgressBar(quiet=quiet)
+    bar = ProgressBar(quiet=quiet, lines=progress)
     records: list[StepRecord] = []
 
-    def show(progress: SelectionProgress | None = None) -> None:
+    def show(selection: SelectionProgress | None = None) -> None:
         total = records[-1].steps if records else None
         text = f"step {len(records) + 1}" + (f" of {total}" if total else "")
-        if progress is not None:
-            text += f", {progress.trials:,} trials"
+        if selection is not None and not progress:  # a private figure: for a terminal alone
+            text += f", {selection.trials:,} trials"
         bar.update(len(records) / total if total else 0.0, text)
 
     model = learner.build(grid=sample.frame.d, **parameters)

@@ -8,8 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.grid import Bounds
+from geometry.halfplane import FINE_D
 
 DEFAULT_GRID = 1024
+
+#: What to know where d is chosen (docs: geometry/halfplane.py).
+LARGE_GRIDS = f"above {FINE_D:,} edges fit less exactly than the grid could tell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +43,18 @@ class Examples:
     labels : ndarray of int64, shape (n,)
         0 or 1.
     frame : Frame
+    unit : str or None
+        Whose these are, where each is one row of a person: the name of the column that said so.
     """
 
     points: NDArray[np.int64]
     labels: NDArray[np.int64]
     frame: Frame
+    unit: str | None = None
+
+    def __repr__(self) -> str:  # points, labels and their number are private
+        where = "" if self.frame.bounds is None else f", {self.frame.bounds}"
+        return f"<Examples on the grid 0..{self.frame.d}{where}: private data>"
 
 
 def count_mistakes(predicted: NDArray[np.generic], labels: NDArray[np.generic]) -> tuple[int, int]:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from geodp_app.errors import InputError
 from geodp_app.files.import_file import PREVIEW, ImportFile
-from geodp_app.files.layers import AXES, BATCH, LayerRows, Row, as_cells, odd_shapes, single_points
+from geodp_app.files.layers import AXES, BATCH, LayerRows, Row, as_cells
+from geometry.places import has_geometry, odd_shapes, single_points
 
 #: What messages call a data frame.
 _NAME = "the data frame"
@@ -52,10 +53,10 @@ def open_frame(frame: Any) -> ImportFile:
     names = [str(name) for name in frame.columns]
     if not names:
         raise InputError(f"{_NAME} has no columns")
-    places = getattr(frame, "geometry", None) if hasattr(frame, "crs") else None
-    if places is None:
+    if not has_geometry(frame):
         rows: _ArrayRows | LayerRows = _ArrayRows([_values(frame[name]) for name in frame.columns])
         return _opened(tuple(names), rows, crs=None, placed=False)
+    places = frame.geometry
     fields = [name for name in frame.columns if name != places.name]
     shapes = np.asarray(places.array, dtype=object)
     points = single_points(shapes)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from geodp_app.errors import InputError
 from geometry.crs import LONLAT
 from geometry.geojson_points import as_text
+from geometry.places import odd_shapes, single_points
 
 #: Names of the columns that stand for a feature's place.
 AXES = ("longitude", "latitude")
@@ -154,19 +155,6 @@ def _choose(name: str, layers: list[tuple[str, str | None]], wanted: str | None)
 
 def _may_hold_points(kind: str) -> bool:
     return any(word in kind for word in ("Point", "Unknown", "Collection"))
-
-
-def odd_shapes(shapes: NDArray[Any]) -> dict[int, str]:
-    """What those are that are neither missing nor one point."""
-    kinds = shapely.get_type_id(shapes)
-    wrong = (kinds > 0) & ~((kinds == 4) & (shapely.get_num_geometries(shapes) == 1))
-    return {int(i): f"a {shapes[i].geom_type}" for i in np.flatnonzero(wrong)}
-
-
-def single_points(shapes: NDArray[Any]) -> NDArray[Any]:
-    """Points as they are, and those that are alone in a MultiPoint."""
-    alone = shapely.get_type_id(shapes) == 4
-    return np.asarray(np.where(alone, shapely.get_geometry(shapes, 0), shapes))
 
 
 def open_parquet(name: str) -> ParquetRows:

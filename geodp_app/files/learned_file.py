@@ -9,29 +9,28 @@ it is released, is a second feature, of the layer "support", which is not clippe
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.learned_shape import LearnedShape
 from geodp_app.document.mask import Mask
 from geodp_app.errors import InputError
 from geodp_app.files.learned_layers import is_layer, read_layers, write_layers
-from geodp_app.files.reports import privacy_statement
 from geodp_app.files.strict import one_line
-from geodp_app.version import __version__
 from geometry.files import atomic_write
-from geometry.geojson import TargetFile, feature_collection, read_geojson
-from geometry.geojson_rings import GeoJSONError, checked_grid_size
+from geometry.geojson import TargetFile, read_geojson
+from geometry.geojson_rings import GeoJSONError, checked_grid_size, short
 from geometry.geojson_write import geojson_text, unit_box_map
 from geometry.grid import Bounds, BoundsError, GridMap
 from geometry.polygons import contains_points
-from learners.codec import release_from_dict, release_to_dict
-from learners.releases import Release, support_shape
+from learners.accounting import privacy_statement
+from learners.codec import release_from_dict
+from learners.releases import Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,17 +126,7 @@ def learned_text(
     InputError
         If the mask cannot be placed on the grid, or nothing of it lies there.
     """
-    place = None if frame.bounds is None else GridMap(frame.d, frame.bounds)
-    shapes, member = _shapes(release, frame, within)
-    collection = feature_collection(
-        shapes.pop("learned"),
-        place,
-        member=member,
-        raw_grid=raw_grid,
-        d=frame.d,
-        properties={"name": "learned", "label": 1},
-        layers=shapes or None,
-    )
+    collection = LearnedShape(release, frame, within).to_geojson(raw_grid=raw_grid)
     return geojson_text(collection)
 
 
@@ -159,12 +148,19 @@ def write_learned(
     InputError
         If grid units are asked for in another format than GeoJSON, or a library is missing.
     """
+    write_shape(path, LearnedShape(release, frame, within), raw_grid=raw_grid)
+
+
+def write_shape(
+    path: str | os.PathLike[str], shape: LearnedShape, *, raw_grid: bool = False
+) -> None:
+    """Write a learned shape; as :func:`write_learned`."""
+    release, frame = shape.release, shape.frame
     if not is_layer(path):
-        atomic_write(path, learned_text(release, frame, raw_grid=raw_grid, within=within))
+        atomic_write(path, geojson_text(shape.to_geojson(raw_grid=raw_grid)))
         return
     if raw_grid:
         raise InputError(f"{os.fspath(path)}: grid units are for GeoJSON: leave --raw-grid out")
-    shapes, member = _shapes(release, frame, within)
     place = unit_box_map(frame.d) if frame.bounds is None else GridMap(frame.d, frame.bounds)
     stated = {
         "frame": "lonlat",
@@ -173,7 +169,6 @@ def write_learned(
         "bounds": place.bounds.to_json(),
     }
     privacy = release.privacy
-    privacy = release.privacy
     about: dict[str, str | float] = {"statement": privacy_statement(privacy)}
     if privacy is not None:
         about |= {"epsilon": float(privacy.epsilon), "delta": float(privacy.delta)}
@@ -181,21 +176,7 @@ def write_learned(
     if Path(path).suffix.lower() == ".shp":  # its texts have room for 80 letters
         private = privacy is not None and privacy.private
         about["statement"] = "differentially private" if private else "not private"
-    write_layers(path, shapes, place, {**stated, **member}, about)
-
-
-def _shapes(
-    release: Release, frame: Frame, within: Mask | None
-) -> tuple[dict[str, BaseGeometry], dict[str, Any]]:
-    """What is published of a release, in grid units by its layer, and the member ``geodp``."""
-    member: dict[str, Any] = {"version": __version__, "release": release_to_dict(release)}
-    shapes, supported = {"learned": release.shape()}, support_shape(release)
-    if within is not None:
-        shapes["learned"] = within.clip(shapes["learned"], frame)
-        member["clipped_to"] = within.name
-    if supported is not None:
-        shapes["support"] = supported
-    return shapes, member
+    write_layers(path, shape.layers(), place, {**stated, **shape.member()}, about)
 
 
 def place_note(name: object, frame: Frame, *, hint: bool = True) -> list[str]:
@@ -248,3 +229,31 @@ def read_learned(path: Path) -> LearnedFile:
     if target.grid is not None and target.grid != release.d:
         raise InputError(f"{path}: geodp.grid is {target.grid}, its release says {release.d}")
     return LearnedFile(path, target, release)
+
+
+def load_shape(path: str | os.PathLike[str]) -> LearnedShape:
+    """A learned shape from its file: GeoJSON, GeoPackage or GeoParquet.
+
+    A shape that was clipped comes back whole, with a warning: the release is, and the mask is not
+    in the file.
+
+    Raises
+    ------
+    InputError
+        If it is damaged, or holds no hypothesis.
+    GeoJSONError
+        If it is no usable GeoJSON.
+    """
+    learned = read_learned(Path(path))
+    if learned.release is None or learned.frame is None:
+        raise InputError(
+            f"{path}: holds polygons alone: GeoJSON, GeoPackage and GeoParquet of geodp hold the "
+            "exact hypothesis too"
+        )
+    if learned.clipped_to is not None:
+        warnings.warn(
+            f"{path}: its polygons are clipped to {short(learned.clipped_to)}, and this is the "
+            "whole shape: clip it again",
+            stacklevel=2,
+        )
+    return LearnedShape(learned.release, learned.frame)

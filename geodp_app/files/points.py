@@ -55,9 +55,9 @@ class Told:
     columns : mapping
         Names of columns by what they stand for: x, y, lon, lat, label.
     crs : str or None
-        The system of the bounds, and of the coordinates where neither the file nor its columns'
-        names say another, as :func:`geometry.crs.settled_crs` names it; coordinates are then none
-        of the grid's.
+        The system of the bounds, if there are any here, and of the coordinates where neither the
+        file nor its columns' names say another, as :func:`geometry.crs.settled_crs` names it;
+        coordinates are then none of the grid's.
     layer : str or None
         Of a file with several.
     out_of_bounds : {"refuse", "drop", "clip"}
@@ -165,16 +165,21 @@ def read_opened(file: ImportFile, told: Told, fallback: Frame | None = None) -> 
         assert frame.bounds is not None
         # longitude and latitude are called so, and what has other names is as the bounds are
         wanted = frame.bounds.crs
-        rows = in_system(file, rows, wanted, LONLAT if roles[0] == "lon" else wanted)
+        stated = LONLAT if roles[0] == "lon" else told.crs or wanted
+        moved = in_system(file, rows, wanted, stated)
+        if moved.numbers is not rows.numbers:
+            rows = replace(moved, numbers=frame.bounds.held(moved.numbers))
     meaning = Meaning("grid" if on_grid else "degrees", frame, "1", "0", told.out_of_bounds)
     checked = check_rows(rows, meaning)
     if checked.left_out:
         raise InputError(f"{name}: {_misfit(checked.misfits[0])}")
     examples, fitting = checked.examples, np.flatnonzero(checked.fits)
     if told.person is not None:
-        kept = one_each(examples, persons_of(file, _place(file, told.person)), fitting)
+        place = _place(file, told.person)
+        kept = one_each(examples, persons_of(file, place), fitting)
         points, labels = examples.points[kept], examples.labels[kept]
-        examples, fitting = Examples(points, labels, examples.frame), fitting[kept]
+        examples = Examples(points, labels, examples.frame, file.columns[place])
+        fitting = fitting[kept]
     guessed = _guessed(file, roles, columns, told)
     return PointsRead(examples, guessed, checked.beyond, fitting, rows.numbers[fitting])
 

@@ -10,32 +10,28 @@ from typing import Any
 
 from geodp_app.formatting import SPACE
 from geodp_app.version import __version__
-from learners.accounting import Charge, ChargeName, PrivacySpent, halve_for_replacement
+from learners.accounting import (
+    Charge,
+    ChargeName,
+    PrivacySpent,
+    halve_for_replacement,
+    privacy_statement,
+)
 from learners.codec import release_to_dict, step_to_dict
 from learners.cover_account import run_epsilon
 from learners.records import StepRecord
-from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release, SharpenedRelease
+from learners.releases import (
+    ConicRelease,
+    CoverRelease,
+    LiftedRelease,
+    MosaicRelease,
+    Release,
+    SharpenedRelease,
+)
 
-_NEIGHBOURS = {
-    "add-remove": "adding or removing one labelled example",
-    "replace-one": "replacing one labelled example by another",
-    "replace-label": "replacing the label of one example (the points are not protected)",
-}
 _RECORDS_WARNING = (
     "Private diagnostics for the curator: true counts and errors. Do not publish this file."
 )
-
-
-def privacy_statement(privacy: PrivacySpent | None) -> str:
-    """The guarantee in one sentence."""
-    if privacy is None:
-        return "Not private: the learner drew no noise."
-    if not privacy.private:
-        return "Not private: the run was seeded, so its noise can be reproduced."
-    return (
-        f"({privacy.epsilon:g}, {privacy.delta:g})-differentially private with respect to "
-        f"{_NEIGHBOURS[privacy.neighbours]}."
-    )
 
 
 def report(release: Release) -> dict[str, Any]:
@@ -60,6 +56,8 @@ def parts(release: Release) -> tuple[int, str]:
     """How many tiles or pieces it has, and what one of them is called."""
     if isinstance(release, ConicRelease):
         return len(release.conics), release.lattice.kind
+    if isinstance(release, LiftedRelease):
+        return len(release.pieces), "region"
     if isinstance(release, CoverRelease):
         return len(release.pieces), "piece"
     if isinstance(release, SharpenedRelease):

@@ -15,7 +15,7 @@ from geometry.files import atomic_write
 
 #: What a file may hold.
 Holds = Literal["GeoJSON", "a shape", "points", "JSON", "JSON lines", "CSV", "PNG", "SVG",
-                "PNG or SVG", "PNG, GIF or WebP"]  # fmt: skip
+                "PNG or SVG", "PNG, GIF or WebP", "a zip"]  # fmt: skip
 
 #: Formats of points beside CSV, by the ending of a name.
 POINT_FORMATS = {
@@ -34,6 +34,7 @@ _ENDINGS: dict[Holds, tuple[str, ...]] = {
     "PNG or SVG": (".png", ".svg"),
     "SVG": (".svg",),
     "PNG, GIF or WebP": (".png", ".gif", ".webp"),
+    "a zip": (".zip",),
 }
 _OTHER_FILES = (".kml", ".zip", ".geodp")
 

@@ -18,7 +18,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,9 @@ _TRIAL_GRID = 8
 #: Learners that can be compared, by the name that a person types.
 KINDS: dict[str, Learner] = {learner.id: learner for learner in offered("compare")}
 
+#: Those that are compared where nothing else is said.
+DEFAULT = ("tiles", "histogram", "quadtree")
+
 
 @dataclass(frozen=True, slots=True)
 class Contender:
@@ -65,7 +68,7 @@ class Contender:
     """
 
     name: str
-    kind: Learner
+    kind: Learner = field(repr=False)
     parameters: tuple[tuple[str, Any], ...]
 
     def build(self, grid: int, **changes: Any) -> Estimator:
@@ -154,9 +157,9 @@ class Row:
     """
 
     contender: Contender
-    release: Release
-    shape: BaseGeometry
-    geojson: str
+    release: Release = field(repr=False)
+    shape: BaseGeometry = field(repr=False)
+    geojson: str = field(repr=False)
     tested: int
     false_positives: int
     false_negatives: int
@@ -318,7 +321,7 @@ def hold_out(
 
 
 def _part(examples: Examples, chosen: NDArray[np.bool_]) -> Examples:
-    return Examples(examples.points[chosen], examples.labels[chosen], examples.frame)
+    return replace(examples, points=examples.points[chosen], labels=examples.labels[chosen])
 
 
 def total_spent(rows: Iterable[Row]) -> tuple[float, float]:

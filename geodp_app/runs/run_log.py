@@ -227,7 +227,8 @@ class RunLog:
     @property
     def tiling(self) -> tuple[Tile | EdgeZone, ...]:
         """All tiles, or zones of edges, also those to come; empty before the first."""
-        if not self._tiling or len(self._tiling) < len(self._records):
+        learned = sum(isinstance(r.release, TileStep) for r in self._records)
+        if len(self._tiling) < max(1, learned):
             self._tiling = all_tiles(self._records)
         return self._tiling
 

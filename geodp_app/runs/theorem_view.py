@@ -14,8 +14,8 @@ from geodp_app.document.work import RunSettings
 from geodp_app.formatting import MISSING, count, percentage
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import after_arithmetic, inner_budget, selection_account
+from learners.composition import advanced_rate
 from learners.set_cover import NOISE_SHARE, Budget, plan_budget, theorem_steps
-from learners.stability.composition import advanced_rate
 from learners.theory import planner
 from learners.theory.planner import LearnerName, Setting, error_guaranteed, examples_needed
 
@@ -89,6 +89,10 @@ class Answer:
     here : int or None
         Examples with the constants proved here, for error alpha on new points; None if no
         number is known to suffice.
+    naive : int or None
+        The same by naive composition; None also of discs and ellipses.
+    lattice : str or None
+        What a coarse lattice means for the theorem; None of a fine one.
     reached : float or None
         The error that the planned n guarantees; None without it, or from 1/2 up.
     theorem_rates, run_rates : Rates
@@ -100,6 +104,8 @@ class Answer:
     order: int | None
     printed: int
     here: int | None
+    naive: int | None
+    lattice: str | None
     reached: float | None
     theorem_rates: Rates
     run_rates: Rates
@@ -123,6 +129,8 @@ def answer(question: Question) -> Answer:
         order=_order(q),
         printed=_printed(q),
         here=needed(),
+        naive=_naive(q),
+        lattice=None if run.curved else planner.lattice_note(_lattice(q)),
         reached=None if q.planned is None else guaranteed(q.planned),
         theorem_rates=rates(run, steps, q.beta),
         run_rates=rates(_cover_part(run), run.cover_steps, run.beta),
@@ -203,15 +211,7 @@ def _planner(
     """What finds n for alpha, and alpha for n, with every constant."""
     run = q.run
     if not run.curved:
-        setting = Setting(
-            k=_told_k(run),
-            beta=q.beta,
-            epsilon=run.epsilon,
-            delta=run.delta,
-            lattice=HalfplaneLattice(q.grid, run.piece_measure),
-            learner=cast(LearnerName, run.learner),
-            neighbours=run.whole_neighbours,
-        )
+        setting = _setting(q)
         return (
             lambda: examples_needed(setting, q.alpha).examples,
             lambda n: error_guaranteed(setting, n).alpha,
@@ -227,6 +227,30 @@ def _planner(
         lambda: examples_for(theorem, q.alpha, q.beta, parameters),
         lambda n: alpha_for(theorem, n, q.beta, parameters),
     )
+
+
+def _lattice(q: Question) -> HalfplaneLattice:
+    return HalfplaneLattice(q.grid, q.run.piece_measure)
+
+
+def _setting(q: Question) -> Setting:
+    run = q.run
+    return Setting(
+        k=_told_k(run),
+        beta=q.beta,
+        epsilon=run.epsilon,
+        delta=run.delta,
+        lattice=_lattice(q),
+        learner=cast(LearnerName, run.learner),
+        neighbours=run.whole_neighbours,
+    )
+
+
+def _naive(q: Question) -> int | None:
+    """Examples if every selection were charged by itself, KMMS's example 3.3."""
+    if q.run.curved:
+        return None
+    return examples_needed(replace(_setting(q), account="naive"), q.alpha).examples
 
 
 def _members(q: Question) -> int:
@@ -300,13 +324,17 @@ def _steps(a: Answer | None) -> Figure:
 
 
 def _examples(a: Answer | None) -> Figure:
-    found: tuple[str, ...] = (MISSING,) * 4
+    found: tuple[str, ...] = (MISSING,) * 5
     formula = ""
     if a is not None:
         reached = percentage(a.reached) if a.reached else "nothing" if a.question.planned else None
-        found = (count(a.order), count(a.printed), count(a.here), reached or MISSING)
+        counts = (count(n) for n in (a.order, a.printed, a.here, a.naive))
+        found = (*counts, reached or MISSING)
         formula = _examples_formula(a.question)
-    labels = ("Order alone", "KMMS’s constants", "Proved here", "Error at planned n")
+        if a.lattice is not None:
+            formula = f"{a.lattice} {formula}"
+    labels = ("Order alone", "KMMS’s constants", "Proved here", "By naive composition",
+              "Error at planned n")  # fmt: skip
     return Figure(
         "Examples",
         "With as many as are proved here, the error on new points is at most α with probability "
@@ -329,7 +357,8 @@ def _examples_formula(q: Question) -> str:
         f"{order}KMMS’s constants, for errors on the sample alone: "
         "n = max{8kλL, 4Δ + 4kλL}/α, L = ln(2/α), ε̂ = ε/(2 ln(e/δ)), "
         f"{loss}Claim 3.4 is stated for ε < 1, and the counts’ ε comes on top. "
-        "Proved here: what geodp plan prints, of runs whose edges are not drawn again."
+        "Proved here: what geodp plan prints, of runs whose edges are not drawn again; and the "
+        "same if every selection were charged by itself, KMMS, example 3.3."
     )
 
 

@@ -32,7 +32,7 @@ def start_qt() -> object:
     try:
         from PySide6.QtGui import QGuiApplication
     except ImportError as error:
-        raise PictureError(f"Qt cannot be loaded: {error} ({_HINT})") from None
+        raise _not_loaded(error) from None
     running = QGuiApplication.instance()
     if running is not None:
         return running
@@ -52,7 +52,7 @@ def check_window(*, offscreen: bool = False) -> None:
     try:
         import PySide6.QtWidgets  # noqa: F401
     except ImportError as error:
-        raise PictureError(f"Qt cannot be loaded: {error} ({_HINT})") from None
+        raise _not_loaded(error) from None
     if offscreen:
         _check_plugin("offscreen")
     elif not has_display():
@@ -70,6 +70,14 @@ def has_display() -> bool:
     if not sys.platform.startswith("linux"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _not_loaded(error: ImportError) -> PictureError:
+    if isinstance(error, ModuleNotFoundError):
+        hint = "geodp was installed without its window: pip install PySide6-Essentials pyqtgraph"
+    else:
+        hint = _HINT
+    return PictureError(f"Qt cannot be loaded: {error} ({hint})")
 
 
 def _check_plugin(platform: str) -> None:

@@ -20,37 +20,23 @@ spend it twice; the rate comes from the optimal account.  What is guaranteed of 
 :func:`learners.boolean.conjunction_bounds.cover_examples`.  Privacy: docs/privacy.md,
 lemma C1.
 
-Other accounts are there to be compared, with the same noise, the *naive* one above all: KMMS
-motivate their section 3 by it (example 3.3).  It knows nothing of set cover: every selection is a
-general exponential mechanism, weighted by exp(eta' q / 2) and eta'-DP, and m of them are composed
-by basic composition, m eta' = epsilon_s, or by advanced composition
-(:mod:`learners.stability.composition`), whichever grants more.  With m proportional to k the loss
-of a step grows like k or sqrt(k), that of the run like k^2 or k^1.5; the set-cover account's eta
-does not depend on m, so the loss of the run grows like k.  The laws of the draws are exact, so
-nothing need be charged for arithmetic; :func:`learners.set_cover.plan_budget` takes 2^-37 of
-epsilon a step off nevertheless, which is left over.
+Other accounts are there to be compared, with the same noise: :mod:`learners.other_accounts`.
+The laws of the draws are exact, so nothing need be charged for arithmetic;
+:func:`learners.set_cover.plan_budget` takes 2^-37 of epsilon a step off nevertheless, which is
+left over.
 """
 
 from __future__ import annotations
 
 import time
-import typing
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.accounting import (
-    AccountName,
-    Charge,
-    Neighbours,
-    after_arithmetic,
-    inner_budget,
-    selection_account,
-)
+from learners.accounting import Neighbours
 from learners.boolean.formulas import (
     BooleanLearner,
     LiteralRelease,
@@ -58,15 +44,15 @@ from learners.boolean.formulas import (
     run_by_steps,
 )
 from learners.boolean.literals import Columns, Literal, candidate_literal, decided_by
-from learners.estimator import check_count, check_open_unit
+from learners.checks import check_count, check_open_unit
 from learners.exponential_mechanism import exponential_index
 from learners.noise import discrete_laplace
+from learners.other_accounts import AccountChoice, by_account
 from learners.randomness import RandomSource, open_source
 from learners.records import Diagnostics
 from learners.scores import Role
 from learners.set_cover import Budget, default_steps, plan_budget, theorem_steps
 from learners.sklearn_support import keyword_parameters
-from learners.stability.composition import advanced_rate
 
 
 class LiteralCover:
@@ -135,8 +121,6 @@ def _count(mask: NDArray[np.bool_]) -> int:
 #: (docs/decisions/0010-the-optimal-account.md).
 NOISE_SHARE = 0.4
 
-AccountChoice = typing.Literal["optimal", "naive", "basic", "zcdp", "set-cover"]
-
 
 def cover_budget(
     epsilon: float,
@@ -154,28 +138,8 @@ def cover_budget(
     ValueError
         If a parameter states no guarantee, or there is no such account.
     """
-    if account not in get_args(AccountChoice):
-        raise ValueError(f"unknown account {account!r}: use one of {get_args(AccountChoice)}")
     budget = plan_budget(epsilon, delta, steps, beta, neighbours, private, NOISE_SHARE)
-    if account == "optimal":
-        return budget
-    inner = inner_budget(epsilon, delta, neighbours)
-    counts, _ = budget.spent.charges
-    left = after_arithmetic(inner[0] - counts.alone, inner[1], steps)
-    granted = selection_account(*left, steps)
-    rates: dict[AccountName, float] = dict(granted.alternatives)
-    name: AccountName
-    if account == "naive":
-        rates["advanced"] = advanced_rate(*left, steps)
-        name = max(("basic", "advanced"), key=lambda one: rates[one])
-        rate = rates[name] / 2
-    else:
-        name, rate = account, rates[account]
-    # the part that the account gives up for the rounding of its own lines
-    eta = rate * (granted.eta / rates[granted.name])
-    charges = (counts, Charge("selections", eta, steps))
-    spent = replace(budget.spent, account=name, charges=charges)
-    return replace(budget, eta=eta, spent=spent)
+    return by_account(budget, account)
 
 
 def private_literal_steps(

@@ -39,6 +39,12 @@ leaves at most
 Together at most (1 - 1/k)^m n + 2 Delta + (k + m) lambda mistakes; KMMS bound this by
 max{alpha n / 2, 4 Delta} + 4 k lambda ln(2/alpha) at m = ceil(2k ln(2/alpha)).  H are the sets
 of at most m literals; (2) with the third b.
+
+*The strawman* (:mod:`learners.boolean.strawman`).  But with probability b all noise is at most
+Delta: then the target's literals, which lose nothing, are listed, and a listed one loses at most
+2 Delta.  But with another b all m draws gain at least what the best of the list does, less lambda =
+(ln(2d + 1) + ln(m/b)) / eta, and so a k-th of what is left, less lambda.  Together at most
+(1 - 1/k)^m n + k lambda + 2 m Delta mistakes, and Delta is in proportion to d.
 """
 
 from __future__ import annotations
@@ -48,10 +54,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from learners.accounting import AccountName, Neighbours, inner_budget
-from learners.boolean.conjunction import AccountChoice, cover_budget
-from learners.estimator import check_count, check_open_unit
+from learners.boolean.conjunction import cover_budget
+from learners.boolean.strawman import strawman_budget
+from learners.checks import check_count, check_open_unit
 from learners.exponential_mechanism import private_rate, utility_loss
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
+from learners.other_accounts import AccountChoice
 from learners.scores import softened_shortfall
 
 
@@ -259,13 +267,42 @@ def _cover_plan(
         # the best piece scores 0, so only those of less than its weight times beta / N fall short
         loss = softened_shortfall(loss * budget.eta) / budget.eta
     fixed = 2 * budget.margin + (k + steps) * loss
-    left, log_part = (1 - 1 / k) ** steps, log_sizes[1] + math.log(1 / third)
+    examples = _enough(k, steps, fixed, log_sizes[1] + math.log(1 / third), alpha)
+    name = budget.spent.account
+    return CoverPlan(examples, steps, third, budget.eta, name, budget.margin, loss)
+
+
+def _enough(k: int, steps: int, fixed: float, log_part: float, alpha: float) -> int | None:
+    """The least n whose `fixed` mistakes, and what m steps leave, keep (2) within alpha."""
+    left = (1 - 1 / k) ** steps
 
     def enough(n: int) -> bool:
         e, t = left + fixed / n, log_part / n
         return e + t + math.sqrt(t * t + 2 * t * e) <= alpha
 
-    examples = least_count(enough) if enough(MAX_EXAMPLES) else None
+    return least_count(enough) if enough(MAX_EXAMPLES) else None
+
+
+def strawman_examples(
+    d: int,
+    k: int,
+    alpha: float,
+    beta: float,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 1e-6,
+    neighbours: Neighbours = "add-remove",
+) -> CoverPlan:
+    """Examples, steps and beta with which the strawman has error at most alpha; in proportion to d.
+
+    Parameters and errors as of :func:`cover_examples`.
+    """
+    _check(alpha, beta, d=d, k=k)
+    steps, third = cover_steps(k, alpha), beta / 3
+    budget = strawman_budget(epsilon, delta, d, steps, third, neighbours)
+    loss = utility_loss(math.log(2 * d + 1), budget.eta, third / steps)
+    fixed = k * loss + 2 * steps * budget.margin
+    examples = _enough(k, steps, fixed, log_formulas(d, steps) + math.log(1 / third), alpha)
     name = budget.spent.account
     return CoverPlan(examples, steps, third, budget.eta, name, budget.margin, loss)
 

@@ -47,7 +47,7 @@ from learners.boolean.conjunction import LiteralCover
 from learners.boolean.conjunction_bounds import consistency_rate
 from learners.boolean.formulas import BooleanLearner, LiteralRelease, LiteralStep, run_by_steps
 from learners.boolean.literals import Columns, Literal, candidate_literal
-from learners.estimator import check_count
+from learners.checks import check_count
 from learners.exponential_mechanism import exponential_index
 from learners.randomness import open_source
 from learners.scores import Role

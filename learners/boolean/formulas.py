@@ -23,7 +23,7 @@ from learners.boolean.literals import (
     formula_text,
     read_columns,
 )
-from learners.estimator import accuracy, check_labels
+from learners.checks import accuracy, check_labels
 from learners.records import Diagnostics
 from learners.scores import Role
 from learners.sklearn_support import (

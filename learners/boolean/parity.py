@@ -41,7 +41,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from learners.accounting import Charge, Neighbours, PrivacySpent, pure_budget, pure_spent
 from learners.boolean.gf2 import PackedBits, solve, word_count
-from learners.estimator import accuracy, check_count, check_labels, check_open_unit
+from learners.checks import accuracy, check_count, check_labels, check_open_unit
 from learners.exponential_mechanism import exponential_index
 from learners.noise_arrays import below_array
 from learners.randomness import RandomSource, bernoulli, open_source, words

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from geometry.grid import Box
 from geometry.lift import ConicKind, ConicLattice
 from learners.accounting import Neighbours
 from learners.conic.selection import ConicSelection
@@ -38,6 +39,9 @@ class DiscUnionLearner(Estimator):
         Pieces of a good hypothesis: discs that cover the region.
     grid : int
         d: examples have integer coordinates in 0..d; at most 2048.
+    bounds : Bounds or (west, south, east, north), optional
+        Public: where the grid lies; never take it from the examples.  With it, examples are
+        longitudes and latitudes, or what the system of the bounds has.
     n_steps : int, optional
         Steps m of the run, one piece each; by default 1 for k = 1, else 3k.
     beta : float
@@ -70,6 +74,7 @@ class DiscUnionLearner(Estimator):
     delta: float = 1e-6
     k: int = 1
     grid: int = 1024
+    bounds: Box | None = None
     n_steps: int | None = None
     beta: float = 0.1
     neighbours: Neighbours = "add-remove"
@@ -97,6 +102,7 @@ class EllipseUnionLearner(Estimator):
     delta: float = 1e-6
     k: int = 1
     grid: int = 1024
+    bounds: Box | None = None
     n_steps: int | None = None
     beta: float = 0.1
     neighbours: Neighbours = "add-remove"

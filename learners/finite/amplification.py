@@ -49,7 +49,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.accounting import Neighbours, pure_budget
-from learners.estimator import accuracy, check_labels, check_open_unit
+from learners.checks import accuracy, check_labels, check_open_unit
 from learners.exponential_mechanism import exponential_index, private_rate
 from learners.noise_arrays import below_array
 from learners.randomness import below, open_source

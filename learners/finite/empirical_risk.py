@@ -36,7 +36,7 @@ from learners.accounting import (
     pure_budget,
     pure_spent,
 )
-from learners.estimator import check_count
+from learners.checks import check_count
 from learners.exponential_mechanism import exponential_index, private_rate
 from learners.noise_arrays import discrete_laplace_array
 from learners.randomness import RandomSource, open_source

@@ -47,8 +47,8 @@ from learners.accounting import (
     inner_budget,
     selection_account,
 )
+from learners.checks import check_count
 from learners.cover_account import GIVEN_UP
-from learners.estimator import check_count
 from learners.exponential_mechanism import exponential_index
 from learners.randomness import open_source
 

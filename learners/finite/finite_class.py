@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.accounting import Neighbours
-from learners.estimator import accuracy, check_count, check_labels
+from learners.checks import accuracy, check_count, check_labels
 from learners.finite.empirical_risk import Choice, ErmRelease, Mechanism, choose_least
 from learners.finite.vc import as_class
 from learners.randomness import open_source

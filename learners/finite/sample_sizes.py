@@ -36,7 +36,7 @@ import math
 from collections.abc import Callable
 
 from learners.accounting import noise_scale
-from learners.estimator import check_open_unit
+from learners.checks import check_open_unit
 
 #: Beyond this many examples a promise is void, and none are searched for.
 MAX_EXAMPLES = 10**15

@@ -1,5 +1,5 @@
-"""Three dimensions: convex polytopes and unions of simplices.
+"""Three dimensions: convex polytopes, unions of simplices and of balls.
 
 cover       the learners
-selection   exact draws of halfspaces and simplices, by enumeration of the class
+selection   exact draws of halfspaces, simplices, balls and regions of polynomials, by enumeration
 """

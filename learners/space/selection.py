@@ -1,10 +1,11 @@
-"""Exact draws of halfspaces and simplices in three dimensions, by enumeration of the class.
+"""Exact draws of halfspaces, simplices, balls and regions of polynomials, by enumeration.
 
 KMMS: their constructions extend to constant dimension D, in time exponential in D; an
 arrangement of n hyperplanes has n^D cells, and a simplex is one of n^(D(D+1)) tuples.  Here the
 class is public and small (:mod:`geometry.halfspace3`), and every member is scored: halfspaces from
 prefix sums over the levels of each normal, simplices from four-dimensional prefix sums over the
-levels of each four normals.  One of them is drawn by
+levels of each four normals.  Balls and regions bounded by a polynomial are halfspaces of lifted
+points (:mod:`geometry.polynomials`) and scored like these.  One member is drawn by
 :func:`learners.exponential_mechanism.exponential_index`, exactly (docs/privacy.md, lemma L2).
 
 The time is exponential in the dimension: a simplex in D dimensions is one of L^(D+1) choices of
@@ -16,6 +17,7 @@ pieces      class           members     seconds
 halfspaces  reach 1             890       0.01
 halfspaces  reach 2           5,138       0.02
 halfspaces  reach 4          35,858       0.09
+halfspaces  reach 8         820,514       0.2
 simplices   4 levels        175,104       0.2
 simplices   8 levels      2,801,664       0.6
 simplices   10 levels     6,840,000       1.3
@@ -38,7 +40,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
-from geometry.halfspace3 import Halfspace3, HalfspaceLattice3, Normal, spanning_fours
+from geometry.halfspace3 import HalfspaceLattice3, Normal, spanning_fours
+from geometry.polynomials import BallLattice, PolynomialLattice
+from geometry.region import Region
 from learners.exponential_mechanism import exponential_index
 from learners.randomness import RandomSource
 from learners.scores import Score
@@ -131,13 +135,45 @@ def refuse_large(what: str, members: int) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class LiftedSelection:
+    """Sampler of balls, or of regions bounded by a polynomial: halfspaces of lifted points.
+
+    Raises
+    ------
+    ValueError
+        If the class is too large to be enumerated.
+    """
+
+    lattice: PolynomialLattice | BallLattice
+
+    def __post_init__(self) -> None:
+        refuse_large("regions", self.lattice.directions * (self.lattice.levels + 1))
+
+    def select(
+        self,
+        counts: GridCounts,
+        score: Score,
+        rate: float,
+        source: RandomSource,
+        watch: Watch | None = None,
+    ) -> Selected:
+        """Draw one region; counts of points of the lattice's dimensions."""
+        sets = tuple((normal,) for normal in self.lattice.normals)
+        return _draw(self.lattice, sets, counts, score, rate, source, watch)
+
+
+#: What is enumerated: normals with levels, of points as the lattice lifts them.
+_Lattice = HalfspaceLattice3 | PolynomialLattice | BallLattice
+
+
 @functools.lru_cache(maxsize=4)
 def _fours(lattice: HalfspaceLattice3) -> tuple[tuple[Normal, ...], ...]:
     return spanning_fours(lattice.normals)
 
 
 def _draw(
-    lattice: HalfspaceLattice3,
+    lattice: _Lattice,
     sets: tuple[tuple[Normal, ...], ...],
     counts: GridCounts,
     score: Score,
@@ -159,8 +195,8 @@ def _draw(
     chosen = int(np.searchsorted(starts, index, side="right")) - 1
     levels = [lattice.levels_of(normal) for normal in sets[chosen]]
     places = np.unravel_index(index - starts[chosen], [len(each) for each in levels])
-    piece = tuple(
-        Halfspace3(normal, int(each[place]))
+    piece: tuple[Region, ...] = tuple(
+        lattice.member(normal, int(each[place]))
         for normal, each, place in zip(sets[chosen], levels, places, strict=True)
     )
     best = int(values.max())
@@ -169,24 +205,27 @@ def _draw(
 
 
 def _values(
-    lattice: HalfspaceLattice3,
+    lattice: _Lattice,
     sets: tuple[tuple[Normal, ...], ...],
     counts: GridCounts,
     score: Score,
 ) -> Iterator[NDArray[np.int64]]:
     """Scores of all members, an array for each set of normals, an axis for each normal."""
-    spots = counts.points[counts.begins]
+    spots = lattice.lift(counts.points[counts.begins])
     negatives, positives = counts.by_group(np.cumsum(counts.begins) - 1, len(spots))
-    # of each grid point, how many levels after the first still hold it
-    held = {
-        normal: np.searchsorted(lattice.levels_of(normal), spots @ normal, side="right") - 1
-        for normal in {normal for chosen in sets for normal in chosen}
-    }
+
+    def held(normal: Normal) -> NDArray[np.int64]:
+        """Of each grid point, how many levels after the first still hold it."""
+        found = np.searchsorted(lattice.levels_of(normal), spots @ np.array(normal), side="right")
+        return np.asarray(found - 1)
+
+    # sets of several share their normals; of single ones there may be too many to be kept
+    known = {n: held(n) for n in {n for chosen in sets if len(chosen) > 1 for n in chosen}}
     for chosen in sets:
         shape = [len(lattice.levels_of(normal)) for normal in chosen]
         cells = np.zeros(len(spots), dtype=np.int64)
         for normal, count in zip(chosen, shape, strict=True):
-            cells = cells * count + held[normal]
+            cells = cells * count + (known[normal] if normal in known else held(normal))
         gained = score.k * _at_least(cells, positives, shape) + score.c_pos
         lost = -score.k * _at_least(cells, negatives, shape) + score.c_neg
         yield gained + lost if score.total else np.minimum(gained, lost)

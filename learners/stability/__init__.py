@@ -5,7 +5,6 @@ in the docstrings of this package.  Records are divided at random among chunks, 
 trained on each chunk, and a query is answered by the chunks' majority if the majority is so large
 that no single record could change it, by a noisy test (docs/privacy.md, stability).
 
-composition            what T mechanisms cost together: optimal, basic, advanced
 sparse_vector          algorithm 1, its budget, and tails of its noise
 stable_queries         algorithms 2 and 3: queries by their distance to instability; T and K
 sample_and_aggregate   algorithm 4: chunks, their models and their votes

@@ -48,7 +48,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from learners.estimator import accuracy, check_count, check_examples, check_points
+from learners.checks import accuracy, check_count, check_examples, check_points
 from learners.noise_arrays import below_array
 from learners.randomness import SeededRandom
 from learners.sklearn_support import WithParameters, keyword_parameters
@@ -74,7 +74,7 @@ class MajorityCells:
         self.cells = cells
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Count labels; errors as in :func:`learners.estimator.check_examples`."""
+        """Count labels; errors as in :func:`learners.checks.check_examples`."""
         points, labels = check_examples(X, y, self.grid)
         cell = self._cell(points)
         lead = np.bincount(cell, 2.0 * labels - 1.0, minlength=self.cells**2)

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.accounting import PrivacySpent, Relation
-from learners.estimator import check_count
+from learners.checks import check_count
 from learners.randomness import RandomSource, open_source
 from learners.sklearn_support import WithParameters, keyword_parameters
 from learners.stability.sample_and_aggregate import (

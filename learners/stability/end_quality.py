@@ -34,8 +34,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from learners.checks import check_count, check_open_unit
 from learners.confidence import Verdict, clopper_pearson, mean_bounds, verdict
-from learners.estimator import check_count, check_open_unit
 from learners.stability.sparse_vector import SparseVectorBudget, difference_tail
 
 

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from learners.accounting import PrivacySpent, Relation
-from learners.estimator import check_count
+from learners.checks import check_count
 from learners.randomness import RandomSource, below, open_source
 from learners.sklearn_support import WithParameters, keyword_parameters
 from learners.stability.classifiers import StableQueryClassifier

@@ -30,11 +30,11 @@ from learners.accounting import (
     inner_budget,
     selection_account,
 )
+from learners.checks import check_count
+from learners.composition import advanced_rate
 from learners.cover_account import GIVEN_UP
-from learners.estimator import check_count
 from learners.exponential_mechanism import exponential_index
 from learners.randomness import RandomSource
-from learners.stability.composition import advanced_rate
 
 VotesAccount = Literal["zcdp", "advanced"]
 

@@ -26,7 +26,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from learners.estimator import check_count
+from learners.checks import check_count
 from learners.randomness import RandomSource
 from learners.selection import Cancelled
 from learners.stability.sample_and_aggregate import (

@@ -46,11 +46,11 @@ from learners.accounting import (
     inner_budget,
     noise_scale,
 )
+from learners.checks import check_count, check_open_unit
+from learners.composition import MOST_MECHANISMS, largest_epsilon0, optimal_delta
 from learners.cover_account import GIVEN_UP
-from learners.estimator import check_count, check_open_unit
 from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
-from learners.stability.composition import MOST_MECHANISMS, largest_epsilon0, optimal_delta
 
 #: More than the relative error of the closed forms of tails.
 _ROUNDING = 1e-9

@@ -44,10 +44,12 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.grid import Box
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import Relation
-from learners.estimator import Estimator, Run, Stream, check_count, check_points
+from learners.checks import check_count, check_points
+from learners.estimator import Estimator, Run, Stream
 from learners.greedy import GreedyUnionLearner
 from learners.noise_arrays import below_array
 from learners.randomness import RandomSource, below, open_source
@@ -185,6 +187,9 @@ class StabilityLearner(Estimator):
         Triangles of a good hypothesis.
     grid : int
         d: examples have integer coordinates in 0..d.
+    bounds : Bounds or (west, south, east, north), optional
+        Public: where the grid lies; never take it from the examples.  With it, examples are
+        longitudes and latitudes, or what the system of the bounds has.
     base : object with fit and predict, or factory of such, optional
         Trained on each chunk; by default a quick greedy union of k triangles.
     chunks : int, optional
@@ -239,6 +244,7 @@ class StabilityLearner(Estimator):
     delta: float = 1e-6
     k: int = 4
     grid: int = 1024
+    bounds: Box | None = None
     base: Any = None
     chunks: int | None = None
     queries: int = DEFAULT_QUERIES
@@ -396,8 +402,9 @@ class StabilityLearner(Estimator):
 
         Parameters
         ----------
-        X : array of int, shape (m, 2)
-            Grid points, chosen in view of what is published alone: they are published, too.
+        X : array, shape (m, 2)
+            Points as :meth:`fit` takes them, chosen in view of what is published alone: they are
+            published, too.
 
         Returns
         -------
@@ -414,7 +421,7 @@ class StabilityLearner(Estimator):
             Before the run has ended.
         """
         self._require_fitted()
-        points = check_points(X, self.grid)
+        points = check_points(X, self.grid, bounds=self.bounds_)
         private = self.__dict__.get("private_models_")
         if private is None:
             raise ValueError("nothing was kept for questions: set kept to 1 or more")

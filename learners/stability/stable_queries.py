@@ -39,7 +39,7 @@ from fractions import Fraction
 from typing import Literal
 
 from learners.accounting import Neighbours, PrivacySpent, check_budget, noise_scale
-from learners.estimator import check_count
+from learners.checks import check_count
 from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
 from learners.stability.sparse_vector import (

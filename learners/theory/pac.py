@@ -30,9 +30,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from learners.checks import check_count, check_labels, check_open_unit
+
 # exported again: it was here first
 from learners.confidence import clopper_pearson as clopper_pearson
-from learners.estimator import check_count, check_labels, check_open_unit
 from learners.noise_arrays import below_array
 from learners.randomness import RandomSource, SeededRandom
 

@@ -24,6 +24,10 @@ new points   error <= e + 2 sqrt(e A) + 4 A, e the training error, A = (ln S(2n)
 
 All of it is a worst case.  A run with the learner's own defaults usually does far better.
 
+n does not grow with d where it is large: from d = 256 on 64-bit side tests leave fewer bits to the
+lattice, so it has fewer pieces, lambda is smaller, and the planned n falls a little.  That is no
+gain: the lattice fits less (:func:`lattice_note`).
+
 One triangle that is drawn by its mistakes (docs/decisions/0020-one-triangle.md) is a draw by the
 exponential mechanism alone: :func:`drawn_alone` has what its theorem is asked with.
 
@@ -49,10 +53,11 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from geometry.halfplane import HalfplaneLattice
+from geometry.halfplane import FINE_D, HalfplaneLattice
 from learners.accounting import AccountName, Neighbours, check_budget
-from learners.estimator import check_open_unit
+from learners.checks import check_open_unit
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
+from learners.other_accounts import AccountChoice, by_account
 from learners.set_cover import plan_budget, theorem_steps
 
 LearnerName = Literal["cover", "convex-cover"]
@@ -75,6 +80,8 @@ class Setting:
     lattice : HalfplaneLattice
     learner : {"cover", "convex-cover"}
     neighbours : {"add-remove", "replace-one"}
+    account : {"optimal", "naive", "basic", "zcdp", "set-cover"}
+        Of the selections.  Runs have the optimal one; others are there to be compared.
 
     Raises
     ------
@@ -89,6 +96,7 @@ class Setting:
     lattice: HalfplaneLattice
     learner: LearnerName = "cover"
     neighbours: Neighbours = "add-remove"
+    account: AccountChoice = "optimal"
 
     def __post_init__(self) -> None:
         if self.k < 1:
@@ -207,6 +215,24 @@ def error_guaranteed(setting: Setting, examples: int) -> Plan:
     return run.plan(high, examples)
 
 
+def lattice_note(lattice: HalfplaneLattice) -> str | None:
+    """What a guarantee for k pieces of a lattice as coarse as this one assumes; None of a fine one.
+
+    KMMS's observation 4.1, that every halfplane has a member that labels all grid points like it,
+    fails at large d (:mod:`geometry.halfplane`).
+    """
+    if lattice.d <= FINE_D:
+        return None
+    # of an edge's ends half a step; by the source's box its slope moves in steps, too
+    reach = (1 if lattice.measure == "chord" else 1 + lattice.d) / (2 << lattice.bits)
+    return (
+        f"At d = {lattice.d:,} the class of halfplanes is coarse: some shapes of k pieces have no "
+        f"fit without mistakes, as they have up to d = {FINE_D:,}. Every edge is met within "
+        f"{reach:.2g} of a grid unit, so only points as near to an edge can come out wrong for "
+        "that; the guarantee is for shapes that fit."
+    )
+
+
 def drawn_alone(setting: Setting) -> dict[str, Any]:
     """What the theorem "private-finite" is asked with about one triangle drawn by its mistakes.
 
@@ -247,6 +273,7 @@ class _Run:
         budget = plan_budget(
             setting.epsilon, setting.delta, steps, third, setting.neighbours, private=True
         )
+        budget = by_account(budget, setting.account)
         loss = (math.log(setting.pieces) + math.log(steps / third)) / budget.eta
         return cls(setting, alpha, steps, budget.eta, budget.spent.account, budget.margin, loss)
 

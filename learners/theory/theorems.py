@@ -23,11 +23,11 @@ from typing import Any
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import inner_budget
 from learners.boolean import conjunction_bounds, parity
-from learners.boolean.conjunction import AccountChoice
-from learners.estimator import check_open_unit
+from learners.checks import check_open_unit
 from learners.finite import experts, sample_sizes, vc
 from learners.finite.amplification import plan_amplification
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
+from learners.other_accounts import AccountChoice
 from learners.stability import query_sizes
 from learners.stability.query_sizes import QuerySizes
 from learners.theory import planner
@@ -86,10 +86,12 @@ class Theorem:
     settings: Callable[..., dict[str, int] | None] | None = None
 
 
-def _polygons(learner: planner.LearnerName) -> Callable[..., int | None]:
+def _polygons(
+    learner: planner.LearnerName, account: AccountChoice = "optimal"
+) -> Callable[..., int | None]:
     def examples(*, alpha: float, beta: float, k: int, d: int, **privacy: Any) -> int | None:
         setting = planner.Setting(
-            k=k, beta=beta, lattice=HalfplaneLattice(d), learner=learner, **privacy
+            k=k, beta=beta, lattice=HalfplaneLattice(d), learner=learner, account=account, **privacy
         )
         return planner.examples_needed(setting, alpha).examples
 
@@ -106,6 +108,10 @@ def _cover(account: AccountChoice) -> Callable[..., int | None]:
         return plan.examples
 
     return examples
+
+
+def _strawman(*, d: int, k: int, alpha: float, beta: float, **privacy: Any) -> int | None:
+    return conjunction_bounds.strawman_examples(d, k, alpha, beta, **privacy).examples
 
 
 def _set_cover(*, softened: bool) -> Callable[..., int | None]:
@@ -239,6 +245,28 @@ THEOREMS: tuple[Theorem, ...] = (
         _polygons("convex-cover"),
     ),
     Theorem(
+        "cover-naive",
+        "the same as cover, by naive composition: to be compared, no run is charged so",
+        f"{_KMMS}, example 3.3 and theorem 5.1, constants of learners/theory/planner.py",
+        ("k", "d", *_APPROXIMATE),
+        _polygons("cover", "naive"),
+    ),
+    Theorem(
+        "convex-cover-naive",
+        "the same as convex-cover, by naive composition: to be compared, no run is charged so",
+        f"{_KMMS}, example 3.3 and theorem 4.7, constants of learners/theory/planner.py",
+        ("k", "d", *_APPROXIMATE),
+        _polygons("convex-cover", "naive"),
+    ),
+    Theorem(
+        "convex-cover-printed",
+        "the private convex polygon of k edges, as printed",
+        f"{_KMMS}, theorem 4.7: (k / (alpha epsilon)) log(d / (alpha beta)), up to logarithms",
+        ("k", "d", "epsilon"),
+        _printed_order,
+        exact=False,
+    ),
+    Theorem(
         "cover-printed",
         "the private union of polygons of k edges in all, as printed",
         f"{_KMMS}, theorem 5.1: (k / (alpha epsilon)) log(d / (alpha beta)), up to logarithms",
@@ -273,6 +301,14 @@ THEOREMS: tuple[Theorem, ...] = (
         f"{_KMMS}, example 3.3",
         ("k", "d", *_APPROXIMATE),
         _cover("naive"),
+    ),
+    Theorem(
+        "conjunction-strawman",
+        "the private conjunction by a list of good literals, in proportion to d: to be compared",
+        f"{_KMMS}, introduction; Gupta et al. 2010; constants of "
+        "learners/boolean/conjunction_bounds.py",
+        ("k", "d", *_APPROXIMATE),
+        _strawman,
     ),
     Theorem(
         "conjunction-greedy",

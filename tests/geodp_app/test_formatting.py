@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from step_figures import with_errors
 
 from geodp_app.formatting import amount, count, duration, percentage

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
 import time
@@ -48,6 +49,25 @@ def test_there_is_no_bar_in_a_pipe_or_when_quiet():
         with ProgressBar(quiet=quiet, stream=stream) as bar:
             bar.update(0.5, "step")
         assert stream.getvalue() == ""
+
+
+def test_lines_are_for_programs_and_said_once():
+    stream = io.StringIO()
+    with ProgressBar(stream=stream, lines=True) as bar:
+        for share in (0.5, 0.5, 2.0):
+            bar.update(share, "step 2 of 2")
+            time.sleep(0.11)  # no more often
+    assert stream.getvalue() == "progress 0.500 step 2 of 2\nprogress 1.000 step 2 of 2\n"
+
+
+def test_a_run_says_in_lines_how_far_it_is_and_nothing_private(points, tmp_path, capsys):
+    argv = ["learn", points, "--tiles", 3, "--seed", 1, "--progress", "-o", tmp_path / "l.geojson"]
+    assert main([str(a) for a in argv]) == 0
+    said = [each for each in capsys.readouterr().err.splitlines() if each.startswith("progress")]
+    assert said[0] == "progress 0.000 planning"
+    assert all(
+        re.fullmatch(r"progress [01]\.\d{3} (planning|step \d+( of 9)?)", each) for each in said
+    )
 
 
 # -- compiling ---------------------------------------------------------------------------------

@@ -11,8 +11,7 @@ import pytest
 from compiled import compiled
 from counted import counted
 
-from geometry import columns as column_loops
-from geometry import counting
+from geometry import columns as column_loops, counting
 from geometry.columns import column_shift, count_columns
 from geometry.counting import NO_LINE, make_tables
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Sheet

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -37,6 +38,17 @@ def zone_by_definition(pieces: tuple[Piece, ...], x: int, y: int) -> int:
     outside = [max(of_piece) for of_piece in far]
     piece = outside.index(min(outside))
     return piece * len(far[0]) + far[piece].index(outside[piece])
+
+
+def test_equal_zones_are_looked_up_as_one_also_from_another_process() -> None:
+    pieces = any_pieces(HalfplaneLattice(9), 2, 1)
+    zones = EdgeZones(pieces, 4)
+    again = pickle.loads(pickle.dumps(zones))
+    assert again == zones == EdgeZones(pieces, 4) != EdgeZones(pieces, 5)
+    assert hash(again) == hash(zones) == hash(EdgeZones(pieces, 4))
+    # names hash differently in each process: nothing of that is sent along
+    assert str(hash(zones)).encode() not in pickle.dumps(zones, protocol=0)
+    assert pickle.loads(pickle.dumps(zones.all())) == zones.all()
 
 
 def strip(low: float, high: float, d: int, sheets: tuple[Sheet, Sheet]) -> Piece:

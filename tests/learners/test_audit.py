@@ -261,12 +261,17 @@ class Doubled(ThresholdLearner):
 _SHORT = {
     "threshold": 1_500, "private-parity": 1_500, "private-finite-class": 800,
     "plain-histogram-cell": 600, "histogram": 300, "plain-histogram": 300, "quadtree": 300,
-    "conjunction": 400, "disjunction": 400, "discs": 300,
+    "conjunction": 400, "disjunction": 400, "discs": 300, "private-empirical-risk": 800,
+    "strawman-conjunction": 400, "strawman-disjunction": 400, "private-experts": 200,
+    "stable-queries": 200,
     "ellipses": 300, "private-consistent-conjunction": 400, "private-finite-class-laplace": 400,
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SUBJECTS)
+PRIVATE = [name for name, subject in SUBJECTS.items() if subject.private]
+
+
+@pytest.mark.parametrize("name", PRIVATE)
 def test_a_correct_learner_is_not_flagged(name: str) -> None:
     if name == "convex":
         pytest.skip("100 ms a run; the command audits it")
@@ -274,6 +279,19 @@ def test_a_correct_learner_is_not_flagged(name: str) -> None:
     assert not found.refuted
     assert found.epsilon == 1
     assert found.delta <= 1e-6
+
+
+@pytest.mark.parametrize("name", [name for name in SUBJECTS if name not in PRIVATE])
+def test_a_learner_that_is_not_private_is_refuted(name: str) -> None:
+    """Nissim: "where is the privacy problem?", and the hypothesis that overfits."""
+    subject = SUBJECTS[name]
+    factory = subject.factory(1.0, 1e-6, "add-remove", 1)
+    pairs = subject.pairs("add-remove")
+    found = audit_pairs(factory, pairs, subject.events, 160, claim=subject.claim(1.0, 1e-6))
+    assert found.refuted, found
+    assert (found.epsilon, found.delta) == (1.0, 1e-6)
+    with pytest.raises(ValueError, match="say which claim"):
+        audit_pairs(factory, pairs, subject.events, 160)
 
 
 def test_some_losses_are_seen_to_be_near_the_claim() -> None:

@@ -41,11 +41,6 @@ def test_every_public_learner_is_listed() -> None:
     assert found <= listed
 
 
-def test_the_page_of_learners_is_up_to_date() -> None:
-    page = (ROOT / "docs" / "learners.md").read_text(encoding="utf-8")
-    assert page == as_markdown(), "run: geodp learners --markdown > docs/learners.md"
-
-
 def test_the_page_links_to_files_that_exist() -> None:
     links = re.findall(r"\]\((\.\./[^)]+)\)", as_markdown())
     assert len(links) == len(CATALOGUE)

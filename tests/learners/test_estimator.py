@@ -12,7 +12,7 @@ import scipy.sparse
 from every_learner import every_learner
 
 import learners
-from learners.estimator import check_examples, check_points
+from learners.checks import check_examples, check_points
 from learners.sklearn_support import NotFittedError
 
 SQUARE = np.array([[x, y] for x in range(17) for y in range(17)] * 4)

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from counted import counted
-from enumerated_runs import PIECES, Model, neighbours
-from enumerated_runs import Sample as Labelled
+from enumerated_runs import PIECES, Model, Sample as Labelled, neighbours
 from scripted_cover import LATTICE, Script, random_pieces, sample
 
 from geodp_app.cli import main

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from learners import PolygonUnionLearner
-from learners.estimator import check_labels
+from learners.checks import check_labels
 from learners.labels import OPPOSITES, as_numbers, meant
 
 

@@ -17,11 +17,14 @@ from learners.declaration import Learner, Parameter
 from learners.estimator import Estimator
 from learners.registry import BY_ID, LEARNERS, offered, unknown_learner
 
-#: Parameters that no field can hold: the grid is the sample's; the others are Python objects, or
-#: settings that nobody but a developer changes.
-_UNDECLARED = {"self", "grid", "base", "points", "unanswered", "constants", "workers", "losses"}
-_UNDECLARED |= {"concepts", "loss_weight", "max_boxes", "args", "kwargs"}
+#: Parameters that no field can hold: grid and bounds are the sample's; others are Python objects,
+#: or settings that nobody but a developer changes.
+_UNDECLARED = {"self", "grid", "bounds", "base", "points", "unanswered", "constants", "workers"}
+_UNDECLARED |= {"losses", "concepts", "loss_weight", "max_boxes", "args", "kwargs"}
 
+
+#: Pieces of bodies in space.
+SPATIAL = ("halfspace", "simplex", "ball")
 
 #: Learners of bodies in the plane and in space, whose runs are streams of steps.
 IN_STEPS = [learner for learner in LEARNERS if learner.piece not in ("literal", "concept")]
@@ -40,7 +43,8 @@ def test_a_name_is_one_learner_in_all_places() -> None:
     assert len({learner.title for learner in LEARNERS}) == len(LEARNERS)
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", learner.id) for learner in LEARNERS)
     names = [audit.name for learner in LEARNERS for audit in learner.audits]
-    assert names == list(SUBJECTS)
+    # then what is no learner that a person picks by its name
+    assert names + ["private-experts", "stable-queries"] == list(SUBJECTS)
     # an audit is named after its learner
     for learner in LEARNERS:
         assert all(audit.name.startswith(learner.id) for audit in learner.audits)
@@ -79,7 +83,7 @@ def test_defaults_are_those_of_the_class_and_in_range(learner: Learner) -> None:
 def test_a_learner_is_what_its_entry_says(learner: Learner) -> None:
     cls = learner.load()
     # a table counts points of the plane, and chunks that vote hold single examples
-    told = learner.piece not in ("halfspace", "simplex") and "votes" not in learner.shows
+    told = learner.piece not in SPATIAL and "votes" not in learner.shows
     assert learner.takes_counts == (issubclass(cls, Estimator) and told), "takes_counts"
     assert learner.private == ("epsilon" in constructor(learner))
     assert bool(learner.counts) == (learner.parameter("k") is not None)
@@ -108,10 +112,7 @@ def test_a_private_learner_is_audited_or_shares_its_class_with_one_that_is(
     learner: Learner,
 ) -> None:
     audited = {other.path for other in LEARNERS if other.audits}
-    # votes take hundreds of learners a run, simplices a third of a second; what is drawn in
-    # private-empirical-risk is drawn by the same function as in private-finite-class
-    spared = {"stability", "simplices", "private-empirical-risk"}
-    assert not learner.private or learner.path in audited or learner.id in spared
+    assert not learner.private or learner.path in audited
 
 
 @pytest.mark.parametrize("place", ["learn", "compare", "plan", "window"])
@@ -161,7 +162,7 @@ def test_what_a_run_will_spend_is_known_before_it_and_is_what_it_spends(learner:
     tiny = {"k": 1, "chunks": 3, "queries": 5, "levels": 2, "reach": 1}
     fields = [p.name for p in learner.parameters]
     given = {name: value for name, value in tiny.items() if name in fields}
-    space = learner.piece in ("halfspace", "simplex")
+    space = learner.piece in SPATIAL
     points = [[1, 1, 1], [2, 2, 0]] if space else [[1, 1], [3, 0]]
     for neighbours in ("add-remove", "replace-one"):
         if learner.private:

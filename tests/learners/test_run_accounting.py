@@ -7,8 +7,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from learners.accounting import MOST_RATE, Charge, PrivacySpent, selection_account, spent_after
 from learners.cover_account import run_delta, run_epsilon

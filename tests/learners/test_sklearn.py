@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import pickle
+import warnings
+from unittest import SkipTest
 
 import numpy as np
 import pytest
 from every_learner import every_learner
 
 import learners
+from learners.registry import LEARNERS
+from learners.sklearn_support import PrivacyWarning
 
 pytest.importorskip("sklearn", minversion="1.8", reason="scikit-learn is an extra")
 
 from sklearn.base import BaseEstimator, TransformerMixin, clone, is_classifier
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import (
+    GridSearchCV,
+    RandomizedSearchCV,
+    cross_val_predict,
+    cross_val_score,
+)
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import KBinsDiscretizer
+from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -24,40 +34,41 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 COLUMNS = "fits more than two columns; points of the plane have two"
 LABELS = "fits labels that are not 0 and 1; others would have to be published"
 A_COLUMN = "fits a column of labels, which is refused rather than warned of"
+IN_PLACE = "a Pipeline fits its steps in place"
+WORDS = "of a Pipeline it wants the words of scikit-learn's own errors"
+UNASKED = "asks nothing unless SCIPY_ARRAY_API is set: learners take numpy's arrays alone"
+PASSES = ""
 
-#: Checks that a learner cannot pass, and why.
-EXCEPTIONS = {
-    "check_classifiers_one_label": COLUMNS,
-    "check_dict_unchanged": COLUMNS,
-    "check_dont_overwrite_parameters": COLUMNS,
-    "check_dtype_object": COLUMNS,
-    "check_estimators_nan_inf": COLUMNS,
-    "check_estimators_pickle": COLUMNS,
-    "check_f_contiguous_array_estimator": COLUMNS,
-    "check_fit2d_1sample": COLUMNS,
-    "check_fit2d_predict1d": COLUMNS,
-    "check_fit_score_takes_y": COLUMNS,
-    "check_methods_sample_order_invariance": COLUMNS,
-    "check_methods_subset_invariance": COLUMNS,
-    "check_n_features_in_after_fitting": COLUMNS,
-    "check_pipeline_consistency": COLUMNS,
-    "check_supervised_y_2d": COLUMNS,
-    "check_classifier_data_not_an_array": LABELS,
-    "check_classifiers_classes": LABELS,
-    "check_estimators_dtypes": LABELS,
+#: Checks that are not passed, and why: by a learner alone, and behind a step that maps anything to
+#: the grid, where all must pass that COLUMNS excuses.  docs/decisions/0008-scikit-learn.md.
+REASONS = {
+    "check_classifiers_one_label": (COLUMNS, PASSES),
+    "check_dict_unchanged": (COLUMNS, PASSES),
+    "check_dont_overwrite_parameters": (COLUMNS, IN_PLACE),
+    "check_dtype_object": (COLUMNS, PASSES),
+    "check_estimators_nan_inf": (COLUMNS, PASSES),
+    "check_estimators_pickle": (COLUMNS, PASSES),
+    "check_f_contiguous_array_estimator": (COLUMNS, PASSES),
+    "check_fit2d_1sample": (COLUMNS, PASSES),
+    "check_fit2d_predict1d": (COLUMNS, PASSES),
+    "check_fit_score_takes_y": (COLUMNS, PASSES),
+    "check_methods_sample_order_invariance": (COLUMNS, PASSES),
+    "check_methods_subset_invariance": (COLUMNS, PASSES),
+    "check_n_features_in_after_fitting": (COLUMNS, PASSES),
+    "check_pipeline_consistency": (COLUMNS, PASSES),
+    "check_supervised_y_2d": (COLUMNS, A_COLUMN),
+    "check_classifier_data_not_an_array": (LABELS, LABELS),
+    "check_classifiers_classes": (LABELS, LABELS),
+    "check_estimators_dtypes": (LABELS, LABELS),
+    "check_fit2d_1feature": (PASSES, LABELS),
+    "check_estimators_overwrite_params": (PASSES, IN_PLACE),
+    "check_supervised_y_no_nan": (PASSES, WORDS),
+    "check_array_api_input": (UNASKED, UNASKED),
 }
-
-#: The same behind a step that maps anything to the grid: all that COLUMNS excused must pass.
-PIPELINE_EXCEPTIONS = {
-    "check_classifier_data_not_an_array": LABELS,
-    "check_classifiers_classes": LABELS,
-    "check_estimators_dtypes": LABELS,
-    "check_fit2d_1feature": LABELS,
-    "check_supervised_y_2d": A_COLUMN,
-    "check_dont_overwrite_parameters": "a Pipeline fits its steps in place",
-    "check_estimators_overwrite_params": "a Pipeline fits its steps in place",
-    "check_supervised_y_no_nan": "of a Pipeline it wants the words of scikit-learn's own errors",
-}
+ALONE, BEHIND = (
+    {name: why[i] for name, why in REASONS.items() if why[i] not in (PASSES, UNASKED)}
+    for i in (0, 1)
+)
 
 
 class GridMapper(TransformerMixin, BaseEstimator):
@@ -92,27 +103,31 @@ def triangle(n=4000, d=16):
     return X, (X.sum(axis=1) <= d - 2).astype(int)
 
 
-def run(check, estimator, exceptions):
+def run(check, estimator, reasons):
+    name = check.func.__name__
     try:
         check(estimator)
+    except SkipTest:
+        assert UNASKED in REASONS.get(name, ()), f"{name} is skipped without a reason in the table"
+        raise
     except Exception as error:
-        if check.func.__name__ not in exceptions:
+        if name not in reasons:
             raise
         # cut short: to show a line of scikit-learn's long file pytest reads all of it
         raise AssertionError(str(error)) from None
 
 
-@parametrize_with_checks(every_learner(), expected_failed_checks=lambda _: EXCEPTIONS)
+@parametrize_with_checks(every_learner(), expected_failed_checks=lambda _: ALONE)
 def test_scikit_learns_checks(estimator, check):
-    run(check, estimator, EXCEPTIONS)
+    run(check, estimator, ALONE)
 
 
 @parametrize_with_checks(
     [make_pipeline(GridMapper(), model) for model in every_learner()],
-    expected_failed_checks=lambda _: PIPELINE_EXCEPTIONS,
+    expected_failed_checks=lambda _: BEHIND,
 )
 def test_scikit_learns_checks_behind_a_grid_mapper(estimator, check):
-    run(check, estimator, PIPELINE_EXCEPTIONS)
+    run(check, estimator, BEHIND)
 
 
 @pytest.mark.parametrize("model", every_learner(), ids=name)
@@ -171,6 +186,55 @@ def test_a_search_over_epsilon():
     assert search.best_estimator_.privacy_.epsilon == 1.0
     assert search.score(X, y) > 0.85
     assert list(search.classes_) == [0, 1]
+
+
+def warned(search, X, y):
+    """What is said of privacy when a search or a learner is fitted."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        search.fit(X, y)
+    return [str(one.message) for one in caught if issubclass(one.category, PrivacyWarning)]
+
+
+def test_searches_over_parameters_of_a_private_learner_are_warned_of():
+    X, y = triangle(200)
+    grid = {"epsilon": [0.5, 1.0]}
+    model = learners.QuadtreeLearner(grid=16)
+    told = warned(GridSearchCV(model, grid, cv=2), X, y)
+    assert len(told) == 5  # four candidates' runs, and the last with all examples
+    assert "covered by no statement" in told[0]
+    assert warned(RandomizedSearchCV(model, grid, cv=2, n_iter=1), X, y)
+    piped = make_pipeline(FunctionTransformer(), model)
+    assert warned(GridSearchCV(piped, {"quadtreelearner__epsilon": [0.5]}, cv=2), X, y)
+    literals = learners.ConjunctionLearner(k=1, n_steps=1)
+    assert warned(GridSearchCV(literals, grid, cv=2), X % 2, y)
+
+
+def test_nothing_is_said_of_other_runs():
+    X, y = triangle(200)
+    grid = {"epsilon": [0.5, 1.0]}
+    # a seed, and no noise at all, say that nothing is private
+    assert not warned(GridSearchCV(learners.QuadtreeLearner(grid=16, seed=1), grid, cv=2), X, y)
+    greedy = learners.GreedyUnionLearner(grid=16, k=1, max_boxes=256)
+    assert not warned(GridSearchCV(greedy, {"k": [1]}, cv=2), X, y)
+    model = learners.QuadtreeLearner(grid=16)
+    assert not warned(model.set_params(epsilon=0.5), X, y)
+    assert not warned(clone(model), X, y)
+    assert not warned(clone(clone(model).set_params(epsilon=2.0)), X, y)
+    # nothing is chosen: one setting, fold by fold
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PrivacyWarning)
+        cross_val_score(model, X, y, cv=2)
+
+
+def test_no_learner_claims_probabilities():
+    """A release holds labels alone: whoever asks for probabilities is told at once."""
+    for one in LEARNERS:
+        assert not hasattr(one.load(), "predict_proba"), one.id
+    X, y = triangle(200)
+    model = learners.QuadtreeLearner(grid=16, seed=1).fit(X, y)
+    with pytest.raises(AttributeError, match="predict_proba"):
+        get_scorer("neg_log_loss")(model, X, y)
 
 
 def test_a_search_over_epsilon_in_a_pipeline():

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import runpy
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -14,6 +17,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
 NEEDED = [Requirement(text) for text in PROJECT["project"]["dependencies"]]
@@ -21,7 +25,7 @@ WANTED = NEEDED + [Requirement(text) for extra in EXTRAS.values() for text in ex
 PINS = {
     canonicalize_name(name): Version(version)
     for name, version in re.findall(
-        r"^([\w.-]+)==(\S+)$", (ROOT / "constraints.txt").read_text("utf-8"), re.MULTILINE
+        r"^([\w.-]+)==(\S+)", (ROOT / "constraints.txt").read_text("utf-8"), re.MULTILINE
     )
 }
 
@@ -83,6 +87,139 @@ def test_every_package_is_installed_and_nothing_else() -> None:
     assert listed == found
 
 
-def test_setup_installs_the_pins() -> None:
+def index_page(*addresses: str) -> str:
+    """README as a package index shows it."""
+    page: str = runpy.run_path(str(ROOT / "setup.py"))["index_page"](
+        (ROOT / "README.md").read_text(encoding="utf-8"), *addresses
+    )
+    return page
+
+
+def test_no_link_of_the_page_on_an_index_leads_nowhere() -> None:
+    bare = index_page()
+    links = re.findall(r"\]\(([^)\s]+)\)", bare)
+    assert links
+    assert all(re.match("https?:|#", link) for link in links)
+    assert "![" not in bare
+    assert (
+        "The full tables, with the cover, forests, cities and every loss:\ndocs/accuracy.md" in bare
+    )
+
+
+def test_with_addresses_all_links_and_pictures_of_the_page_are_absolute() -> None:
+    shown = index_page("https://pages.example/", "https://raw.example/")
+    assert "![A run: triangle after triangle" in shown
+    assert "](https://raw.example/docs/pictures/run.gif)" in shown
+    assert "[docs/accuracy.md](https://pages.example/docs/accuracy.md)" in shown
+    assert "](https://pages.example/docs/guide.md#notebooks)" in shown
+    own = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)\s]+)\)", shown)
+    assert len(links) == len(re.findall(r"\]\(([^)\s]+)\)", own))
+    assert all(re.match("https?:|#", link) for link in links)
+
+
+def test_every_pin_has_hashes_and_setup_asks_for_them() -> None:
+    text = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    pins = re.findall(r"^([\w.-]+==.*(?:\n    --hash=sha256:[0-9a-f]{64}.*)+)$", text, re.MULTILINE)
+    assert len(pins) == len(re.findall(r"^[\w.-]+==", text, re.MULTILINE)) > 60
     setup = (ROOT / ".ci" / "setup").read_text(encoding="utf-8")
-    assert "--constraint constraints.txt" in setup
+    assert "--require-hashes --requirement constraints.txt" in setup
+
+
+def test_versions_are_those_of_the_pins() -> None:
+    done = subprocess.run([ROOT / ".ci" / "versions"], capture_output=True, text=True, check=True)
+    found = [Requirement(line) for line in done.stdout.splitlines()]
+    assert {canonicalize_name(each.name) for each in found} == set(PINS)
+    assert all(PINS[each.name] in each.specifier for each in found if each.marker is None)
+
+
+# -- without Qt --------------------------------------------------------------------------------
+
+#: A Python in which there is no Qt, running commands one after the other.
+_NO_QT = """
+import importlib.abc, json, sys
+
+class NoQt(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("PySide6", "pyqtgraph", "shiboken6"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, NoQt())
+from geodp_app.cli import main
+for command in json.load(sys.stdin):
+    print(main(command), file=sys.stderr)
+"""
+
+
+def test_commands_run_where_there_is_no_qt(tmp_path: Path) -> None:
+    points, out = str(tmp_path / "p.csv"), str(tmp_path / "l.geojson")
+    quiet = ["--seed", "1", "--quiet"]
+    target = str(ROOT / "assets/examples/tri.geojson")
+    done = {
+        "sample": ["--target", target, "--n", "200", "--grid", "32", *quiet, "-o", points],
+        "learn": [points, *quiet, "-o", out],
+        "evaluate": [out, points],
+        "predict": [out, points, "--quiet", "-o", str(tmp_path / "q.csv")],
+        "compare": [points, "--learners", "quadtree", *quiet],
+        "plan": ["--alpha", ".1"],
+        "learners": [],
+        "plugin": ["--quiet", "-o", str(tmp_path / "p.zip")],
+        "--version": [],
+    }
+    refused = {"render": [out, "-o", str(tmp_path / "h.png")], "shot": ["-o", "w.png"]}
+    commands = [[verb, *options] for verb, options in {**done, **refused}.items()]
+    told = subprocess.run(
+        [sys.executable, "-c", _NO_QT],
+        input=json.dumps(commands), capture_output=True, text=True, timeout=120, check=True,
+        cwd=ROOT,
+    ).stderr.splitlines()  # fmt: skip
+    without = "geodp was installed without its window: pip install PySide6-Essentials pyqtgraph"
+    assert [line for line in told if without not in line] == ["0"] * len(done) + ["2"] * 2
+    assert len(told) == len(commands) + len(refused)
+
+
+def test_the_readme_names_all_that_the_command_line_needs() -> None:
+    found = re.search(r"pip install --no-deps geodp.*\n.*pip install (.+)", README)
+    assert found is not None
+    window = {"pyqtgraph", "PySide6-Essentials"}
+    assert set(found[1].split()) == {each.name for each in NEEDED} - window
+
+
+# -- other people's packages -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stranger", ["geometry.py", "learners/__init__.py", "assets.py"])
+@pytest.mark.parametrize("start", [["-m", "geodp_app", "--version"], ["-c", "import geodp"]])
+def test_what_hides_a_package_is_named_and_not_run(
+    tmp_path: Path, stranger: str, start: list[str]
+) -> None:
+    path = tmp_path / stranger
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("print('run')\n")
+    done = subprocess.run(
+        [sys.executable, *start], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == (2 if "-m" in start else 1)
+    assert done.stdout == ""
+    name = Path(stranger).parts[0].removesuffix(".py")
+    line = done.stderr.splitlines()[-1]
+    assert f"{path} hides geodp's package {name!r}: rename it" in line
+    assert "-m" not in start or done.stderr.count("\n") == 1
+
+
+def test_a_distribution_over_a_package_is_named(tmp_path: Path) -> None:
+    """Both lie in one folder of packages, and the other one came last."""
+    for name in ("assets", "geodp_app", "geometry", "learners"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "geometry/grid.py").write_text("class Cell: ...\n")
+    record = tmp_path / "other_geometry-1.0.dist-info"
+    record.mkdir()
+    (record / "METADATA").write_text("Metadata-Version: 2.1\nName: other-geometry\nVersion: 1.0\n")
+    (record / "RECORD").write_text("geometry/grid.py,,\ngeometry/__init__.py,,\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "geodp_app", "--version"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "other-geometry ('geometry') lies over packages of geodp" in done.stderr

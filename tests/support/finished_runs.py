@@ -24,10 +24,12 @@ def examples(n: int, seed: int, noise: float = 0.03) -> Examples:
 
 @cache
 def finished(learner: str, n: int = N) -> tuple[RunLog, Release]:
-    """A finished run with a test sample."""
+    """A finished run with a test sample; a greedy search for triangles ends early."""
     sample = examples(n, seed=1)
     settings = RunSettings(learner, 2.0, k=3, n_steps=3, seed=2, tiles=3, finish="none")
     model = make_learner(settings, GRID)
+    if learner == "greedy-cover":
+        model.set_params(max_boxes=4096)
     log = RunLog(sample.points, sample.labels != 0, GRID, settings, examples(500, seed=7))
     log.plan = model.plan()
     for record in model.steps(sample.points, sample.labels):

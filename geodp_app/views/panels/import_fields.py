@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from geodp_app.document.examples import LARGE_GRIDS
 from geodp_app.files.import_file import ImportFile
 from geodp_app.files.import_rows import (
     CheckedRows,
@@ -73,7 +74,7 @@ class ImportChoices(QGroupBox):
         self.grid.setRange(1, MAX_D)
         self.grid.setGroupSeparatorShown(True)
         self.grid.setValue(grid)
-        tip = "Points are read on a grid 0..d; d is published"
+        tip = f"Points are read on a grid 0..d; d is published, and {LARGE_GRIDS}"
         add_field(self._form, "Grid size d", self.grid, tip)
         self.kind.currentIndexChanged.connect(self._kind_changed)
         for box in (self.first, self.second, self.label):

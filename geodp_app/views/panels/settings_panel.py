@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 )
 
 from geodp_app.document.checks import MOST_CHUNKS, MOST_HALTS, MOST_TILES
+from geodp_app.document.examples import LARGE_GRIDS
 from geodp_app.document.suggested_k import MOST
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.runs.verdict import Verdict
@@ -233,7 +234,8 @@ class SettingsPanel(QScrollArea):
         self.grid = QSpinBox(minimum=1, maximum=MAX_D, singleStep=64)
         self.grid.setKeyboardTracking(False)
         self.grid.valueChanged.connect(self.grid_changed)
-        add_field(more, "Grid d", self.grid, f"Coordinates are 0..d; at most {MAX_D:,}")
+        tip = f"Coordinates are 0..d; at most {MAX_D:,}, and {LARGE_GRIDS}"
+        add_field(more, "Grid d", self.grid, tip)
         words = "These examples were imported: drawing does not change them."
         self._imported = dressed(QLabel(words, wordWrap=True), "note")
         form.addRow(self._imported)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QPainterPath
@@ -17,7 +16,7 @@ from geodp_app.drawing.editor import Editor
 from geodp_app.drawing.faults import Fault, faults
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.palette import Palette
-from geodp_app.views.widgets.plotting import cosmetic, line_path, ring_path, tinted
+from geodp_app.views.widgets.plotting import Dots, cosmetic, line_path, ring_path, tinted
 
 #: Vertices are drawn as handles up to this many.
 _MOST_HANDLES = 4000
@@ -70,11 +69,11 @@ class DrawingLayer:
         self._target.setPath(ring_path(rings))
         self._selected.setPath(ring_path(editor.selected_rings()))
         handles = [p for ring in rings for p in ring] if editor.tool == "vertices" else []
-        self._handles.setData(pos=_array(handles[:_MOST_HANDLES]))
+        self._handles.show_at(handles[:_MOST_HANDLES])
         self._show_draft(editor)
         hover = editor.hover
-        self._hovered.setData(pos=_array([hover.position] if hover and hover.position else []))
-        self._cursor.setData(pos=_array([editor.grid_cursor] if editor.grid_cursor else []))
+        self._hovered.show_at([hover.position] if hover and hover.position else [])
+        self._cursor.show_at([editor.grid_cursor] if editor.grid_cursor else [])
         self._show_faults(editor, shapes_faults)
 
     def show_dabs(self, dabs: Sequence[tuple[int, int, int]]) -> None:
@@ -98,17 +97,17 @@ class DrawingLayer:
         if draft is None:
             self._draft.setPath(QPainterPath())
             self._preview.setPath(QPainterPath())
-            self._placed.setData(pos=_array([]))
+            self._placed.show_at([])
             return
         self._draft.setPath(line_path(draft.vertices))
         self._preview.setPath(ring_path([draft.preview] if draft.preview else []))
-        self._placed.setData(pos=_array(draft.vertices))
+        self._placed.show_at(draft.vertices)
 
     def _show_faults(self, editor: Editor, faults: Sequence[Fault]) -> None:
         every = list(faults)
         if editor.draft is not None and editor.draft.fault is not None:
             every.append(editor.draft.fault)
-        self._faults.setData(pos=_array([fault.at for fault in every]))
+        self._faults.show_at([fault.at for fault in every])
         for word in self._words:
             self._plot.removeItem(word)
         self._words = []
@@ -126,15 +125,11 @@ class DrawingLayer:
         self._plot.addItem(item, ignoreBounds=True)
         return item
 
-    def _dots(self, z: float, size: float, symbol: str) -> pg.ScatterPlotItem:
-        item = pg.ScatterPlotItem(pxMode=True, size=size, symbol=symbol)
+    def _dots(self, z: float, size: float, symbol: str) -> Dots:
+        item = Dots(size, symbol)
         item.setZValue(z)
         self._plot.addItem(item, ignoreBounds=True)
         return item
-
-
-def _array(points: Sequence[tuple[float, float]]) -> np.ndarray:
-    return np.array([(float(x), float(y)) for x, y in points]).reshape(-1, 2)
 
 
 #: Drawings with more vertices are looked at when the hand rests.

@@ -19,7 +19,7 @@ from PySide6.QtGui import QImage
 from geodp_app.dual.sheets import Window
 from geodp_app.palette import Palette, load_palette
 from geodp_app.runs.one_report import OneReport
-from geodp_app.views.widgets.plotting import PictureItem, cosmetic, tinted
+from geodp_app.views.widgets.plotting import Dots, PictureItem, cosmetic, tinted
 
 #: Largest side of a picture, in pixels; finer grids share pixels.
 MAX_SIDE = 2049
@@ -124,7 +124,7 @@ class ExamplesLayer:
         self._scatters = {}
         plot.addItem(self._image, ignoreBounds=True)
         for kind in Kind:
-            scatter = pg.ScatterPlotItem(pxMode=True, symbol=_SYMBOLS[kind], size=_SIZES[kind])
+            scatter = Dots(_SIZES[kind], _SYMBOLS[kind])
             scatter.setZValue(z + kind / 10)
             self._scatters[kind] = scatter
             plot.addItem(scatter)
@@ -169,7 +169,7 @@ class ExamplesLayer:
             shrink = max(0.5, (_FEW / len(examples.points)) ** 0.35)
         for kind, scatter in self._scatters.items():
             points = examples.chosen(kind) if examples is not None and few else _NONE
-            scatter.setData(pos=points.astype(np.float64), size=_SIZES[kind] * shrink)
+            scatter.show_at(points, _SIZES[kind] * shrink)
         if examples is None or few:
             self._image.set_image(None, None)
             return
@@ -204,7 +204,7 @@ class ReportLayer:
     """A ring around the report: a circle for a positive one, a diamond for a negative one."""
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
-        self.ring = pg.ScatterPlotItem(pxMode=True, size=_SIZE)
+        self.ring = Dots(_SIZE)
         self.ring.setZValue(z)
         plot.addItem(self.ring, ignoreBounds=True)
         self._palette = load_palette("light")

@@ -31,6 +31,7 @@ class LearnedLayer:
 
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
         self._tiling = _item(plot, z - 0.1)
+        self._tiled: Sequence[Tile | EdgeZone] = ()
         self._region = _item(plot, z)
         self._earlier = _item(plot, z + 0.1)
         self._newest = _item(plot, z + 0.2)
@@ -76,6 +77,7 @@ class LearnedLayer:
     ) -> None:
         """Show the hypothesis so far; the last piece is the newest."""
         self._tile = None
+        self._tiled = ()
         self._tiling.setPath(QPainterPath())
         self._earlier.setPath(_pieces_path(pieces[:-1], d))
         self._show(region, _pieces_path(pieces[-1:], d), flash=flash and bool(pieces))
@@ -103,7 +105,9 @@ class LearnedLayer:
     ) -> None:
         """Show the hypothesis so far, all tiles, and the newest of those learned."""
         self._tile = newest
-        self._tiling.setPath(_tiles_path(tiling))
+        if tiling is not self._tiled:  # from step to step of a run they are the same
+            self._tiled = tiling
+            self._tiling.setPath(_tiles_path(tiling))
         self._zones = isinstance(newest, EdgeZone)
         self._pen_tiling()
         self._earlier.setPath(QPainterPath())

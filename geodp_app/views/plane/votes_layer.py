@@ -19,7 +19,7 @@ from PySide6.QtGui import QColor, QImage
 from geodp_app.dual.sheets import Window
 from geodp_app.files.stored_run import Question
 from geodp_app.palette import Palette
-from geodp_app.views.widgets.plotting import PictureItem, cosmetic, tinted
+from geodp_app.views.widgets.plotting import Dots, PictureItem, cosmetic, tinted
 from learners.stability.sample_and_aggregate import PLACES, VoteView
 
 #: Strongest tint of the margin.
@@ -41,7 +41,7 @@ class VotesLayer:
         plot.addItem(self._image, ignoreBounds=True)
         self._scatters = {}
         for answer, symbol in _SYMBOLS.items():
-            scatter = pg.ScatterPlotItem(pxMode=True, symbol=symbol, size=_SIZE)
+            scatter = Dots(_SIZE, symbol)
             scatter.setZValue(z + 0.1)
             self._scatters[answer] = scatter
             plot.addItem(scatter)
@@ -64,7 +64,7 @@ class VotesLayer:
         self._votes, self._d = votes, d
         for answer, scatter in self._scatters.items():
             where = _NONE if votes is None else votes.asked[votes.answers == answer]
-            scatter.setData(pos=where.astype(np.float64))
+            scatter.show_at(where)
         if votes is None or self._palette is None:
             self._image.set_image(None, None)
             return
@@ -74,8 +74,9 @@ class VotesLayer:
 
     def set_visible(self, visible: bool) -> None:
         """Margins are private, and which points were asked is said by the release's file alone."""
-        for item in (self._image, *self._scatters.values()):
-            item.setVisible(visible)
+        self._image.setVisible(visible)
+        for scatter in self._scatters.values():
+            scatter.setVisible(visible)
 
 
 _NONE: NDArray[np.int64] = np.empty((0, 2), dtype=np.int64)
@@ -106,7 +107,7 @@ class QuestionsLayer:
     def __init__(self, plot: pg.PlotItem, z: float) -> None:
         self.symbols = {}
         for answer, symbol in _ANSWERS.items():
-            scatter = pg.ScatterPlotItem(pxMode=True, symbol=symbol, size=_QUESTION_SIZE)
+            scatter = Dots(_QUESTION_SIZE, symbol)
             scatter.setZValue(z)
             plot.addItem(scatter, ignoreBounds=True)
             self.symbols[answer] = scatter
@@ -131,7 +132,7 @@ class QuestionsLayer:
         """Show questions on a grid 0..d; how the chunks voted only where `private` says so."""
         for answer, scatter in self.symbols.items():
             where = [q.point for q in questions if q.release.value == answer]
-            scatter.setData(pos=np.array(where, dtype=np.float64).reshape(-1, 2))
+            scatter.show_at(where)
         self.words.setVisible(bool(questions))
         if not questions:
             return

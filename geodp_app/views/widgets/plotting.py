@@ -1,4 +1,4 @@
-"""What plots are made of: painter paths from grid coordinates, axes of the plane, images."""
+"""What plots are made of: painter paths from grid coordinates, axes of the plane, dots, images."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pyqtgraph as pg
 import shapely
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPolygonF
 from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
@@ -164,6 +164,39 @@ class PictureItem(pg.GraphicsObject):  # type: ignore[misc]
         """Paint the image where it lies in the plane."""
         if self._image is not None:
             painter.drawImage(self._place, self._image)
+
+
+class Dots(pg.ScatterPlotItem):  # type: ignore[misc]
+    """Points that all look alike, in pixels: where nothing has changed nothing is made anew.
+
+    A move of the pointer or a step of a run changes few of a plane's dots, or none.
+    """
+
+    def __init__(self, size: float, symbol: str = "o") -> None:
+        super().__init__(pxMode=True, size=size, symbol=symbol)
+
+    def show_at(self, points: ArrayLike, size: float | None = None) -> None:
+        """Show them at these points, shape (n, 2), in coordinates of the plot."""
+        at = np.asarray(points, dtype=np.float64).reshape(-1, 2)
+        size = self.opts["size"] if size is None else size
+        there = np.column_stack((self.data["x"], self.data["y"]))
+        if size != self.opts["size"] or not np.array_equal(at, there):
+            self.setData(pos=at, size=size)
+
+    def updateSpots(self, dataSet: NDArray[np.void] | None = None) -> None:
+        """One symbol is looked up for all of them."""
+        every = self.data if dataSet is None else dataSet
+        super().updateSpots(every[:1])
+        every["sourceRect"] = every["sourceRect"][:1]
+
+    def boundingRect(self) -> QRectF:
+        """What is painted; nothing where there are none."""
+        return super().boundingRect() if len(self.data) else QRectF()
+
+    def paint(self, *arguments: object) -> None:
+        """Nothing is painted where there are none."""
+        if len(self.data):
+            super().paint(*arguments)
 
 
 class GridPlot(pg.PlotWidget):  # type: ignore[misc]

@@ -169,7 +169,7 @@ def test_standard_output_is_a_file_like_any_other(write):
 
 
 def test_ctrl_c_while_the_command_is_loaded_is_one_line(tmp_path):
-    (tmp_path / "assets.py").write_text(
+    (tmp_path / "numpy.py").write_text(
         "import time\ntry:\n    print('loading', flush=True)\n    time.sleep(60)\n"
         "except BaseException as error:\n    raise ImportError('another word') from error\n"
     )

@@ -401,4 +401,4 @@ def test_kinds_name_learners_that_exist():
 
     for name, kind in KINDS.items():
         assert kind.class_name in learners.__all__, name
-    assert set(comparison.KINDS) >= {*command._DEFAULT, *command._DEFAULT_WITH_K}
+    assert set(comparison.KINDS) >= {*comparison.DEFAULT, *command._DEFAULT_WITH_K}

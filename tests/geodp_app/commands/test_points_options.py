@@ -78,6 +78,27 @@ def test_a_grid_in_metres_is_written_in_degrees(
         assert json.loads(capsys.readouterr().out)["error"] < 0.05
 
 
+def test_points_without_names_of_degrees_lie_in_the_system_that_is_said(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bounds are the learned shape's own, and in another system than the points."""
+    out, metres = tmp_path / "l.geojson", tmp_path / "metres.csv"
+    argv = ("--bounds", BOX, "--grid", GRID, "-o", out, *SEED)
+    assert run("learn", folder / "degrees.csv", *argv) == 0
+    lon, lat, wet = np.loadtxt(folder / "degrees.csv", delimiter=",", skiprows=1).T
+    x, y = Transformer.from_crs(4326, 32633, always_xy=True).transform(lon, lat)
+    metric = zip(x.tolist(), y.tolist(), wet.astype(int).tolist(), strict=True)
+    lines = [f"{a!r},{b!r},{label}" for a, b, label in metric]
+    metres.write_text("\n".join(["x,y,label", *lines, ""]))
+    told = []
+    for argv in (("degrees.csv",), (metres, "--crs", "EPSG:32633")):
+        assert run("evaluate", out, folder / argv[0], *argv[1:], "--json") == 0
+        told.append(json.loads(capsys.readouterr().out))
+    assert told[0] == told[1]
+    assert run("evaluate", out, metres, "--crs", "EPSG:1") == 2
+    assert "argument --crs: EPSG:1: no such" in capsys.readouterr().err
+
+
 def test_a_shape_across_the_antimeridian_is_cut_there(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     lon, lat = rng.uniform(170, 190, 3000), rng.uniform(-20, -10, 3000)

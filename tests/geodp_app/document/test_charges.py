@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from geodp_app.document.charges import RunCharge, total
-from geodp_app.document.charges import spent_words as told
+from geodp_app.document.charges import RunCharge, spent_words as told, total
 
 ONE = RunCharge(1.0, 1e-40, "add-remove", finished=True)
 HALF = RunCharge(0.5, 1e-6, "add-remove", finished=False)

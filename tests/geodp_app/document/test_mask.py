@@ -10,8 +10,7 @@ import shapely
 import shapely.affinity
 from conftest import square_geojson
 from full_work import MASK
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import assets
 from geodp_app.document.document import Document

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from shapely.geometry import MultiPolygon, Polygon
 
 from geodp_app.document.document import Document

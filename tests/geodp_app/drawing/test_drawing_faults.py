@@ -9,8 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import shapely
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from own_clock import unhindered
 from shapely.geometry import LineString, Polygon
 

@@ -8,8 +8,7 @@ import time
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from shapely.geometry import LineString, Polygon
 
 from geodp_app.drawing.draft import Handle

@@ -6,8 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from geodp_app.dual.captions import hover_words, reading_words, shading_words
 from geodp_app.dual.line_picture import (

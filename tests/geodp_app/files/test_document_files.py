@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 import shapely
 from conftest import square_geojson
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from stored_runs import stored
 
 from assets import example_path

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from full_work import BOX, examples, full_work
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from stored_runs import sharpened, stored
 
 from geodp_app.document.charges import RunCharge

@@ -12,8 +12,7 @@ import pytest
 import shapely
 from arrangement_laws import arrangement_law
 from counted import counted, of_rows
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from signatures import signature
 
 from geodp_app.document.document import Document

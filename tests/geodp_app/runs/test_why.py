@@ -30,11 +30,13 @@ def sample(n: int = N) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def finished(learner: str) -> RunLog:
-    """A run to its end; a greedy search for triangles takes few examples."""
+    """A run to its end; a greedy search ends early, on few examples."""
     points, labels = sample(40 if learner == "greedy-cover" else N)
     settings = RunSettings(learner, 2.0, k=K, n_steps=6, seed=2, tiles=3, finish="none")
     log = RunLog(points, labels, GRID, settings)
     model = make_learner(settings, GRID)
+    if learner == "greedy-cover":
+        model.set_params(max_boxes=4096)
     for record in model.steps(points, labels):
         log.add(record)
     return log

@@ -23,11 +23,11 @@ from learners.boolean.consistent_conjunction import (
     PrivateConsistentDisjunctionLearner,
 )
 from learners.boolean.literals import read_columns
+from learners.composition import advanced_rate
 from learners.cover_account import run_delta, run_rate
 from learners.randomness import SeededRandom
 from learners.scores import Role
 from learners.set_cover import Budget
-from learners.stability.composition import advanced_rate
 
 ROLES: tuple[Role, ...] = ("conjunction", "disjunction")
 

@@ -14,8 +14,7 @@ from envelope_laws import (
     random_examples,
     strands_of_a_draw,
 )
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from geometry.columns import count_columns
 from geometry.counting import make_tables

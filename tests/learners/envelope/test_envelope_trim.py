@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from compiled import compiled
 from counted import counted
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from geometry.halfplane import HalfplaneLattice
-from learners.envelope import boxes as box_loops
-from learners.envelope import strands
+from learners.envelope import boxes as box_loops, strands
 from learners.envelope.boxes import SHEETS
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.first_boxes import first_boxes

@@ -237,8 +237,8 @@ def test_classes_too_large_are_refused_with_their_size() -> None:
         SimplexUnionLearner(levels=16).steps(X, [0])
     with pytest.raises(ValueError, match=r"outside 1\.\.64"):
         ConvexPolytopeLearner(grid=65).steps(X, [0])
-    with pytest.raises(ValueError, match="reach = 9"):
-        ConvexPolytopeLearner(reach=9).steps(X, [0])
+    with pytest.raises(ValueError, match="reach = 13"):
+        ConvexPolytopeLearner(reach=13).steps(X, [0])
     with pytest.raises(ValueError, match="reach 1"):
         SimplexSelection3(HalfspaceLattice3(4, 2))
 

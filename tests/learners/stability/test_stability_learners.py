@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
 from learners.accounting import spent_after
+from learners.checks import check_examples
 from learners.codec import release_from_dict, release_to_dict
-from learners.estimator import check_examples
 from learners.randomness import SeededRandom
 from learners.records import StepRelease
 from learners.releases import CoverRelease

@@ -13,12 +13,12 @@ from stability_laws import exact_delta, laplace, pass_law, query_law
 
 from learners.accounting import spent_after, zcdp_epsilon
 from learners.codec import privacy_from_dict, privacy_to_dict
-from learners.randomness import SeededRandom
-from learners.stability.composition import (
+from learners.composition import (
     advanced_epsilon,
     largest_epsilon0,
     optimal_delta,
 )
+from learners.randomness import SeededRandom
 from learners.stability.noisy_votes import NoisyVotes, plan_noisy_votes
 from learners.stability.sample_and_aggregate import distances, winners
 from learners.stability.sparse_vector import (

@@ -78,7 +78,7 @@ def test_three_learners_on_a_drawing(
     compare = opened(qtbot, window)
     assert not compare.save_button.isEnabled()
     choose(compare, "tiles", "histogram", "greedy-cover")
-    compare.counts["greedy-cover"].setValue(2)
+    compare.counts["greedy-cover"].setValue(1)
     run(qtbot, compare)
 
     assert window.document.work.examples is not None  # sampled, as Run does
@@ -93,7 +93,7 @@ def test_three_learners_on_a_drawing(
         "greedy-cover",
     ]
     texts = [[table.item(line, c).text() for c in range(6)] for line in range(3)]
-    assert texts[2][:2] == ["Greedy cover, k = 2", "no"]
+    assert texts[2][:2] == ["Greedy cover, k = 1", "no"]
     assert texts[0][1] == "yes"
     assert all("%" in line[2] for line in texts)
     assert list(plane.items) == ["tiles", "histogram", "greedy-cover"]
@@ -131,7 +131,7 @@ def test_three_learners_on_a_drawing(
         lines = list(csv.DictReader(text))
     assert [line["learner"] for line in lines] == ["tiles", "histogram", "greedy-cover"]
     assert float(lines[0]["test_error"]) == compare.rows[0].error
-    assert (lines[2]["epsilon"], lines[2]["k"]) == ("", "2")
+    assert (lines[2]["epsilon"], lines[2]["k"]) == ("", "1")
     press(compare.save_button)  # the folder is not empty any more
     assert "is not empty" in compare.banner.text()
 

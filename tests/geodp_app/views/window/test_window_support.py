@@ -13,8 +13,7 @@ import shapely
 from contrast import contrast
 from PySide6.QtGui import QImage, QPainterPath
 from pytestqt.qtbot import QtBot
-from window_driver import action, at, open_window, settle
-from window_driver import run as run_to_end
+from window_driver import action, at, open_window, run as run_to_end, settle
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.drawing.shapes import Drawing, Shape

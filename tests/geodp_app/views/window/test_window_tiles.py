@@ -22,10 +22,10 @@ from window_driver import (
     finish_run,
     key,
     point_at,
+    run as run_to_end,
     settle,
     wait,
 )
-from window_driver import run as run_to_end
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.learned_file import read_learned

@@ -23,10 +23,10 @@ from window_driver import (
     finish_run,
     key,
     open_window,
+    run as run_to_end,
     settle,
     wait,
 )
-from window_driver import run as run_to_end
 
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.files.learned_file import read_learned
@@ -39,7 +39,7 @@ from geometry.grid import Bounds
 #: A square of the grid, and a map that leaves out its right half and a hole.
 TARGET = Drawing(256, (Shape(((40, 40), (216, 40), (216, 216), (40, 216))),))
 MAP = shapely.box(0, 20, 128, 240).difference(shapely.box(80, 80, 100, 100))
-LEARNERS = ("cover", "tiles", "convex", "discs", "histogram", "greedy-cover")
+LEARNERS = ("cover", "tiles", "convex", "discs", "histogram", "greedy-convex")
 
 
 @pytest.fixture

@@ -1,0 +1,209 @@
+"""Every statement of the sources, checked at the number of examples that it plans itself.
+
+    python benchmarks/sources.py [--system N ...] [--short] [--write]
+    python benchmarks/sources.py --page
+
+Prints a line for each row of benchmarks/promises: system, source, statement, setting, verdict with
+its figures, and where the program departs from the source.  Verdicts rest on exact confidence
+bounds (99.9 %), on enumeration, or on arithmetic without rounding:
+
+confirmed      the whole interval of the probability of failure keeps the promise
+not refuted    part of it does, or nothing was found that breaks a statement about all runs
+refuted        none of it does
+
+Exit code 3 if a verdict is "refuted" of a statement that is not known to be wrong.  `--short` does
+as few runs as the tests do; `--system` takes the rows of these systems alone.  `--write` keeps
+what a whole check found in benchmarks/sources.csv, from which `--page` makes docs/learners.md.
+Takes a quarter of an hour on one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from promises import (
+    baselines,
+    boolean,
+    curves_and_space,
+    experts,
+    finite,
+    mechanisms,
+    on_average,
+    plane,
+    risk,
+    soft_labels,
+    stability,
+    theory,
+)
+from promises.row import Row, Verdict
+
+from learners.catalogue import SYSTEMS, as_markdown
+
+_HERE = Path(__file__).parent
+STORED = _HERE / "sources.csv"
+PAGE = _HERE.parent / "docs" / "learners.md"
+
+_MODULES = (
+    mechanisms, boolean, plane, curves_and_space, theory, finite, risk, experts, stability,
+    soft_labels, on_average, baselines,
+)  # fmt: skip
+
+#: All rows, by the first of their systems.
+ROWS: tuple[Row, ...] = tuple(
+    sorted((row for module in _MODULES for row in module.ROWS), key=lambda row: row.systems[0])
+)
+
+_FIELDS = ("source", "promise", "setting", "runs", "verdict", "figures")
+_Key = tuple[str, str, str]
+
+
+def key(row: Row) -> _Key:
+    """What a stored verdict is found by: another setting is another check."""
+    return row.source, row.promise, row.setting
+
+
+def contrary(row: Row, verdict: Verdict) -> bool:
+    """Whether a verdict is other than what is known of the statement."""
+    return (verdict.word == "refuted") != row.known_wrong
+
+
+def stored() -> dict[_Key, tuple[int, Verdict]]:
+    """Runs and verdicts of benchmarks/sources.csv."""
+    with STORED.open(encoding="utf-8", newline="") as lines:
+        return {
+            (one["source"], one["promise"], one["setting"]): (
+                int(one["runs"]),
+                Verdict(one["verdict"], one["figures"]),  # type: ignore[arg-type]
+            )
+            for one in csv.DictReader(lines)
+        }
+
+
+def store(found: dict[_Key, tuple[int, Verdict]]) -> None:
+    """Write them, in the order of the rows; what no row has any more is left out."""
+    with STORED.open("w", encoding="utf-8", newline="") as lines:
+        table = csv.writer(lines, lineterminator="\n")
+        table.writerow(_FIELDS)
+        for row in ROWS:
+            if key(row) in found:
+                runs, verdict = found[key(row)]
+                table.writerow((*key(row), runs, verdict.word, verdict.figures))
+
+
+def told(row: Row, runs: int, verdict: Verdict, seconds: float) -> str:
+    """A row in a few lines."""
+    systems = ", ".join(str(system) for system in row.systems)
+    lines = [
+        f"{systems}  {row.source}",
+        f"    {row.promise}",
+        f"    with {row.setting}",
+        f"    {verdict.word.upper()}{_expected(row)}: {verdict.figures} ({seconds:.1f} s)",
+    ]
+    return "\n".join(lines + ([f"    departs: {row.departure}"] if row.departure else []))
+
+
+def _expected(row: Row) -> str:
+    return ", as is known" if row.known_wrong else ""
+
+
+# -- the page ----------------------------------------------------------------------------------
+
+
+def page() -> str:
+    """docs/learners.md: the catalogue, then every statement with its stored verdict."""
+    found = stored()
+    words = [found[key(row)][1].word for row in ROWS]
+    counted = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
+    lines = [
+        "",
+        "## What the sources state, and what was found",
+        "",
+        "Every statement at the number of examples that it plans itself, checked by",
+        "`python benchmarks/sources.py` (those of one system: `--system N`). *Confirmed*: all of",
+        "the interval of the probability of failure, at 99.9 %, keeps the promise, or the",
+        "statement was enumerated. *Not refuted*: part of it does, or nothing was found against a",
+        "statement about all runs. *Refuted*: none of it does; each such row says what is done",
+        f"instead. {len(ROWS)} rows: {counted}.",
+    ]
+    for system, name in SYSTEMS.items():
+        rows = [row for row in ROWS if system in row.systems]
+        lines += ["", f"### {system}. {name}", ""]
+        own = [row for row in rows if row.systems[0] == system]
+        for row in own:
+            lines += _entry(row, found[key(row)][1])
+        others = sorted({row.systems[0] for row in rows} - {system})
+        if others:
+            lines.append("* See also " + ", ".join(str(other) for other in others) + ".")
+    return as_markdown() + "\n".join(lines) + "\n"
+
+
+def _entry(row: Row, verdict: Verdict) -> list[str]:
+    """A statement in two or three lines of Markdown."""
+    promise = row.promise.rstrip(".")
+    lines = [
+        f"* **{row.source}.** {_plain(promise[0].upper() + promise[1:])}.",
+        f"  {_plain(row.setting[0].upper() + row.setting[1:])}.",
+        f"  *{verdict.word.capitalize()}{_expected(row)}*: {_plain(verdict.figures)}.",
+    ]
+    if row.departure:
+        lines.append(f"  Departs: {_plain(row.departure.rstrip('.'))}.")
+    return lines
+
+
+def _plain(text: str) -> str:
+    """Markdown that says the text itself."""
+    for sign in ("\\", "*", "_", "<", "|"):
+        text = text.replace(sign, f"\\{sign}")
+    return text
+
+
+# -- the command -------------------------------------------------------------------------------
+
+
+def run(rows: Iterable[Row], *, short: bool, write: bool) -> list[Row]:
+    """Check rows and print them; those whose verdict is other than what is known."""
+    failed = []
+    for row in rows:
+        runs = row.short if short else row.runs
+        started = time.perf_counter()
+        verdict = row.check(runs)
+        print(told(row, runs, verdict, time.perf_counter() - started), flush=True)
+        if contrary(row, verdict):
+            failed.append(row)
+        if write:
+            store((stored() if STORED.exists() else {}) | {key(row): (runs, verdict)})
+    return failed
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Check, print, and keep what was found; the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--system", type=int, nargs="+", choices=SYSTEMS, metavar="N")
+    parser.add_argument("--missing", action="store_true", help="rows without a kept whole check")
+    parser.add_argument("--short", action="store_true", help="as few runs as the tests do")
+    parser.add_argument("--write", action="store_true", help="keep what is found")
+    parser.add_argument("--page", action="store_true", help="make docs/learners.md, check nothing")
+    options = parser.parse_args(argv)
+    if options.write and options.short:
+        parser.error("what is kept is of whole checks: leave out --short or --write")
+    if options.page:
+        PAGE.write_text(page(), encoding="utf-8")
+        return 0
+    rows = [row for row in ROWS if not options.system or set(options.system) & set(row.systems)]
+    if options.missing:
+        kept = stored() if STORED.exists() else {}
+        rows = [row for row in rows if kept.get(key(row), (0,))[0] != row.runs]
+    failed = run(rows, short=options.short, write=options.write)
+    print(f"{len(rows)} rows; {len(failed)} other than expected", *(r.source for r in failed))
+    return 3 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,194 @@
+"""`geodp plugin`: the plugin for QGIS, as a zip that QGIS installs.
+
+What the plugin's dialogs say comes from here: the options of the verbs that it calls and the
+declared learners are written into the zip as ``declared.json``, so that nothing is said twice.  It
+holds
+
+* ``version``, of the program that goes with it;
+* ``verbs``: for each verb its options by name, with the ``flag``, the ``default``, what it does in
+  plain words (``help``), and of numbers and choices ``label``, ``kind``, ``low``, ``high`` and
+  ``choices``, pairs of a value and what it is called;
+* ``learners``: ``id``, ``title``, ``sentence``, which verbs offer it, its ``parameters`` by name;
+* ``compared``: the learners that are compared by default;
+* ``colours`` of points inside and outside.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import math
+import re
+import sys
+import zipfile
+from collections.abc import Iterable
+from importlib.metadata import distributions
+from importlib.resources import files
+from typing import Any
+
+from assets import icon_path
+from geodp_app.commands import arguments, compare, evaluate, learn, predict
+from geodp_app.document.examples import DEFAULT_GRID
+from geodp_app.errors import InputError
+from geodp_app.palette import load_palette
+from geodp_app.runs.comparison import DEFAULT
+from geodp_app.version import __version__
+from geometry.files import atomic_write
+from geometry.halfplane import MAX_D
+from learners.declaration import Parameter
+from learners.registry import offered
+
+_DESCRIPTION = """Write the plugin for QGIS: learn, evaluate, predict and compare in its toolbox.
+
+In QGIS choose Plugins, Manage and Install Plugins, Install from ZIP.  The plugin calls this
+program, and goes with this version of it."""
+
+#: The plugin's folder in QGIS; `geodp` would hide the package of that name from QGIS's Python.
+FOLDER = "geodp_qgis"
+
+_VERBS = (learn, evaluate, predict, compare)
+
+#: When the members of the zip were made, so that it has the same bytes each time.
+_THEN = (1980, 1, 1, 0, 0, 0)
+
+
+def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+    """Add the verb and its options."""
+    parser = arguments.add_verb(verbs, "plugin", "write the plugin for QGIS", _DESCRIPTION)
+    arguments.add_output(parser, "zip to write")
+    arguments.add_quiet(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Gather, pack, write."""
+    arguments.check_outputs([(options.output, "a zip")], [])
+    atomic_write(options.output, plugin_zip())
+    if not options.quiet:
+        sys.stderr.write(
+            f"{options.output}: in QGIS choose Plugins, Manage and Install Plugins, Install from "
+            "ZIP\n"
+        )
+
+
+def plugin_zip() -> bytes:
+    """The plugin as the bytes of a zip.
+
+    Raises
+    ------
+    InputError
+        If geodp is not installed, not even from a checkout: then its licence is not at hand.
+    """
+    members = {
+        path.name: path.read_text(encoding="utf-8")
+        for path in files("geodp_app.qgis").iterdir()
+        if path.name.endswith(".py")
+    }
+    about = files("geodp_app.qgis").joinpath("metadata.txt").read_text(encoding="utf-8")
+    members |= {
+        "metadata.txt": f"{about}version={__version__}\n",
+        "declared.json": json.dumps(declared(), indent=1, ensure_ascii=False) + "\n",
+        "icon.svg": icon_path("geodp").read_text(encoding="utf-8"),
+        "LICENSE": _licence(),
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, text in sorted(members.items()):
+            member = zipfile.ZipInfo(f"{FOLDER}/{name}", _THEN)
+            member.compress_type = zipfile.ZIP_DEFLATED
+            member.external_attr = 0o644 << 16
+            packed.writestr(member, text)
+    return buffer.getvalue()
+
+
+def _licence() -> str:
+    # a checkout may have a record of itself beside the one of its installation
+    for installed in distributions(name="geodp"):
+        text = installed.read_text("licenses/LICENSE")
+        if text is not None:
+            return text
+    raise InputError("the licence of geodp is not at hand: pip install geodp")
+
+
+def declared() -> dict[str, Any]:
+    """What the plugin knows of geodp, ready for JSON: see the head of this module."""
+    parser = arguments.Parser()
+    verbs = parser.add_subparsers(parser_class=arguments.Parser)
+    for verb in _VERBS:
+        verb.add_parser(verbs)
+    found = {learner.id: learner for learner in (*offered("learn"), *offered("compare"))}
+    colours = load_palette("light")
+    return {
+        "version": __version__,
+        "verbs": {name: _options(verbs.choices[name]) for name in verbs.choices},
+        "learners": [
+            {
+                "id": learner.id,
+                "title": learner.title,
+                "sentence": learner.sentence,
+                "offered": sorted(learner.offered),
+                "parameters": [each.name for each in learner.parameters if not each.of_python],
+            }
+            for learner in found.values()
+        ],
+        "compared": list(DEFAULT),
+        "colours": {"inside": colours.positive, "outside": colours.negative},
+    }
+
+
+def _options(verb: argparse.ArgumentParser) -> dict[str, dict[str, Any]]:
+    """What a verb's options are, by their names."""
+    found: dict[str, dict[str, Any]] = {}
+    for action in verb._actions:
+        if not action.option_strings or action.help is None:
+            continue
+        option = {
+            "flag": max(action.option_strings, key=len),
+            "default": action.default,
+            **_shown(action),
+        }
+        text = action.help % {"default": action.default, "prog": verb.prog}
+        if option["default"] is not None:  # QGIS shows it
+            text = re.sub(r" \(default:? [^()]*\)$", "", text)
+        text = text[:1].upper() + text[1:]
+        found[action.dest] = {**option, "help": text if text[-1] in ".)" else f"{text}."}
+    return found
+
+
+def _shown(action: argparse.Action) -> dict[str, Any]:
+    """How an option that is a number or a choice is shown."""
+    if action.dest == "grid":
+        return {"label": "Grid", "kind": "whole number", "low": 1, "high": MAX_D, "choices": [],
+                "default": DEFAULT_GRID}  # fmt: skip
+    if action.dest == "holdout":
+        return {"label": "Held out", "kind": "number", "low": 0, "high": 1, "choices": []}
+    declared = [
+        parameter
+        for learner in offered("learn")
+        for parameter in learner.parameters
+        if parameter.name == action.dest
+    ]
+    if declared:
+        return _of_learners(declared, action.choices)
+    choices = [[value, value] for value in action.choices or ()]
+    return {"label": "", "kind": "choice", "choices": choices} if choices else {}
+
+
+def _of_learners(declared: list[Parameter], typed: Iterable[Any] | None) -> dict[str, Any]:
+    """A parameter that some learners have, each with a default of its own; `typed` are the choices
+    of its option."""
+    first, defaults = declared[0], {each.default for each in declared}
+    default = first.default if len(defaults) == 1 else None
+    choices = {
+        value: title for each in declared for value, title in each.choices if value in (typed or ())
+    }
+    low, high = min(each.low for each in declared), max(each.high for each in declared)
+    return {
+        "label": first.label,
+        "kind": first.kind,
+        "low": low,
+        "high": None if math.isinf(high) else high,
+        "choices": [[value, title] for value, title in choices.items()],
+        "default": default,
+    }

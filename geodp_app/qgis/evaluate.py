@@ -1,0 +1,64 @@
+"""`geodp:evaluate`: how well a learned shape labels points."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from qgis.core import QgsProcessingOutputNumber
+
+from .algorithm import file_name, write_points
+from .shape import WithShape
+
+#: Outputs by the figures that the program prints.
+_FIGURES = {
+    "error": "Share of points with a wrong label",
+    "errors": "Points with a wrong label",
+    "false_positives": "Points outside that the shape holds",
+    "false_negatives": "Points inside that the shape leaves out",
+    "examples": "Points",
+}
+
+
+class Evaluate(WithShape):
+    """Count the points that a shape labels wrong."""
+
+    verb = "evaluate"
+    title = "Evaluate a shape on labelled points"
+    keywords = ("error", "accuracy", "validate")
+    about = (
+        "Counts the points whose label a learned shape gets wrong.\n\n"
+        "The figures come straight from the points: they are <b>not</b> differentially private, "
+        "and not to be published."
+    )
+
+    def initAlgorithm(self, configuration: Any = None) -> None:
+        """Its parameters."""
+        self.add_shape()
+        self.add_points("Labelled points.")
+        self.add_place(optional=True)
+        for name, label in _FIGURES.items():
+            self.addOutput(QgsProcessingOutputNumber(name.upper(), label))
+
+    def processAlgorithm(
+        self, parameters: dict[str, Any], context: Any, feedback: Any
+    ) -> dict[str, Any]:
+        """Write the points, and run the program on both."""
+        source = self.source(parameters, context)
+        fields = {"label": self.parameterAsString(parameters, "LABEL", context)}
+        values = self.values(parameters, ["out_of_bounds"], context)
+        with tempfile.TemporaryDirectory(prefix="geodp-") as folder:
+            points = Path(folder) / file_name(source.sourceName(), ".csv")
+            write_points(points, source, fields, feedback)
+            where = self.bounds(parameters, source, context)
+            arguments = [self.shape, str(points), *where, *self.given(values), "--json"]
+            figures = json.loads(self.call(arguments, feedback, points, source))
+        feedback.pushInfo(
+            f"{figures['errors']:,} of {figures['examples']:,} points are labelled wrong "
+            f"({figures['error']:.4%}): {figures['false_positives']:,} outside that the shape "
+            f"holds, {figures['false_negatives']:,} inside that it leaves out"
+        )
+        feedback.pushWarning("These figures describe the points: they are private")
+        return {name.upper(): figures[name] for name in _FIGURES}

@@ -1,0 +1,120 @@
+"""`geodp:learn`: labelled points in, a differentially private shape out."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from qgis.core import (
+    QgsProcessing,
+    QgsProcessingParameterEnum,
+    QgsProcessingParameterFeatureSource,
+    QgsProcessingParameterField,
+    QgsProcessingParameterFileDestination,
+    QgsProcessingParameterVectorDestination,
+)
+
+from .algorithm import GeodpAlgorithm, file_name, write_points, write_polygons
+from .declared import declared, learners_of, told_of_learners
+
+
+class Learn(GeodpAlgorithm):
+    """Learn a shape from labelled points."""
+
+    verb = "learn"
+    title = "Learn a private shape from labelled points"
+    keywords = ("learn", "polygons", "classify", "boundary", "region")
+    about = (
+        "Learns the region in which points are labelled inside, as a few polygons, such that "
+        "whoever sees them learns almost nothing about any single point: (ε, δ)-differential "
+        "privacy. The result may be published; its attributes state the guarantee.\n\n"
+        "A GeoPackage or GeoJSON keeps the exact shape for <i>evaluate</i> and <i>predict</i>."
+    )
+
+    def initAlgorithm(self, configuration: Any = None) -> None:
+        """Its parameters."""
+        self.add_points("Reports, each inside the region in question or not.")
+        self.add_place()
+        self.add_declared("epsilon", "Privacy budget ε", advanced=False)
+        self.add(
+            QgsProcessingParameterEnum(
+                "LEARNER", "Learner", [each["title"] for each in learners_of(self.verb)],
+                defaultValue=_titled(self.option("learner")["default"]), usesStaticStrings=True,
+            ),
+            told_of_learners(self.verb),
+        )  # fmt: skip
+        self.add(
+            QgsProcessingParameterField(
+                "PERSON", "Person", parentLayerParameterName="INPUT", optional=True
+            ),
+            self.option("id")["help"],
+        )
+        self.add(
+            QgsProcessingParameterFeatureSource(
+                "WITHIN", "Clip to a public map", [QgsProcessing.TypeVectorPolygon], optional=True
+            ),
+            "The shape is cut to these polygons, such as land; that costs no ε. They must be "
+            "public, and never made from the points.",
+        )
+        for name in self._declared():
+            if name != "epsilon":
+                self.add_declared(name, _LABELS.get(name))
+        self.add(
+            QgsProcessingParameterFileDestination(
+                "REPORT", "Privacy report", "JSON (*.json)", optional=True, createByDefault=False
+            ),
+            self.option("report")["help"],
+        )
+        self.add(
+            QgsProcessingParameterVectorDestination(
+                "OUTPUT", "Learned shape", QgsProcessing.TypeVectorPolygon
+            ),
+            "In the coordinate reference system of the points, with a style beside it.",
+        )
+
+    def _declared(self) -> list[str]:
+        """Names of the parameters of learners."""
+        names = (name for each in learners_of(self.verb) for name in each["parameters"])
+        return list(dict.fromkeys(names))
+
+    def processAlgorithm(
+        self, parameters: dict[str, Any], context: Any, feedback: Any
+    ) -> dict[str, Any]:
+        """Write the points, and run the program on them."""
+        source = self.source(parameters, context)
+        title = self.parameterAsEnumString(parameters, "LEARNER", context)
+        learner = next(each["id"] for each in learners_of(self.verb) if each["title"] == title)
+        values = self.values(parameters, ["grid", "out_of_bounds", *self._declared()], context)
+        if values["seed"] is not None:
+            feedback.pushWarning("With a seed the result is not private: for tests alone")
+        fields = {"label": self.parameterAsString(parameters, "LABEL", context)}
+        person = self.parameterAsString(parameters, "PERSON", context)
+        output = self.parameterAsOutputLayer(parameters, "OUTPUT", context)
+        report = self.parameterAsFileOutput(parameters, "REPORT", context)
+        within = self.parameterAsSource(parameters, "WITHIN", context)
+        with tempfile.TemporaryDirectory(prefix="geodp-") as folder:
+            points = Path(folder) / file_name(source.sourceName(), ".csv")
+            arguments = [str(points), *self.bounds(parameters, source, context)]
+            arguments += self.given({"learner": learner, **values})
+            if person:
+                column = "person" if person.lower() in ("label", "lon", "lat", "x", "y") else person
+                fields[column] = person
+                arguments.append(f"--id={column}")
+            if within is not None:
+                mask = Path(folder) / file_name(within.sourceName(), ".geojson")
+                write_polygons(mask, within, context, feedback)
+                arguments.append(f"--within={mask}")
+            if report:
+                arguments.append(f"--report={report}")
+            write_points(points, source, fields, feedback)
+            self.call([*arguments, "--progress", f"--output={output}"], feedback, points, source)
+        return {"OUTPUT": output, **({"REPORT": report} if report else {})}
+
+
+#: What parameters are called that have a shorter name in geodp's window.
+_LABELS = {"delta": "Failure probability δ", "k": "Pieces k"}
+
+
+def _titled(name: str) -> str:
+    return next(str(each["title"]) for each in declared()["learners"] if each["id"] == name)

@@ -1,0 +1,74 @@
+"""The Processing provider: four algorithms, and the setting that names the program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from processing.core.ProcessingConfig import ProcessingConfig, Setting
+from qgis.core import QgsProcessingProvider
+from qgis.PyQt.QtGui import QIcon
+
+from .algorithm import PROGRAM_SETTING
+from .compare import Compare
+from .evaluate import Evaluate
+from .learn import Learn
+from .predict import Predict
+
+ICON = str(Path(__file__).with_name("icon.svg"))
+
+
+class GeodpProvider(QgsProcessingProvider):
+    """geodp, in the toolbox."""
+
+    def id(self) -> str:
+        """As in ``geodp:learn``."""
+        return "geodp"
+
+    def name(self) -> str:
+        """In the toolbox."""
+        return "geodp"
+
+    def longName(self) -> str:
+        """In full."""
+        return "geodp: shapes learned under differential privacy"
+
+    def icon(self) -> QIcon:
+        """Of the toolbox."""
+        return QIcon(ICON)
+
+    def svgIconPath(self) -> str:
+        """The same, for models."""
+        return ICON
+
+    def load(self) -> bool:
+        """Add the setting, then the algorithms."""
+        with_icon = self.icon()
+        ProcessingConfig.settingIcons[self.name()] = with_icon
+        ProcessingConfig.addSetting(
+            Setting(self.name(), PROGRAM_SETTING, "Program geodp (empty: found by itself)", "",
+                    valuetype=Setting.FILE)
+        )  # fmt: skip
+        ProcessingConfig.readSettings()
+        self.refreshAlgorithms()
+        return True
+
+    def unload(self) -> None:
+        """Take the setting back."""
+        ProcessingConfig.removeSetting(PROGRAM_SETTING)
+
+    def loadAlgorithms(self) -> None:
+        """Called by QGIS."""
+        for algorithm in (Learn(), Evaluate(), Predict(), Compare()):
+            self.addAlgorithm(algorithm)
+
+    def supportsNonFileBasedOutput(self) -> bool:
+        """The program writes files."""
+        return False
+
+    def supportedOutputVectorLayerExtensions(self) -> list[str]:
+        """Those that `geodp learn -o` takes."""
+        return ["gpkg", "geojson", "fgb", "shp"]
+
+    def defaultVectorFileExtension(self, hasGeometry: bool = True) -> str:
+        """Keeps the exact hypothesis."""
+        return "gpkg"

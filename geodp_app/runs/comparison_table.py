@@ -1,0 +1,92 @@
+"""A comparison as people read it: a table, and what must be said with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from geodp_app.formatting import count, duration, percentage
+from geodp_app.runs.comparison import Row, total_spent
+
+_HEADINGS = (
+    "learner",
+    "private",
+    "epsilon",
+    "delta",
+    "test error",
+    "seconds",
+    "bytes",
+    "vertices",
+)
+
+
+class Comparison(tuple[Row, ...]):
+    """Rows of a comparison; shown, they are a table.  Private: it holds test errors."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join([*table(self), "", *remarks(self)])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        head = "".join(f"<th>{name}</th>" for name in _HEADINGS)
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(row))}</tr>"
+            for row in self
+        )
+        told = "".join(f"<div>{escape(line)}</div>" for line in remarks(self)[:-1])
+        last = f'<div><strong style="color:#C44500">{escape(remarks(self)[-1])}</strong></div>'
+        return f"<table><tr>{head}</tr>{body}</table>{told}{last}"
+
+
+def table(rows: Sequence[Row]) -> list[str]:
+    """Rows under headings, in columns."""
+    lines = [_HEADINGS, *(_cells(row) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    shown = []
+    for first, second, *others in lines:
+        cells = [first.ljust(widths[0]), second.ljust(widths[1])]
+        cells += [cell.rjust(width) for cell, width in zip(others, widths[2:], strict=True)]
+        shown.append("  ".join(cells).rstrip())
+    return shown
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    spent = row.privacy
+    return (
+        row.name,
+        "yes" if row.private else "no",
+        f"{spent.epsilon:g}" if spent else "–",
+        f"{spent.delta:g}" if spent else "–",
+        percentage(row.error),
+        duration(row.seconds),
+        count(row.bytes),
+        count(row.vertices),
+    )
+
+
+def remarks(rows: Sequence[Row]) -> list[str]:
+    """What must be said with the table: what was spent, and that it is private."""
+    lines = []
+    spending = [row for row in rows if row.privacy is not None]
+    if spending:
+        epsilon, delta = total_spent(rows)
+        told = f"epsilon = {epsilon:g}, delta = {delta:g}"
+        if not all(row.private for row in spending):
+            lines.append("Seeded: nothing here is private; the noise can be reproduced.")
+        elif len(spending) == 1:
+            lines.append(f"The private learner spends {told} of these examples' privacy.")
+        else:
+            lines.append(
+                f"The {len(spending)} private learners together spend {told}: on the same "
+                "examples their epsilons add up."
+            )
+    bare = [row.name for row in rows if row.privacy is None]
+    if bare:
+        lines.append(f"Not private, for comparison only: {', '.join(bare)}. Do not publish.")
+    lines.append(
+        "Test errors come from private examples: for the curator's eyes. "
+        "So is a choice made by them."
+    )
+    return lines

@@ -1,0 +1,180 @@
+"""What a learner asks of its examples and parameters, told in one line where it is not so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geometry.grid import Bounds, GridMap
+from geometry.places import coordinates, has_geometry
+from learners.labels import as_numbers
+from learners.sklearn_support import refuse_sparse
+
+
+def accuracy(
+    predicted: NDArray[np.int64], y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Share of the examples that are labelled right, 0..1, each counted by its weight.
+
+    Raises
+    ------
+    ValueError
+        As :func:`check_labels`.
+    """
+    right = predicted == check_labels(y, len(predicted))
+    return float(
+        np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight))
+    )
+
+
+def check_count(name: str, value: int) -> int:
+    """A whole number of at least 1.
+
+    Raises
+    ------
+    ValueError
+        Otherwise.
+    """
+    if isinstance(value, bool) or int(value) != value or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+    return int(value)
+
+
+def check_open_unit(**values: float) -> None:
+    """Refuse values that do not lie strictly between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        With the name of the first such value.
+    """
+    for name, value in values.items():
+        if not 0 < value < 1:
+            raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
+
+
+def check_points(
+    X: ArrayLike, d: int, dimensions: int = 2, bounds: Bounds | None = None
+) -> NDArray[np.int64]:
+    """Grid points as int64 of shape (n, dimensions).
+
+    With bounds X holds coordinates as :func:`geometry.places.coordinates` takes them, and each
+    point becomes the nearest of the grid.
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong, or a coordinate is not a whole number in 0..d, or not within the
+        bounds; the message names the first such row.
+    TypeError
+        If X is a sparse matrix, or holds objects that are no numbers.
+    """
+    refuse_sparse(X)
+    if bounds is None and has_geometry(X):
+        raise ValueError("points of geopandas need bounds=(west, south, east, north), public ones")
+    points = _as_numbers(np.asarray(X) if bounds is None else coordinates(X, bounds))
+    if points.ndim != 2:
+        raise ValueError(
+            f"X must have shape (n, {dimensions}), not {points.ndim} dimension(s): "
+            "reshape your data"
+        )
+    if points.dtype.kind == "f":
+        _refuse_rows(~np.isfinite(points), points, "holds NaN or inf")
+    if bounds is None:
+        # before the columns are counted, as scikit-learn asks of who takes no negative values
+        _refuse_rows(points < 0, points, f"is off the grid 0..{d}: Negative values in data")
+    columns, names = points.shape[1], "x and y" if dimensions == 2 else "x, y and z"
+    if columns < dimensions:
+        # scikit-learn asks for the shape of what has no columns; else it would tell n
+        shape = "" if columns else f" (shape={points.shape})"
+        raise ValueError(
+            f"X has {columns} feature(s){shape} while a minimum of {dimensions} is required: "
+            f"{names}"
+        )
+    if columns > dimensions:
+        raise ValueError(
+            f"X has {columns} features, but {dimensions} are expected as input: {names}"
+        )
+    if bounds is not None:
+        return GridMap(d, bounds).own_to_grid(points)
+    if points.dtype.kind == "f":
+        wrong = "is not a pair of whole numbers; degrees and metres need bounds="
+        _refuse_rows(points != np.floor(points), points, wrong)
+    _refuse_rows(points > d, points, f"is off the grid 0..{d}")
+    return np.ascontiguousarray(points, dtype=np.int64)
+
+
+def check_labels(y: ArrayLike, n: int) -> NDArray[np.bool_]:
+    """Labels of n examples, bool of shape (n,).
+
+    They are 1 and 0, True and False, 1 and -1, or words such as yes and no
+    (:mod:`learners.labels`).
+
+    Raises
+    ------
+    ValueError
+        If y has another shape, or holds anything else; the message names the first such row.
+    """
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    labels = np.asarray(y)
+    _refuse_complex(labels, "y")
+    if labels.shape != (n,):
+        raise ValueError(f"y must have shape (n,), one label for each example; {_told(labels, n)}")
+    given, labels = labels, as_numbers(labels)
+    wrong = np.asarray(~((labels == 0) | (labels == 1)))
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        fraction = given.dtype.kind == "f" and given[row] != np.floor(given[row])
+        why = "a continuous target" if fraction else "Only binary classification is supported."
+        raise ValueError(f"row {row}: label {given[row]!r} is neither 0 nor 1: {why}")
+    return labels.astype(np.bool_)
+
+
+def _told(labels: NDArray[Any], n: int) -> str:
+    """What is wrong with the shape of y, without a number of examples: that is private."""
+    if labels.ndim != 1:
+        return f"it has {labels.ndim} dimensions"
+    return "there are too many" if len(labels) > n else "there are too few"
+
+
+def check_examples(
+    X: ArrayLike, y: ArrayLike, d: int, dimensions: int = 2, bounds: Bounds | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Labelled grid points: int64 (n, dimensions) and bool (n,).
+
+    Raises
+    ------
+    ValueError
+        As :func:`check_points` and :func:`check_labels`.
+    TypeError
+        As :func:`check_points`.
+    """
+    refuse_sparse(X)
+    # the labels first: what is wrong with them is told even of points that cannot be used
+    plain: Any = X if has_geometry(X) else np.asarray(X)
+    labels = check_labels(y, len(plain) if plain.ndim else 0)
+    return check_points(plain if bounds is None else X, d, dimensions, bounds), labels
+
+
+def _as_numbers(points: NDArray[Any]) -> NDArray[Any]:
+    """The same as integers or floats."""
+    _refuse_complex(points, "X")
+    if points.dtype.kind == "O":
+        return points.astype(np.float64)
+    if points.dtype.kind not in "iufb":
+        raise ValueError(f"X must hold numbers, got dtype {points.dtype}")
+    return points
+
+
+def _refuse_complex(values: NDArray[Any], name: str) -> None:
+    if values.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} has dtype {values.dtype}")
+
+
+def _refuse_rows(wrong: NDArray[np.bool_], points: NDArray[Any], what: str) -> None:
+    if wrong.any():
+        row = int(np.flatnonzero(wrong.any(axis=1))[0])
+        raise ValueError(f"row {row}: ({', '.join(map(str, points[row]))}) {what}")

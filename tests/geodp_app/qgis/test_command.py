@@ -1,0 +1,193 @@
+"""The plugin's way to the program, without QGIS: what it types, hears, shows and ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from geodp_app.cli import build_parser
+from geodp_app.commands import arguments
+from geodp_app.commands.plugin import declared
+from geodp_app.qgis.command import (
+    Cancelled,
+    GeodpError,
+    environment,
+    find_program,
+    option_arguments,
+    run,
+)
+from learners.registry import offered
+
+DECLARED = json.loads(json.dumps(declared()))
+
+
+def typed(verb: str, **values: Any) -> Any:
+    """What the program's own parser makes of the options that the plugin types."""
+    where = {"learn": ["p.csv", "-o", "l.gpkg"], "compare": ["p.csv"]}[verb]
+    options = option_arguments(DECLARED["verbs"][verb], values)
+    return build_parser().parse_args([verb, *where, *options])
+
+
+# -- options -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("learner", [each.id for each in offered("learn")])
+def test_what_is_shown_and_left_alone_is_each_learners_own_default(learner: str) -> None:
+    options = DECLARED["verbs"]["learn"]
+    shown = {name for each in DECLARED["learners"] for name in each["parameters"]}
+    values = {name: options[name]["default"] for name in shown if name in options}
+    found, settled = arguments.settle_learner(typed("learn", learner=learner, **values), "learn")
+    assert found.id == learner
+    assert settled == {each.name: each.default for each in found.parameters if not each.of_python}
+
+
+@pytest.mark.parametrize("learner", offered("learn"), ids=lambda each: each.id)
+def test_every_parameter_reaches_the_learner(learner: Any) -> None:
+    for parameter in learner.parameters:
+        if parameter.of_python:
+            continue
+        option = DECLARED["verbs"]["learn"][parameter.name]
+        if parameter.choices:
+            values = [value for value, _ in parameter.choices]
+            assert {value for value, _ in option["choices"]} >= set(values)
+        elif parameter.kind == "whole number":
+            values = [int(max(parameter.low, 1)), 2]
+        else:
+            values = [0.123456789012, 1e-7]
+        assert option["kind"] == parameter.kind
+        assert option["low"] <= parameter.low
+        assert option["high"] is None or option["high"] >= parameter.high
+        for value in values:
+            given = typed("learn", learner=learner.id, **{parameter.name: value})
+            _, settled = arguments.settle_learner(given, "learn")
+            assert settled[parameter.name] == value
+
+
+def test_other_options_reach_the_program() -> None:
+    found = typed("learn", grid=512, out_of_bounds="drop", seed=None)
+    assert (found.grid, found.out_of_bounds, found.seed) == (512, "drop", None)
+    found = typed("compare", learners=["tiles", "quadtree"], holdout=0.3, neighbours="replace-one")
+    assert found.learners == ("tiles", "quadtree")
+    assert (found.holdout, found.neighbours) == (0.3, "replace-one")
+    neighbours = DECLARED["verbs"]["compare"]["neighbours"]["choices"]
+    assert [value for value, _ in neighbours] == ["add-remove", "replace-one"]
+
+
+def test_every_option_has_a_sentence_of_help() -> None:
+    for options in DECLARED["verbs"].values():
+        for name, option in options.items():
+            assert len(option["help"]) > 10, name
+            assert "%" not in option["help"]
+    shown = {name for each in DECLARED["learners"] for name in each["parameters"]}
+    assert all(DECLARED["verbs"]["learn"][name]["label"] for name in shown)
+
+
+# -- the program -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Any:
+    """Makes a program `geodp` of some lines of Python; its path."""
+
+    def make(lines: str, folder: str = "bin") -> Path:
+        path = tmp_path / folder / "geodp"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!{sys.executable}\nimport os, signal, sys, time\n{lines}\n")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return path
+
+    return make
+
+
+class Shown:
+    """What a person is shown."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.progress: list[tuple[float, str]] = []
+        self.end = False
+
+    def run(self, *command: object) -> str:
+        return run(
+            [str(each) for each in command],
+            tell=self.lines.append,
+            progress=lambda share, text: self.progress.append((share, text)),
+            cancelled=lambda: self.end,
+        )
+
+
+def test_the_program_is_the_one_that_is_set_then_on_path_then_at_home(
+    program: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    with pytest.raises(GeodpError, match="geodp was not found"):
+        find_program()
+    at_home = program("", "home/.local/bin")
+    assert find_program() == str(at_home)
+    on_path = program("")
+    assert find_program() == str(on_path)
+    chosen = program("", "home/venv")
+    assert find_program(" ~/venv/geodp ") == str(chosen)
+    with pytest.raises(GeodpError, match="/nowhere/geodp: is no program"):
+        find_program("/nowhere/geodp")
+
+
+def test_output_lines_and_progress_come_apart(program: Any) -> None:
+    said = "geodp: compiling\\nprogress 0.250 step 2 of 8\\n\\nl.gpkg: ε = 1\\n"
+    path = program(f"print('{{}}'); sys.stderr.buffer.write('{said}'.encode())")
+    shown = Shown()
+    assert shown.run(path) == "{}\n"
+    assert shown.lines == ["geodp: compiling", "l.gpkg: ε = 1"]
+    assert shown.progress == [(0.25, "step 2 of 8")]
+
+
+def test_the_one_line_of_a_failure_is_the_error_and_said_once(program: Any) -> None:
+    said = "geodp: note\\ngeodp: p.csv: row 3: bad"
+    path = program(f"print('{said}', file=sys.stderr); sys.exit(2)")
+    shown = Shown()
+    with pytest.raises(GeodpError) as failed:
+        shown.run(path)
+    assert str(failed.value) == "p.csv: row 3: bad"
+    assert shown.lines == ["geodp: note"]
+    with pytest.raises(GeodpError, match="ended with code 9"):
+        shown.run(program("sys.exit(9)"))
+    with pytest.raises(GeodpError, match="cannot be run"):
+        shown.run("/nowhere/geodp")
+
+
+def test_a_run_that_is_cancelled_ends_as_by_ctrl_c(program: Any, tmp_path: Path) -> None:
+    path = program(
+        f"import pathlib; at = pathlib.Path({str(tmp_path)!r}, 'heard')\n"
+        "signal.signal(signal.SIGINT, lambda *_: (at.touch(), sys.exit(130)))\n"
+        "print('progress 0 waiting', file=sys.stderr, flush=True); time.sleep(60)"
+    )
+    shown, begun = Shown(), time.monotonic()
+    shown.progress = Ending(shown)
+    with pytest.raises(Cancelled):
+        shown.run(path)
+    assert (tmp_path / "heard").exists()
+    assert time.monotonic() - begun < 30
+
+
+class Ending(list):
+    """Once there is progress, the person has had enough."""
+
+    def __init__(self, shown: Shown) -> None:
+        self.shown = shown
+
+    def append(self, item: Any) -> None:
+        self.shown.end = True
+
+
+def test_the_program_does_not_inherit_what_is_of_qgis_alone() -> None:
+    own = {"PATH": "/bin", "PYTHONHOME": "/qgis", "PROJ_LIB": "/qgis/proj", "LANG": "C"}
+    assert environment(own) == {"PATH": "/bin", "LANG": "C", "PYTHONIOENCODING": "utf-8"}
+    assert "PYTHONHOME" not in environment(os.environ)

@@ -1,0 +1,378 @@
+"""`import geodp`: quick, whole, and the same as the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+
+import geodp
+import learners
+from geodp_app.cli import main
+from geodp_app.document.examples import Examples
+from geodp_app.document.learned_shape import LearnedShape
+from geodp_app.files.examples_csv import format_examples
+from geodp_app.files.learned_file import learned_text
+from geometry.grid import Bounds, GridMap, checked_bounds
+from learners.registry import LEARNERS
+
+geopandas = pytest.importorskip("geopandas", reason="the extra geo")
+pyplot = pytest.importorskip("matplotlib.pyplot", reason="the extra plot")
+pandas = pytest.importorskip("pandas", reason="the extra geo")
+
+BOX = (6.0, 36.0, 19.0, 48.0)
+GRID = 64
+BOXES = {
+    "degrees": checked_bounds(BOX),
+    "metres": checked_bounds((480_000, 4_980_000, 600_000, 5_100_000), "EPSG:32633"),
+    "across": Bounds(170, -20, -170, -10),
+}
+
+
+@pytest.fixture(scope="module")
+def examples() -> Examples:
+    return geodp.sample("L", 4_000, grid=GRID, bounds=BOX, seed=1)
+
+
+@pytest.fixture(scope="module")
+def shape(examples: Examples) -> LearnedShape:
+    return geodp.learn(examples, epsilon=2.0, support=0.3, seed=3)
+
+
+def own(examples: Examples, bounds: Bounds) -> np.ndarray:
+    """The examples' coordinates in the system of bounds."""
+    return GridMap(GRID, bounds).to_own(examples.points.astype(float))
+
+
+# -- the import ------------------------------------------------------------------------------------
+
+
+def test_the_import_loads_neither_qt_nor_anything_large() -> None:
+    """Measured: 60 ms beside numpy's own; shapely, scipy or numba would double it."""
+    program = (
+        "import sys, geodp; assert 'PolygonUnionLearner' in dir(geodp);"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout
+    large = {"PySide6", "numba", "scipy", "shapely", "pandas", "matplotlib", "sklearn", "ibis"}
+    assert "numpy" in loaded.split()
+    assert not large & set(loaded.split())
+
+
+def test_every_public_name_is_there_and_no_other() -> None:
+    assert len(set(geodp.__all__)) == len(geodp.__all__)
+    for name in geodp.__all__:
+        assert getattr(geodp, name) is not None, name
+    assert dir(geodp) == sorted(geodp.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'fit'"):
+        geodp.fit  # noqa: B018
+
+
+def test_type_checkers_know_every_name() -> None:
+    """The import that they alone see has all that is loaded when it is asked for."""
+    told = re.findall(r" as (\w+)", Path(geodp.__file__).read_text(encoding="utf-8"))
+    lazy = set(geodp.__all__) - set(vars(geodp))
+    assert lazy
+    assert lazy <= set(told)
+    assert set(learners.__all__) <= set(told)
+
+
+def test_every_package_says_that_it_is_typed() -> None:
+    root = Path(geodp.__file__).parent
+    for package in ("assets", "geodp_app", "geometry", "learners"):
+        assert (root / package / "py.typed").is_file(), package
+
+
+# -- examples --------------------------------------------------------------------------------------
+
+
+def test_a_file_and_data_frames_are_the_same_examples(examples: Examples, tmp_path: Path) -> None:
+    lonlat = own(examples, BOXES["degrees"])
+    (tmp_path / "p.csv").write_text(format_examples(examples))
+    frame = pandas.DataFrame({"inside": examples.labels == 1, "lat": lonlat[:, 1]})
+    frame.insert(1, "lng", lonlat[:, 0])
+    places = geopandas.GeoDataFrame(
+        {"inside": frame["inside"]}, geometry=geopandas.points_from_xy(*lonlat.T), crs=4326
+    )
+    for source in (tmp_path / "p.csv", frame, places, places.to_crs(3035)):
+        found = geodp.read_points(source, bounds=BOX, grid=GRID)
+        assert found.frame == examples.frame
+        np.testing.assert_array_equal(found.points, examples.points)
+        np.testing.assert_array_equal(found.labels, examples.labels)
+
+
+def test_examples_do_not_show_themselves(examples: Examples) -> None:
+    assert "private" in repr(examples)
+    assert "4000" not in repr(examples)
+    assert "array" not in repr(examples)
+
+
+def test_what_cannot_be_read_is_told(examples: Examples) -> None:
+    frame = pandas.DataFrame({"lon": [1.0], "lat": [91.0], "label": [1]})
+    with pytest.raises(geodp.InputError, match="the data frame: row 1, column lat"):
+        geodp.read_points(frame, bounds=(0, 0, 2, 90))
+    with pytest.raises(geodp.BoundsError, match="four numbers west"):
+        geodp.read_points(frame, bounds=(0, 0, 2))
+    with pytest.raises(geodp.BoundsError, match="have their own"):
+        geodp.read_points(frame, bounds=BOXES["degrees"], crs="EPSG:32633")
+    with pytest.raises(ValueError, match="noise within"):
+        geodp.sample("L", 10, noise=2)
+
+
+def test_a_release_names_the_persons_whose_rows_were_read() -> None:
+    rows = {"x": [1, 2, 3] * 50, "y": [1, 2, 3] * 50, "label": [1, 0, 1] * 50}
+    frame = pandas.DataFrame(rows | {"reporter": [f"p{i // 3}" for i in range(150)]})
+    found = geodp.read_points(frame, grid=16, id="reporter")
+    assert len(found.labels) == 50
+    learned = geodp.learn(found)
+    assert "one row of each reporter" in learned.statement
+    assert dict(learned.release.parameters)["unit"] == "reporter"
+
+
+# -- learning --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("learner", ["tiles", "histogram"])
+def test_learn_is_what_the_command_does(
+    examples: Examples, learner: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "p.csv").write_text(format_examples(examples))
+    argv = ["learn", tmp_path / "p.csv", "--learner", learner, "--seed", 5, "--quiet"]
+    assert main([str(each) for each in [*argv, "-o", tmp_path / "h.geojson"]]) == 0
+    learned = geodp.learn(examples, learner, seed=5)
+    assert learned.to_geojson() == json.loads((tmp_path / "h.geojson").read_text())
+    geodp.save(learned, tmp_path / "again.geojson")
+    assert (tmp_path / "again.geojson").read_bytes() == (tmp_path / "h.geojson").read_bytes()
+
+
+def test_learn_tells_what_it_does_not_take(examples: Examples) -> None:
+    with pytest.raises(geodp.InputError, match="now called cover or tiles"):
+        geodp.learn(examples, "union")
+    with pytest.raises(geodp.InputError, match="tiles takes no k; it takes tiles, edges"):
+        geodp.learn(examples, k=3)
+    with pytest.raises(geodp.InputError, match="convex-cover needs k: edges"):
+        geodp.learn(examples, "convex-cover")
+    with pytest.raises(geodp.InputError, match="tiles: epsilon"):
+        geodp.learn(examples, epsilon=-1)
+
+
+@pytest.mark.parametrize("where", BOXES)
+def test_learners_take_coordinates_of_the_bounds(examples: Examples, where: str) -> None:
+    """Arrays, data frames, and geopandas in any system, are the same grid points."""
+    bounds = BOXES[where]
+    xy = own(examples, bounds)
+    if bounds.crosses:  # as people write it, also there
+        xy = np.column_stack([np.where(xy[:, 0] > 180, xy[:, 0] - 360, xy[:, 0]), xy[:, 1]])
+    of_grid = geodp.QuadtreeLearner(grid=GRID, seed=1).fit(examples.points, examples.labels)
+    model = geodp.QuadtreeLearner(grid=GRID, seed=1, bounds=bounds)
+    columns = ["lon", "lat"] if bounds.in_degrees else ["east", "north"]
+    series = geopandas.GeoSeries(geopandas.points_from_xy(*xy.T), crs=bounds.crs)
+    forms = [xy, xy.tolist(), pandas.DataFrame(xy, columns=columns), series]
+    forms.append(geopandas.GeoDataFrame(geometry=series.to_crs(4326)))
+    for X in forms:
+        fitted = model.fit(X, examples.labels.astype(bool))
+        assert fitted.release_ == of_grid.release_
+        assert fitted.bounds_ == bounds
+        np.testing.assert_array_equal(fitted.predict(X), of_grid.predict(examples.points))
+        assert fitted.score(X, examples.labels) == of_grid.score(examples.points, examples.labels)
+    learned = LearnedShape.of(fitted)
+    np.testing.assert_array_equal(learned.predict(xy), of_grid.predict(examples.points))
+    assert not hasattr(model.fit(series, examples.labels), "feature_names_in_")
+
+
+def test_points_that_lie_nowhere_are_refused(examples: Examples) -> None:
+    model = geodp.QuadtreeLearner(grid=GRID, seed=1, bounds=BOX)
+    with pytest.raises(geodp.BoundsError, match=r"row 1: \(5.0, 40.0\) is outside the bounds"):
+        model.fit([[7.0, 40.0], [5.0, 40.0]], [0, 1])
+    with pytest.raises(ValueError, match=r"row 0: .* holds NaN"):
+        model.fit([[7.0, np.nan]], [0])
+    with pytest.raises(ValueError, match="lat, lon: longitude comes before latitude"):
+        model.fit(pandas.DataFrame([[40.0, 7.0]], columns=["lat", "lon"]), [0])
+    squares = geopandas.GeoSeries([shapely.Point(7, 40), shapely.box(7, 40, 8, 41)], crs=4326)
+    with pytest.raises(ValueError, match="row 1: a Polygon, where a point was expected"):
+        model.fit(squares, [0, 1])
+    bare = geodp.QuadtreeLearner(grid=GRID)
+    with pytest.raises(ValueError, match="points of geopandas need bounds="):
+        bare.fit(squares[:1], [0])
+    with pytest.raises(ValueError, match="degrees and metres need bounds="):
+        bare.fit([[7.5, 40.0]], [0])
+    with pytest.raises(geodp.BoundsError, match="four numbers"):
+        geodp.QuadtreeLearner(bounds="italy").fit([[7.5, 40.0]], [0])
+
+
+# -- what is shown ---------------------------------------------------------------------------------
+
+
+def test_a_learner_shows_what_its_learned_shape_shows(examples: Examples) -> None:
+    model = geodp.PolygonUnionLearner(grid=GRID, bounds=BOX, seed=3)
+    assert model._repr_html_() is None
+    with pytest.raises(ValueError, match="has not been fitted yet"):
+        model.to_geojson()
+    model.fit(own(examples, BOXES["degrees"]), examples.labels)
+    learned = geodp.learn(examples, seed=3)
+    assert learned.release == model.release_
+    assert model.to_geojson() == learned.to_geojson()
+    assert model.to_geojson() == json.loads(learned_text(model.release_, examples.frame))
+    assert model._repr_html_() == learned._repr_html_()
+    assert model.to_geodataframe().equals(learned.to_geodataframe())
+
+
+@pytest.mark.parametrize("where", BOXES)
+def test_a_geodataframe_lies_in_the_system_of_the_bounds(shape: LearnedShape, where: str) -> None:
+    learned = LearnedShape(shape.release, geodp.Frame(GRID, BOXES[where]))
+    found = learned.to_geodataframe()
+    assert found["layer"].tolist() == ["learned", "support"]
+    assert found.crs.to_epsg() == (32633 if where == "metres" else 4326)
+    assert found.geometry.is_valid.all()
+    assert found.geometry[0].equals(learned.polygons)
+    assert found.geometry[1].equals(learned.support)
+    share = shape.release.shape().area / GRID**2
+    size = np.prod(BOXES[where].size)
+    assert learned.polygons.area / size == pytest.approx(share, rel=1e-9)
+    assert geodp.learn(geodp.sample("L", 500, grid=GRID), seed=1).to_geodataframe().crs is None
+
+
+@pytest.mark.parametrize("where", [*BOXES, "nowhere"])
+def test_a_plot_holds_the_points_that_are_inside(shape: LearnedShape, where: str) -> None:
+    bounds = BOXES.get(where)
+    learned = LearnedShape(shape.release, geodp.Frame(GRID, bounds))
+    _, axes = pyplot.subplots()
+    assert learned.plot(axes, facecolor="red", label="here") is axes
+    patch, hatched = axes.patches
+    assert patch.get_label() == "here"
+    assert patch.get_facecolor() == (1, 0, 0, 1)
+    grid = np.random.default_rng(1).uniform(0, GRID, (500, 2))
+    place = grid if bounds is None else GridMap(GRID, bounds).to_own(grid)
+    for drawn, there in (
+        (patch, shape.release.shape()),
+        (hatched, shapely.box(0, 0, GRID, GRID) - shape.release.support.shape(GRID)),
+    ):
+        # rings of holes go the other way round: the winding number tells
+        inside = shapely.contains_xy(there, grid)
+        np.testing.assert_array_equal(drawn.get_path().contains_points(place), inside)
+    low, high = ((0, 0), (GRID, GRID)) if bounds is None else (bounds.low, bounds.high)
+    assert (axes.get_xlim(), axes.get_ylim()) == ((low[0], high[0]), (low[1], high[1]))
+    # width over height of the picture, as of the ground
+    ratio = (high[0] - low[0]) / (high[1] - low[1]) / axes.get_aspect()
+    assert ratio == pytest.approx(1.0 if bounds is None else bounds.aspect)
+    pyplot.close(axes.figure)
+
+
+def test_a_notebook_shows_a_picture_and_the_statement(examples: Examples) -> None:
+    private = geodp.learn(examples, epsilon=2.0)
+    html = private._repr_html_()
+    assert "(2, 1e-40)-differentially private" in html
+    assert "<strong" not in html
+    (path,) = re.findall(r'<path d="([^"]+)"', html)
+    rings = [np.array(re.findall(r"[\d.]+", ring), float).reshape(-1, 2)
+             for ring in path.split("Z")[:-1]]  # fmt: skip
+    drawn = sum(shapely.Polygon(ring).area for ring in rings)  # the L has no holes
+    width, height = (float(v) for v in re.findall(r'svg width="(\d+)" height="(\d+)"', html)[0])
+    assert width / height == pytest.approx(examples.frame.bounds.aspect, rel=0.01)
+    assert drawn / width / height == pytest.approx(private.release.shape().area / GRID**2, abs=0.02)
+    lowest = max(ring[:, 1].max() for ring in rings)  # y goes down in pictures
+    assert lowest / height == pytest.approx(1 - private.release.shape().bounds[1] / GRID, abs=0.02)
+
+
+def test_what_is_not_private_says_so_in_a_notebook(examples: Examples) -> None:
+    for model in (
+        geodp.QuadtreeLearner(grid=GRID, seed=1),
+        geodp.GreedyConvexLearner(grid=GRID, k=1, max_boxes=256),
+    ):
+        html = model.fit(examples.points, examples.labels)._repr_html_()
+        assert re.search(r"<strong[^>]*>Not private: .* Do not publish", html)
+    assert "grey: too few reports" in geodp.learn(examples, support=0.5)._repr_html_()
+
+
+def test_a_body_in_space_is_told_without_a_picture() -> None:
+    X = np.random.default_rng(1).integers(0, 3, (60, 3))
+    model = geodp.ConvexPolytopeLearner(grid=2, k=1, reach=1, levels=2, seed=1)
+    html = model.fit(X, X[:, 0] > 0)._repr_html_()
+    assert "Not private" in html
+    assert "<svg" not in html
+    with pytest.raises(ValueError, match="no shape in the plane"):
+        model.to_geojson()
+
+
+def test_a_picture_is_small_however_many_corners_there_are() -> None:
+    examples = geodp.sample("italy", 30_000, grid=1024, seed=1)
+    learned = geodp.learn(examples, "histogram", seed=1)
+    assert len(json.dumps(learned.to_geojson())) > 60_000
+    assert len(learned._repr_html_()) < 20_000
+
+
+def test_a_missing_library_is_named(shape: LearnedShape, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("geopandas", "matplotlib.pyplot"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=r"geopandas: pip install 'geodp\[geo\]'"):
+        shape.to_geodataframe()
+    with pytest.raises(ImportError, match=r"matplotlib: pip install 'geodp\[plot\]'"):
+        shape.plot()
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["geojson", "gpkg", "parquet"])
+def test_what_is_saved_is_loaded(shape: LearnedShape, tmp_path: Path, ending: str) -> None:
+    geodp.save(shape, tmp_path / f"h.{ending}")
+    again = geodp.load(tmp_path / f"h.{ending}")
+    assert again == shape
+    assert "Not private" in repr(again)
+    with pytest.raises(geodp.InputError, match="end the name in"):
+        geodp.save(shape, tmp_path / "h.txt")
+    geodp.save(shape, tmp_path / "h.fgb")
+    with pytest.raises(geodp.InputError, match="polygons alone"):
+        geodp.load(tmp_path / "h.fgb")
+
+
+def test_a_clipped_shape_stays_within_the_map(shape: LearnedShape, tmp_path: Path) -> None:
+    west = shapely.box(6, 36, 10, 48)
+    (tmp_path / "west.geojson").write_text(shapely.to_geojson(west))
+    clipped = shape.clip(tmp_path / "west.geojson")
+    assert shape.polygons.area > clipped.polygons.area > 0
+    assert clipped.polygons.difference(west.buffer(1e-9)).is_empty
+    points = np.random.default_rng(1).uniform(BOX[:2], BOX[2:], (300, 2))
+    grid = GridMap(GRID, BOXES["degrees"])
+    there = grid.to_own(grid.to_grid(points))[:, 0] <= 10
+    np.testing.assert_array_equal(clipped.predict(points), shape.predict(points) * there)
+    assert clipped.to_geojson()["geodp"]["clipped_to"] == "west.geojson"
+    geodp.save(clipped, tmp_path / "h.geojson")
+    with pytest.warns(UserWarning, match="clipped to 'west.geojson', and this is the whole"):
+        assert geodp.load(tmp_path / "h.geojson") == shape
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        geodp.save(shape, tmp_path / "whole.geojson")
+        geodp.load(tmp_path / "whole.geojson")
+
+
+# -- comparing -------------------------------------------------------------------------------------
+
+
+def test_a_comparison_is_a_table_that_says_what_it_cost(examples: Examples) -> None:
+    rows = geodp.compare(examples, ["quadtree", "histogram"], epsilon=2)
+    assert [row.name for row in rows] == ["quadtree", "histogram"]
+    assert all(0 < row.error < 0.3 for row in rows)
+    assert len(repr(rows[0])) < 400
+    for shown in (repr(rows), rows._repr_html_()):
+        assert "histogram" in shown
+        assert "together spend epsilon = 4" in shown
+        assert "private examples: for the curator" in shown
+    again = geodp.compare(examples, ["quadtree"], test=examples, seed=1)
+    assert again[0].tested == 4_000
+    assert "Seeded" in repr(again)
+    for wrong in ({"names": ["union"]}, {"names": ["discs"]}, {"holdout": 0.0}):
+        with pytest.raises(geodp.InputError):
+            geodp.compare(examples, **wrong)
+
+
+def test_all_learners_are_names_of_geodp() -> None:
+    for learner in LEARNERS:
+        assert getattr(geodp, learner.class_name) is learner.load()
