@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import inspect
 import json
 import os
 import resource
@@ -84,7 +85,7 @@ _THREE = FiniteClass(np.array([[0, 1], [1, 0], [1, 1]]))
 
 def kind(learner: Learner) -> str:
     """What it learns of: "plane", "space", "bits", or a "list" of concepts on numbers."""
-    if learner.piece in ("halfspace", "simplex"):
+    if learner.piece in ("halfspace", "simplex", "ball"):
         return "space"
     if learner.id.endswith(("conjunction", "disjunction", "parity")):
         return "bits"
@@ -103,8 +104,9 @@ def built(learner: Learner, size: int, epsilon: float) -> Any:
     """A declared learner on a domain of that size, with a seed if it is private."""
     given: dict[str, Any] = {"epsilon": epsilon, "seed": 1} if learner.private else {}
     if kind(learner) == "list":
-        risk = learner.id.endswith("empirical-risk")
-        given |= {"losses": _no_losses} if risk else {"concepts": _THREE}
+        lists = {"losses": _no_losses, "concepts": _THREE, "points": 4}
+        taken = inspect.signature(learner.load()).parameters
+        given |= {name: one for name, one in lists.items() if name in taken}
     elif kind(learner) != "bits":
         given["grid"] = size
     if learner.id in ("tiles", "convex"):

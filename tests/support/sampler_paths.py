@@ -28,8 +28,7 @@ import numpy as np
 from compiled import compiled
 
 from geometry.halfplane import Halfplane, HalfplaneLattice
-from learners.envelope import chunks as draws
-from learners.envelope import core
+from learners.envelope import chunks as draws, core
 from learners.envelope.boxes import ORDERS, SHEETS, edge_count, edge_in
 from learners.envelope.factorised_boxes import CELLS, MIX, SIDE
 from learners.envelope.paper_box import line_of, paper_box, proposals
