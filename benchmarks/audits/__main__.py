@@ -50,13 +50,15 @@ def _rows(share: float, seed: int | None) -> Iterator[Row]:
         runs = max(64, int(share * most))
 
         def events(case: Case = case, runs: int = runs) -> Audit:
-            return audit_pairs(case.factory(seed), case.pairs, case.events, runs)
+            return audit_pairs(case.factory(seed), case.pairs, case.events, runs, claim=case.claim)
 
         def whole(case: Case = case, runs: int = runs) -> Audit:
             return whole_audit(case, max(64, int(_WHOLE * runs)), seed)
 
-        yield timed(_EVENTS, f"{name}: {case.title}", events)
-        yield timed(_RELEASES, f"{name}: {case.title}", whole)
+        refuted = case.claim is not None
+        what = f"{name}: {case.title}" + (", which is not private" if refuted else "")
+        yield timed(_EVENTS, what, events, refuted)
+        yield timed(_RELEASES, what, whole, refuted)
     for name in canaries.LEARNERS:
         runs = max(1, int(share * _CANARIES))
 

@@ -41,12 +41,15 @@ class Case:
         From a seed, or None, to what makes learners, each with the next seed.
     pairs : sequence of Pair
     events : mapping of str to Statistic
+    claim : (float, float) or None
+        What is put to the test of a learner that claims nothing, and must be refuted.
     """
 
     title: str
     factory: Callable[[int | None], Callable[[], Auditable]]
     pairs: Sequence[Pair]
     events: Mapping[str, Statistic]
+    claim: tuple[float, float] | None = None
 
 
 def declared(
@@ -59,6 +62,7 @@ def declared(
         lambda seed: subject.factory(EPSILON, DELTA, neighbours, seed),
         subject.pairs(neighbours, sizes),
         subject.events,
+        subject.claim(EPSILON, DELTA),
     )
 
 
@@ -175,10 +179,10 @@ MECHANISMS: dict[str, Case] = {
     "noise": _case("integer Laplace noise on a count", _count, ([0], [1])),
     "noise-arrays": _case("the same on many counts at once", _cells, ([0, 0, 0], [0, 1, 0])),
     "sparse-vector": _case("sparse vector", _sparse, ([0, 0, 0, 1], [1, 1, 1, 0])),
-    "stable-queries": _case("stable queries", _stable, ([0, 0], [0, 1]), ([1, 0], [0, 0])),
+    "stable-query": _case("one stable query", _stable, ([0, 0], [0, 1]), ([1, 0], [0, 0])),
     "distance-test": _case("distance to instability", _distance, ([0, 0], [0, 1])),
     "noisy-votes": _case("noisy votes", _votes, ([5, 5], [6, 4])),
-    "experts": Case(
+    "two-experts": Case(
         "private experts",
         lambda seed: numbered(seed, Game),
         [Pair("a round's losses", ([], [0, 0, *_FLAT]), ([], [1, 0, *_FLAT]))],

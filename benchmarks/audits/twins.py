@@ -239,7 +239,7 @@ TWINS: tuple[Twin, ...] = (
          lambda: _sharp(learners.boolean.conjunction, 12), 1_500),
     Twin("polytope's halfspaces", "twelve times the rate", _of("polytope"),
          lambda: _sharp(learners.space.selection, 12), 2_000, quick=False),
-    Twin("experts", "sixteen times the rate", _mechanism("experts"),
+    Twin("experts", "sixteen times the rate", _mechanism("two-experts"),
          lambda: _sharp(learners.finite.experts, 16), 1_200),
     Twin("noisy votes", "three times the rate", _mechanism("noisy-votes"),
          lambda: _sharp(learners.stability.noisy_votes, 3), 1_000),
@@ -257,7 +257,7 @@ TWINS: tuple[Twin, ...] = (
     # stability
     Twin("sparse vector", "no noise", _mechanism("sparse-vector"),
          lambda: _silent(learners.stability.sparse_vector), 300),
-    Twin("stable queries", "no margin", _mechanism("stable-queries"),
+    Twin("stable queries", "no margin", _mechanism("stable-query"),
          lambda: _no_margin(learners.stability.sparse_vector), 800),
     Twin("distance to instability", "no margin", _mechanism("distance-test"),
          lambda: _no_margin(learners.stability.stable_queries), 800),

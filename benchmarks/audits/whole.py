@@ -20,7 +20,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks.audits.subjects import Case, Told
+from benchmarks.audits.subjects import Case
 from learners.audit import Audit, Outcome, Pair, audit_pairs
 from learners.codec import release_to_dict
 
@@ -36,7 +36,7 @@ _TRAINING = 0.4
 
 def features(release: Any) -> dict[str, Any]:
     """Whatever a release holds, by where it stands; its statement is the same for all."""
-    form = asdict(release) if isinstance(release, Told) else release_to_dict(release)
+    form = release_to_dict(release) if hasattr(release, "kind") else asdict(release)
     form.pop("privacy")
     return dict(_flat("", form))
 
@@ -87,7 +87,7 @@ def whole_audit(case: Case, runs: int, seed: int | None = None, confidence: floa
 
     left = runs - 2 * training * len(case.pairs)
     events = {"leaf of the tree": leaf, "answer of the regression": answer}
-    return audit_pairs(make, [pair], events, max(8, left), confidence=confidence)
+    return audit_pairs(make, [pair], events, max(8, left), confidence=confidence, claim=case.claim)
 
 
 def _classifiers() -> tuple[Pipeline, Pipeline]:
