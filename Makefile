@@ -8,7 +8,7 @@ help:
 	@echo "make run        set up and open the window"
 	@echo "make test       set up, then lint, types, contracts and tests"
 	@echo "make test-slow  the tests that take minutes"
-	@echo "make audit      try to refute every claim of privacy, half an hour; the page: build/audit.md"
+	@echo "make audit      try to refute every claim of privacy; the page: build/audit.md"
 	@echo "make docs       the API reference, into build/docs"
 	@echo "make pictures   the pictures of README and guide, taken anew"
 	@echo "make notebooks  the notebooks of docs/notebooks, run anew with what they show"

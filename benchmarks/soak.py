@@ -92,7 +92,8 @@ class Soak:
     seed : int
     """
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, patience: float = PATIENCE) -> None:
+        self.patience = patience
         QStandardPaths.setTestModeEnabled(True)
         self.application = QApplication.instance() or make_application(offscreen=True)
         self.folder, self.rng = folder, random.Random(seed)
@@ -155,10 +156,10 @@ class Soak:
 
     def wait(self, done: Callable[[], bool]) -> None:
         """Until something is true."""
-        end = time.perf_counter() + PATIENCE
+        end = time.perf_counter() + self.patience
         while not done():
             if time.perf_counter() > end:
-                raise TimeoutError(f"{self.total} operations: not done in {PATIENCE} s")
+                raise TimeoutError(f"{self.total} operations: not done in {self.patience} s")
             self.turn(0.005)
 
     def at_rest(self) -> Count:
@@ -358,12 +359,13 @@ def grown(first: Count, last: Count, most_mib: float) -> list[str]:
     return found
 
 
-def repeated(runs: int, operations: int, seed: int) -> int:
+def repeated(runs: int, operations: int, seed: int, patience: float) -> int:
     """Short runs, one after the other; how many ended early is printed, and why."""
     early = grew = 0
     for done, number in enumerate(range(runs), start=1):
         command = [sys.executable, "-X", "faulthandler", __file__, "--operations", str(operations)]
         command += ["--seed", str(seed + number), "--most-mib", "100"]
+        command += ["--patience", str(patience)]
         one = subprocess.run(command, capture_output=True, text=True, check=False)
         if one.returncode < 0 or '"complaints"' not in one.stdout:
             early += 1
@@ -378,10 +380,10 @@ def repeated(runs: int, operations: int, seed: int) -> int:
     return 1 if early or grew else 0
 
 
-def soaked(folder: Path, seed: int, operations: int) -> tuple[Soak, list[Count]]:
+def soaked(folder: Path, seed: int, operations: int, patience: float) -> tuple[Soak, list[Count]]:
     """A soak that came to its end, and what was counted on the way."""
     counts = []
-    soak = Soak(folder, seed)
+    soak = Soak(folder, seed, patience)
     for part in range(4):
         soak.go(operations * (part + 1) // 4 - soak.total)
         counts.append(soak.at_rest())
@@ -397,13 +399,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--most-mib", type=float, default=32.0)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument(
+        "--patience", type=float, default=PATIENCE, help="seconds to wait for anything"
+    )
     parser.add_argument("--repeat", type=int, metavar="N", help="so many short runs instead")
     options = parser.parse_args()
     if options.repeat:
-        return repeated(options.repeat, options.operations, options.seed)
+        return repeated(options.repeat, options.operations, options.seed, options.patience)
     with tempfile.TemporaryDirectory(prefix="geodp-soak-") as name:
         try:
-            soak, counts = soaked(Path(name), options.seed, options.operations)
+            soak, counts = soaked(Path(name), options.seed, options.operations, options.patience)
         except Exception:
             # while it soaks, the interpreter's own hook is the window's: nothing would be said
             print("ended early:", traceback.format_exc(), sep="\n")
