@@ -9,8 +9,8 @@ help:
 	@echo "make test       set up, then lint, types, contracts and tests"
 	@echo "make test-slow  the tests that take minutes"
 	@echo "make audit      try to refute every claim of privacy; the page: build/audit.md"
-	@echo "make docs       the API reference, into build/docs"
-	@echo "make pictures   the pictures of README and guide, taken anew"
+	@echo "make docs       the site of all documents, into build/docs/index.html"
+	@echo "make pictures   the pictures of README, guide and gallery, taken anew"
 	@echo "make notebooks  the notebooks of docs/notebooks, run anew with what they show"
 	@echo "make plugin     the plugin for QGIS, as a zip in dist"
 	@echo "make package    build wheel and sdist, and try them in empty environments"
@@ -47,7 +47,8 @@ audit: setup-test
 
 docs: setup-test
 	rm -rf build/docs
-	$(BIN)/python .ci/reference.py build/docs
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/docs
+	$(BIN)/python .ci/reference.py build/docs/modules
 
 pictures: setup-test
 	@.ci/pictures

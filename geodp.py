@@ -24,7 +24,9 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 import geodp_app.own_packages  # noqa: F401  refuses others of their names
@@ -116,6 +118,19 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+@contextmanager
+def _of_parameters() -> Iterator[None]:
+    """What is wrong with input is told by parameters where the command line has options."""
+    from geodp_app.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        told = re.sub(r"--([a-z-]+)", lambda option: option[1].replace("-", "_"), str(error))
+        raise InputError(told) from None
+
+
+@_of_parameters()
 def read_points(
     source: str | os.PathLike[str] | Any,
     *,
@@ -164,6 +179,8 @@ def read_points(
     BoundsError
         If the bounds are none.
     """
+    from dataclasses import replace
+
     from geodp_app.files.data_frames import is_data_frame, open_frame
     from geodp_app.files.points import Told, read_opened, read_points as read
     from geometry.grid import checked_bounds
@@ -171,8 +188,9 @@ def read_points(
     box = None if bounds is None else checked_bounds(bounds, crs)
     known = None if crs is None or box is None else box.crs
     told = Told(grid, box, dict(columns or {}), known, layer, out_of_bounds, id)
-    found = read_opened(open_frame(source), told) if is_data_frame(source) else read(source, told)
-    return found.examples
+    if is_data_frame(source):
+        return read_opened(open_frame(source), told).examples
+    return replace(read(source, told).examples, source=os.path.abspath(source))
 
 
 def sample(
@@ -219,7 +237,13 @@ def sample(
     return draw_examples(shape, n, frame, distribution=distribution, noise=noise, rng=rng)
 
 
-def learn(examples: Examples, learner: str = "tiles", **parameters: Any) -> LearnedShape:
+def learn(
+    examples: Examples,
+    learner: str = "tiles",
+    *,
+    ledger: str | os.PathLike[str] | None = None,
+    **parameters: Any,
+) -> LearnedShape:
     """Learn the shape that labels examples, privately, as `geodp learn` does.
 
     Parameters
@@ -227,6 +251,9 @@ def learn(examples: Examples, learner: str = "tiles", **parameters: Any) -> Lear
     examples : Examples
     learner : str
         Any that `geodp learn` takes: "tiles", "cover", "convex", "histogram", ...
+    ledger : path-like, optional
+        Where the run is entered before it draws (`geodp ledger` begins one); by default the file
+        geodp.ledger beside the one that the examples were read from, if it is there.
     **parameters
         Of the learner: epsilon, delta, k, seed, ...
 
@@ -237,12 +264,14 @@ def learn(examples: Examples, learner: str = "tiles", **parameters: Any) -> Lear
     Raises
     ------
     InputError
-        If there is no such learner, or a parameter is unknown or out of range.
+        If there is no such learner, a parameter is unknown or out of range, or the ledger or its
+        budget does not allow the run: nothing is drawn then.
     """
     from dataclasses import replace
 
     from geodp_app.document.learned_shape import LearnedShape
     from geodp_app.errors import InputError
+    from geodp_app.files.recording import recording_for
     from learners.registry import BY_ID, offered, unknown_learner
 
     known = [each.id for each in offered("learn")]
@@ -256,16 +285,20 @@ def learn(examples: Examples, learner: str = "tiles", **parameters: Any) -> Lear
     given = {each.name: each.default for each in declared.parameters} | parameters
     if declared.counts and "k" not in parameters and given["k"] != "auto":
         raise InputError(f"{learner} needs k: {declared.counts}")
-    try:
-        model = declared.build(grid=examples.frame.d, **given)
-        release = model.fit(examples.points, examples.labels).release_
-    except ValueError as error:
-        raise InputError(f"{learner}: {error}") from None
+    with recording_for(examples, ledger) as recording:
+        try:
+            model = declared.build(grid=examples.frame.d, **given)
+            recording.enter("learn", [(learner, model.plan())])
+            release = model.fit(examples.points, examples.labels).release_
+        except ValueError as error:
+            raise InputError(f"{learner}: {error}") from None
+        recording.released()
     if examples.unit is not None:
         release = replace(release, parameters=(*release.parameters, ("unit", examples.unit)))
     return LearnedShape(release, examples.frame)
 
 
+@_of_parameters()
 def compare(
     examples: Examples,
     names: Sequence[str] | None = None,
@@ -276,6 +309,7 @@ def compare(
     delta: float = 1e-6,
     k: int | None = None,
     seed: int | None = None,
+    ledger: str | os.PathLike[str] | None = None,
 ) -> Comparison:
     """Run learners on the same examples and test them on others, as `geodp compare` does.
 
@@ -293,6 +327,8 @@ def compare(
     k : int, optional
         Pieces of a good shape, for learners that need it.
     seed : int, optional
+    ledger : path-like, optional
+        As in :func:`learn`: all of them are entered before the first draws.
 
     Returns
     -------
@@ -302,9 +338,11 @@ def compare(
     Raises
     ------
     InputError
-        If a name or a value is wrong, or there is nothing to test on.
+        If a name or a value is wrong, there is nothing to test on, or the ledger does not allow
+        the runs.
     """
     from geodp_app.errors import InputError
+    from geodp_app.files.recording import recording_for
     from geodp_app.runs.comparison import DEFAULT, KINDS, compare as run, hold_out, make_contender
     from geodp_app.runs.comparison_table import Comparison
     from learners.registry import unknown_learner
@@ -318,7 +356,16 @@ def compare(
     tested = test
     if tested is None:
         examples, tested = hold_out(examples, holdout, seed)
-    return Comparison(run(examples, tested, contenders))
+    with recording_for(examples, ledger) as recording:
+
+        def enter(plans: Sequence[Any]) -> None:
+            recording.enter("compare", zip(names, plans, strict=True))
+
+        rows = []
+        for row in run(examples, tested, contenders, before=enter):
+            rows.append(row)
+            recording.released()
+    return Comparison(rows)
 
 
 def save(shape: ReleasedShape, path: str | os.PathLike[str]) -> None:

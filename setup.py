@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say; why: docs/decisions/0027-python.md.
+"""What pyproject.toml cannot say; why: docs/decisions/0031-python.md.
 
 The page of a package index is README.md with links that lead somewhere from there.  On an index
 relative ones lead nowhere, so they are made absolute by the addresses that `[tool.geodp.index]`

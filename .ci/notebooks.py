@@ -44,6 +44,7 @@ def run_cells(notebook: Json) -> Iterator[tuple[Json, list[Json]]]:
     Whatever a cell raises is raised.
     """
     names: Json = {"__name__": "__main__"}
+    pyplot.close("all")
     with pyplot.style.context({"figure.dpi": 80, "savefig.bbox": "tight"}):
         for cell in notebook["cells"]:
             if cell["cell_type"] == "code":

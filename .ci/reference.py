@@ -15,15 +15,25 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import pdoc
 
+import geodp
 import learners
 
-PACKAGES = ("assets", "geometry", "learners", "geodp_app", "!geodp_app.__main__", "!geodp_app.qgis")
+PACKAGES = (
+    "geodp",
+    "assets",
+    "geometry",
+    "learners",
+    "geodp_app",
+    "!geodp_app.__main__",
+    "!geodp_app.qgis",
+)
 
 
 def main() -> int:
     # names that are loaded when first asked for: pdoc looks only at what is there
-    for name in learners.__all__:
-        vars(learners)[name] = getattr(learners, name)
+    for module in (learners, geodp):
+        for name in module.__all__:
+            vars(module)[name] = getattr(module, name)
     # where there is an __all__ it leaves out modules that are not in it
     learners.__all__ += [module.name for module in pkgutil.iter_modules(learners.__path__)]
     pdoc.render.configure(docformat="numpy", show_source="--without-source" not in sys.argv)

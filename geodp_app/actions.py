@@ -1,4 +1,4 @@
-"""The one table of what the window can be told to do: menus, keys, tool tips and docs/keys.md.
+"""The one table of what the window can do: menus, keys, tool tips and docs/keys.md.
 
 Nothing else writes a shortcut down.  Gestures are what keys and the mouse do on the canvas itself;
 they belong to no menu.
@@ -137,7 +137,7 @@ _DRAW = (
     Action("paint", "Paint sample", ("B",), "Draw",
            "Paint where examples come from.", "paint", checkable=True, group="tool"),
     Action("ask", "Ask about a point", ("Q",), "Draw",
-           "Ask the chunks of a run by votes for a point's label.",
+           "After a run by votes, ask for a point's label.",
            "ask", checkable=True, group="tool"),
     Action("report", "One report", ("W",), "Draw",
            "See what one example changes in the probabilities of a step.",
@@ -163,11 +163,12 @@ _RUN = (
     Action("step", "Step", ("F10",), "Run",
            "Make one step of the learner.", "step", group="run"),
     Action("stop", "Stop", ("Shift+F5",), "Run",
-           "Stop at once. Nothing is released, and the run counts.", "stop", group="run"),
+           "Stop at once. Nothing is released; its ε counts as spent.", "stop", group="run"),
     Action("reset", "Reset", ("Ctrl+R",), "Run",
-           "Forget the run and go back to before step 1. It counts.", "reset", group="run"),
+           "Forget the run and go back to before step 1. Its ε counts as spent.",
+           "reset", group="run"),
     Action("live", "Live", (), "Run",
-           "Let the run follow every edit, but never on imported examples.",
+           "Run anew after every edit, but never on imported examples.",
            checkable=True, group="live"),
     Action("back", "Back one step", ("Alt+Left",), "Run",
            "Look at the step before.", "back", group="timeline"),
@@ -178,6 +179,9 @@ _RUN = (
            "again", group="compare"),
     Action("compare", "Compare learners…", ("Ctrl+K",), "Run",
            "Run several learners on the same examples, side by side.", group="compare"),
+    Action("ledger", "Ledger…", (), "Run",
+           "Count what runs on imported examples spend, up to a budget.",
+           group="ledger"),
 )
 
 _VIEW = (

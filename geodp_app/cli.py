@@ -18,6 +18,7 @@ from geodp_app.commands import (
     evaluate,
     learn,
     learners,
+    ledger,
     open,
     plan,
     plugin,
@@ -28,6 +29,7 @@ from geodp_app.commands import (
 )
 from geodp_app.commands.arguments import Parser, RawHelp, join_negative_values
 from geodp_app.errors import InputError, PictureError
+from geodp_app.files.layers import data_alone
 from geodp_app.version import __version__
 from geodp_app.views.offscreen import has_display
 from geometry.geojson import GeoJSONError
@@ -43,6 +45,7 @@ _VERBS = (
     compare,
     plan,
     learners,
+    ledger,
     audit,
     demo,
     shot,
@@ -79,7 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = join_negative_values(sys.argv[1:] if argv is None else argv)
     try:
         options = build_parser().parse_args(arguments or _default())
-        code = options.run(options)
+        with data_alone():
+            code = options.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return _say("cancelled; nothing was written", 130)

@@ -8,7 +8,6 @@ nobody understands.
 from __future__ import annotations
 
 import sys
-from importlib.metadata import packages_distributions
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -42,6 +41,8 @@ def overwritten() -> str:
 
     It reads the records of all that is installed: for when an import has failed.
     """
+    from importlib.metadata import packages_distributions  # not for every start
+
     owners = packages_distributions()
     others = {
         owner: name for name in PACKAGES for owner in owners.get(name, ()) if owner != "geodp"

@@ -65,7 +65,7 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | str, *, private: bo
         if isinstance(error, OSError):  # the person knows this name, not the temporary one
             error.filename, error.filename2 = os.fspath(path), None
         raise
-    _sync_folder(os.path.dirname(target))
+    sync_folder(os.path.dirname(target))
 
 
 def _mode(path: str | os.PathLike[str]) -> int | None:
@@ -108,7 +108,7 @@ def _write_through(file: BufferedWriter, payload: bytes, mode: int | None) -> No
     os.fsync(file.fileno())
 
 
-def _sync_folder(folder: str) -> None:
+def sync_folder(folder: str) -> None:
     """Make the new name itself durable, where the system allows it (not on Windows)."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)

@@ -134,7 +134,7 @@ class Bounds:
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height."""
+        """Width and height of the box, in the units of its coordinate system."""
         return self.high[0] - self.west, self.north - self.south
 
     @property

@@ -1,7 +1,8 @@
 """Where points are, as people have them: arrays, data frames, GeoDataFrames and GeoSeries.
 
 Nothing is imported for them: a data frame is known by its columns, one of geopandas by its
-geometry and its reference system.
+geometry and its reference system.  What a point becomes depends on that point and on public bounds
+alone (docs/privacy.md, lemma T0).
 """
 
 from __future__ import annotations

@@ -188,13 +188,24 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     """
     if rho <= 0:
         return 0.0
+    order = zcdp_order(rho, delta)
+    return max(0.0, order * rho + zcdp_tail(order, delta))
+
+
+def zcdp_order(rho: float, delta: float) -> float:
+    """The Renyi order a > 1 at which rho-zCDP converts best; any other gives a valid bound too."""
 
     def epsilon(log_order: float) -> float:
         a = 1.0 + math.exp(log_order)
-        tail = math.log(1 / delta) + (a - 1) * math.log1p(-1 / a) - math.log(a)
-        return a * rho + tail / (a - 1)
+        return a * rho + zcdp_tail(a, delta)
 
-    return max(0.0, epsilon(_minimize(epsilon, -20.0, 20.0)))
+    return 1.0 + math.exp(_minimize(epsilon, -20.0, 20.0))
+
+
+def zcdp_tail(order: float, delta: float) -> float:
+    """What epsilon exceeds a Renyi divergence of that order by, at delta."""
+    above = order - 1
+    return (math.log(1 / delta) + above * math.log1p(-1 / order) - math.log(order)) / above
 
 
 @lru_cache(maxsize=256)

@@ -34,6 +34,9 @@ from learners.tile_run import tile_run
 class ConvexPolygonLearner(Estimator):
     """(epsilon, delta)-private learner of a convex polygon.
 
+    Parameters that are not listed are those of
+    :class:`learners.polygon_union.PolygonUnionLearner`.
+
     Parameters
     ----------
     k : int, optional
@@ -41,8 +44,6 @@ class ConvexPolygonLearner(Estimator):
     n_steps : int, optional
         Halfplanes of a run with `k`.  By default 1 for k = 1, else 3k, or with `alpha` the source's
         ceil(2k ln(2/alpha)).
-
-    The others are those of :class:`learners.polygon_union.PolygonUnionLearner`.
 
     Attributes
     ----------
@@ -107,7 +108,7 @@ def fitted_edges(
     edges = fit_convex(lattice, mosaic.predict)
     cover = Cover(counts, "conjunction")
     for number, edge in enumerate(edges, start=1):
-        # the tiles' work is the first edge's; what is left of the score is a matter of books
+        # the tiles' work is the first edge's; each edge has the score of what is left
         progress = SelectionProgress(trials, boxes, float("nan"))
         score = mistakes_score(counts.where(cover.alive).positives)
         diagnostics = cover.take(Selected((edge,), progress), score, started)

@@ -189,10 +189,10 @@ def _records(
 
 
 def _take(cover: Cover, role: Role, found: BestPiece, started: float) -> GreedyDiagnostics:
-    # the books ask for a private step's score; it is overwritten below
+    # a private step would have a score; it is overwritten below
     unused = set_cover_score(role, 1, 0, 0, 0)
-    books = asdict(cover.take(Selected(found.piece, found.progress), unused, started))
-    return GreedyDiagnostics(**books | {"score": float(found.value), "gap": found.gap})
+    taken = asdict(cover.take(Selected(found.piece, found.progress), unused, started))
+    return GreedyDiagnostics(**taken | {"score": float(found.value), "gap": found.gap})
 
 
 def _left_to_gain(role: Role, diagnostics: StepDiagnostics) -> bool:

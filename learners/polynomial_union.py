@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from geometry.grid import Box
 from geometry.polynomials import PolynomialLattice
 from learners.accounting import Neighbours
 from learners.checks import check_count
@@ -37,6 +38,9 @@ class PolynomialUnionLearner(Estimator):
         Regions of a good hypothesis.
     grid : int
         d: examples have integer coordinates in 0..d; at most 2048.
+    bounds : Bounds or (west, south, east, north), optional
+        Public: where the grid lies; never take it from the examples.  With it, examples are
+        longitudes and latitudes, or what the system of the bounds has.
     degree : {2, 3}
     reach : int
         Largest coefficient of a polynomial, in size.
@@ -66,6 +70,7 @@ class PolynomialUnionLearner(Estimator):
     delta: float = 1e-6
     k: int = 1
     grid: int = 64
+    bounds: Box | None = None
     degree: int = 2
     reach: int = 2
     levels: int = 64

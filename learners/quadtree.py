@@ -208,7 +208,7 @@ class QuadtreeLearner(Estimator):
 
     Parameters
     ----------
-    epsilon, delta, grid, neighbours, seed :
+    epsilon, delta, grid, bounds, neighbours, seed :
         As in :class:`learners.noisy_histogram.NoisyHistogramLearner`.
 
     Attributes

@@ -161,7 +161,7 @@ class StepRecord:
     """One step of a run: its number (from 1), of how many, its release and its diagnostics.
 
     Of a cover that will be sharpened, there are at least so many: its zones are not known yet.  One
-    that is not told k may make fewer triangles than that counts, and says so with its last.
+    with k = "auto" may make fewer triangles than that counts, and says so with its last.
     """
 
     step: int

@@ -26,7 +26,7 @@ EPSILON = Parameter(
 )  # fmt: skip
 DELTA = Parameter(
     "delta", "number", "δ",
-    "Probability with which the bound of ε may fail; keep it far below one over the number of "
+    "Probability with which the promise of ε may fail; keep it far below one over the number of "
     "people.",
     1e-6, low=0, high=1, open=True,
 )  # fmt: skip
@@ -47,11 +47,13 @@ SEED = Parameter(
 )  # fmt: skip
 MEASURE = Parameter(
     "measure", "choice", "Measure",
-    "Which halfplanes are equally likely beforehand: those with evenly spread boundaries in the "
-    "square (chord), or the box of the paper.",
+    "Which halfplanes are equally likely before any example is seen: those whose boundaries are "
+    "spread evenly over the square (chord), or the box of the paper.",
     "chord", choices=(("chord", "Chord"), ("paper", "Paper")),
 )  # fmt: skip
-K = Parameter("k", "whole number", "Pieces k", "Pieces of a good shape.", 4, low=1, high=1_000)
+K = Parameter(
+    "k", "whole number", "Pieces k", "How many pieces a good shape has.", 4, low=1, high=1_000
+)
 STEPS = Parameter(
     "n_steps", "whole number", "Steps m",
     "How many pieces are picked. A few more than k make up for pieces that fit badly.",
@@ -59,8 +61,9 @@ STEPS = Parameter(
 )  # fmt: skip
 FINISH = Parameter(
     "finish", "choice", "At the end",
-    "Draw every edge again, among the examples nearest to it, with seven tenths of epsilon (one "
-    "triangle: draw it by its mistakes, once); or stop at the triangles, as the paper does.",
+    "Draw every edge again among the examples nearest to it, with seven tenths of epsilon; a "
+    "single triangle is then drawn once, by its number of mistakes.  Or stop at the triangles, as "
+    "the paper does.",
     "sharpen", choices=(("sharpen", "Sharpen the edges"), ("none", "Stop at the triangles")),
 )  # fmt: skip
 STEPS_SHARPENED = replace(
@@ -73,7 +76,8 @@ ALPHA = Parameter(
 )  # fmt: skip
 BETA = Parameter(
     "beta", "number", "Failure β",
-    "Probability with which some noisy count may exceed the true one; no matter of privacy.",
+    "Probability with which some noisy count may exceed the true one.  Privacy does not depend on "
+    "it.",
     0.1, low=0, high=1, open=True,
 )  # fmt: skip
 TILES = Parameter(
@@ -490,7 +494,7 @@ LEARNERS: tuple[Learner, ...] = (
         id="histogram",
         title="Interpolated noisy histogram",
         sentence="Counts labels in cells with noise, smooths the counts and interpolates between "
-        "cells: the strongest of the simple ways.",
+        "cells: the strongest of the simple methods.",
         path="learners.noisy_histogram.NoisyHistogramLearner",
         promise="epsilon-DP; linear binning, smoothed, interpolated; vectorised to polygons",
         systems=(32,),

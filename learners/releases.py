@@ -317,7 +317,7 @@ class LiftedRelease(PiecesRelease):
 
 
 def support_shape(release: Release) -> BaseGeometry | None:
-    """Where there were enough examples, valid polygons in grid units; None if it is not told."""
+    """Where there were enough examples, polygons in grid units; None if it is not released."""
     support = release.support if isinstance(release, MosaicRelease) else None
     return None if support is None else support.shape(release.d)
 

@@ -11,7 +11,7 @@ lost, and what lies outside is removed.
 
 so that #gain - 2 Delta <= b <= #gain in all steps with probability 1 - beta.
 
-The number of steps is public and never cut short; but a run that is not told k may end sooner, by
+The number of steps is public and never cut short; but a run with k = "auto" may end sooner, by
 its noisy counts, and is charged for all its steps (:func:`ends_before`; docs/privacy.md, lemma 9).
 Privacy of the whole run, for neighbours that add or remove one labelled example: counts and
 selections are charged together, by the optimal account (:mod:`learners.cover_account`; lemma 4),
@@ -68,7 +68,7 @@ _STEPS_PER_K = 3
 _SHARPENED_PER_K = 2
 
 
-#: Most steps of a run that is not told k (docs/decisions/0016-k-not-told.md).
+#: Most steps of a run with k = "auto" (docs/decisions/0016-k-not-told.md).
 _AUTO_STEPS = 8
 
 #: What its noisy counts may cost alone, in parts of epsilon: they steer it.
@@ -84,7 +84,7 @@ def noise_share(k: Pieces) -> float:
 
 
 def score_k(k: Pieces) -> int:
-    """The k of the score: a run that is not told one asks each piece for all that is left."""
+    """The k of the score: with "auto" each piece is asked for all that is left."""
     return 1 if k == "auto" else k
 
 
@@ -264,7 +264,7 @@ def private_steps(
 
 
 class Cover:
-    """The curator's books of a run: which examples are alive, and how wrong it is so far.
+    """Which examples of a run are alive, and how wrong it is so far: for the curator.
 
     Attributes
     ----------

@@ -120,7 +120,7 @@ class ThresholdLearner(Estimator):
 
     Parameters
     ----------
-    epsilon, delta, grid, neighbours, seed :
+    epsilon, delta, grid, bounds, neighbours, seed :
         As in :class:`learners.noisy_histogram.NoisyHistogramLearner`.
     direction : {"right", "left", "above", "below"}, optional
         The side that is labelled 1, a public choice; by default it is learned, privately, with
@@ -189,5 +189,5 @@ class ThresholdLearner(Estimator):
         piece = threshold_piece(lattice, direction, t)
         progress = SelectionProgress(1, members, float("nan"))
         score = mistakes_score(counts.positives)
-        books = Cover(counts, self.role).take(Selected(piece, progress), score, started)
-        yield StepRecord(1, 1, StepRelease(piece, None), books)
+        diagnostics = Cover(counts, self.role).take(Selected(piece, progress), score, started)
+        yield StepRecord(1, 1, StepRelease(piece, None), diagnostics)

@@ -184,7 +184,7 @@ def tile_steps(
     largest_speck : Fraction
         A piece that cuts off less area of its tile is left out (:mod:`learners.specks`).
     """
-    books = _Books(counts, before)
+    errors = _Errors(counts, before)
     released: dict[int, TileStep] = {}
     told = None if watch is None else _Told(watch, first)
 
@@ -213,7 +213,7 @@ def tile_steps(
                 told.next(selected.progress)
             step = without_speck(step, largest_speck)
             predicted = step.predict(held.points)
-            diagnostics = books.enter(rows, held, predicted, selected, seconds)
+            diagnostics = errors.enter(rows, held, predicted, selected, seconds)
             yield StepRecord(number, first - 1 + len(tiles), step, diagnostics)
             number += 1
             learned.append(step)
@@ -302,8 +302,8 @@ class _Told:
         self._watch(progress)
 
 
-class _Books:
-    """The curator's books: how wrong a run is so far; tiles to come are labelled as before."""
+class _Errors:
+    """How wrong a run is so far, for the curator; tiles to come are labelled as before."""
 
     def __init__(self, counts: GridCounts, before: NDArray[np.bool_] | None) -> None:
         self._n = counts.n

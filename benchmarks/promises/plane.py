@@ -365,20 +365,25 @@ def _growth(learner: LearnerName) -> Callable[[int], Verdict]:
 # -- 9: without privacy ------------------------------------------------------------------------
 
 
-def _consistent(make: Callable[[int, int], Any], role: Role, k: int) -> Callable[[int], Verdict]:
-    grid, n = _grid(16), 2_000
-    steps = math.ceil(k * math.log(n))
+def _consistent(
+    make: Callable[[int, int], Any], role: Role, k: int, d: int, n: int
+) -> Callable[[int], Verdict]:
+    grid, steps = _grid(d), math.ceil(k * math.log(n))
 
     def check(runs: int) -> Verdict:
         wrong = 0
         for i in range(runs):
-            truth = _target(16, role, k, i)
-            counts, _ = drawn(truth, grid, 16, n, i)
+            truth = _target(d, role, k, i)
+            counts, _ = drawn(truth, grid, d, n, i)
             model = make(k, steps).fit_counts(counts)
             wrong += bool((model.predict(counts.points) != counts.labels).any())
         return always(wrong == 0, f"{wrong} of {runs} samples of {n:,} had a mistake")
 
     return check
+
+
+def _greedy_union(k: int, steps: int) -> GreedyUnionLearner:
+    return GreedyUnionLearner(k=k, n_steps=steps, grid=8, max_boxes=1 << 12)
 
 
 _SETTING = f"random {{}} on a grid of {_D}, random weights, epsilon = 1, delta = 1e-6, "
@@ -521,9 +526,9 @@ ROWS: tuple[Row, ...] = (
     Row(
         (9,), "KMMS, section 3, on triangles",
         "The greedy cover of k ln n triangles errs on no example, if k triangles do not.",
-        "random unions of two triangles on a grid of 16, n = 2,000",
+        "random unions of two triangles on a grid of 8, n = 500",
         _consistent(
-            lambda k, steps: GreedyUnionLearner(k=k, n_steps=steps, grid=16), "disjunction", 2
+            _greedy_union, "disjunction", 2, 8, 500
         ),
         20, 1,
     ),
@@ -532,7 +537,8 @@ ROWS: tuple[Row, ...] = (
         "The greedy intersection of k ln n halfplanes errs on no example, if k do not.",
         "random convex polygons of up to four edges on a grid of 16, n = 2,000",
         _consistent(
-            lambda k, steps: GreedyConvexLearner(k=k, n_steps=steps, grid=16), "conjunction", 4
+            lambda k, steps: GreedyConvexLearner(k=k, n_steps=steps, grid=16), "conjunction", 4, 16,
+            2_000,
         ),
         60, 4,
     ),

@@ -158,6 +158,17 @@ def add_output(parser: Parser, text: str) -> None:
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=text)
 
 
+def add_ledger(parser: Parser) -> None:
+    """Where runs are entered before they draw."""
+    parser.add_argument(
+        "--ledger",
+        type=Path,
+        metavar="FILE",
+        help="enter what is spent in this ledger, and draw nothing that its budget does not allow "
+        "(default: geodp.ledger beside the data, if there is one; geodp ledger begins one)",
+    )
+
+
 def add_quiet(parser: Parser) -> None:
     """Add --quiet, which leaves progress and hints out."""
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")

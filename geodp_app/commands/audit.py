@@ -77,11 +77,12 @@ REFUTED = 3
 
 _DESCRIPTION = f"""Run a learner many times on neighbouring samples and bound epsilon from below.
 
-Pairs of tiny samples that differ in one example, and events of the releases, are searched on one
-half of the runs; the pair and event that show most are tested on the other half.  Printed is
-Clopper and Pearson's lower bound of what the learner loses, next to what it claims.  An audit can
-refute a claim, not prove it: the proofs are in docs/privacy.md.  Learners that are not private
-claim nothing: --epsilon and --delta say what is put to the test, and is refuted.
+One half of the runs searches pairs of tiny samples that differ in one example, and events of the
+releases, for those that show the most; the other half tests the pair and the event that were found.
+Printed is a lower bound of the epsilon that the learner loses (Clopper and Pearson), next to the
+one that it claims.  An audit can refute a claim, not prove it: the proofs are in docs/privacy.md.
+Learners that are not private claim nothing: --epsilon and --delta say what is put to the test, and
+is refuted.
 
 Exit code {REFUTED} if a bound exceeds the claim.  --learner list names the learners, --learner all
 takes those that claim privacy, one after the other."""

@@ -13,6 +13,7 @@ from geodp_app.commands import arguments, points
 from geodp_app.commands.arguments import learner_lines
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
+from geodp_app.files.recording import recording_of
 from geodp_app.formatting import count
 from geodp_app.runs.comparison import (
     DEFAULT,
@@ -29,6 +30,8 @@ from geodp_app.runs.comparison import (
     write_shapes,
 )
 from geodp_app.runs.comparison_table import remarks, table
+from learners.accounting import PrivacySpent
+from learners.privacy_loss import accounting_document
 from learners.registry import unknown_learner
 
 _DEFAULT_WITH_K = ("cover", "greedy-cover")
@@ -36,9 +39,9 @@ _DEFAULT_HOLDOUT = 0.2
 
 _DESCRIPTION = f"""Run several learners on the same examples and print what each of them reaches.
 
-Each private learner spends the whole --epsilon, and what runs on the same examples adds up: the
-sum is printed, and holds for whoever sees all the shapes.  Test errors come from private
-examples, also with --holdout: they are for the curator's eyes, and so is a choice made by them.
+Each private learner spends the whole --epsilon.  To publish all the shapes costs the sum, which is
+printed.  Test errors come from private examples, also with --holdout: they are for the curator
+alone, and a choice made by them is covered by no epsilon.
 
 Learners:
 {learner_lines("compare")}"""
@@ -71,6 +74,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         "(default: cover finds it by itself)",
     )
     arguments.add_privacy(parser)
+    arguments.add_ledger(parser)
     points.add_points_options(parser, "grid size d (default: the file's)")
     parser.add_argument(
         "--seed", type=arguments.seed, help="reproducible and therefore NOT private: for tests"
@@ -104,6 +108,7 @@ def run(options: argparse.Namespace) -> None:
     contenders = _contenders(options)
     if options.output:
         check_folder(options.output)
+    recording = recording_of(options.ledger, [options.points])
     examples, test = _read(options)
     spenders = [contender.kind for contender in contenders if contender.kind.private]
     if spenders:
@@ -127,8 +132,15 @@ def run(options: argparse.Namespace) -> None:
             text += f", step {progress.step} of {progress.steps}"
         bar.update(progress.share, text)
 
-    with bar, telling_of_compiling(bar):
-        rows = tuple(compare(examples, test, contenders, show))
+    def enter(plans: Sequence[PrivacySpent | None]) -> None:
+        ids = (contender.kind.id for contender in contenders)
+        recording.enter("compare", zip(ids, plans, strict=True))
+
+    rows: list[Row] = []
+    with recording, bar, telling_of_compiling(bar):
+        for row in compare(examples, test, contenders, show, enter):
+            rows.append(row)
+            recording.released()
     if options.output:
         write_shapes(options.output, rows)
     if options.json:
@@ -208,6 +220,7 @@ def _document(
                 "private": row.private,
                 "epsilon": row.privacy.epsilon if row.privacy else None,
                 "delta": row.privacy.delta if row.privacy else None,
+                "accounting": accounting_document(row.privacy) if row.privacy else None,
                 "errors": row.errors,
                 "false_positives": row.false_positives,
                 "false_negatives": row.false_negatives,

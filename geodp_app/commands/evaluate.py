@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = f"""Compare a learned shape with labelled examples.
 
-A file written by `geodp learn` carries its exact hypothesis: labels are decided by integer
-side tests; where it was clipped, give --within as for `geodp learn`.  Any other GeoJSON polygons
-are compared as they are, their edge inside.
+A file written by `geodp learn` holds the shape's exact form, and by that points are labelled,
+without rounding.  If it was clipped, give --within as for `geodp learn`.  Any other GeoJSON
+polygons are compared as they are; points on their edge count as inside.
 
 {points.FORMS}
 

@@ -13,6 +13,7 @@ from geodp_app.commands import arguments, points
 from geodp_app.document.examples import Examples
 from geodp_app.document.mask import Mask, read_mask
 from geodp_app.errors import InputError, PictureError
+from geodp_app.files.recording import recording_of
 from geodp_app.progress import tell_curator
 from geodp_app.tables.counts import TableCounts, read_counts
 from geodp_app.tables.source import TableSource, table_source
@@ -21,17 +22,18 @@ from learners.declaration import Learner
 from learners.registry import MOST_STEPS
 
 if TYPE_CHECKING:
+    from learners.accounting import PrivacySpent
     from learners.releases import Release
 
 _DESCRIPTION = f"""Learn a shape from labelled examples under differential privacy.
 
 {points.FORMS}
 
-Grid size and bounds are public; a file written by `geodp sample` brings its own.  The learned
-GeoJSON carries its exact hypothesis and what was spent, and nothing else from the examples.
+Grid size and bounds are public; a file written by `geodp sample` states its own.  The learned
+GeoJSON holds the shape, its exact form, and what was spent; nothing else of the examples.
 
 A learner labels every point, also where nobody reported.  --within clips the shape to a public
-map, such as land; that costs no epsilon, and the exact hypothesis in the file stays whole.
+map, such as land.  That costs no epsilon; the exact form in the file stays whole.
 
 {arguments.learner_lines("learn")}
 
@@ -46,8 +48,8 @@ pip install 'geodp[tables]'):
   --table duckdb:reports.db::reports      a table or view of a DuckDB file, opened read-only
   --table pyspark::reports                a table of Spark, or of any URL::TABLE that Ibis knows
 
-What is protected is one row.  Where a person may have several, name the column that tells whose
-a row is: with --id COLUMN one row of each person is counted, and the person is protected."""
+What is protected is one row.  Where a person may have several, name the column that says whose a
+row is: with --id COLUMN one row of each person is counted, and the person is protected."""
 
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
@@ -63,10 +65,11 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     parser.add_argument(
         "--id",
         metavar="COLUMN",
-        help="whose a row is; one row of each person is counted (default: every row counts as a "
-        "person)",
+        help="column that says whose a row is; one row of each person is counted (default: every "
+        "row counts as a person)",
     )
     arguments.add_learner(parser, "learn")
+    arguments.add_ledger(parser)
     points.add_points_options(parser, "grid size d (default: the file's)")
     arguments.add_within(parser, "clip the shape to")
     arguments.add_output(
@@ -75,7 +78,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
     parser.add_argument(
         "--raw-grid",
         action="store_true",
-        help="write grid units instead of degrees; most readers misread them",
+        help="write grid units instead of degrees; most other programs misread these",
     )
     parser.add_argument(
         "--report", type=Path, metavar="FILE", help="write the privacy report (public, JSON)"
@@ -110,7 +113,10 @@ def run(options: argparse.Namespace) -> None:
     _check_source(options)
     learner, parameters = _settle(options)
     inputs = options.table.files() if options.table else [options.points]
-    inputs += [options.within] if options.within else []
+    recording = recording_of(
+        options.ledger, inputs, name=options.table.name if options.table else "", unit=options.id
+    )
+    inputs += [path for path in (options.within, options.ledger) if path is not None]
     arguments.check_outputs(
         [
             (options.output, "a shape"),
@@ -132,18 +138,30 @@ def run(options: argparse.Namespace) -> None:
     from geodp_app.files.reports import parts_text, records_text, report, support_text
     from learners.accounting import privacy_statement
 
-    model, records = fit_learner(
-        learner, sample, parameters, quiet=options.quiet, progress=options.progress
-    )
-    release = model.release_
-    _warn_of_budget(learner, parameters, quiet=options.quiet, release=release)
-    if options.id is not None:
-        release = replace(release, parameters=(*release.parameters, ("unit", options.id)))
-    if options.records:
-        atomic_write(options.records, records_text(records), private=True)
-    if options.report:
-        atomic_write(options.report, json.dumps(report(release), indent=1) + "\n")
-    write_learned(options.output, release, sample.frame, raw_grid=options.raw_grid, within=mask)
+    def enter(plan: PrivacySpent | None) -> None:
+        recording.enter("learn", [(learner.id, plan)])
+
+    with recording:
+        model, records = fit_learner(
+            learner,
+            sample,
+            parameters,
+            quiet=options.quiet,
+            progress=options.progress,
+            before=enter,
+        )
+        release = model.release_
+        _warn_of_budget(learner, parameters, quiet=options.quiet, release=release)
+        if options.id is not None:
+            release = replace(release, parameters=(*release.parameters, ("unit", options.id)))
+        if options.records:
+            atomic_write(options.records, records_text(records), private=True)
+        if options.report:
+            atomic_write(options.report, json.dumps(report(release), indent=1) + "\n")
+        write_learned(options.output, release, sample.frame, raw_grid=options.raw_grid, within=mask)
+        recording.released()
+    if words := recording.words:
+        tell_curator(f"geodp: {words}", quiet=options.quiet)
     parts = parts_text(release) + ("" if mask is None else f", clipped to {mask.name}")
     told = [f"{options.output}: {parts}, {privacy_statement(release.privacy)}"]
     if (support := support_text(release)) is not None:

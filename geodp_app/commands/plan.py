@@ -27,17 +27,20 @@ _PARAMETERS = ("k", "direction", "measure", "beta", "epsilon", "delta", "neighbo
 
 _DESCRIPTION = """Say how many examples suffice for error alpha, or with --n what n guarantees.
 
-Learners are those of `geodp learn`.  Of covers the guarantee is a worst case, after Kaplan,
-Mansour, Matias, Stemmer (2019): it assumes independent examples without label noise, and k
-pieces that err on none of them; it then fails with probability at most beta.  Runs usually
-need far fewer examples.  Of tiles, and of a convex polygon by tiles, nothing is proved of the
-error, and what nine runs of ten reached is told instead.
-n must be a public number: do not take it from the private data.
+Learners are those of `geodp learn`.
 
-Of votes of chunks (stability) T halts and K chunks are told, for --queries and --halts.
+For covers a theorem answers (Kaplan, Mansour, Matias, Stemmer 2019).  It is a worst case: it
+assumes independent examples with right labels, and k pieces that fit them exactly, and then fails
+with probability at most beta.  Runs usually need far fewer examples.
 
-With --theorem NAME any other theorem of the sources is asked; --theorems lists them.  Those of
-votes of chunks (queries, labels, soft-queries) say T and K, too."""
+For tiles, and for a convex polygon by tiles, nothing is proved of the error; printed is the range
+that nine of ten measured runs reached.
+
+For votes of chunks (stability), printed is how many chunks K --queries and --halts take.
+
+With --theorem NAME another theorem of the sources answers; --theorems lists them.
+
+n must be a public number: do not take it from the private data."""
 
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
@@ -57,17 +60,17 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         metavar="D",
         help=f"grid size d (default %(default)s); {LARGE_GRIDS}",
     )
-    parser.add_argument("--n", type=arguments.count, help="say what this many examples guarantee")
+    parser.add_argument("--n", type=arguments.count, help="say what this many examples give")
     theorems = parser.add_argument_group("theorems of the sources")
-    theorems.add_argument("--theorems", action="store_true", help="list them and what they need")
-    theorems.add_argument("--theorem", metavar="NAME", help="ask this one")
+    theorems.add_argument("--theorems", action="store_true", help="list them and what each needs")
+    theorems.add_argument("--theorem", metavar="NAME", help="apply this one")
     for name, text in (
         ("d", "number of variables or bits (default: --grid)"),
         ("size", "number of hypotheses"),
         ("vc", "VC dimension"),
         ("experts", "number of experts"),
-        ("queries", "number of queries to votes of chunks"),
-        ("halts", "number of these that may have no answer, or cost something"),
+        ("queries", "how many points are labelled by votes"),
+        ("halts", "how many queries may stay without an answer"),
     ):
         theorems.add_argument(f"--{name}", type=arguments.count, metavar="N", help=text)
     theorems.add_argument(
@@ -118,7 +121,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _plan_cover(options: argparse.Namespace) -> None:
-    """Print what is proved of covers that are told k, and what such runs reached."""
+    """Print what is proved of covers with a given k, and what such runs reached."""
     from geodp_app.runs.practice import practice_document
     from geometry.halfplane import HalfplaneLattice
     from learners.theory.planner import (
@@ -358,7 +361,7 @@ def _run_by_itself(options: argparse.Namespace) -> None:
         return
     print(
         "Nothing is proved of the error of a cover that finds k by itself.  Privacy holds in any\n"
-        f"case.  Of one that is told k (--k K) a worst case is proved.\n\n{BY_ITSELF}"
+        f"case.  With a given k (--k K) a worst case is proved.\n\n{BY_ITSELF}"
     )
 
 

@@ -16,10 +16,10 @@ from geometry.crs import CrsError, settled_crs
 
 #: What POINTS may be, for descriptions.
 FORMS = """POINTS is a CSV with a header: x,y,label in grid units 0..d, or lon,lat,label in degrees
-with --bounds; or with other names, separators (; tab |), decimal commas, points as text (WKT), and
-labels such as true and false or yes and no.  With pip install 'geodp[geo]' it may be a GeoPackage,
-a shapefile, FlatGeobuf, GeoParquet or whatever else GDAL reads; GeoJSON is read without.  Columns
-are told by their names; --columns names yours."""
+with --bounds.  Other names, separators (; tab |), decimal commas, points as text (WKT), and labels
+such as true and false or yes and no are understood.  GeoJSON is read as well and, after
+pip install 'geodp[geo]', GeoPackage, shapefiles, FlatGeobuf, GeoParquet and whatever else GDAL
+reads.  Columns are recognised by their names; say others with --columns."""
 
 
 def add_points_options(parser: arguments.Parser, grid: str) -> None:

@@ -19,13 +19,15 @@ from geometry.polygons import contains_points
 
 _DESCRIPTION = f"""Label points by a learned shape: inside 1, outside 0.
 
-LEARNED is a file of `geodp learn`, or any polygons in GeoJSON or a GIS format.  {points.FORMS}
-They need no labels.
+LEARNED is a file of `geodp learn`, or any polygons in GeoJSON or a GIS format.
 
-The output has the columns of POINTS and `predicted`; where the shape says where there were enough
-reports, also `supported`.  It is CSV, GeoJSON or a GIS format, by its ending.  A released shape may
-be used in any way, so its predictions cost no epsilon; the points themselves are as private as they
-were."""
+{points.FORMS}
+These points need no labels.
+
+The output has the columns of POINTS and a column `predicted`; if the shape was learned with
+--support, also `supported`: whether there were enough reports there to say anything.  It is CSV,
+GeoJSON or a GIS format, by its ending.  A released shape may be used in any way, so its predictions
+cost no epsilon; the points themselves are as private as they were."""
 
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:

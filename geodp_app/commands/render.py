@@ -28,7 +28,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Read, draw, write."""
+    """Read a learned shape and write its picture."""
     inputs = [options.learned, *([options.within] if options.within else [])]
     arguments.check_outputs([(options.output, "PNG or SVG")], inputs)
     from geodp_app.commands.running import write_picture

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from geodp_app.document.examples import Examples
@@ -16,6 +16,7 @@ from geodp_app.progress import ProgressBar, telling_of_compiling
 from geodp_app.runs.figures import Picture
 from geodp_app.tables.counts import TableCounts
 from geometry.files import atomic_write
+from learners.accounting import PrivacySpent
 from learners.declaration import Learner
 from learners.records import StepRecord
 from learners.releases import Release
@@ -37,6 +38,7 @@ def fit_learner(
     *,
     quiet: bool,
     progress: bool = False,
+    before: Callable[[PrivacySpent | None], None] = lambda plan: None,
 ) -> tuple[Any, list[StepRecord]]:
     """Run a learner to its end; what it warns of at the start is told in one line each.
 
@@ -50,6 +52,8 @@ def fit_learner(
         Show no progress bar and no warnings.
     progress : bool
         Show lines instead of the bar, for a program that reads them.
+    before : callable
+        Called with what the run will spend before anything is drawn; what it raises ends the run.
 
     Returns
     -------
@@ -74,6 +78,7 @@ def fit_learner(
     model = learner.build(grid=sample.frame.d, **parameters)
     bar.update(0.0, "planning")  # takes seconds for thousands of steps
     try:
+        before(model.plan())
         with warnings.catch_warnings(action="always", record=True) as warned:
             if isinstance(sample, TableCounts):
                 stream: Iterator[StepRecord] = model.steps_counts(sample.counts, watch=show)

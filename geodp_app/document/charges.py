@@ -6,15 +6,18 @@ may depend on the examples.  Charges add up by basic composition.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from geodp_app.formatting import SPACE, amount
 from learners.accounting import Relation
+from learners.privacy_filter import added_up, joint_relation, restated
+from learners.randomness import SystemRandom
 
-#: Beyond, exp would overflow; such a run promises nothing anyway.
-_LARGEST_POWER = 700.0
+
+def new_run_id() -> str:
+    """A name for one run, of 32 hexadecimal digits, that no other run has."""
+    return SystemRandom().bytes(16).hex()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +32,15 @@ class RunCharge:
         What the statement is about.
     finished : bool
         Whether it came to its end; one that was cancelled, failed or is under way did not.
+    run : str
+        Its name in ledgers (:mod:`geodp_app.files.ledger`), so that none counts it twice.
     """
 
     epsilon: float
     delta: float
     neighbours: Relation
     finished: bool
+    run: str = field(default_factory=new_run_id, compare=False)
 
 
 def total(charges: Sequence[RunCharge]) -> tuple[float, float]:
@@ -44,13 +50,10 @@ def total(charges: Sequence[RunCharge]) -> tuple[float, float]:
     replacing: that is two neighbouring steps of the former, (2·epsilon, (1 + e^epsilon)·delta).
     Where some protect labels alone, so does the total: to replace a label is to replace an example.
     """
-    epsilon = delta = 0.0
-    for charge in charges:
-        twice = _mixed(charges) and charge.neighbours == "add-remove"
-        power = math.exp(min(charge.epsilon, _LARGEST_POWER))
-        epsilon += 2 * charge.epsilon if twice else charge.epsilon
-        delta += (1 + power) * charge.delta if twice else charge.delta
-    return epsilon, min(delta, 1.0)
+    relation = joint_relation(charge.neighbours for charge in charges)
+    return added_up(
+        restated(charge.epsilon, charge.delta, charge.neighbours, relation) for charge in charges
+    )
 
 
 def spent_words(charges: Sequence[RunCharge], *, under_way: bool = False) -> str:

@@ -32,8 +32,10 @@ MOST_TILES = 128
 MOST_CHUNKS, MOST_HALTS = 100_000, 1_000
 #: Most crossings of a drawing's outlines: its region then takes some seconds.
 MOST_CROSSINGS = 20_000
-#: Longest name of a drawing, in characters.
-LONGEST_NAME = 200
+#: Longest name of a drawing, and longest path, in characters.
+LONGEST_NAME, LONGEST_PATH = 200, 4096
+
+_HEXADECIMAL = frozenset("0123456789abcdef")
 
 
 def check_grid(grid: Any) -> None:
@@ -151,6 +153,17 @@ def check_charges(charges: tuple[RunCharge, ...]) -> None:
         _check_choice("neighbours", charge.neighbours, get_args(Relation))
         if not isinstance(charge.finished, bool):
             raise InputError(f"finished: {short(charge.finished)} is neither true nor false")
+        run = charge.run
+        if not (isinstance(run, str) and len(run) == 32 and set(run) <= _HEXADECIMAL):
+            raise InputError(f"{short(run)} is no name of a run")
+
+
+def check_ledger(path: Any) -> None:
+    """Refuse what is no path of a ledger, or none."""
+    if path is not None and not (
+        isinstance(path, str) and 0 < len(path) <= LONGEST_PATH and "\0" not in path
+    ):
+        raise InputError(f"{short(path)} is no path of a ledger")
 
 
 def check_change(before: Work, after: Work) -> None:
@@ -170,6 +183,8 @@ def check_change(before: Work, after: Work) -> None:
         check_examples(after.examples)
     if after.spent is not before.spent:
         check_charges(after.spent)
+    if after.ledger != before.ledger:
+        check_ledger(after.ledger)
     if after.within is not None and (after.within, after.frame) != (before.within, before.frame):
         _check_mask(after.within, after.frame, stays=after.within is before.within)
 

@@ -137,8 +137,8 @@ class Document:
         When the drawing changes, simulated examples stay where they are and are labelled anew.
         They go when the grid or the bounds change; imported ones when the grid changes or moves on
         the globe.  Examples among `fields` stay.  What runs have spent goes with the examples, and
-        examples labelled anew are others.  A mask keeps its place on the globe, and a frame without
-        it is refused.  Nothing happens if nothing differs.
+        so does their ledger; examples labelled anew are others.  A mask keeps its place on the
+        globe, and a frame without it is refused.  Nothing happens if nothing differs.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class Document:
         if "examples" not in fields:
             after = self._keep_examples(before, after)
         if not same_sample(before.examples, after.examples):
-            after = replace(after, spent=())
+            after = replace(after, spent=(), ledger=fields.get("ledger"))
         self._history.push(label, after, merge)
         self._notify()
 
@@ -230,6 +230,10 @@ class Document:
         """
         label = "clip no more" if mask is None else f"clip to {mask.name}"
         self.change(label, within=mask)
+
+    def set_ledger(self, path: str | None) -> None:
+        """Enter the runs on imported examples in a ledger; None for none."""
+        self.change("leave the ledger" if path is None else "keep a ledger", ledger=path)
 
     def set_k_drawn(self, on: bool) -> None:
         """Let k follow the drawing, or keep it as it is."""

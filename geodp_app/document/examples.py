@@ -45,12 +45,15 @@ class Examples:
     frame : Frame
     unit : str or None
         Whose these are, where each is one row of a person: the name of the column that said so.
+    source : str or None
+        Path of the file that they were read from in Python: runs on them join a ledger beside it.
     """
 
     points: NDArray[np.int64]
     labels: NDArray[np.int64]
     frame: Frame
     unit: str | None = None
+    source: str | None = None
 
     def __repr__(self) -> str:  # points, labels and their number are private
         where = "" if self.frame.bounds is None else f", {self.frame.bounds}"

@@ -16,6 +16,7 @@ from geometry.geojson_write import placed_shape
 from geometry.grid import Bounds, GridMap
 from learners.accounting import PrivacySpent
 from learners.checks import check_points
+from learners.privacy_loss import accounting_document
 from learners.released_shape import ReleasedShape, released_statement
 from learners.releases import Release
 
@@ -64,6 +65,11 @@ class LearnedShape(ReleasedShape):
     def statement(self) -> str:
         """The guarantee in one sentence, or that there is none."""
         return released_statement(self.release)
+
+    @property
+    def accounting(self) -> dict[str, Any] | None:
+        """The charges, for other accountants (:mod:`learners.privacy_loss`)."""
+        return None if self.privacy is None else accounting_document(self.privacy)
 
     @property
     def polygons(self) -> BaseGeometry:

@@ -182,6 +182,9 @@ class Work:
         Of the private runs on these examples, in order; they go where the examples go.
     within : Mask or None
         What the learned shape is clipped to, when it is shown and exported.
+    ledger : str or None
+        Path of the ledger (:mod:`geodp_app.files.ledger`) of imported examples; it goes where they
+        go.
     """
 
     name: str = "untitled"
@@ -194,6 +197,7 @@ class Work:
     k_drawn: bool = True
     spent: tuple[RunCharge, ...] = ()
     within: Mask | None = None
+    ledger: str | None = None
 
     @property
     def frame(self) -> Frame:

@@ -25,6 +25,7 @@ from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.import_file import TEXT_ENDINGS
 from geodp_app.files.layers import LAYER_ENDINGS
+from geodp_app.files.ledger import beside
 from geodp_app.files.session import load_session
 from geodp_app.files.stored_run import StoredRun
 from geometry.geojson import GeoJSONError, NoPolygonsError, read_geojson
@@ -80,6 +81,8 @@ def open_any(path: str | os.PathLike[str], document: Document) -> Opened:
     kind = file_kind(path)
     if kind == "session":
         work, run = load_session(path)
+        if work.ledger is None and work.examples is not None and not work.simulated:
+            work = replace(work, ledger=beside(path))
         document.new(work, Path(path))
         return Opened("session", f"{Path(path).name}: opened. It holds private data.", run)
     blank = _blank(document.work)
@@ -163,7 +166,8 @@ def take_examples(
     work = work_with(examples, document.work, path if opening else None)
     fields = ("drawing", "bounds", "examples", "simulated", "name", "within")
     label = f"{'open' if opening else 'import'} {name}"
-    document.change(label, **{field: getattr(work, field) for field in fields})
+    taken = {field: getattr(work, field) for field in fields}
+    document.change(label, **taken, ledger=beside(path))
     if opening:
         document.mark_opened()
     inside = int(examples.labels.sum())

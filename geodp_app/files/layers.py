@@ -6,8 +6,10 @@ Both libraries are extras (pip install 'geodp[geo]') and are loaded when such a 
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,12 @@ AXES = ("longitude", "latitude")
 LAYER_ENDINGS = frozenset(
     {".gpkg", ".shp", ".fgb", ".gml", ".kml", ".gpx", ".tab", ".mif", ".gdb", ".sqlite", ".zip"}
 )
+
+#: Drivers of GDAL for files that hold no data but say where to fetch it, or what to run for it.
+REFERRING = (
+    "ADBC", "AmigoCloud", "Carto", "CSW", "EEDA", "Elasticsearch", "GDALG", "GPSBabel", "HTTP",
+    "NGW", "OAPIF", "OGCAPI", "OGR_VRT", "PLSCENES", "VRT", "WFS",
+)  # fmt: skip
 
 #: The first bytes of a Parquet file.
 PARQUET = b"PAR1"
@@ -100,6 +108,26 @@ class ParquetRows:
             for row in zip(*columns, strict=True):
                 done += 1
                 yield [*row], None, done / n
+
+
+@contextmanager
+def data_alone() -> Iterator[None]:
+    """Let GDAL read data alone, if it is loaded meanwhile, here or in a process that is started.
+
+    A file of any name may be a description of other files, servers or programs, and GDAL would
+    follow it.  Whoever wants that sets GDAL_SKIP, which then stays as it is.
+    """
+    # GDAL tells, on standard error, which of these drivers it has not got anyway
+    wanted = {"GDAL_SKIP": ",".join(REFERRING), "CPL_LOG": os.devnull}
+    ours = {} if "GDAL_SKIP" in os.environ else {
+        name: value for name, value in wanted.items() if name not in os.environ
+    }  # fmt: skip
+    os.environ.update(ours)
+    try:
+        yield
+    finally:
+        for name in ours:
+            os.environ.pop(name, None)
 
 
 def open_layer(name: str, layer: str | None = None) -> LayerRows:

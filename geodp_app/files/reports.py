@@ -19,6 +19,7 @@ from learners.accounting import (
 )
 from learners.codec import release_to_dict, step_to_dict
 from learners.cover_account import run_epsilon
+from learners.privacy_loss import accounting_document
 from learners.records import StepRecord
 from learners.releases import (
     ConicRelease,
@@ -35,7 +36,10 @@ _RECORDS_WARNING = (
 
 
 def report(release: Release) -> dict[str, Any]:
-    """The public report: statement, parameters, hypothesis.  Nothing from the examples."""
+    """The public report: statement, parameters, hypothesis, charges for other accountants.
+
+    Nothing from the examples.
+    """
     privacy = release.privacy
     document: dict[str, Any] = {
         "geodp": __version__,
@@ -49,6 +53,7 @@ def report(release: Release) -> dict[str, Any]:
         document["support"] = told
     if privacy is not None:
         document["account"] = _account(privacy, dict(release.parameters))
+        document["accounting"] = accounting_document(privacy)
     return document
 
 

@@ -3,7 +3,7 @@
 A session is a zip archive with three members:
 
 ``session.json``   schema version, settings, drawing, bounds, name, what runs on the examples spent,
-                   the mask
+                   the mask, the ledger
 ``points.npz``     the examples, if there are any: ``points`` (n, 2) uint16 (uint32 on grids from
                    65536 up), ``labels`` (n,) uint8
 ``steps.jsonl``    the run, if there is one (:mod:`geodp_app.files.stored_run`)
@@ -19,6 +19,7 @@ before it is made, and nothing is unpickled.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import json
 import math
@@ -125,7 +126,7 @@ def _read_array(
     return np.frombuffer(body, wanted).reshape(shape)
 
 
-SCHEMA = 8
+SCHEMA = 9
 _FORMAT = "geodp session"
 _WARNING = (
     "Private data: this file holds the examples, and true counts of the run if there is one. "
@@ -171,6 +172,21 @@ def _with_any_direction(state: dict[str, Any]) -> dict[str, Any]:
     return {**state, "run": {"direction": None, **state["run"]}}
 
 
+def _without_ledger(state: dict[str, Any]) -> dict[str, Any]:
+    """Before schema 9 runs had no names, and there were no ledgers.
+
+    The names are made from all that the session says, so that a copy of it has the same ones.
+    """
+    text = json.dumps(state, sort_keys=True).encode()
+    spent = state["spent"]
+    if isinstance(spent, list):
+        spent = [
+            {"run": hashlib.sha256(b"%d %b" % (i, text)).hexdigest()[:32], **one}
+            for i, one in enumerate(spent)
+        ]
+    return {"ledger": None, **state, "spent": spent}
+
+
 #: From each older schema, a function that turns its ``session.json`` into the next one's.
 _MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     1: _without_tiles,
@@ -180,6 +196,7 @@ _MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     5: _unclipped,
     6: _without_support,
     7: _with_any_direction,
+    8: _without_ledger,
 }
 
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)
@@ -255,6 +272,7 @@ def _state_bytes(work: Work, run: StoredRun | None) -> bytes:
         "has_steps": run is not None,
         "drawing": work.drawing.to_dict(),
         "within": None if work.within is None else work.within.to_dict(),
+        "ledger": work.ledger,
     }
     return json.dumps(state, allow_nan=False, separators=(",", ":")).encode()
 
@@ -276,6 +294,8 @@ def _read_archive(archive: Archive) -> Session:
         examples = state["examples"]
         if examples is None and work.spent:
             raise ValueError("spent: runs on examples, and there are none")
+        if examples is None and work.ledger is not None:
+            raise ValueError("ledger: of examples, and there are none")
         has_steps = _flag(state["has_steps"], "has_steps")
     archive.refuse_others()
     for name, expected in ((_POINTS, examples is not None), (_STEPS, has_steps)):
@@ -289,7 +309,8 @@ def _read_archive(archive: Archive) -> Session:
     with _damage_in(_STEPS):
         run = StoredRun.from_lines(archive.read(_STEPS).split(b"\n"))
     if state["spent"] is None and work.examples is not None:
-        work = replace(work, spent=_charges_of(run))
+        name = hashlib.sha256(archive.read(_STEPS)).hexdigest()[:32]
+        work = replace(work, spent=tuple(replace(one, run=name) for one in _charges_of(run)))
     return Session(work, run)
 
 
@@ -335,6 +356,7 @@ def _read_work(state: dict[str, Any]) -> Work:
         k_drawn=_flag(state["k_drawn"], "k_drawn"),
         spent=_read_charges(state),
         within=None if state["within"] is None else Mask.from_dict(state["within"]),
+        ledger=state["ledger"],
     )
     check_change(Work(), work)
     check_crossings(work.drawing)

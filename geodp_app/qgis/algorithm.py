@@ -24,7 +24,9 @@ from qgis.core import (
     QgsProcessingParameterExtent,
     QgsProcessingParameterFeatureSource,
     QgsProcessingParameterField,
+    QgsProcessingParameterFile,
     QgsProcessingParameterNumber,
+    QgsProviderRegistry,
 )
 from qgis.PyQt.QtGui import QIcon
 
@@ -36,6 +38,9 @@ PROGRAM_SETTING = "GEODP_PROGRAM"
 
 #: Longitude and latitude on WGS 84, in this order, as the program has them.
 _DEGREES = ("EPSG:4326", "OGC:CRS84")
+
+#: What a ledger is called that lies beside the data.
+_LEDGER = "geodp.ledger"
 
 #: What the writing of the points is of a run, in hundredths.
 _POINTS_SHARE = 20
@@ -175,7 +180,39 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
             )
         self.add_declared("out_of_bounds", "Points outside the extent", advanced=optional)
 
+    def add_ledger(self) -> None:
+        """Add the file in which the run is entered before it draws."""
+        self.add(
+            QgsProcessingParameterFile("LEDGER", "Ledger", optional=True),
+            "The run is entered in this file before it draws, and not made if its budget does not "
+            "allow it; `geodp ledger` begins one. By default the file geodp.ledger beside that of "
+            "the points, if there is one.",
+            advanced=True,
+        )
+
     # -- values ----------------------------------------------------------------------------------
+
+    def ledger(self, parameters: dict[str, Any], context: Any) -> list[str]:
+        """The option for the ledger that is chosen or lies beside the points' file.
+
+        Raises
+        ------
+        QgsProcessingException
+            If these are two.
+        """
+        chosen = self.parameterAsFile(parameters, "LEDGER", context)
+        layer = self.parameterAsVectorLayer(parameters, "INPUT", context)
+        found = ""
+        if layer is not None:
+            registry = QgsProviderRegistry.instance()
+            path = registry.decodeUri(layer.providerType(), layer.source()).get("path")
+            beside = Path(path or "nowhere").with_name(_LEDGER)
+            found = str(beside) if path and beside.is_file() else ""
+        if chosen and found and Path(chosen).resolve() != Path(found).resolve():
+            raise QgsProcessingException(
+                f"{chosen}: is not the ledger of these points, which lies beside them: {found}"
+            )
+        return [f"--ledger={chosen or found}"] if chosen or found else []
 
     def values(self, parameters: dict[str, Any], names: list[str], context: Any) -> dict[str, Any]:
         """Values of declared parameters by their names; None for what is not given."""

@@ -73,6 +73,7 @@ class Compare(GeodpAlgorithm):
         self.add_declared("delta", "Failure probability δ")
         for name in ("neighbours", "seed"):
             self.add_declared(name)
+        self.add_ledger()
         self.add(
             QgsProcessingParameterFeatureSink(
                 "OUTPUT", "Comparison (private)", QgsProcessing.TypeVector
@@ -99,6 +100,7 @@ class Compare(GeodpAlgorithm):
             write_points(points, source, fields, feedback)
             where = self.bounds(parameters, source, context)
             arguments = [str(points), *where, *self.given(values), "--json", "--progress"]
+            arguments += self.ledger(parameters, context)
             found = json.loads(self.call(arguments, feedback, points, source))
         columns = QgsFields()
         for name, kind in _FIELDS.items():

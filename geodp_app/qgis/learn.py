@@ -60,6 +60,7 @@ class Learn(GeodpAlgorithm):
         for name in self._declared():
             if name != "epsilon":
                 self.add_declared(name, _LABELS.get(name))
+        self.add_ledger()
         self.add(
             QgsProcessingParameterFileDestination(
                 "REPORT", "Privacy report", "JSON (*.json)", optional=True, createByDefault=False
@@ -97,6 +98,7 @@ class Learn(GeodpAlgorithm):
             points = Path(folder) / file_name(source.sourceName(), ".csv")
             arguments = [str(points), *self.bounds(parameters, source, context)]
             arguments += self.given({"learner": learner, **values})
+            arguments += self.ledger(parameters, context)
             if person:
                 column = "person" if person.lower() in ("label", "lon", "lat", "x", "y") else person
                 fields[column] = person

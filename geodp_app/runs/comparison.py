@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import os
 import shutil
 import time
@@ -33,6 +32,7 @@ from geodp_app.files.learned_file import learned_text
 from geodp_app.files.writing import check_folder_ending, check_home
 from geometry.files import atomic_write
 from learners.declaration import Learner
+from learners.privacy_filter import added_up
 from learners.randomness import SeededRandom, SystemRandom, words
 from learners.registry import offered
 from learners.releases import Release
@@ -206,6 +206,7 @@ def compare(
     test: Examples,
     contenders: Sequence[Contender],
     watch: CompareWatch | None = None,
+    before: Callable[[Sequence[PrivacySpent | None]], None] = lambda plans: None,
 ) -> Iterator[Row]:
     """Run learners one after the other on the same examples.
 
@@ -218,6 +219,9 @@ def compare(
     contenders : sequence of Contender
     watch : callable, optional
         Progress and cancel.
+    before : callable
+        Called at the call with what each of them will spend, before any draws from the examples;
+        what it raises ends the comparison.
 
     Yields
     ------
@@ -240,7 +244,25 @@ def compare(
         if watch is not None:
             watch(Progress(contender.name, number, len(contenders)))
         _try_out(contender)
+    before(plans_of(contenders, examples.frame.d))
     return _rows(examples, test, contenders, watch)
+
+
+def plans_of(contenders: Sequence[Contender], grid: int) -> tuple[PrivacySpent | None, ...]:
+    """What each of them will spend; None for one that is not private.
+
+    Raises
+    ------
+    InputError
+        If a learner refuses its settings.
+    """
+    plans = []
+    for contender in contenders:
+        try:
+            plans.append(contender.build(grid).plan())
+        except ValueError as error:
+            raise InputError(f"{contender.name}: {error}") from None
+    return tuple(plans)
 
 
 def _rows(
@@ -326,10 +348,8 @@ def _part(examples: Examples, chosen: NDArray[np.bool_]) -> Examples:
 
 def total_spent(rows: Iterable[Row]) -> tuple[float, float]:
     """Epsilon and delta of the private learners of these rows together (basic composition)."""
-    spent = [row.privacy for row in rows if row.privacy is not None]
-    return (
-        math.fsum(privacy.epsilon for privacy in spent),
-        math.fsum(privacy.delta for privacy in spent),
+    return added_up(
+        (row.privacy.epsilon, row.privacy.delta) for row in rows if row.privacy is not None
     )
 
 

@@ -139,7 +139,7 @@ def answer(question: Question) -> Answer:
 
 def _told_k(run: RunSettings) -> int:
     if run.k == "auto":
-        raise ValueError("the theorem is about runs that are told k: set k")
+        raise ValueError("the theorem is about runs with a given k: set k")
     return run.k
 
 

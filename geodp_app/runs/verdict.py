@@ -124,9 +124,9 @@ def _verdict(work: Work, n: int) -> Verdict:
 #: docs/accuracy.md, means of cases of up to so many triangles.
 _MEASURED_K = 5
 _SEVERAL_TRIANGLES = (
-    "Measured at ε = 1, told the right k, on shapes of one to five triangles: mean errors of 18 % "
-    "with 1,000 examples, 4.0 % with 10,000, 0.64 % with 100,000. For these settings no estimate "
-    "is made."
+    "Measured at ε = 1, with the right k given, on shapes of one to five triangles: mean errors "
+    "of 18 % with 1,000 examples, 4.0 % with 10,000, 0.64 % with 100,000. For these settings no "
+    "estimate is made."
 )
 _BY_PAPER = "No estimate is made: only runs with the chord measure were measured."
 #: Of covers that are not told k (docs/decisions/0016-k-not-told.md).
@@ -136,9 +136,9 @@ BY_ITSELF = (
     "10,000. For these settings no estimate is made."
 )
 _SHARPENED = (
-    "Measured at ε = 1, told the right k, on shapes of two to five triangles: mean errors of 6.5 % "
-    "with 1,000 examples, 1.2 % with 10,000, 0.18 % with 100,000. For these settings no estimate "
-    "is made."
+    "Measured at ε = 1, with the right k given, on shapes of two to five triangles: mean errors "
+    "of 6.5 % with 1,000 examples, 1.2 % with 10,000, 0.18 % with 100,000. For these settings no "
+    "estimate is made."
 )
 _MANY_SHARPENED = (
     "Not measured for so many triangles but on three outlines, with 10,000 examples at ε = 1 and "

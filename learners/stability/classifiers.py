@@ -228,7 +228,7 @@ class StableQueryClassifier(ChunkClassifier[StableQueries]):
         For the curator.
     private_models_ : PrivateModels
         For the curator: what answers the queries to come.  A fitted classifier can therefore not be
-        pickled or copied; keep its release_ and the answers.
+        pickled or copied; keep its `release_` and the answers.
 
     Examples
     --------

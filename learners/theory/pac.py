@@ -172,7 +172,7 @@ def check_promise(
 
 
 def generalization_gap(n: int, epsilon: float, beta: float) -> float:
-    """tau: |error on new examples - error on the sample| <= tau with probability 1 - beta.
+    """How far apart errors on the sample and on new examples may be, but for probability beta.
 
     Parameters
     ----------
@@ -182,6 +182,11 @@ def generalization_gap(n: int, epsilon: float, beta: float) -> float:
         Of the learner, when one example is replaced; twice that for add/remove.
     beta : float
         In (0, 1).
+
+    Returns
+    -------
+    float
+        tau: with probability 1 - beta the two errors differ by at most tau.
 
     Raises
     ------

@@ -94,7 +94,7 @@ def search(
 def test_no_piece_of_the_lattice_is_better(lattice, role, weight):
     held = held_sets(lattice, PIECES[role])
     for seed in range(5):
-        points, labels, where = sample(lattice.d, 4 + 5 * seed, seed)
+        points, labels, where = sample(lattice.d, 4 + 4 * seed, seed)
         found = search(points, labels, lattice, role, weight, max_boxes=1 << 20)
         gain, loss = worth(found, points, labels, role)
         assert found.gap == 0
@@ -119,7 +119,8 @@ def test_no_piece_is_better_on_a_wide_grid(d, side, role, weight):
         sets = {one & two for one in sets for two in sets}
         sets = {one & two.inside for one in sets for two in classes.halfplanes}
     held = np.array([[bool(inside & bit) for bit in bits] for inside in sets])
-    found = search(points, labels, lattice, role, weight, max_boxes=1 << 15)
+    boxes = 1 << (15 if role == "conjunction" else 13)  # no number settles a triangle here
+    found = search(points, labels, lattice, role, weight, max_boxes=boxes)
     gain, loss = worth(found, points, labels, role)
     best = best_of_all(held, np.arange(14), labels, role, weight)
     assert found.value == gain - (weight or 0) * loss <= best <= found.value + found.gap

@@ -10,7 +10,7 @@ import shapely
 from shapely.affinity import rotate, scale
 from shapely.geometry.base import BaseGeometry
 
-from assets import UnknownExampleError, example_path, examples
+from assets import UnknownExampleError, example_path, examples, land_path, towns_path
 from geometry.geojson import read_geojson
 
 DRAWN = ("flood", "fire", "letters")
@@ -108,3 +108,19 @@ def test_provenance_names_every_example() -> None:
     text = (example_path("tri").parents[1] / "PROVENANCE.md").read_text(encoding="utf-8")
     for name in examples():
         assert f"examples/{name}.geojson" in text
+
+
+def test_towns_lie_on_land_within_their_bounds_and_are_labelled_by_country() -> None:
+    lines = towns_path().read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "lon,lat,label"
+    rows = np.array([line.split(",") for line in lines[1:]], dtype=float)
+    assert len(rows) == 15_674
+    assert (rows[:, :2] >= (6, 36)).all()
+    assert (rows[:, :2] <= (19, 48)).all()
+    assert (np.diff(rows[:, 0]) >= 0).all()  # in no order that tells anything else
+    inside = rows[:, 2] == 1
+    italy = read_geojson(example_path("italy")).geometry
+    by_outline = shapely.contains_xy(italy.buffer(0.3), rows[:, :2])
+    assert np.mean(by_outline[inside]) > 0.99
+    land = read_geojson(land_path()).geometry
+    assert np.mean(shapely.contains_xy(land.buffer(0.3), rows[:, :2])) > 0.99

@@ -1,12 +1,12 @@
-"""The documents are true of the code: links, lemmas and names exist, and every example runs.
+"""The documents are true of the code: links, lemmas and names exist.
 
-Examples in docstrings run by themselves (``--doctest-modules`` in pyproject.toml).
+That their commands and examples run: test_doc_examples.  Examples in docstrings run by themselves
+(``--doctest-modules`` in pyproject.toml).
 """
 
 from __future__ import annotations
 
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 import learners
-from geodp_app.cli import main
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -147,7 +146,7 @@ runpy.run_path(sys.argv.pop(1), run_name="__main__")
     [
         "learners",
         pytest.param(
-            "assets geometry learners geodp_app !geodp_app.__main__ !geodp_app.qgis",
+            "geodp assets geometry learners geodp_app !geodp_app.__main__ !geodp_app.qgis",
             marks=pytest.mark.slow,
         ),
     ],
@@ -170,51 +169,3 @@ def test_the_api_reference_is_built_and_every_public_name_is_in_it(
     page = (tmp_path / "learners.html").read_text(encoding="utf-8")
     missing = [name for name in learners.__all__ if f'id="{name}"' not in page]
     assert not missing
-
-
-# -- examples ----------------------------------------------------------------------------------
-
-
-def blocks(path: Path) -> list[str]:
-    """Fenced blocks of a page, with the language as the first line."""
-    return re.findall(r"^```(.*?)^```$", path.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-
-
-@pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
-def test_python_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    found = [block for block in blocks(ROOT / page) if block.startswith("python\n")]
-    assert found
-    for block in found:
-        exec(compile(block.removeprefix("python\n"), page, "exec"), {})
-
-
-@pytest.mark.parametrize(
-    ("page", "whole"),
-    [
-        ("README.md", False),
-        ("docs/guide.md", False),
-        pytest.param("README.md", True, marks=pytest.mark.slow),
-        pytest.param("docs/guide.md", True, marks=pytest.mark.slow),
-    ],
-)
-def test_command_lines_run(
-    page: str,
-    whole: bool,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """Unless all is to be whole, samples are small, and of what is shown one step is made."""
-    (tmp_path / "assets").symlink_to(ROOT / "assets")
-    monkeypatch.chdir(tmp_path)
-    lines = [line for block in blocks(ROOT / page) for line in block.splitlines()]
-    commands = [shlex.split(line)[1:] for line in lines if line.startswith("geodp ")]
-    assert len(commands) >= 4
-    for command in commands:
-        if command[0] == "shot" and not whole:
-            command += ["--steps", "1"]
-        if "--n" in command and not whole:
-            command[command.index("--n") + 1] = "2000"
-        assert main(command) == 0, f"{command}: {capsys.readouterr().err}"
-    assert (tmp_path / "h.geojson").is_file() or (tmp_path / "learned.geojson").is_file()

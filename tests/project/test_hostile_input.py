@@ -8,6 +8,8 @@ import importlib
 import io
 import os
 import struct
+import subprocess
+import sys
 import threading
 import time
 import zipfile
@@ -376,3 +378,34 @@ def test_every_learner_at_every_edge(extremes: ModuleType, name: str) -> None:
         expected = ("refuses: ",) if "to be refused" in what else ("ends", "refuses: ")
         assert answer.startswith(expected), f"{what}: {answer}"
         assert mib < 1024, f"{what}: {mib} MiB, {seconds:.1f} s"
+
+
+# -- files that refer to others ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["points.gpkg", "points.zip"])
+def test_a_layer_that_only_says_where_data_lie_is_not_followed(tmp_path: Path, name: str) -> None:
+    """GDAL would open what it names: another file, or a server."""
+    (tmp_path / "secret.csv").write_text("longitude,latitude,label\n15.5,45.5,1\n")
+    text = (
+        "<OGRVRTDataSource><OGRVRTLayer name='secret'>"
+        f"<SrcDataSource>{tmp_path / 'secret.csv'}</SrcDataSource>"
+        "<GeometryType>wkbPoint</GeometryType>"
+        "<GeometryField encoding='PointFromColumns' x='longitude' y='latitude'/>"
+        "</OGRVRTLayer></OGRVRTDataSource>"
+    )
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(tmp_path / name, "w") as packed:
+            packed.writestr("points.vrt", text)
+    else:
+        (tmp_path / name).write_text(text)
+    argv = ["learn", name, "--bounds", "15,45,16,46", "-o", "l.geojson", "--learner", "quadtree"]
+    clean = {key: value for key, value in os.environ.items() if key != "GDAL_SKIP"}
+    told = []
+    for skip in ({}, {"GDAL_SKIP": "HTTP"})[: 1 + name.endswith(".zip")]:  # or the person wants it
+        done = subprocess.run(
+            [sys.executable, "-m", "geodp_app", *argv], cwd=tmp_path, env={**clean, **skip},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        told.append((done.returncode, "cannot be read" in done.stderr))
+    assert told == [(2, True), (0, False)][: len(told)]

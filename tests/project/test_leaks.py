@@ -295,6 +295,10 @@ def test_the_writers_of_a_release_tell_nothing(name: str, tmp_path: Path) -> Non
     clean(name, json.loads(json.dumps(report(release))))
     clean(name, [list(pair) for pair in release_figures(release)])
     clean(name, [parts_text(release), privacy_statement(release.privacy)])
+    clean(name, fitted(name).to_geojson())
+    clean(name, fitted(name).to_geodataframe().drop(columns="geometry").to_dict("list"))
+    # its picture is made of coordinates of the polygons, that of no other number
+    clean(name, re.sub(r"<svg.*</svg>", "", fitted(name)._repr_html_()))
     export_release(tmp_path / "l.geojson", release, FRAME)
     assert (tmp_path / "l.geojson").read_text() == learned_text(release, FRAME)
 

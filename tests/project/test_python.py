@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import subprocess
@@ -21,6 +22,8 @@ from geodp_app.document.learned_shape import LearnedShape
 from geodp_app.files.examples_csv import format_examples
 from geodp_app.files.learned_file import learned_text
 from geometry.grid import Bounds, GridMap, checked_bounds
+from learners.checks import check_points
+from learners.estimator import Estimator
 from learners.registry import LEARNERS
 
 geopandas = pytest.importorskip("geopandas", reason="the extra geo")
@@ -76,12 +79,10 @@ def test_every_public_name_is_there_and_no_other() -> None:
 
 
 def test_type_checkers_know_every_name() -> None:
-    """The import that they alone see has all that is loaded when it is asked for."""
-    told = re.findall(r" as (\w+)", Path(geodp.__file__).read_text(encoding="utf-8"))
-    lazy = set(geodp.__all__) - set(vars(geodp))
-    assert lazy
-    assert lazy <= set(told)
-    assert set(learners.__all__) <= set(told)
+    """The imports that they alone see have all that is loaded when it is asked for."""
+    told = set(re.findall(r"(\w+) as \1\b", Path(geodp.__file__).read_text(encoding="utf-8")))
+    lazy = set(geodp.__all__) - set(vars(geodp)) | set(learners.__all__)
+    assert lazy <= told <= set(geodp.__all__)
 
 
 def test_every_package_says_that_it_is_typed() -> None:
@@ -118,6 +119,11 @@ def test_what_cannot_be_read_is_told(examples: Examples) -> None:
     frame = pandas.DataFrame({"lon": [1.0], "lat": [91.0], "label": [1]})
     with pytest.raises(geodp.InputError, match="the data frame: row 1, column lat"):
         geodp.read_points(frame, bounds=(0, 0, 2, 90))
+    with pytest.raises(geodp.InputError, match="; out_of_bounds drop leaves such rows out"):
+        geodp.read_points(frame, bounds=(0, 0, 2, 90))
+    unnamed = pandas.DataFrame({"lon": [1.0], "lat": [9.0], "seen": ["yes"], "by": ["me"]})
+    with pytest.raises(geodp.InputError, match="name yours: columns label=NAME"):
+        geodp.read_points(unnamed, bounds=(0, 0, 2, 90))
     with pytest.raises(geodp.BoundsError, match="four numbers west"):
         geodp.read_points(frame, bounds=(0, 0, 2))
     with pytest.raises(geodp.BoundsError, match="have their own"):
@@ -185,6 +191,19 @@ def test_learners_take_coordinates_of_the_bounds(examples: Examples, where: str)
     learned = LearnedShape.of(fitted)
     np.testing.assert_array_equal(learned.predict(xy), of_grid.predict(examples.points))
     assert not hasattr(model.fit(series, examples.labels), "feature_names_in_")
+
+
+@pytest.mark.parametrize("where", BOXES)
+def test_what_a_point_becomes_depends_on_it_alone(examples: Examples, where: str) -> None:
+    """Whatever others are there: so one point more is one example more (lemma T0)."""
+    bounds = BOXES[where]
+    places = own(examples, bounds)[:60]
+    series = geopandas.GeoSeries(geopandas.points_from_xy(*places.T), crs=bounds.crs)
+    for X in (places, series, series.to_crs(3857)):
+        whole = check_points(X, GRID, bounds=bounds)
+        np.testing.assert_array_equal(whole, examples.points[:60])
+        for some in (slice(7, 8), slice(20, 60)):
+            np.testing.assert_array_equal(check_points(X[some], GRID, bounds=bounds), whole[some])
 
 
 def test_points_that_lie_nowhere_are_refused(examples: Examples) -> None:
@@ -373,6 +392,9 @@ def test_a_comparison_is_a_table_that_says_what_it_cost(examples: Examples) -> N
             geodp.compare(examples, **wrong)
 
 
-def test_all_learners_are_names_of_geodp() -> None:
+def test_all_learners_are_names_of_geodp_and_those_of_the_plane_take_bounds() -> None:
     for learner in LEARNERS:
-        assert getattr(geodp, learner.class_name) is learner.load()
+        found = getattr(geodp, learner.class_name)
+        assert found is learner.load()
+        in_plane = issubclass(found, Estimator) and found.dimensions == 2
+        assert in_plane == ("bounds" in inspect.signature(found).parameters), learner.id

@@ -106,6 +106,14 @@ class Lent:
             Lent.spare = self._process
 
 
+class Kept(Lent):
+    """A learner's process that outlives the window."""
+
+    def kill(self) -> None:
+        self.give_back()
+        super().kill()
+
+
 @contextmanager
 def open_window(folder: Path, *, theme: str = "light") -> Iterator[MainWindow]:
     """A window of its own, with settings and recovery files in a folder of its own."""

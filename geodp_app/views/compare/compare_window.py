@@ -34,6 +34,8 @@ from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.errors import InputError
+from geodp_app.files.ledger import NewRun
+from geodp_app.files.ledger_state import End
 from geodp_app.files.writing import named_failures
 from geodp_app.formatting import count
 from geodp_app.palette import Palette
@@ -44,9 +46,11 @@ from geodp_app.runs.comparison import (
     Row,
     check_folder,
     make_contender,
+    plans_of,
     total_spent,
     write_shapes,
 )
+from geodp_app.runs.document_ledger import enter, ledger_of_work, tell_end
 from geodp_app.runs.run_log import test_sample
 from geodp_app.runs.task_process import HELD_OUT, CompareJob, Told
 from geodp_app.views.compare.compare_plane import ComparePlane
@@ -72,6 +76,9 @@ class CompareWindow(QDialog):
         self._document = document
         self._compared: Work | None = None
         self._job_now: CompareJob | None = None
+        #: Of its runs in a ledger, and how many of them have come to their end.
+        self._names: list[str] = []
+        self._ended_runs = 0
         #: Noted of the contender at work, if it is private.
         self._charge: RunCharge | None = None
         self.rows: list[Row] = []
@@ -190,6 +197,7 @@ class CompareWindow(QDialog):
         self._complain("")
         try:
             job = self._job()
+            self._enter(job)
         except InputError as error:
             text = str(error)
             self._complain(f"{text[0].upper()}{text[1:]}.")
@@ -206,6 +214,29 @@ class CompareWindow(QDialog):
         self._follow()
         # the keyboard stays with the two buttons, one of which is always disabled
         self.cancel_button.setFocus()
+
+    def _enter(self, job: CompareJob) -> None:
+        """Tell the ledger of the examples, if there is one, what all contenders will spend."""
+        work, grid = self._document.work, job.examples.frame.d
+        runs = [NewRun("compare", contender.kind.id, None) for contender in job.contenders]
+        if ledger_of_work(work) is not None:
+            plans = plans_of(job.contenders, grid)
+            runs = [replace(run, privacy=plan) for run, plan in zip(runs, plans, strict=True)]
+        enter(work, runs)
+        self._names, self._ended_runs = [run.run for run in runs], 0
+
+    def _tell_ends(self, first: End, later: End | None = None) -> None:
+        """Tell the ledger how the run at work ended, and those after it, which may have begun in
+        their process: nobody here knows."""
+        work, open_runs = self._compared, self._names[self._ended_runs :]
+        if work is None or not open_runs:
+            return
+        ends = {open_runs[0]: first} | (
+            {} if later is None else dict.fromkeys(open_runs[1:], later)
+        )
+        self._ended_runs += len(ends)
+        if problem := tell_end(work, ends):
+            self._complain(problem)
 
     def _job(self) -> CompareJob:
         document = self._document
@@ -252,7 +283,7 @@ class CompareWindow(QDialog):
         given = dict(job.contenders[number - 1].parameters)
         if "epsilon" in given and given["seed"] is None:
             budget = given["epsilon"], given["delta"], given["neighbours"]
-            self._charge = RunCharge(*budget, finished=False)
+            self._charge = RunCharge(*budget, finished=False, run=self._names[number - 1])
             self._document.charge(job.examples, self._charge)
 
     def _arrived(self, row: Row) -> None:
@@ -261,6 +292,7 @@ class CompareWindow(QDialog):
         if begun is not None and row.privacy is not None and self._job_now is not None:
             stated = replace(begun, delta=row.privacy.delta, finished=True)
             self._document.charge(self._job_now.examples, stated, begun)
+        self._tell_ends("released")
         self.rows.append(row)
         self.table.add(row)
         self.plane.add_shape(row.name, row.shape)
@@ -268,9 +300,11 @@ class CompareWindow(QDialog):
         self._refresh()
 
     def _cancelled(self) -> None:
+        self._tell_ends("cancelled", "cancelled")
         self._ended(f"Cancelled: {len(self.rows)} of {self._of} done")
 
     def _failed(self, message: str) -> None:
+        self._tell_ends("failed", "cancelled")
         self._ended("")
         self._complain(message)
 

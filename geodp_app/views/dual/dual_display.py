@@ -40,7 +40,7 @@ _SETTLE = 120
 #: Pixels along a side of all sheets' shadings, and of that of the window in sight.
 _COARSE, _FINE = 48, 160
 
-_UNCHANGED = "This run draws nothing by its examples: no report changes a probability."
+_UNCHANGED = "No step of this run is drawn with probabilities that a report changes."
 
 
 class DualQuestions(QObject):

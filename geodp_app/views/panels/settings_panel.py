@@ -7,6 +7,7 @@ document and holds no values of its own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal
@@ -124,6 +125,7 @@ class SettingsPanel(QScrollArea):
     k_drawn_changed = Signal(bool)
     #: The slider of ε was let go: what it does next is another step to undo.
     slid = Signal()
+    ledger_asked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -138,6 +140,7 @@ class SettingsPanel(QScrollArea):
         """Show what the document holds now."""
         s, r = work.sampling, work.run
         private = r.declared.private
+        imported = not work.simulated and work.examples is not None
         values: tuple[tuple[Any, Any], ...] = (
             (self.count, s.n),
             (self.noise, s.noise * 100),
@@ -184,6 +187,7 @@ class SettingsPanel(QScrollArea):
             (self._more_learner, self.support, r.has("support")),
             (self._more_learner, self.measure, r.has("measure")),
             (self._more_privacy, self.delta, private and r.declared.needs_delta),
+            (self._privacy_form, self.ledger, imported),
         ):
             form.setRowVisible(field, shown)
         more = any(r.has(name) for name in ("n_steps", "tiles", "measure"))
@@ -193,7 +197,8 @@ class SettingsPanel(QScrollArea):
         self.epsilon_slider.setEnabled(private)
         for field in (self.epsilon, self.delta, self.neighbours, self.run_seeded, self.run_seed):
             field.setEnabled(private and (field is not self.run_seed or r.seed is not None))
-        self._imported.setVisible(not work.simulated and work.examples is not None)
+        self.ledger.setText("None…" if work.ledger is None else f"{Path(work.ledger).name}…")
+        self._imported.setVisible(imported)
         self.sample_button.setText("Sample again" if work.examples is not None else "Sample")
 
     def set_release_view(self, release: bool) -> None:
@@ -262,13 +267,14 @@ class SettingsPanel(QScrollArea):
         self.k = QSpinBox(minimum=1, maximum=200)
         self.k.valueChanged.connect(lambda k: self.run_changed.emit({"k": k or "auto"}))
         tip = (
-            "Pieces of a good shape: triangles, discs or ellipses that cover it, or edges of the "
-            "convex polygon. By itself: the run finds privately how many triangles it takes"
+            "How many pieces a good shape has: triangles, discs or ellipses that cover it, or "
+            "edges of the convex polygon. By itself: the run finds the number of triangles "
+            "privately"
         )
         self._k_label = add_field(form, "Triangles k", self.k, tip)
         tip = (
-            "k follows the drawing: as many triangles as cut it up; if these are more than "
-            f"{MOST}, the run finds k by itself. A k set by hand stays"
+            "Take k from the drawing: the number of triangles that it can be cut into. Above "
+            f"{MOST} the run finds k by itself. A k that you set stays"
         )
         self.k_drawn = dressed(QCheckBox("from the drawing"), name="k from the drawing", tip=tip)
         self.k_drawn.toggled.connect(self.k_drawn_changed)
@@ -287,8 +293,8 @@ class SettingsPanel(QScrollArea):
         self.steps.setSpecialValueText("automatic")
         self.steps.valueChanged.connect(lambda m: self.run_changed.emit({"n_steps": m or None}))
         tip = (
-            "Automatic: 1 for k = 1, else 3k; 2k if they are sharpened; at most 8 if the run finds "
-            "k by itself"
+            "Automatic: 1 for k = 1; otherwise 2k if edges are sharpened, 3k if not; at most 8 if "
+            "the run finds k by itself"
         )
         add_field(more, "Steps m", self.steps, tip)
         self.finish = self._choice(
@@ -325,6 +331,11 @@ class SettingsPanel(QScrollArea):
         self.epsilon_slider.moved.connect(lambda e: self.run_changed.emit({"epsilon": e}))
         self.epsilon_slider.sliderReleased.connect(self.slid)
         form.addRow("", self.epsilon_slider)
+        tip = "Where runs on imported examples are entered before they draw, with a budget"
+        self.ledger = QPushButton()
+        self.ledger.clicked.connect(self.ledger_asked)
+        add_field(form, "Ledger", self.ledger, tip)
+        self._privacy_form = form
         self.privacy_fold, more = _fold("privacy")
         self._more_privacy = more
         self.delta = SmallNumberField(1e-30, 0.5)

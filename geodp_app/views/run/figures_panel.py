@@ -166,7 +166,7 @@ class FiguresCard(QFrame):
         return rows
 
     def set_title(self, title: str) -> None:
-        """Show another heading."""
+        """Show another heading above the figures."""
         self._title.setText(title)
 
     def set_past(self, past: bool) -> None:

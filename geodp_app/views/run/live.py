@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from geodp_app.document.charges import RunCharge
+from geodp_app.document.charges import RunCharge, new_run_id
 from geodp_app.document.document import Document, same_sample
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.runs.run_log import RunLog
@@ -38,8 +38,12 @@ class LoggedRun:
     log : RunLog
     tried : bool
         It follows a drag: its examples are in the document only if the drag ends there.
+    name : str
+        Its name in ledgers.
     charge, noted : RunCharge or None
         What it spends, from its first step on, and what the document says of it.
+    entered : bool
+        It is in a ledger, which has not been told of its end.
     over : bool
         No step of it is to come.
     quick : bool
@@ -53,8 +57,10 @@ class LoggedRun:
     work: Work
     log: RunLog
     tried: bool = False
+    name: str = field(default_factory=new_run_id)
     charge: RunCharge | None = None
     noted: RunCharge | None = None
+    entered: bool = False
     over: bool = False
     quick: bool = False
     unasked: bool = False
@@ -75,7 +81,8 @@ class LoggedRun:
         """Note what it spends, once: its first step begins."""
         s, stated = self.log.settings, self.log.privacy
         if self.charge is None and stated is not None and s.private and not self.log.records:
-            self.charge = RunCharge(stated.epsilon, stated.delta, s.neighbours, finished=False)
+            spent = stated.epsilon, stated.delta, s.neighbours
+            self.charge = RunCharge(*spent, finished=False, run=self.name)
             self.note(document)
 
     def note(self, document: Document) -> None:

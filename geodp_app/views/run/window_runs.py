@@ -22,7 +22,10 @@ from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
+from geodp_app.files.ledger import NewRun
+from geodp_app.files.ledger_state import End
 from geodp_app.files.stored_run import StoredRun
+from geodp_app.runs.document_ledger import LedgerWords, enter, tell_end
 from geodp_app.runs.protocol import Job, Progressed, Stepped
 from geodp_app.runs.run_log import RunLog, test_sample
 from geodp_app.views.run.live import (
@@ -80,6 +83,7 @@ class WindowRuns(QObject):
         #: The drawing as a drag would leave it.
         self._dragged: Drawing | None = None
         self._pace = SPEEDS[FIRST_SPEED]
+        self._ledger_words = LedgerWords()
         self._rest = QTimer(self, singleShot=True, interval=REST)
         self._rest.timeout.connect(self._start_anew)
         #: Active while a quick run follows that is young.
@@ -146,7 +150,10 @@ class WindowRuns(QObject):
 
     @property
     def spent_words(self) -> str:
-        """What the runs on the examples cost together; empty if that is one run's own statement."""
+        """What the runs on the examples cost together, or what their ledger says; empty if that is
+        one run's own statement."""
+        if ledger := self._ledger_words(self.document.work):
+            return ledger
         run = self._run
         begun = run is not None and run.charge is not None and not run.over
         under_way = begun and self.current is not None
@@ -379,8 +386,27 @@ class WindowRuns(QObject):
             self.changed.emit(False)
 
     def _started(self, plan: PrivacySpent | None) -> None:
-        if self.log is not None:
-            self.log.plan = plan
+        run = self._run
+        if run is None:
+            return
+        run.log.plan = plan
+        new = NewRun("window", run.log.settings.learner, plan, run.name)
+        try:  # the learner draws when it is told to make a step, which it has not been
+            enter(run.work, [new])
+            run.entered = True
+        except InputError as error:
+            self._stop_following()
+            self.controller.reset()
+            kept = self._kept.pop() if self._kept and self._kept[-1].related(run.work) else None
+            self._run, self._before = self._before or kept, None
+            self.controller.failed.emit(str(error))
+
+    def _end(self, run: LoggedRun, end: End) -> None:
+        """Tell the ledger, if the run is in one, how it ended."""
+        if run.entered:
+            run.entered = False
+            if problem := tell_end(run.work, {run.name: end}):
+                self.told.emit(problem)
 
     def _progressed(self, reply: Progressed) -> None:
         if self._before is None:
@@ -410,6 +436,7 @@ class WindowRuns(QObject):
         if not self._release and (words := stand_at_gain(run.log)):
             self.told.emit(words)
         run.over, self._wanted, self._before = True, True, None
+        self._end(run, "released")
         if run.charge is not None:
             run.charge = replace(run.charge, finished=True)
         hurried = self._hurry.isActive()
@@ -436,6 +463,7 @@ class WindowRuns(QObject):
         run = self._run
         if run is not None and not run.over:
             run.over = True
+            self._end(run, "cancelled")
             if run.charge is not None:
                 self.told.emit(_CANCELLED)
 
@@ -443,6 +471,7 @@ class WindowRuns(QObject):
         going = self.controller.state in ("paused", "waiting", "selecting")
         if self._run is not None and not going:
             self._run.over = True  # it was begun, and counts
+            self._end(self._run, "failed")
             self._hurry.stop()
         self.told.emit(message)
         self.changed.emit(False)

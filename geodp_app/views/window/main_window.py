@@ -136,6 +136,7 @@ class MainWindow(WindowViews):
         )
         self.settings.k_drawn_changed.connect(self.document.set_k_drawn)
         self.settings.slid.connect(self.document.settle)
+        self.settings.ledger_asked.connect(self.files.ledger_dialog)
         self.settings.grid_changed.connect(
             lambda d: self.files.attempt("change the grid", lambda: self.document.set_grid(d))
         )
@@ -211,6 +212,7 @@ class MainWindow(WindowViews):
             "import_examples": files.import_examples_dialog,
             "clip": files.clip_dialog,
             "clip_no_more": files.clip_no_more,
+            "ledger": files.ledger_dialog,
             "save": files.save,
             "save_as": files.save_as,
             "export_learned": files.export_learned,

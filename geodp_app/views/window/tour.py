@@ -71,32 +71,32 @@ STOPS: tuple[Stop, ...] = (
     Stop(
         "Every halfplane is a point",
         "A point of the dual plane is a halfplane, and three of them make the triangle of this "
-        "first step. Point at the dual plane, and a ghost in the plane shows the triangle with "
+        "first step. Point at the dual plane, and the plane shows, faintly, the triangle with "
         "one edge moved there.",
         ("dual", "plane"),
         pointed="halfplane",
     ),
     Stop(
         "Cells of points, and boxes",
-        "Points that no line parts hold the same reports, so a whole cell of them has one score; "
-        "Shift+F zooms to the chosen one. The squares are the sampler’s boxes of points: it cuts "
-        "a box where its points score well.",
+        "All halfplanes of a cell between the lines hold the same reports, so they have one score; "
+        "Shift+F zooms to the chosen cell. The squares are the sampler’s boxes: it divides a box "
+        "where scores are good.",
         ("dual",),
         boxes=True,
     ),
     Stop(
         "The odds",
-        "Colour is now the chance of being drawn: every example of score makes a triangle more "
-        "likely by the same factor. Below it says what the chosen one scored, and how likely one "
-        "as good or better was.",
+        "Colour is now the chance of being drawn: each example more in the score makes a triangle "
+        "more likely by the same factor. Below stands what the chosen one scored, and how likely "
+        "one as good or better was.",
         ("dual", "why"),
         shading="probability",
     ),
     Stop(
         "The noise",
-        "A step is told b, the number of positive examples still open with noise, and a triangle "
-        "has to cover b/k of them for a score of 0. A larger ε means less noise and sharper "
-        "odds; triangles share 3/10 of it, their edges, drawn again, the rest.",
+        "A step knows only with noise how many positive examples are left, b; for a score of 0 a "
+        "triangle has to cover b/k of them. A larger ε means less noise and sharper odds; "
+        "triangles have 3/10 of it, their edges, drawn again, the rest.",
         ("why", "budget"),
     ),
     Stop(

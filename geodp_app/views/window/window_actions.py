@@ -105,6 +105,7 @@ class WindowActions:
             "clear_examples": has_examples,
             "export_examples": has_examples,
             "clip_no_more": document.work.within is not None,
+            "ledger": has_examples and not document.work.simulated,
             "export_drawing": bool(document.drawing.shapes),
             "export_learned": log is not None and log.release is not None,
             "export_steps": log is not None and bool(log.records),

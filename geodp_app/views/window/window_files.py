@@ -25,8 +25,10 @@ from geodp_app.files.learned_layers import SHAPE_FORMATS
 from geodp_app.files.recent import RecentFiles
 from geodp_app.files.stored_run import StoredRun
 from geodp_app.palette import Palette
+from geodp_app.runs.document_ledger import LedgerWords
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.panels.import_dialog import ImportDialog
+from geodp_app.views.panels.ledger_dialog import LedgerDialog
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.widgets.panes import ask
 from geometry.geojson import GeoJSONError
@@ -165,6 +167,23 @@ class WindowFiles(QObject):
             self.told.emit(importing.import_mask(path, self.document))
 
         self.attempt(f"clip the result to {path.name}", clip)
+
+    def ledger_dialog(self) -> None:
+        """Ask which ledger the runs on imported examples are entered in."""
+        work = self.document.work
+        place = work.ledger or self.document.path
+        folder = Path.cwd() if place is None else Path(place).parent
+        dialog = LedgerDialog(folder, self._window)
+        words = LedgerWords()
+
+        def take(path: str | None) -> None:
+            self.document.set_ledger(path)
+            dialog.show_state(words(self.document.work))
+
+        dialog.chosen.connect(take)
+        dialog.show_state(words(work))
+        dialog.exec()
+        dialog.deleteLater()
 
     def clip_no_more(self) -> None:
         """Show and export the whole learned shape again."""

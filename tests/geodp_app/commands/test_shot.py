@@ -15,7 +15,7 @@ import shapely
 from PIL import Image, ImageChops
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from window_driver import Lent
+from window_driver import Kept
 
 from geodp_app.cli import main
 from geodp_app.document.targets import example_work
@@ -29,14 +29,6 @@ from geodp_app.workers import run_controller
 
 #: Runs `geodp shot` in the test's folder; returns its exit code and what it said.
 Shot = Callable[..., tuple[int, str]]
-
-
-class Kept(Lent):
-    """A learner's process that outlives the window."""
-
-    def kill(self) -> None:
-        self.give_back()
-        super().kill()
 
 
 @pytest.fixture

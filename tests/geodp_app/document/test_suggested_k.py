@@ -199,7 +199,7 @@ def test_a_session_of_schema_3_keeps_its_k_whatever_is_drawn_next(tmp_path: Path
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     state = json.loads(members["session.json"])
-    assert (state["schema"], state.pop("k_drawn")) == (8, True)
+    assert (state["schema"], state.pop("k_drawn")) == (9, True)
     assert state["run"].pop("finish") == "sharpen"
     members["session.json"] = json.dumps({**state, "schema": 3}).encode()
     with zipfile.ZipFile(path, "w") as archive:

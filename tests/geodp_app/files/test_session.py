@@ -297,6 +297,31 @@ def test_what_runs_on_the_examples_spent_comes_back(tmp_path):
     back = load_session(path).work
     assert_same(work, back)
     assert back.spent == CHARGES
+    assert [one.run for one in back.spent] == [one.run for one in CHARGES]
+
+
+def test_before_schema_9_runs_had_no_names_and_copies_of_a_session_give_them_the_same(tmp_path):
+    def aged(state):
+        del state["ledger"]
+        for charge in state["spent"]:
+            del charge["run"]
+        return {**state, "schema": 8}
+
+    names = []
+    for name in ("a.geodp", "b.geodp"):
+        save_session(tmp_path / name, replace(full_work(), spent=CHARGES))
+        rewrite(tmp_path / name, aged)
+        back = load_session(tmp_path / name).work
+        assert (back.spent, back.ledger) == (CHARGES, None)
+        names.append([one.run for one in back.spent])
+    assert names[0] == names[1]
+    assert len(set(names[0])) == len(CHARGES)
+
+
+def test_a_session_of_examples_keeps_its_ledger(tmp_path):
+    path, work = tmp_path / "a.geodp", replace(full_work(), ledger="/data/geodp.ledger")
+    save_session(path, work)
+    assert load_session(path).work.ledger == "/data/geodp.ledger"
 
 
 @pytest.mark.parametrize("finished", [True, False])
@@ -326,12 +351,12 @@ def test_a_session_of_schema_2_owes_its_one_run(tmp_path, finished):
 def test_a_newer_schema_is_refused_before_anything_else_is_asked(tmp_path):
     path = tmp_path / "a.geodp"
     save_session(path, full_work())
-    rewrite(path, lambda state: {"format": state["format"], "schema": 9, "geodp": "9.1.0"})
+    rewrite(path, lambda state: {"format": state["format"], "schema": 10, "geodp": "9.1.0"})
     with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr("dual.bin", b"new in schema 9")
+        archive.writestr("dual.bin", b"new in schema 10")
     with pytest.raises(InputError) as caught:
         load_session(path)
-    assert f"{path}: session.json: is of schema 9, written by a newer geodp" in str(caught.value)
+    assert f"{path}: session.json: is of schema 10, written by a newer geodp" in str(caught.value)
     assert "update geodp" in str(caught.value)
 
 

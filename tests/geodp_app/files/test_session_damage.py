@@ -99,7 +99,9 @@ def drop(key: str) -> Callable[[Members], None]:
 BOW = [[[14, 43], [15, 44], [15, 43], [14, 44], [14, 43]]]
 FAR = [[[1, 2], [2, 2], [2, 3], [1, 2]]]
 
-CHARGE = {"epsilon": 1.0, "delta": 1e-6, "neighbours": "add-remove", "finished": True}
+CHARGE = {
+    "epsilon": 1.0, "delta": 1e-6, "neighbours": "add-remove", "finished": True, "run": 32 * "a",
+}  # fmt: skip
 
 
 def without_examples(change: Callable[[Members], None]) -> Callable[[Members], None]:
@@ -166,6 +168,12 @@ def without_examples(change: Callable[[Members], None]) -> Callable[[Members], N
         (put("spent", value=[{**CHARGE, "delta": None}]), "delta None of a run is no privacy"),
         (put("spent", value=[{**CHARGE, "neighbours": []}]), "neighbours []: use one of"),
         (put("spent", value=[{**CHARGE, "finished": 1}]), "finished: 1 is neither true nor false"),
+        (put("spent", value=[{**CHARGE, "run": "x"}]), "'x' is no name of a run"),
+        (put("spent", value=[{**CHARGE, "run": 7}]), "7 is no name of a run"),
+        (put("ledger", value=""), "'' is no path of a ledger"),
+        (put("ledger", value=["a"]), "['a'] is no path of a ledger"),
+        (drop("ledger"), "'ledger' is missing"),
+        (without_examples(put("ledger", value="a")), "ledger: of examples, and there are none"),
         (without_examples(put("spent", value=[CHARGE])), "spent: runs on examples, and there are"),
         (put("examples", value=7), "points.npz: "),
         (put("examples", "count", value=301), "points.npz: points.npy: is uint16 of shape"),

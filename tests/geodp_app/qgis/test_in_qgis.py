@@ -20,7 +20,9 @@ import pytest
 from geodp_app.cli import main
 from geodp_app.commands.plugin import plugin_zip
 from geodp_app.files.learned_file import read_learned
+from geodp_app.files.ledger import Ledger
 from geometry.grid import Bounds, GridMap
+from learners.privacy_filter import Budget
 
 ROOT = Path(__file__).parents[3]
 GRID = 64
@@ -77,6 +79,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = folder / "bin" / "geodp"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m geodp_app "$@"\n')
     command.chmod(0o755)
+    (folder / "beside").mkdir()
+    Ledger.create(folder / "beside" / "geodp.ledger", budget=Budget(1.5, 1e-6))
+    features = [
+        {
+            "type": "Feature",
+            "properties": {"wet": i % 2},
+            "geometry": {"type": "Point", "coordinates": [13 + i / 50, 45.5]},
+        }
+        for i in range(40)
+    ]
+    collection = {"type": "FeatureCollection", "features": features}
+    (folder / "beside" / "p.geojson").write_text(json.dumps(collection))
     rows = "\n".join(f"{x!r},{y!r},{wet},{who}" for x, y, wet, who, _ in POINTS)
     (folder / "p.csv").write_text(f"x,y,label,who\n{rows}\n")
     return folder
@@ -88,6 +102,10 @@ def found(folder: Path) -> dict[str, Any]:
     out = {name: str(folder / name) for name in ("l.gpkg", "k.geojson", "r.json", "m.gpkg")}
     sixty = {**MEMORY, "points": POINTS[:60]}
     learned = {**LEARN, "OUTPUT": out["l.gpkg"], "REPORT": out["r.json"], "SUPPORT": 0.3}
+    counted = {
+        "INPUT": str(folder / "beside" / "p.geojson"), "LABEL": "wet", "GRID": GRID,
+        "EXTENT": "13,14,45,46 [EPSG:4326]", "EPSILON": 1.0, "OUTPUT": str(folder / "c.geojson"),
+    }  # fmt: skip
     jobs: dict[str, dict[str, Any]] = {
         "learn": {"run": "geodp:learn", "parameters": learned, **MEMORY},
         "person": {
@@ -122,6 +140,12 @@ def found(folder: Path) -> dict[str, Any]:
                     *(repr(f(each[i] for each in POINTS[:60])) for i in (0, 1) for f in (min, max))
                 ),
             },
+        },
+        "counted": {"run": "geodp:learn", "parameters": counted},
+        "too much": {"run": "geodp:learn", "parameters": {**counted, "OUTPUT": out["m.gpkg"]}},
+        "other ledger": {
+            "run": "geodp:learn",
+            "parameters": {**counted, "LEDGER": out["r.json"], "OUTPUT": out["m.gpkg"]},
         },
         "label": {
             "run": "geodp:learn", **sixty,
@@ -229,6 +253,12 @@ def test_points_in_degrees_find_their_place_and_those_outside_are_left_out(
     assert GridMap(GRID, METRES).to_grid(np.array([[15.5, 45.5]])).tolist() == [[31, 31]]
 
 
+def test_a_run_joins_the_ledger_beside_the_layers_file(found: dict[str, Any], folder: Path) -> None:
+    assert found["counted"]["error"] == ""
+    (entry,) = Ledger(folder / "beside" / "geodp.ledger").state().entries
+    assert (entry.verb, entry.learner, entry.end) == ("learn", "tiles", "released")
+
+
 def test_a_comparison_is_a_table(found: dict[str, Any]) -> None:
     assert found["compare"]["error"] == ""
     rows = found["compare"]["layer"]["rows"]
@@ -242,6 +272,8 @@ def test_a_comparison_is_a_table(found: dict[str, Any]) -> None:
     [
         ("own extent", "is the extent of the points themselves"),
         ("label", "in memory: row 2 (line 3), column label: '0.25' means neither"),
+        ("too much", "epsilon would be 2, and the budget allows 1.5: 0.5 is left; nothing was"),
+        ("other ledger", "is not the ledger of these points"),
         ("nowhere", "its coordinate reference system is not known"),
         ("no program", "plugin.zip: is no program"),
         ("cancelled", "cancelled; nothing was written"),

@@ -117,7 +117,7 @@ def test_covers_by_several_triangles_say_what_was_measured_and_when() -> None:
     }
     for finish, (few_words, many_words) in measured.items():
         few = verdict(on_grid(9_000, learner="cover", k=5, finish=finish)).practice
-        assert "told the right k" in few
+        assert "with the right k given" in few
         assert f"mean errors of {few_words}" in few
         assert "no estimate is made" in few
         many = verdict(on_grid(9_000, learner="cover", k=6, finish=finish)).practice

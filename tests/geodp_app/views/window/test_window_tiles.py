@@ -440,7 +440,7 @@ def test_a_session_from_before_there_were_tiles_opens_as_what_it_was(
     with zipfile.ZipFile(new) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     state = json.loads(members["session.json"])
-    assert state["schema"] == 8
+    assert state["schema"] == 9
     state["schema"] = 1
     assert state.pop("k_drawn") is False  # k was set by hand
     assert state.pop("spent") == []  # the run was seeded

@@ -1,0 +1,313 @@
+"""`geodp ledger`: begin a ledger of what is spent on a data set, and read it."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from geodp_app.commands import arguments
+from geodp_app.errors import InputError
+from geodp_app.files.ledger import Ledger, NewRun, Source, past_run
+from geodp_app.files.ledger_state import Entry, State, budget_words
+from learners.accounting import Relation
+from learners.codec import release_to_dict
+from learners.privacy_filter import Budget, Composition
+from learners.privacy_loss import accounting_document
+
+_DESCRIPTION = """Begin a ledger of what is spent on the data of the same people, or print it.
+
+  geodp ledger reports/geodp.ledger --new --epsilon 3 --delta 1e-5
+  geodp learn reports/points.csv --epsilon 1 -o learned.geojson
+  geodp ledger reports/geodp.ledger
+
+A ledger named geodp.ledger is joined by whatever is read from its folder, in the window too; others
+by --ledger.  Each run is entered before it draws and counts in full from then on, released,
+cancelled or failed.  A run that the budget does not allow draws nothing (exit code 2).
+
+What a ledger is about is fixed when it is begun: the neighbours, whether rows or persons are
+protected, and how runs are added up.  All that is in it counts as drawn from the same people,
+whatever file it was read from.
+
+It is private, as are the runs that it lists.  What may be published is the budget.  Its lines are
+chained by hashes: the last one, the head, noted elsewhere, tells later whether anything up to there
+was changed or cut off.  Without that, cutting off the end, or writing all anew, is not detected."""
+
+_NEIGHBOURS = {
+    "add-remove": "{} that is added or removed",
+    "replace-one": "{} that is replaced by another",
+    "replace-label": "the label of {}",
+}
+#: Of a first budget, unless it is told: as that of a run.
+_DELTA = 1e-6
+#: Least digits of a head.
+_DIGITS = 16
+
+
+def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
+    """Add the verb and its options."""
+    parser = arguments.add_verb(verbs, "ledger", "what was spent on a data set", _DESCRIPTION)
+    parser.add_argument("file", type=Path, metavar="FILE", help="the ledger")
+    parser.add_argument("--new", action="store_true", help="begin it")
+    parser.add_argument(
+        "--epsilon", type=arguments.positive, metavar="E", help="a budget for all runs together"
+    )
+    parser.add_argument(
+        "--delta",
+        type=arguments.closed_unit,
+        metavar="D",
+        help=f"of the budget (default: as it is; with --new {_DELTA:g})",
+    )
+    parser.add_argument(
+        "--neighbours",
+        choices=get_args(Relation),
+        help="with --new: what the sums protect (default: add-remove)",
+    )
+    parser.add_argument(
+        "--composition",
+        choices=get_args(Composition),
+        help="with --new: add up epsilons, or Renyi divergences, which allows many small runs "
+        "more (default: basic)",
+    )
+    parser.add_argument(
+        "--id", metavar="COLUMN", help="with --new: protect persons, named by this column"
+    )
+    parser.add_argument(
+        "--of",
+        metavar="TEXT",
+        help="public description of the data set: with --new its salted hash is kept, later it "
+        "is compared",
+    )
+    parser.add_argument(
+        "--contents", action="store_true", help="with --new: keep salted hashes of files' contents"
+    )
+    parser.add_argument(
+        "--join",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="enter what sessions and learned files of the past spent",
+    )
+    parser.add_argument("--head", metavar="HASH", help="was it the head once?")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments.add_quiet(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Begin, change, look, print."""
+    if options.delta is not None and options.epsilon is None:
+        raise InputError("--delta is of a budget: give --epsilon, too")
+    if options.new:
+        if options.join or options.head:
+            raise InputError("--join and --head are for a ledger that is there: leave --new out")
+        ledger = Ledger.create(
+            options.file,
+            relation=options.neighbours or "add-remove",
+            budget=_budget(options, _DELTA),
+            composition=options.composition or "basic",
+            unit=options.id,
+            of=options.of,
+            contents=options.contents,
+        )
+    else:
+        ledger = _known(options)
+    state = ledger.state()
+    if options.json:
+        print(json.dumps(_document(state), indent=1))
+    elif not options.quiet:
+        print("\n".join(statement(state)))
+
+
+def _budget(options: argparse.Namespace, delta: float) -> Budget | None:
+    """The budget that is given, with that delta unless another is."""
+    if options.epsilon is None:
+        return None
+    try:
+        return Budget(options.epsilon, delta if options.delta is None else options.delta)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+def _known(options: argparse.Namespace) -> Ledger:
+    """A ledger that is there, changed as the options say."""
+    if not options.file.exists():
+        raise InputError(f"{options.file}: there is no such ledger; --new begins one")
+    fixed = {
+        "--neighbours": options.neighbours,
+        "--composition": options.composition,
+        "--id": options.id,
+        "--contents": options.contents or None,
+    }
+    given = [name for name, value in fixed.items() if value is not None]
+    if given:
+        raise InputError(f"{given[0]} is fixed when a ledger is begun: it goes with --new")
+    ledger = Ledger(options.file)
+    state = ledger.state()
+    if options.of is not None and state.of != state.hash_of(options.of):
+        raise InputError(f"{options.file}: was not begun for {options.of!r}")
+    if options.head is not None and not ledger.holds(_hex(options.head)):
+        raise InputError(
+            f"{options.file}: {options.head} was never its head: it was changed, or its end cut off"
+        )
+    budget = _budget(options, _DELTA if state.budget is None else state.budget.delta)
+    for path in options.join or ():
+        _join(ledger, path, state.unit)
+    if budget is not None:
+        ledger.set_budget(budget)
+    return ledger
+
+
+def _hex(text: str) -> str:
+    if len(text) < _DIGITS or not set(text.lower()) <= set("0123456789abcdef"):
+        raise InputError(f"--head needs at least {_DIGITS} hexadecimal digits, not {text!r}")
+    return text.lower()
+
+
+def _join(ledger: Ledger, path: Path, unit: str | None) -> None:
+    """Enter what a session or a learned file says was spent."""
+    from geodp_app.files.importing import file_kind
+    from geodp_app.files.learned_file import read_learned
+    from geodp_app.files.session import load_session
+
+    if file_kind(path) == "session":
+        source = Source.of_files([path])
+        ledger.join([past_run(charge) for charge in load_session(path).work.spent], source)
+        return
+    release = read_learned(path).release
+    if release is None:
+        raise InputError(f"{path}: is no session, and no shape that geodp learned")
+    if (told := dict(release.parameters).get("unit")) != unit:
+        raise InputError(
+            f"{path}: protects {_unit(told)}, and {ledger.path} {_unit(unit)}: they do not add up"
+        )
+    source = Source.of_files([path], unit)
+    text = json.dumps(release_to_dict(release), sort_keys=True)
+    name = hashlib.sha256(text.encode()).hexdigest()[:32]
+    ledger.join([(NewRun("file", release.learner, release.privacy, name), "released")], source)
+
+
+# --- what is printed ---------------------------------------------------------------------------
+
+
+def statement(state: State) -> list[str]:
+    """What the curator reads."""
+    told = [*_table(state), ""] if state.entries else []
+    told.append(f"{state.name} protects {_protected(state)}.")
+    runs = len([e for e in state.entries if e.spends])
+    epsilon, delta = state.together
+    told.append(
+        f"{runs} run{'' if runs == 1 else 's'} together: epsilon = {epsilon:g}, delta = {delta:g}, "
+        "by basic composition."
+        if runs
+        else "Nothing was spent so far."
+    )
+    budget = state.budget
+    if budget is None:
+        told.append("No budget is set: nothing is refused. --epsilon E --delta D sets one.")
+    else:
+        told.append(f"Budget: {budget_words(state)}.")
+        told.append(
+            f"May be published: all that private runs release under this ledger is together "
+            f"({budget.epsilon:g}, {budget.delta:g})-differentially private, with respect to "
+            f"{_protected(state)}."
+            if state.rule.allows(budget, state.spending)
+            else "It is exceeded, by what was joined or because it was lowered, and does not hold: "
+            "what holds is the sum."
+        )
+    if state.budgets > 1:
+        told.append(
+            f"The budget was set {state.budgets} times: what holds is the last one, as long as it "
+            "was not chosen by what had been released."
+        )
+    bare = [e for e in state.entries if e.privacy is None or not e.privacy.private]
+    if bare:
+        told.append(
+            f"{len(bare)} more without privacy, or seeded: no sum counts them, and nothing of "
+            "them may be published."
+        )
+    told.append(f"Head: {state.head} of {state.lines} lines. Note it elsewhere.")
+    told.append("Private but for the budget: which runs were made, and how they ended.")
+    return told
+
+
+def _unit(column: str | None) -> str:
+    return "one row" if column is None else f"one person, named by {column},"
+
+
+def _protected(state: State) -> str:
+    return _NEIGHBOURS[state.rule.relation].format(_unit(state.unit))
+
+
+_HEADINGS = ("entered", "verb", "learner", "source", "epsilon", "delta", "end")
+
+
+def _table(state: State) -> list[str]:
+    sources = _numbered(state.entries)
+    lines = [_HEADINGS, *(_cells(entry, sources) for entry in state.entries)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+        for cells in lines
+    ]
+
+
+def _numbered(entries: Sequence[Entry]) -> dict[str | None, int]:
+    """Sources by the order in which they were first read; of the same contents is the same."""
+    numbers: dict[str | None, int] = {}
+    for entry in entries:
+        numbers.setdefault(entry.contents or entry.source, len(numbers) + 1)
+    return numbers
+
+
+def _cells(entry: Entry, sources: dict[str | None, int]) -> tuple[str, ...]:
+    spent = entry.privacy
+    bare = spent is None or not spent.private
+    return (
+        entry.time[:16].replace("T", " "),
+        entry.verb,
+        entry.learner,
+        str(sources[entry.contents or entry.source]),
+        "–" if bare or spent is None else f"{spent.epsilon:g}",
+        "–" if bare or spent is None else f"{spent.delta:g}",
+        entry.end or "not told",
+    )
+
+
+def _document(state: State) -> dict[str, Any]:
+    """The ledger as a JSON object, each run's charges as other accountants want them."""
+    epsilon, delta = state.together
+    budget = state.budget
+    sources = _numbered(state.entries)
+    return {
+        "warning": "private: for the curator; what may be published is the budget",
+        "protects": _protected(state),
+        "neighbours": state.rule.relation,
+        "unit": state.unit,
+        "composition": "basic" if state.rule.order is None else "renyi",
+        "order": state.rule.order,
+        "budget": None if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta},
+        "together": {"epsilon": epsilon, "delta": delta, "by": "basic composition"},
+        "counted": dict(zip(("cost", "delta"), state.counted, strict=True)),
+        "capacity": None
+        if budget is None
+        else dict(zip(("cost", "delta"), state.rule.capacity(budget), strict=True)),
+        "runs": [
+            {
+                "run": entry.run,
+                "entered": entry.time,
+                "verb": entry.verb,
+                "learner": entry.learner,
+                "source": sources[entry.contents or entry.source],
+                "end": entry.end,
+                "counts": entry.spends,
+                "accounting": None if entry.privacy is None else accounting_document(entry.privacy),
+            }
+            for entry in state.entries
+        ],
+        "head": state.head,
+        "lines": state.lines,
+    }

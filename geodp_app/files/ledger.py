@@ -1,0 +1,351 @@
+"""A ledger: what all runs on the data of the same people have spent, and whether one more may.
+
+A ledger is a file of hash-chained lines (:mod:`geodp_app.files.chained_lines`): what was fixed when
+it was begun, budgets, and two lines a run.  The first of these is on the disk before anything is
+drawn, and from then on the run counts in full, however it ends.  Nothing is drawn that the budget
+does not allow (docs/privacy.md, lemma R1).
+
+Everything in a ledger counts as drawn from the same people, whatever file it was read from: a copy,
+a corrected file or a part of one begins no new count.  Names and contents of files stand in it as
+salted hashes, to tell what was read from the same one.
+
+It is private: that a run was cancelled, and when runs were made, may depend on the examples.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from geodp_app.document.charges import RunCharge, new_run_id
+from geodp_app.errors import InputError
+from geodp_app.files import chained_lines
+from geodp_app.files.chained_lines import Line, Lines
+from geodp_app.files.ledger_state import FORMAT, VERSION, End, State, excess_words, read_state
+from geodp_app.version import __version__
+from learners.accounting import PrivacySpent, Relation
+from learners.codec import privacy_to_dict
+from learners.privacy_filter import Budget, Composition, Rule
+from learners.randomness import SystemRandom
+
+#: Joined by whatever is read from the folder in which a file of this name lies.
+BESIDE = "geodp.ledger"
+
+_WARNING = "Private: for the curator. What may be published of it is the budget."
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where examples come from, as a ledger is told.
+
+    Attributes
+    ----------
+    name : str
+        Public description: a path, or the name of a table.
+    unit : str or None
+        The column that names persons, of whom one row each was taken; None if rows count.
+    pieces : callable or None
+        Gives the contents as bytes, piece after piece; None if they cannot be had.
+    """
+
+    name: str
+    unit: str | None = None
+    pieces: Callable[[], Iterable[bytes]] | None = None
+
+    @classmethod
+    def of_files(cls, files: Sequence[Path], unit: str | None = None, name: str = "") -> Source:
+        """Files that are read one after the other; `name` where they are not named by path."""
+        real = [os.path.realpath(path) for path in files]
+        whole = real and all(os.path.isfile(path) for path in real)
+        return cls(name or "\n".join(real), unit, (lambda: _bytes_of(real)) if whole else None)
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """A run that is about to begin.
+
+    Attributes
+    ----------
+    verb, learner : str
+        What was asked for.
+    privacy : PrivacySpent or None
+        What it will spend; None for a learner that is not private.
+    run : str
+        Its name, which no other run has.
+    """
+
+    verb: str
+    learner: str
+    privacy: PrivacySpent | None
+    run: str = field(default_factory=new_run_id)
+
+
+def past_run(charge: RunCharge) -> tuple[NewRun, End]:
+    """A run that the document or a session knows of, and how it ended."""
+    statement = charge.epsilon, charge.delta, charge.neighbours
+    spent = PrivacySpent(*statement, "basic", (), private=True)
+    return NewRun("window", "", spent, charge.run), "released" if charge.finished else "cancelled"
+
+
+class Ledger:
+    """A ledger file; any number of processes may write to it.
+
+    Parameters
+    ----------
+    path : path-like
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        relation: Relation = "add-remove",
+        budget: Budget | None = None,
+        composition: Composition = "basic",
+        unit: str | None = None,
+        of: str | None = None,
+        contents: bool = False,
+    ) -> Ledger:
+        """Begin a ledger, for its owner alone (mode 0600).
+
+        Parameters
+        ----------
+        path : path-like
+        relation : {"add-remove", "replace-one", "replace-label"}
+            The neighbours that its sums are about.
+        budget : Budget, optional
+        composition : {"basic", "renyi"}
+            The latter needs a budget.
+        unit : str, optional
+            Column that names persons: then they are protected, and not rows.
+        of : str, optional
+            Public description of the data set, of which a salted hash is kept.
+        contents : bool
+            Keep salted hashes of contents, too.
+
+        Raises
+        ------
+        InputError
+            If something is there already, it cannot be written, or no rule comes of it.
+        """
+        rule = Rule(relation)
+        if composition != "basic":
+            if budget is None:
+                raise InputError("composition by Renyi divergence needs a budget from the start")
+            try:
+                rule = Rule.of_budget(budget, relation, composition)
+            except ValueError as error:
+                raise InputError(str(error)) from None
+        salt = SystemRandom().bytes(32).hex()
+        state = State(os.fspath(path), rule, unit, contents, salt, None)
+        first: Line = {
+            "kind": "ledger",
+            "format": FORMAT,
+            "version": VERSION,
+            "geodp": __version__,
+            "warning": _WARNING,
+            "time": _now(),
+            "neighbours": relation,
+            "order": rule.order,
+            "unit": unit,
+            "contents": contents,
+            "salt": salt,
+            "of": None if of is None else state.hash_of(of),
+        }
+        chained_lines.create(path, first, *([] if budget is None else [_set(budget)]))
+        return cls(path)
+
+    def state(self) -> State:
+        """What it holds now.
+
+        Raises
+        ------
+        InputError
+            If it cannot be read, is no ledger, or was changed.
+        """
+        return self._state(chained_lines.read(self.path))
+
+    def holds(self, head: str) -> bool:
+        """Whether the ledger had this head once: then nothing up to there was changed since.
+
+        Raises
+        ------
+        InputError
+            As :meth:`state`.
+        """
+        return chained_lines.read(self.path).holds(head)
+
+    def begin(self, runs: Sequence[NewRun], source: Source) -> None:
+        """Enter runs before they draw, all of them or none.
+
+        Raises
+        ------
+        InputError
+            If the ledger or its budget does not allow them: nothing may be drawn.
+        """
+        described = self._described(source)
+
+        def lines(found: Lines) -> list[Line]:
+            state = self._state(found)
+            self._check_unit(state, source)
+            if excess := self._excess(state, (run.privacy for run in runs)):
+                raise InputError(f"{self.path}: {excess}; nothing was drawn")
+            return [_begun(run, described) for run in runs]
+
+        chained_lines.append(self.path, lines)
+
+    def end(self, ends: dict[str, End]) -> None:
+        """Say how runs ended, by their names; what was said before stays.
+
+        Raises
+        ------
+        InputError
+            If it cannot be written; the runs count in any case.
+        """
+
+        def lines(found: Lines) -> list[Line]:
+            open_runs = {e.run for e in self._state(found).entries if e.end is None}
+            return [
+                {"kind": "ended", "run": run, "end": end}
+                for run, end in ends.items()
+                if run in open_runs
+            ]
+
+        chained_lines.append(self.path, lines)
+
+    def join(self, runs: Sequence[tuple[NewRun, End]], source: Source) -> int:
+        """Enter runs of the past, which no budget can undo; how many it did not know.
+
+        Raises
+        ------
+        InputError
+            If the runs are about other neighbours or another unit than the ledger, or it cannot
+            be written.
+        """
+        described, added = self._described(source), 0
+
+        def lines(found: Lines) -> list[Line]:
+            nonlocal added
+            state = self._state(found)
+            self._check_unit(state, source)
+            known = {entry.run for entry in state.entries}
+            new = [(run, end) for run, end in runs if run.run not in known]
+            self._excess(state, (run.privacy for run, _ in new))  # refuses other neighbours
+            added = len(new)
+            entered = [_begun(run, described) for run, _ in new]
+            return entered + [{"kind": "ended", "run": run.run, "end": end} for run, end in new]
+
+        chained_lines.append(self.path, lines)
+        return added
+
+    def set_budget(self, budget: Budget) -> None:
+        """Set a budget, or another one; that it was set stays in the ledger.
+
+        Raises
+        ------
+        InputError
+            If it cannot be written.
+        """
+
+        def lines(found: Lines) -> list[Line]:
+            self._state(found)
+            return [_set(budget)]
+
+        chained_lines.append(self.path, lines)
+
+    # pieces
+
+    def _described(self, source: Source) -> tuple[str, str | None]:
+        """Salted hashes of its name and, if the ledger wants them, its contents."""
+        state = self.state()  # the salt never changes
+        contents = None
+        if state.hashes_contents and source.pieces is not None:
+            contents = state.hash_of(source.pieces())
+        return state.hash_of(source.name), contents
+
+    def _check_unit(self, state: State, source: Source) -> None:
+        if source.unit == state.unit:
+            return
+        if state.unit is None:
+            raise InputError(
+                f"{self.path}: protects rows, and of each {source.unit} one was taken: leave --id "
+                "out, or begin another ledger"
+            )
+        raise InputError(
+            f"{self.path}: protects whoever {state.unit} names, and here rows count: give "
+            f"geodp learn --id {state.unit}"
+        )
+
+    def _excess(self, state: State, new: Iterable[PrivacySpent | None]) -> str:
+        spending = [each for each in new if each is not None and each.private]
+        try:
+            return excess_words(state, spending) if spending else ""
+        except ValueError as error:
+            raise InputError(f"{self.path}: {error}") from None
+
+    def _state(self, found: Lines) -> State:
+        return read_state(os.fspath(self.path), found)
+
+
+def beside(path: str | os.PathLike[str]) -> str | None:
+    """The ledger in a file's folder; None if there is none."""
+    ledger = os.path.realpath(Path(path).parent / BESIDE)
+    return ledger if os.path.isfile(ledger) else None
+
+
+def ledger_of(given: Path | None, files: Sequence[Path]) -> Ledger | None:
+    """The ledger that runs on files belong to: one beside them, or the one that is given.
+
+    Raises
+    ------
+    InputError
+        If one is given, and another lies beside the files; or files lie beside different ones.
+    """
+    found = sorted({path for path in map(beside, files) if path is not None})
+    if given is not None:
+        if any(os.path.realpath(given) != path for path in found):
+            raise InputError(
+                f"{given}: is not the ledger of these data, which lies beside them: {found[0]}"
+            )
+        if not given.exists():
+            raise InputError(f"{given}: there is no such ledger; geodp ledger --new begins one")
+        return Ledger(given)
+    if len(found) > 1:
+        raise InputError(f"the data lie beside two ledgers, {found[0]} and {found[1]}: use one")
+    return Ledger(found[0]) if found else None
+
+
+def _set(budget: Budget) -> Line:
+    told = {"epsilon": budget.epsilon, "delta": budget.delta}
+    return {"kind": "budget", "time": _now(), **told}
+
+
+def _begun(run: NewRun, described: tuple[str, str | None]) -> Line:
+    return {
+        "kind": "begun",
+        "time": _now(),
+        "run": run.run,
+        "verb": run.verb,
+        "learner": run.learner,
+        "source": described[0],
+        "contents": described[1],
+        "privacy": None if run.privacy is None else privacy_to_dict(run.privacy),
+    }
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _bytes_of(paths: Sequence[str]) -> Iterable[bytes]:
+    for path in paths:
+        with open(path, "rb") as file:
+            while piece := file.read(2**20):
+                yield piece

@@ -1,0 +1,246 @@
+"""What the lines of a ledger say: its rule, its budget and its runs.
+
+The file itself is :mod:`geodp_app.files.ledger`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from geodp_app.errors import InputError
+from geodp_app.files.chained_lines import Line, Lines
+from geodp_app.files.strict import one_line
+from learners.accounting import PrivacySpent, Relation
+from learners.codec import privacy_from_dict
+from learners.privacy_filter import Budget, Rule, added_up, restated
+
+FORMAT, VERSION = "geodp ledger", 1
+
+#: How a run ended; one that never began to draw was withdrawn, and costs nothing.
+End = Literal["released", "cancelled", "failed", "withdrawn"]
+
+_FAULTS = (KeyError, TypeError, ValueError, AttributeError)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A run as the ledger has it.
+
+    Attributes
+    ----------
+    run, verb, learner, privacy :
+        As of :class:`geodp_app.files.ledger.NewRun`.
+    time : str
+        When it was entered, UTC.
+    source, contents : str or None
+        Salted hashes.
+    end : {"released", "cancelled", "failed", "withdrawn"} or None
+        None if nothing was said of its end.
+    """
+
+    run: str
+    verb: str
+    learner: str
+    privacy: PrivacySpent | None
+    time: str
+    source: str | None
+    contents: str | None
+    end: End | None = None
+
+    @property
+    def spends(self) -> bool:
+        """Whether it counts: it is private, and was not withdrawn before anything was drawn."""
+        return self.privacy is not None and self.privacy.private and self.end != "withdrawn"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A ledger as it was read.
+
+    Attributes
+    ----------
+    name : str
+        Path, for messages.
+    rule : Rule
+        How runs are added up.
+    unit : str or None
+        The column that names persons, if these are protected and not rows.
+    hashes_contents : bool
+    salt : str
+    of : str or None
+        Salted hash of a public description of the data set.
+    budget : Budget or None
+        The latest; None if nobody set one.
+    budgets : int
+        How often one was set.
+    entries : tuple of Entry
+    head : str
+        Stands for all lines.
+    lines : int
+    """
+
+    name: str
+    rule: Rule
+    unit: str | None
+    hashes_contents: bool
+    salt: str
+    of: str | None
+    budget: Budget | None = None
+    budgets: int = 0
+    entries: tuple[Entry, ...] = ()
+    head: str = ""
+    lines: int = 0
+
+    @property
+    def spending(self) -> tuple[PrivacySpent, ...]:
+        """Statements of the runs that count."""
+        return tuple(e.privacy for e in self.entries if e.privacy is not None and e.spends)
+
+    @property
+    def together(self) -> tuple[float, float]:
+        """Epsilon and delta of these by basic composition."""
+        relation = self.rule.relation
+        return added_up(
+            restated(one.epsilon, one.delta, one.neighbours, relation) for one in self.spending
+        )
+
+    @property
+    def counted(self) -> tuple[float, float]:
+        """What counts of them by the ledger's own rule."""
+        return added_up(self.rule.cost(one) for one in self.spending)
+
+    def with_past(self, runs: Iterable[tuple[str, PrivacySpent | None, End]]) -> State:
+        """As it will be when runs of the past, by name, have joined; known ones are left out."""
+        known = {entry.run for entry in self.entries}
+        new = (
+            Entry(run, "", "", privacy, "", None, None, end)
+            for run, privacy, end in runs
+            if run not in known
+        )
+        return replace(self, entries=(*self.entries, *new))
+
+    def hash_of(self, text: str | Iterable[bytes]) -> str:
+        """Salted hash: of a text, or of contents."""
+        pieces = [text.encode()] if isinstance(text, str) else text
+        made = hashlib.blake2b(key=bytes.fromhex(self.salt), digest_size=16)
+        for piece in pieces:
+            made.update(piece)
+        return made.hexdigest()
+
+
+def read_state(name: str, found: Lines) -> State:
+    """The ledger that lines tell of.
+
+    Raises
+    ------
+    InputError
+        If they tell of none; the message names the line.
+    """
+    number = 0
+    state: State | None = None
+    budget, budgets, entries = None, 0, dict[str, Entry]()
+    try:
+        for line in found.lines:
+            number += 1
+            if state is None:
+                state = _first(name, line)
+            elif line["kind"] == "budget":
+                budget, budgets = Budget(line["epsilon"], line["delta"]), budgets + 1
+            elif line["kind"] == "begun":
+                entry = _entry(line)
+                if entry.run in entries:
+                    raise ValueError("tells of a run twice")
+                entries[entry.run] = entry
+            elif line["kind"] == "ended":
+                entries[line["run"]] = _ended(entries[line["run"]], line["end"])
+            else:
+                raise ValueError("is of no known kind")
+    except _FAULTS as error:
+        raise InputError(f"{name}: line {number} {one_line(error)}") from None
+    if state is None:
+        raise InputError(f"{name}: is no ledger: it has no first line")
+    runs = tuple(entries.values())
+    return replace(
+        state, budget=budget, budgets=budgets, entries=runs, head=found.head, lines=number
+    )
+
+
+def budget_words(state: State) -> str:
+    """How much of the budget is spent, in one line."""
+    budget, (epsilon, delta) = state.budget, state.together
+    if budget is None:
+        return f"epsilon = {epsilon:g}, delta = {delta:g}, without a budget"
+    if state.rule.order is None:
+        return f"epsilon = {epsilon:g} of {budget.epsilon:g}, delta = {delta:g} of {budget.delta:g}"
+    return (
+        f"{share_spent(state):.1%} of epsilon = {budget.epsilon:g}, delta = {budget.delta:g}, "
+        f"by Renyi divergence of order {state.rule.order:g}"
+    )
+
+
+def share_spent(state: State) -> float:
+    """The part of the budget that is spent, of epsilon or delta, whichever is more."""
+    if state.budget is None:
+        return 0.0
+    parts = zip(state.counted, state.rule.capacity(state.budget), strict=True)
+    return max(part / most if most > 0 else (math.inf if part else 0.0) for part, most in parts)
+
+
+def excess_words(state: State, new: Iterable[PrivacySpent]) -> str:
+    """Why the budget does not allow more runs; empty if it does, or there is none.
+
+    Raises
+    ------
+    ValueError
+        If a statement says nothing about the ledger's neighbours.
+    """
+    budget, runs = state.budget, (*state.spending, *new)
+    asked = added_up(state.rule.cost(one) for one in runs)
+    if budget is None or state.rule.allows(budget, runs):
+        return ""
+    most, have = state.rule.capacity(budget), state.counted
+    which = 0 if asked[0] > most[0] else 1
+    name = ("epsilon" if state.rule.order is None else "the Renyi divergence", "delta")[which]
+    with_it, limit, left = asked[which], most[which], max(0.0, most[which] - have[which])
+    if f"{with_it:g}" == f"{limit:g}":
+        return f"{name} would be a little above {limit:g}, and the budget allows no more"
+    return f"{name} would be {with_it:g}, and the budget allows {limit:g}: {left:g} is left"
+
+
+def _first(name: str, line: Line) -> State:
+    if line.get("format") != FORMAT or line.get("kind") != "ledger":
+        raise ValueError("is not the beginning of a ledger of geodp")
+    if line["version"] != VERSION:
+        raise ValueError(f"is of version {line['version']}, and this geodp knows {VERSION}")
+    if line["neighbours"] not in get_args(Relation):
+        raise ValueError("names no neighbours that are known")
+    order = line["order"]
+    if order is not None and not order > 1:
+        raise ValueError("has an order that is not above 1")
+    rule = Rule(line["neighbours"], order)
+    bytes.fromhex(line["salt"])
+    return State(name, rule, line["unit"], line["contents"], line["salt"], line["of"])
+
+
+def _entry(line: Line) -> Entry:
+    data: Any = line["privacy"]
+    privacy = None if data is None else privacy_from_dict(data)
+    return Entry(
+        run=str(line["run"]),
+        verb=str(line["verb"]),
+        learner=str(line["learner"]),
+        privacy=privacy,
+        time=str(line["time"]),
+        source=line["source"],
+        contents=line["contents"],
+    )
+
+
+def _ended(entry: Entry, end: Any) -> Entry:
+    if entry.end is not None or end not in get_args(End):
+        raise ValueError("tells of an end that cannot be")
+    return replace(entry, end=end)

@@ -1,0 +1,129 @@
+"""Runs told to a ledger: before the first of them draws, and as each of them ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from geodp_app.document.examples import Examples
+from geodp_app.errors import InputError
+from geodp_app.files.ledger import Ledger, NewRun, Source, ledger_of
+from geodp_app.files.ledger_state import End, budget_words
+from learners.accounting import PrivacySpent
+from learners.selection import Cancelled
+
+
+class Recording:
+    """Runs that are made one after the other, told to a ledger or, without one, to nobody.
+
+    As a context it ends what has not come to its end: the run under way as cancelled or failed,
+    those after it as withdrawn.
+
+    Parameters
+    ----------
+    ledger : Ledger or None
+    source : Source
+    """
+
+    def __init__(self, ledger: Ledger | None, source: Source) -> None:
+        self._ledger, self._source = ledger, source
+        self._open: list[str] = []
+
+    def enter(self, verb: str, plans: Iterable[tuple[str, PrivacySpent | None]]) -> None:
+        """Enter runs by their learners and what these will spend; as :meth:`begin`."""
+        self.begin([NewRun(verb, learner, plan) for learner, plan in plans])
+
+    def begin(self, runs: Sequence[NewRun]) -> None:
+        """Enter runs; to be called before any of them draws.
+
+        Raises
+        ------
+        InputError
+            If the ledger or its budget does not allow them.
+        """
+        if self._ledger is not None:
+            self._ledger.begin(runs, self._source)
+            self._open += [run.run for run in runs]
+
+    def released(self) -> None:
+        """The next of them has come to its end."""
+        if self._open:
+            self._tell({self._open.pop(0): "released"})
+
+    @property
+    def words(self) -> str:
+        """What the ledger says is spent, for the curator; empty without one."""
+        if self._ledger is None:
+            return ""
+        try:
+            return f"{self._ledger.path}: {budget_words(self._ledger.state())}"
+        except InputError as error:  # the run is over all the same
+            return str(error)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._ledger is None or not self._open:
+            return
+        cancelled = isinstance(error, KeyboardInterrupt | Cancelled)
+        first, *later = self._open
+        ends: dict[str, End] = {first: "cancelled" if cancelled else "failed"}
+        self._tell(ends | dict.fromkeys(later, "withdrawn"))
+        sys.stderr.write(f"geodp: {self._ledger.path}: the run was entered, and counts in full\n")
+
+    def _tell(self, ends: dict[str, End]) -> None:
+        """A run counts whether its end is told or not: so that it is not is no failure."""
+        assert self._ledger is not None
+        try:
+            self._ledger.end(ends)
+        except InputError as error:
+            sys.stderr.write(f"geodp: warning: {error}; the run counts in full\n")
+
+
+def recording_for(examples: Examples, ledger: str | os.PathLike[str] | None) -> Recording:
+    """What tells runs on examples to a ledger, to the one beside their file, or to nobody.
+
+    Raises
+    ------
+    InputError
+        As :func:`recording_of`.
+    """
+    files = [] if examples.source is None else [Path(examples.source)]
+    given = None if ledger is None else Path(ledger)
+    return recording_of(given, files, name="" if files else "Python", unit=examples.unit)
+
+
+def recording_of(
+    given: Path | None, files: Sequence[Path], *, name: str = "", unit: str | None = None
+) -> Recording:
+    """What tells runs on files to their ledger, if there is one.
+
+    Parameters
+    ----------
+    given : Path or None
+        The ledger; None for the one beside the files, or none.
+    files : sequence of Path
+    name : str
+        Of the source, where it is not its files.
+    unit : str, optional
+        The column that names persons.
+
+    Raises
+    ------
+    InputError
+        If the ledger cannot be read, or is not that of the files.
+    """
+    ledger = ledger_of(given, files)
+    if ledger is not None:
+        ledger.state()  # what is wrong with it is told before long work
+    return Recording(ledger, Source.of_files(files, unit, name))

@@ -1,0 +1,311 @@
+"""The privacy loss of each charge, in the terms of other accountants.
+
+A charge of a :class:`~learners.accounting.PrivacySpent` is a mechanism with one parameter.  What
+others need to compose it is here: pure epsilon, zCDP rho, bounded range, and the law of the
+privacy loss ln P/P' of the worst pair of neighbours, in closed form (docs/privacy.md, lemma R3):
+
+* a noisy count that one example moves by 1 loses what randomized response loses, exactly; and no
+  mechanism of pure epsilon loses more;
+* a selection of bounded range eta loses at most eta + 2 ln W, W uniform on exp(-eta) .. 1: the
+  least law above all mechanisms of that range.
+
+Laws compose adaptively by convolution (Zhu, Dong, Wang, *Optimal accounting of differential privacy
+via characteristic function*, 2022, theorem 10).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from learners.accounting import (
+    ARITHMETIC,
+    Charge,
+    ChargeName,
+    Neighbours,
+    PrivacySpent,
+    Relation,
+    neglected_delta,
+)
+
+#: What a mechanism is known by: its worst pair of laws.
+Kind = Literal["discrete Laplace", "pure", "exponential mechanism"]
+
+_KINDS: dict[ChargeName, Kind] = {
+    "noisy counts": "discrete Laplace",
+    "selections": "exponential mechanism",
+    "sharpening": "exponential mechanism",
+    "noisy number of examples": "discrete Laplace",
+    "noisy cells": "pure",  # an example may be spread over four
+    "support counts": "discrete Laplace",
+    "noisy splits": "pure",
+    "noisy sums of losses": "pure",
+    "parities": "pure",
+    "unanswered queries": "pure",
+    "noisy votes": "exponential mechanism",
+}
+
+#: Charges that hold for the neighbours of the statement; all others are for examples added or
+#: removed, and a replacement is two such steps.
+_FOR_ITS_OWN: frozenset[ChargeName] = frozenset({"parities", "unanswered queries", "noisy votes"})
+
+#: Selections of which one example moves one score up and another down.
+_EITHER_WAY: frozenset[ChargeName] = frozenset({"noisy votes"})
+
+FORMAT, VERSION = "geodp accounting", 1
+
+_COMPOSING = (
+    "Charges compose adaptively, each `times` times. Their composition at (e, d) makes the whole "
+    "(e + besides.epsilon, d * besides.factor + besides.delta)-DP. `whole` is proved besides, and "
+    "may be less: take either, not both."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LossLaw:
+    """The law of the privacy loss L = ln P/P', drawn from P, of a worst pair of laws (P, P').
+
+    It is the same with P and P' exchanged.
+
+    Attributes
+    ----------
+    kind : {"two points", "log-uniform"}
+        Two points: L = size with odds e^size to 1, else -size (randomized response).
+        Log-uniform: L = size + 2 ln W, W uniform on e^-size .. 1 (bounded range).
+    size : float
+        Positive, in nats.
+    """
+
+    kind: Literal["two points", "log-uniform"]
+    size: float
+
+    def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
+        """P(L <= x)."""
+        at, size = np.asarray(x, dtype=np.float64), self.size
+        if self.kind == "two points":
+            wrong = math.exp(-size) / (1 + math.exp(-size))
+            return np.where(at < -size, 0.0, np.where(at < size, wrong, 1.0))
+        inside = np.clip(at, -size, size)
+        part = np.exp((inside - size) / 2) * np.expm1(-(inside + size) / 2)
+        return np.asarray(part / math.expm1(-size), dtype=np.float64)
+
+    def delta(self, epsilon: ArrayLike) -> NDArray[np.float64]:
+        """The least delta at each epsilon, of any sign: E[(1 - e^(epsilon - L))+]."""
+        e, size = np.asarray(epsilon, dtype=np.float64), self.size
+        below = -np.expm1(np.minimum(e, 0.0))
+        gap = np.clip(size - e, 0.0, 2 * size)
+        if self.kind == "two points":
+            inside = -np.expm1(-gap) / (1 + math.exp(-size))
+        else:
+            inside = np.expm1(-gap / 2) ** 2 / -math.expm1(-size)
+        return np.where(e < -size, below, inside)
+
+    def upper_masses(self, step: float) -> dict[int, float]:
+        """Probabilities of the loss rounded up to multiples of `step`: never too little is lost.
+
+        Parameters
+        ----------
+        step : float
+            Positive, in nats.
+
+        Returns
+        -------
+        dict of int to float
+            Probability by the number of steps.
+        """
+        if not step > 0:
+            raise ValueError(f"step must be positive, got {step}")
+        exact = Fraction(self.size) / Fraction(step)
+        first, last = math.ceil(-exact), math.ceil(exact)
+        if self.kind == "two points":
+            wrong = float(self.cdf(0.0))
+            return {first: wrong, last: 1 - wrong} if first < last else {last: 1.0}
+        ends = self.cdf(np.arange(first - 1, last + 1) * step)
+        masses = np.diff(ends)
+        return {i: float(mass) for i, mass in zip(range(first, last + 1), masses, strict=True)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a JSON-ready object; it says the law in full."""
+        if self.kind == "two points":
+            wrong = float(self.cdf(0.0))
+            return {
+                "law": self.kind,
+                "losses": [-self.size, self.size],
+                "probabilities": [wrong, 1 - wrong],
+            }
+        return {
+            "law": self.kind,
+            "range": [-self.size, self.size],
+            "cdf": "P(L <= x) = (exp((x - h)/2) - exp(-h)) / (1 - exp(-h)), h = range[1]",
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """One of the mechanisms that a charge stands for, for the neighbours of its statement.
+
+    Attributes
+    ----------
+    kind : {"discrete Laplace", "pure", "exponential mechanism"}
+    epsilon : float
+        It is so much DP.
+    moves : {1, 2}
+        Neighbouring steps by which one example is added or removed; 2 for a replacement that is
+        charged as two.
+    one_way : bool
+        Of an exponential mechanism: such a step moves all scores in one direction.
+    """
+
+    kind: Kind
+    epsilon: float
+    moves: int = 1
+    one_way: bool = True
+
+    @property
+    def rho(self) -> float:
+        """It is rho-zCDP: epsilon^2 / 2, and of bounded range epsilon^2 / 8 (lemma 2)."""
+        return self.epsilon**2 / (8 if self.kind == "exponential mechanism" else 2)
+
+    @property
+    def range(self) -> float:
+        """Length of an interval that holds all its losses, between any two neighbours."""
+        return self.epsilon * (1 if self.kind == "exponential mechanism" else 2)
+
+    @property
+    def loss(self) -> LossLaw:
+        """The law of its worst privacy loss."""
+        if self.kind == "exponential mechanism":
+            return LossLaw("log-uniform", self.epsilon)
+        return LossLaw("two points", self.epsilon)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the law is that of the mechanism itself, and no bound of it."""
+        return self.kind == "discrete Laplace" and self.moves == 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a JSON-ready object."""
+        rate = self.epsilon if self.one_way else self.epsilon / 2
+        parameters: dict[Kind, dict[str, Any]] = {
+            "discrete Laplace": {"scale": self.moves / self.epsilon, "sensitivity": self.moves},
+            "exponential mechanism": {"rate": rate, "sensitivity": 1, "one_way": self.one_way},
+            "pure": {},
+        }
+        return {
+            "mechanism": self.kind,
+            **parameters[self.kind],
+            "epsilon": self.epsilon,
+            "delta": 0.0,
+            "rho": self.rho,
+            "range": self.range,
+            "loss": {**self.loss.to_dict(), "exact": self.exact},
+        }
+
+
+def mechanism(
+    charge: Charge, stated: Relation = "add-remove", relation: Relation | None = None
+) -> Mechanism:
+    """What a charge stands for.
+
+    Parameters
+    ----------
+    charge : Charge
+    stated : {"add-remove", "replace-one", "replace-label"}
+        Neighbours of the statement that it is a part of.
+    relation : {"add-remove", "replace-one", "replace-label"}, optional
+        Neighbours for which it is told; by default those of the statement.
+    """
+    relation = stated if relation is None else relation
+    own = stated if charge.name in _FOR_ITS_OWN else "add-remove"
+    moves = 1 if own == relation or own != "add-remove" else 2
+    one_way = moves == 1 and charge.name not in _EITHER_WAY
+    return Mechanism(_KINDS[charge.name], charge.each * moves, moves, one_way)
+
+
+def rounding_epsilon(privacy: PrivacySpent, moves: int = 1) -> float:
+    """Bound on |ln(actual law / stated law)| of a run's transcript (docs/privacy.md, lemma 5).
+
+    Where delta is 0, all draws are exact (lemmas X2, F1 and B1).
+
+    Parameters
+    ----------
+    privacy : PrivacySpent
+    moves : {1, 2}
+        2 where an example is replaced: it may change twice as many draws.
+    """
+    return moves * _rounded_draws(privacy) * ARITHMETIC
+
+
+def delta_besides(privacy: PrivacySpent, moves: int = 1) -> float:
+    """What a run's charges leave to delta: neglected events (lemma 5), or the margin of votes (S4).
+
+    Parameters are those of :func:`rounding_epsilon`.
+    """
+    if privacy.account == "optimal":
+        rate = max((c.each for c in privacy.charges if c.name != "noisy counts"), default=0.0)
+        relation: Neighbours = "replace-one" if moves == 2 else "add-remove"
+        return neglected_delta(rate, _rounded_draws(privacy), relation)
+    # LEAST_DELTA of a run by tiles pays for either kind of neighbours
+    return privacy.delta if privacy.account in ("basic", "stability") else 0.0
+
+
+def _rounded_draws(privacy: PrivacySpent) -> int:
+    if privacy.delta == 0 or privacy.account not in ("basic", "optimal"):
+        return 0
+    selected = [charge for charge in privacy.charges if charge.name in ("selections", "sharpening")]
+    return sum(charge.times for charge in selected)
+
+
+def accounting_document(privacy: PrivacySpent) -> dict[str, Any]:
+    """A statement's charges as a JSON-ready object that other accountants can compose.
+
+    Parameters
+    ----------
+    privacy : PrivacySpent
+
+    Returns
+    -------
+    dict
+        With `whole`, the proved guarantee; `charges`, each with its mechanism, parameters, pure
+        epsilon, zCDP rho, bounded range and the law of its privacy loss, for the statement's own
+        neighbours; and `besides`, what they leave out (rounding, and margins of votes).
+
+    Examples
+    --------
+    >>> from learners import NoisyHistogramLearner
+    >>> told = accounting_document(NoisyHistogramLearner(epsilon=1.0, cells=4).plan())
+    >>> [(charge["mechanism"], charge["epsilon"]) for charge in told["charges"]]
+    [('pure', 1.0)]
+    """
+    moves = 2 if privacy.neighbours == "replace-one" else 1
+    rounding = rounding_epsilon(privacy, moves)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "private": privacy.private,
+        "neighbours": privacy.neighbours,
+        "whole": {
+            "epsilon": privacy.epsilon,
+            "delta": privacy.delta,
+            "account": privacy.account,
+        },
+        "charges": [
+            {
+                "name": charge.name,
+                "times": charge.times,
+                **mechanism(charge, privacy.neighbours).to_dict(),
+            }
+            for charge in privacy.charges
+        ],
+        "besides": {
+            "epsilon": 2 * rounding,
+            "delta": delta_besides(privacy, moves),
+            "factor": math.exp(rounding),
+        },
+        "composing": _COMPOSING,
+    }

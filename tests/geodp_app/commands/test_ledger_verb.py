@@ -1,0 +1,314 @@
+"""`geodp ledger`, and the verbs that spend: entered before they draw, refused in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from terminal import interrupted
+
+import geodp
+from geodp_app.cli import main
+from geodp_app.commands import ledger as verb, running
+from geodp_app.document.charges import RunCharge
+from geodp_app.document.document import Document
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.errors import InputError
+from geodp_app.files import ledger as ledger_module
+from geodp_app.files.examples_csv import format_examples
+from geodp_app.files.importing import import_examples
+from geodp_app.files.ledger import Ledger
+from geodp_app.files.session import save_session
+from geodp_app.runs import comparison
+from learners.estimator import Estimator
+from learners.noise import discrete_laplace
+
+D = 16
+
+
+@pytest.fixture
+def points(tmp_path: Path) -> Path:
+    xy = np.random.default_rng(0).integers(0, D + 1, (200, 2))
+    path = tmp_path / "p.csv"
+    path.write_text(format_examples(Examples(xy, (xy.sum(axis=1) <= D).astype(int), Frame(D))))
+    return path
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, capsys) -> Ledger:
+    """Beside the points, with a budget of 2."""
+    path = tmp_path / "geodp.ledger"
+    said(capsys, path, "--new", "--epsilon", 2, "--delta", 1e-5)
+    return Ledger(path)
+
+
+def said(capsys, *argv: object) -> str:
+    assert main(["ledger", *map(str, argv)]) == 0
+    return capsys.readouterr().out
+
+
+def fails(capsys, *argv: object) -> str:
+    """A command that must end with exit code 2 and one line."""
+    assert main([*map(str, argv)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1, captured.err
+    return captured.err
+
+
+def learn(points: Path, *argv: object) -> list[object]:
+    shape = points.parent / "h.geojson"
+    return ["learn", points, "--learner", "histogram", "--quiet", "-o", shape, *argv]
+
+
+def spend(points: Path, *argv: object) -> int:
+    return main([*map(str, learn(points, *argv))])
+
+
+def test_learning_enters_and_a_budget_that_is_spent_refuses(points, ledger, capsys) -> None:
+    assert spend(points) == 0
+    assert spend(points, "--epsilon", 0.5, "--learner", "quadtree") == 0
+    (points.parent / "h.geojson").unlink()
+    told = fails(capsys, *learn(points))
+    assert told == (
+        f"geodp: {ledger.path}: epsilon would be 2.5, and the budget allows 2: 0.5 is left; "
+        "nothing was drawn\n"
+    )
+    assert sorted(os.listdir(points.parent)) == ["geodp.ledger", "p.csv"]
+    entries = ledger.state().entries
+    assert [(e.verb, e.learner, e.end) for e in entries] == [
+        ("learn", "histogram", "released"),
+        ("learn", "quadtree", "released"),
+    ]
+    assert [e.privacy.epsilon for e in entries] == [1.0, 0.5]
+
+
+def test_nothing_is_drawn_before_the_run_is_on_the_disk(points, ledger, monkeypatch) -> None:
+    """Every draw of the noise looks into the file."""
+    seen = []
+
+    def looking(source, scale):
+        seen.append([entry.end for entry in ledger.state().entries])
+        return discrete_laplace(source, scale)
+
+    monkeypatch.setattr("learners.noisy_histogram.discrete_laplace", looking)
+    assert spend(points) == 0
+    assert seen == [[None]]
+
+
+def test_nothing_is_drawn_of_a_run_that_is_refused(points, ledger, capsys, monkeypatch) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("drew")
+
+    monkeypatch.setattr(comparison, "_rows", never)
+    assert fails(capsys, "compare", points, "--learners", "histogram", "--epsilon", 3)
+    monkeypatch.setattr(Estimator, "steps", never)
+    fails(capsys, *learn(points, "--epsilon", 3))
+    with pytest.raises(AssertionError, match="drew"):
+        spend(points)
+
+
+def test_a_run_that_fails_or_is_cancelled_counts(points, ledger, capsys, monkeypatch) -> None:
+    fit = running.fit_learner
+    for error, code, end in ((KeyboardInterrupt(), 130, "cancelled"), (OSError(), 2, "failed")):
+
+        def broken(*args, error=error, **named):
+            fit(*args, **named)
+            raise error
+
+        monkeypatch.setattr(running, "fit_learner", broken)
+        assert spend(points) == code
+        assert ledger.state().entries[-1].end == end
+        assert "the run was entered, and counts in full" in capsys.readouterr().err
+    assert ledger.state().together == (2.0, 0.0)
+
+
+def test_ctrl_c_in_a_real_process_counts_the_run(points, ledger) -> None:
+    argv = ["learn", points, "--learner", "cover", "--k", 40, "--steps", 4000]
+    argv += ["-o", points.parent / "h.geojson"]
+    status, shown = interrupted(argv, shows=b" of 16000, ")
+    assert status == 130
+    assert b"Traceback" not in shown
+    (entry,) = ledger.state().entries
+    assert (entry.end, entry.privacy.epsilon) == ("cancelled", 1.0)
+    assert not (points.parent / "h.geojson").exists()
+
+
+def test_tables_join_the_same_ledger(points, ledger, tmp_path, capsys) -> None:
+    argv = ["learn", "--table", f"csv:{points}", "--learner", "histogram", "--quiet"]
+    argv += ["-o", str(tmp_path / "t.geojson")]
+    assert main(argv) == 0
+    assert "epsilon would be 2.5" in fails(capsys, *argv, "--epsilon", 1.5)
+    assert len(ledger.state().entries) == 1
+
+
+def test_a_comparison_is_entered_whole_or_refused_whole(points, ledger, capsys) -> None:
+    argv = ["compare", points, "--learners", "histogram,quadtree,greedy-convex", "--k", 3]
+    assert "epsilon would be 3" in fails(capsys, *argv, "--epsilon", 1.5)
+    assert ledger.state().entries == ()
+    assert main([*map(str, argv), "--quiet", "--epsilon", "0.5"]) == 0
+    entries = ledger.state().entries
+    assert [entry.end for entry in entries] == ["released"] * 3
+    assert [entry.spends for entry in entries] == [True, True, False]
+    assert ledger.state().together == (1.0, 0.0)
+
+
+def test_persons_are_protected_by_a_ledger_for_persons(tmp_path, capsys) -> None:
+    rows = tmp_path / "p.csv"
+    rows.write_text("x,y,label,who\n1,2,1,a\n3,4,0,b\n")
+    path = tmp_path / "a.ledger"
+    said(capsys, path, "--new", "--id", "who")
+    assert "give geodp learn --id who" in fails(capsys, *learn(rows, "--grid", D, "--ledger", path))
+    assert spend(rows, "--grid", D, "--ledger", path, "--id", "who") == 0
+
+
+def test_in_python_too(points, ledger) -> None:
+    read = geodp.read_points(points)
+    geodp.learn(read, "histogram", epsilon=0.5)
+    geodp.compare(read, ["quadtree", "histogram"], epsilon=0.25)
+    with pytest.raises(InputError, match=r"epsilon would be 2\.5.*nothing was drawn"):
+        geodp.learn(read, "histogram", epsilon=1.5)
+    assert [e.verb for e in ledger.state().entries] == ["learn", "compare", "compare"]
+    shape = geodp.learn(geodp.sample("L", 100, grid=D), "histogram", ledger=ledger.path)
+    assert shape.accounting["whole"]["epsilon"] == 1.0
+    assert ledger.state().together == (2.0, 0.0)
+
+
+# -- the verb ----------------------------------------------------------------------------------
+
+
+def test_a_statement_says_what_was_spent_and_what_may_be_published(points, ledger, capsys) -> None:
+    spend(points)
+    told = said(capsys, ledger.path).splitlines()
+    assert told[0].split() == ["entered", "verb", "learner", "source", "epsilon", "delta", "end"]
+    assert told[1].split()[2:] == ["learn", "histogram", "1", "1", "0", "released"]
+    text = "\n".join(told)
+    assert "1 run together: epsilon = 1, delta = 0, by basic composition." in text
+    assert "Budget: epsilon = 1 of 2, delta = 0 of 1e-05." in text
+    assert (
+        "May be published: all that private runs release under this ledger is together "
+        "(2, 1e-05)-differentially private, with respect to one row that is added or removed."
+    ) in text
+    document = json.loads(said(capsys, ledger.path, "--json"))
+    (entered,) = document["runs"]
+    assert entered["accounting"]["charges"][1]["name"] == "noisy cells"
+    assert document["together"]["epsilon"] == 1.0
+    assert document["head"] == ledger.state().head
+    assert said(capsys, ledger.path, "--quiet") == ""
+
+
+def test_a_head_that_was_noted_finds_an_end_that_was_cut_off(points, ledger, capsys) -> None:
+    spend(points)
+    head = ledger.state().head
+    said(capsys, ledger.path, "--head", head[:16])
+    lines = ledger.path.read_bytes().splitlines(keepends=True)
+    ledger.path.write_bytes(b"".join(lines[:2]))
+    said(capsys, ledger.path)  # by itself it looks whole
+    assert "was never its head" in fails(capsys, "ledger", ledger.path, "--head", head)
+    assert "at least 16 hexadecimal" in fails(capsys, "ledger", ledger.path, "--head", "12")
+
+
+def test_budgets_are_set_anew_and_that_is_kept(points, ledger, capsys) -> None:
+    spend(points)
+    text = said(capsys, ledger.path, "--epsilon", 5)
+    assert "Budget: epsilon = 1 of 5, delta = 0 of 1e-05." in text  # delta stays
+    assert "The budget was set 2 times" in text
+    lowered = said(capsys, ledger.path, "--epsilon", 0.5)
+    assert "It is exceeded" in lowered
+    assert "May be published" not in lowered
+
+
+def test_by_renyi_divergence(points, tmp_path, capsys) -> None:
+    path = tmp_path / "r.ledger"
+    argv = (path, "--new", "--epsilon", 4, "--delta", 1e-5, "--composition", "renyi")
+    assert "0.0% of epsilon = 4, delta = 1e-05, by Renyi divergence of order 6.42" in said(
+        capsys, *argv
+    )
+    spend(points, "--ledger", path, "--epsilon", 0.1)
+    assert json.loads(said(capsys, path, "--json"))["composition"] == "renyi"
+    assert "1.4% of epsilon = 4" in said(capsys, path)
+
+
+def test_sessions_and_learned_files_of_the_past_join(points, tmp_path, capsys) -> None:
+    spend(points)
+    document = Document()
+    import_examples(points, document)
+    document.charge(document.work.examples, RunCharge(0.5, 0.0, "add-remove", finished=True))
+    save_session(tmp_path / "a.geodp", document.work)
+    path = tmp_path / "b.ledger"
+    said(capsys, path, "--new")
+    for _ in range(2):  # once and for all
+        text = said(capsys, path, "--join", tmp_path / "a.geodp", points.parent / "h.geojson")
+        assert "2 runs together: epsilon = 1.5, delta = 0" in text
+    assert fails(capsys, "ledger", path, "--join", points)
+    persons = tmp_path / "c.ledger"
+    said(capsys, persons, "--new", "--id", "who")
+    told = fails(capsys, "ledger", persons, "--join", points.parent / "h.geojson")
+    assert "they do not add up" in told
+    told = fails(capsys, "ledger", persons, "--join", tmp_path / "a.geodp")
+    assert "protects whoever who names, and here rows count" in told
+
+
+def test_a_first_budget_has_room_for_the_delta_of_rounding(points, tmp_path, capsys) -> None:
+    path = tmp_path / "a.ledger"
+    said(capsys, path, "--new", "--epsilon", 1)
+    assert spend(points, "--ledger", path, "--learner", "tiles") == 0
+    none = tmp_path / "b.ledger"
+    said(capsys, none, "--new", "--epsilon", 1, "--delta", 0)
+    told = fails(capsys, *learn(points, "--ledger", none, "--learner", "tiles"))
+    assert "delta would be 1e-40, and the budget allows 0" in told
+
+
+def test_what_it_is_of_can_be_shown_later(tmp_path, capsys) -> None:
+    path = tmp_path / "a.ledger"
+    said(capsys, path, "--new", "--of", "water reports, 2026")
+    said(capsys, path, "--of", "water reports, 2026")
+    assert "was not begun for 'fire'" in fails(capsys, "ledger", path, "--of", "fire")
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["none.ledger"], "there is no such ledger; --new begins one"),
+        (["a.ledger", "--new"], "is there already"),
+        (["a.ledger", "--delta", "0.1"], "--delta is of a budget"),
+        (["a.ledger", "--neighbours", "replace-one"], "--neighbours is fixed"),
+        (["a.ledger", "--contents"], "--contents is fixed"),
+        (["b.ledger", "--new", "--composition", "renyi"], "needs a budget"),
+        (["b.ledger", "--new", "--head", "0" * 16], "leave --new out"),
+        (["a.ledger", "--epsilon", "1", "--delta", "1e-50"], "delta must be at least"),
+        (["p.csv"], "line 1"),
+    ],
+)
+def test_what_goes_wrong_is_one_line(points, tmp_path, capsys, monkeypatch, argv, told) -> None:
+    monkeypatch.chdir(tmp_path)
+    Ledger.create("a.ledger")
+    assert told in fails(capsys, "ledger", *argv)
+    assert not Path("b.ledger").exists()
+
+
+def test_a_ledger_that_cannot_be_read_ends_before_the_examples_are(
+    points, ledger, capsys, monkeypatch
+) -> None:
+    ledger.path.write_text(ledger.path.read_text().replace('"epsilon":2.0', '"epsilon":9.0'))
+    points.write_text("no examples at all")
+    assert "line 2 does not follow" in fails(capsys, *learn(points))
+    assert "is not the ledger of these data" in fails(
+        capsys, *learn(points, "--ledger", points.parent / "other")
+    )
+    ledger.path.unlink()
+    told = fails(capsys, *learn(points, "--ledger", ledger.path))
+    assert "there is no such ledger; geodp ledger --new begins one" in told
+
+
+def test_times_are_those_of_the_entry_alone(points, ledger, monkeypatch) -> None:
+    """How long a run took depends on the examples: no line says when it ended."""
+    monkeypatch.setattr(ledger_module, "_now", lambda: "2026-01-01T00:00:00Z")
+    spend(points)
+    *_, ended = ledger.path.read_text().splitlines()
+    assert set(json.loads(ended)) == {"kind", "run", "end", "hash"}
+    assert ledger.state().entries[0].time == "2026-01-01T00:00:00Z"
+    assert verb.statement(ledger.state())[1].startswith("2026-01-01 00:00")
