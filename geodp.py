@@ -74,7 +74,7 @@ if TYPE_CHECKING:
         StrawmanDisjunctionLearner as StrawmanDisjunctionLearner,
         ThresholdLearner as ThresholdLearner,
     )
-    from learners.released_shape import ReleasedShape
+    from learners.estimator import Estimator
     from learners.sklearn_support import PrivacyWarning as PrivacyWarning
 
 #: Where other names come from, when they are first asked for.
@@ -368,7 +368,7 @@ def compare(
     return Comparison(rows)
 
 
-def save(shape: ReleasedShape, path: str | os.PathLike[str]) -> None:
+def save(shape: LearnedShape | Estimator, path: str | os.PathLike[str]) -> None:
     """Write a learned shape, or what a fitted learner has learned, with its exact hypothesis.
 
     Parameters

@@ -25,7 +25,7 @@ from geometry.grid_counts import GridCounts
 from learners.accounting import PrivacySpent
 from learners.checks import accuracy, check_examples, check_points
 from learners.records import StepRecord
-from learners.released_shape import ReleasedShape
+from learners.released_shape import PlacedRelease
 from learners.releases import Lattice, Release, release_of
 from learners.scores import Role
 from learners.selection import Watch
@@ -77,7 +77,7 @@ class Run:
     begin: Callable[[GridCounts, Watch | None], Stream]
 
 
-class Estimator(WithParameters, ReleasedShape, ABC):
+class Estimator(WithParameters, ABC):
     """fit, predict and score of a learner that is a stream of step records.
 
     Examples may come as rows or as their counts: the same release under the same seed, as it asks
@@ -277,12 +277,31 @@ class Estimator(WithParameters, ReleasedShape, ABC):
         self._require_fitted()
         return self.release_
 
-    def released(self) -> tuple[Release, Bounds | None]:
-        return self._fitted(), self.bounds_
+    def to_geojson(self, *, raw_grid: bool = False) -> dict[str, Any]:
+        """As :meth:`learners.released_shape.ReleasedShape.to_geojson`."""
+        return self.placed().to_geojson(raw_grid=raw_grid)
+
+    def to_geodataframe(self) -> Any:
+        """As :meth:`learners.released_shape.ReleasedShape.to_geodataframe`."""
+        return self.placed().to_geodataframe()
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """As :meth:`learners.released_shape.ReleasedShape.plot`."""
+        return self.placed().plot(ax, **style)
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows of a fitted learner; before, it shows the parameters."""
-        return super()._repr_html_() if self.__sklearn_is_fitted__() else None
+        return self.placed()._repr_html_() if self.__sklearn_is_fitted__() else None
+
+    def placed(self) -> PlacedRelease:
+        """The release and where its grid lies, which draw and write themselves.
+
+        Raises
+        ------
+        NotFittedError
+            If no run is complete.
+        """
+        return PlacedRelease(self._fitted(), self.bounds_)
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks of a learner's kind and input."""

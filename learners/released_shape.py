@@ -8,6 +8,7 @@ and matplotlib are loaded when they are asked for.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -206,6 +207,18 @@ class ReleasedShape(ABC):
             f'<svg width="{width:.0f}" height="{height:.0f}" role="img" aria-label="{label}" '
             f'style="border:1px solid #999"><title>{label}</title>{"".join(parts)}</svg>'
         )
+
+
+@dataclass(frozen=True)
+class PlacedRelease(ReleasedShape):
+    """A release and where its grid lies, of a fitted learner."""
+
+    release: Release
+    bounds: Bounds | None
+
+    def released(self) -> tuple[Release, Bounds | None]:
+        """Both."""
+        return self.release, self.bounds
 
 
 def released_statement(release: Release) -> str:

@@ -16,6 +16,7 @@ from geometry.geojson_write import placed_shape
 from geometry.grid import Bounds, GridMap
 from learners.accounting import PrivacySpent
 from learners.checks import check_points
+from learners.estimator import Estimator
 from learners.privacy_loss import accounting_document
 from learners.released_shape import ReleasedShape, released_statement
 from learners.releases import Release
@@ -40,7 +41,7 @@ class LearnedShape(ReleasedShape):
     mask: Mask | None = None
 
     @classmethod
-    def of(cls, model: ReleasedShape) -> Self:
+    def of(cls, model: Estimator) -> Self:
         """What a fitted learner has learned.
 
         Raises
@@ -48,7 +49,7 @@ class LearnedShape(ReleasedShape):
         NotFittedError
             If no run is complete.
         """
-        release, bounds = model.released()
+        release, bounds = model.placed().released()
         return cls(release, Frame(release.d, bounds))
 
     def __repr__(self) -> str:
