@@ -2,12 +2,13 @@
 
 BIN := .venv/bin
 
-.PHONY: help run test test-slow lint types contracts tests docs pictures notebooks plugin package pins format clean
+.PHONY: help run test test-slow lint types contracts tests audit docs pictures notebooks plugin package pins format clean
 
 help:
 	@echo "make run        set up and open the window"
 	@echo "make test       set up, then lint, types, contracts and tests"
 	@echo "make test-slow  the tests that take minutes"
+	@echo "make audit      try to refute every claim of privacy; the page: build/audit.md"
 	@echo "make docs       the site of all documents, into build/docs/index.html"
 	@echo "make pictures   the pictures of README, guide and gallery, taken anew"
 	@echo "make notebooks  the notebooks of docs/notebooks, run anew with what they show"
@@ -40,6 +41,9 @@ tests: setup-test
 
 test-slow: setup-test
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -m slow --hypothesis-profile=explore
+
+audit: setup-test
+	$(BIN)/python -m benchmarks.audits --report build/audit.md
 
 docs: setup-test
 	rm -rf build/docs

@@ -1,12 +1,17 @@
 """The window at work for a long time: memory, handles and objects after so many operations.
 
     QT_QPA_PLATFORM=offscreen python benchmarks/soak.py [--operations 2000] [--seed 1] [--json]
+    QT_QPA_PLATFORM=offscreen python benchmarks/soak.py --repeat 200 --operations 24
 
 A script in the hands of chance draws, edits, undoes, samples, runs and steps learners, cancels,
 zooms, changes views and themes, saves, opens, exports, and opens and closes the window that
 compares learners.  Four times on the way everything comes to rest and is counted.  Exit status 1
 if from the first count to the last memory grows by more than --most-mib, or file descriptors,
 threads, child processes or Qt objects grow, or if an operation raises.
+
+With --repeat so many short runs, each in a process of its own and with a seed of its own, are
+watched from outside, with Python's fault handler on: one that ends by a signal, or without its last
+line, ended early.  None of N bounds how probable that is by 1 - 0.05^(1/N), at confidence 95 %.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ import gc
 import json
 import os
 import random
+import subprocess
 import sys
 import tempfile
 import time
@@ -86,7 +92,8 @@ class Soak:
     seed : int
     """
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, patience: float = PATIENCE) -> None:
+        self.patience = patience
         QStandardPaths.setTestModeEnabled(True)
         self.application = QApplication.instance() or make_application(offscreen=True)
         self.folder, self.rng = folder, random.Random(seed)
@@ -149,10 +156,10 @@ class Soak:
 
     def wait(self, done: Callable[[], bool]) -> None:
         """Until something is true."""
-        end = time.perf_counter() + PATIENCE
+        end = time.perf_counter() + self.patience
         while not done():
             if time.perf_counter() > end:
-                raise TimeoutError(f"{self.total} operations: not done in {PATIENCE} s")
+                raise TimeoutError(f"{self.total} operations: not done in {self.patience} s")
             self.turn(0.005)
 
     def at_rest(self) -> Count:
@@ -352,6 +359,40 @@ def grown(first: Count, last: Count, most_mib: float) -> list[str]:
     return found
 
 
+def repeated(runs: int, operations: int, seed: int, patience: float) -> int:
+    """Short runs, one after the other; how many ended early is printed, and why."""
+    early = raised = 0
+    for done, number in enumerate(range(runs), start=1):
+        command = [sys.executable, "-X", "faulthandler", __file__, "--operations", str(operations)]
+        command += ["--seed", str(seed + number), "--most-mib", "100"]
+        command += ["--patience", str(patience)]
+        one = subprocess.run(command, capture_output=True, text=True, check=False)
+        if one.returncode < 0 or '"complaints"' not in one.stdout:
+            early += 1
+            print(f"seed {seed + number}: ended with {one.returncode}", flush=True)
+            print(one.stdout[-2000:], one.stderr[-4000:], sep="\n", flush=True)
+        elif "operations raised" in one.stdout:
+            # what grows in so few operations is made when it is first used
+            raised += 1
+            print(f"seed {seed + number}: {one.stdout.splitlines()[-1]}", flush=True)
+        bound = 1 - 0.05 ** (1 / done)
+        told = {"runs": done, "early": early, "raised": raised}
+        print(json.dumps(told | ({} if early else {"below": round(bound, 4)})), flush=True)
+    return 1 if early or raised else 0
+
+
+def soaked(folder: Path, seed: int, operations: int, patience: float) -> tuple[Soak, list[Count]]:
+    """A soak that came to its end, and what was counted on the way."""
+    counts = []
+    soak = Soak(folder, seed, patience)
+    for part in range(4):
+        soak.go(operations * (part + 1) // 4 - soak.total)
+        counts.append(soak.at_rest())
+        print(json.dumps(asdict(counts[-1])), flush=True)
+    soak.close()
+    return soak, counts
+
+
 def main() -> int:
     """Soak and report."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -359,15 +400,20 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--most-mib", type=float, default=32.0)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument(
+        "--patience", type=float, default=PATIENCE, help="seconds to wait for anything"
+    )
+    parser.add_argument("--repeat", type=int, metavar="N", help="so many short runs instead")
     options = parser.parse_args()
-    counts = []
+    if options.repeat:
+        return repeated(options.repeat, options.operations, options.seed, options.patience)
     with tempfile.TemporaryDirectory(prefix="geodp-soak-") as name:
-        soak = Soak(Path(name), options.seed)
-        for part in range(4):
-            soak.go(options.operations * (part + 1) // 4 - soak.total)
-            counts.append(soak.at_rest())
-            print(json.dumps(asdict(counts[-1])), flush=True)
-        soak.close()
+        try:
+            soak, counts = soaked(Path(name), options.seed, options.operations, options.patience)
+        except Exception:
+            # while it soaks, the interpreter's own hook is the window's: nothing would be said
+            print("ended early:", traceback.format_exc(), sep="\n")
+            return 2
     found = grown(counts[0], counts[-1], options.most_mib)
     print(json.dumps({"done": soak.done, "complaints": soak.complaints}))
     for line in (*found, *soak.raised[:5]):

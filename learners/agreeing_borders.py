@@ -3,7 +3,8 @@
 Half of the tiles of a square, as on a chessboard, are learned first; the others then weigh every
 piece by how far it agrees with the labels beyond their sides,
 
-    w(c) = exp(-min(MOST_NATS, strength * the sides' shares where c differs from its neighbours)).
+    w(c) = exp(-kappa(c)),
+    kappa(c) = min(MOST_NATS, strength * the sides' shares where c differs from its neighbours).
 
 A neighbour's piece is public by then, so w is a public factor of the base measure, and the draw
 stays the exponential mechanism's; the example lies in one tile still (docs/privacy.md, lemma 7).

@@ -592,8 +592,9 @@ LEARNERS: tuple[Learner, ...] = (
                 "convex polytope in space, k = 1",
                 10_000,
                 _COUNT,
-                parameters=(("grid", 2), ("k", 1), ("reach", 1), ("levels", 2)),
-                point=_SPACE,
+                parameters=(("grid", 2), ("k", 1), ("reach", 1), ("levels", 4)),
+                # a corner: what is in the middle is in every halfspace
+                point=(0, 0, 0),
             ),
         ),
     ),

@@ -8,7 +8,7 @@ triangle wants few tiles, a ragged coast many.  So of a short public list of num
 
 the least over a finite public class of labelled pieces (:mod:`learners.fewest_mistakes`), exactly.
 One example lies in one tile of every m, and changes S(m) by 0 or by 1, upwards if it is added: so
-the draw at a rate of r nats is r-DP (docs/privacy.md, lemmas X1 and 7).
+the draw at a rate of rho nats is rho-DP (docs/privacy.md, lemmas X1 and 7).
 
 Of more than :data:`MOST_EXAMPLES` examples, by the noisy count, the scores count those on some of
 the grid points only, which a public rule picks.

@@ -3,9 +3,10 @@
 1. b = n + DiscreteLaplace(1 / epsilon_noise), a noisy number of examples, chooses a short list of
    numbers of tiles: a public function of b and epsilon.
 2. One of the list is drawn by how few mistakes pieces can make in its tiles
-   (:mod:`learners.tile_choice`), with a rate of r nats; none where the list has one number, r = 0.
+   (:mod:`learners.tile_choice`), with a rate of rho nats; where the list has one number nothing is
+   drawn, rho = 0.
 3. In every tile a labelled piece of at most two edges is drawn by its number of mistakes on the
-   tile's own examples (:mod:`learners.envelope.concept_selection`), with a rate of eta - r nats.
+   tile's own examples (:mod:`learners.envelope.concept_selection`), with a rate of eta - rho nats.
 
 Privacy (docs/privacy.md, lemma 7), for neighbours that add or remove one example: b, the draw of
 the number of tiles and the draws of pieces compose.  Given the tiles the example lies in one, and

@@ -2,7 +2,8 @@
 
 A box is a row of :class:`learners.envelope.partition.Partition`: for each of up to three edges a
 sheet and a rectangle of dual points.  Its *outer* piece is the largest it contains: it bounds the
-positives from above; its *inner* piece lies in all of them and bounds the negatives from below.
+positives from above; its *inner* piece lies in all of them and bounds the negatives from below
+(docs/privacy.md, lemma E3).
 
 A row may be of 32 bits (:func:`learners.envelope.partition.box_type`).  Compiled loops add,
 subtract and multiply its numbers in 64 bits; a number that is passed on as it stands is made one of

@@ -2,7 +2,8 @@
 
 Each function takes the buffer and a position and returns its draw with the next position.  No
 draw rounds a probability that it compares with: bits are read until the comparison is decided.
-Exponential waits are rounded, and their rounding is charged (docs/privacy.md, lemma 5).
+How a trial is made of them: docs/privacy.md, lemma E1.  Exponential variates are rounded, and their
+rounding is charged: lemma 5.
 """
 
 from __future__ import annotations

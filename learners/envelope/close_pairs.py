@@ -18,6 +18,7 @@ from the shape P' or N' is nearly 0.  All are integers.  What it is worth, measu
 does not help with: docs/decisions/0023-close-pairs.md.
 
 Where a positive and a negative share a grid point no piece tells them apart, and they are dropped.
+(docs/privacy.md, lemma E3.)
 
 Only of scores that are a sum (`Target.total`).  Making pairs is O(m log m) for m entries, counting
 them O(pairs * width), the greatest x of a rectangle O(log width).

@@ -7,7 +7,7 @@ the same lattice pieces, each once.  Its positives are the more of the two, its 
 they bound every piece in either, and may be tighter than the counts of its own corners.  Boxes
 without an admitted piece are dropped.
 
-The law stays what it was: docs/privacy.md, lemma 5.
+The law stays what it was: docs/privacy.md, lemma E2.
 
 Nothing is counted here; a compaction takes O(boxes), 6 sides each, and a sort.
 """

@@ -14,8 +14,9 @@ add or remove one example (docs/privacy.md, lemma 7).  KMMS select a triangle by
 scores instead, with a noisy count; nothing is counted here.
 
 Drawn by envelope refinement (:mod:`learners.envelope.envelope_selection`: the same arithmetic,
-and so the same bound on its rounding).  The concepts that label the inside 1 are one strand,
-those that label it 0 the other: it is the first with the labels swapped.
+and so the same bound on its rounding), in two strands (docs/privacy.md, lemma E4).  The concepts
+that label the inside 1 are one strand, those that label it 0 the other: it is the first with the
+labels swapped.
 """
 
 from __future__ import annotations

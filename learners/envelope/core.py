@@ -1,8 +1,9 @@
 """The compiled core of the envelope sampler: trials and splits until one is accepted.
 
-See :mod:`learners.envelope.envelope_selection` for the algorithm, its law and the proof that the
-arithmetic stays within the charge (docs/privacy.md, lemma 5).  All randomness arrives as a
-buffer of uniform 16-bit chunks (:mod:`learners.envelope.chunks`); nothing here draws by itself.
+See :mod:`learners.envelope.envelope_selection` for the algorithm.  Why boxes may change after each
+rejected trial: docs/privacy.md, lemma E2; that the arithmetic stays within the charge: lemma 5.
+All randomness arrives as a buffer of uniform 16-bit chunks (:mod:`learners.envelope.chunks`);
+nothing here draws by itself.
 
 What the loops work on and with: the list in :mod:`learners.envelope`.  Room for more boxes is made
 between two calls (:mod:`learners.envelope.compaction`).

@@ -46,12 +46,12 @@ at most 22 levels, and the ratio of two of them at each level, compared with inf
 uniform bits, for a factorised box also down three trees of six levels; (iii) -ln(U) / rate with U
 uniform to a relative 2^-48 at both ends.  Each moves the probability of an accepted theta by a
 factor within exp(+-2^-43), exp(+-2^-46) and exp(+-2^-42); normalising doubles the sum.  Clocks
-are compensated sums of waits, off by at most a factor exp(+-2^-44), and decide between strands
-only.  Together below exp(+-2^-40), inside the charge of 2^-38 in :mod:`learners.accounting`.
-Boxes lighter than 1e-100 of the heaviest strand may lose precision or vanish, for masses are
-weighed anew before they fall below 1e-150: in a run of 2^64 trials that matters with
-probability below 2^-180, which the account covers.  Details: docs/privacy.md, lemma 5; what a
-draw costs: lemma 2.
+are compensated sums of waits, off by at most a factor exp(+-2^-43), and decide between strands
+only.  Together below exp(+-2^-39), inside the charge of 2^-38 in :mod:`learners.accounting`.
+Light boxes may vanish, and a strand below 1e-150 waits as long as another has 1e-50; masses are
+weighed anew before that is wrong: in a run of 2^64 trials it matters with probability below
+2^-180, which the account covers.  The law: docs/privacy.md, lemmas E1 to E4; rounding: lemma 5;
+what a draw costs: lemma 2.
 
 The running time depends on the data: a timing side channel (docs/privacy.md).
 

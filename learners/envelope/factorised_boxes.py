@@ -28,7 +28,8 @@ The examples of a grid point with one label are looked at together.  Counts and 
 A cell's or a pair's weight is an exp of a product times an area (five roundings at most), summed up
 a binary tree.
 
-Everything here is compiled; a *box* is a row of :class:`learners.envelope.partition.Partition`.
+The proof: docs/privacy.md, lemma E3.  Everything here is compiled; a *box* is a row of
+:class:`learners.envelope.partition.Partition`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Trials in boxes with a factorised envelope, and their splits.  Compiled.
 
-The envelope and why it bounds the score: :mod:`learners.envelope.factorised_boxes`.  From an empty
+The envelope and why it bounds the score: :mod:`learners.envelope.factorised_boxes`; why a trial
+accepts a piece in proportion to its weight: docs/privacy.md, lemma E1.  From an empty
 cache a second process compiles them (:mod:`learners.envelope.compiled_beside`).
 """
 

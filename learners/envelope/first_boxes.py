@@ -1,4 +1,7 @@
-"""The boxes that a selection begins with: together they hold the whole class, every piece once."""
+"""The boxes that a selection begins with: together they hold the whole class, every piece once.
+
+That is half of what docs/privacy.md, lemma E2 asks of a partition.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ A trial chooses a slope, then an intercept among as many for every slope, and is
 line's reading lies in the box.  Each dual point of the box is chosen in exactly one way, so given
 that a trial is not rejected it is uniform; the number of ways, a product of two integers, is what
 the box's mass is made of.  In nine rectangles of all kinds .44 to 1 of these ways led into them.
-docs/privacy.md, lemma 5; how it came about: docs/decisions/0017-the-papers-own-box.md.
+docs/privacy.md, lemma E3; how it came about: docs/decisions/0017-the-papers-own-box.md.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators

@@ -1,4 +1,7 @@
-"""Splits: a plain box is halved where a rejected point suggests.  Compiled."""
+"""Splits: a plain box is halved where a rejected point suggests.  Compiled.
+
+Why that changes no law: docs/privacy.md, lemma E2.
+"""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators
 

@@ -1,6 +1,8 @@
 """Strands: parts of the class that are refined side by side, until one draw is settled.
 
-The law of a draw, and why strands do not change it: :mod:`learners.envelope.envelope_selection`.
+The law of a draw: :mod:`learners.envelope.envelope_selection`.  Why the first acceptance of several
+strands has it, in whatever order they run: docs/privacy.md, lemma E4; how far their clocks are
+rounded, and when one may be left out: lemma 5.
 """
 
 from __future__ import annotations

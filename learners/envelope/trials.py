@@ -1,6 +1,7 @@
 """Trials: a point drawn uniformly in a plain box, kept with the probability it deserves.  Compiled.
 
 All randomness arrives as a buffer of uniform 16-bit chunks (:mod:`learners.envelope.chunks`).
+Why a trial accepts a piece in proportion to its weight: docs/privacy.md, lemma E1.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators

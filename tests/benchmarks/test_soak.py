@@ -48,3 +48,17 @@ def test_growth_is_noticed(soak: ModuleType) -> None:
         {"qt_objects": 900},
     ):
         assert len(soak.grown(first, replace(first, **more), 32)) == 1
+
+
+def test_an_early_end_says_why(
+    soak: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Outside of an operation, too, where the window's own hook would have kept it to itself."""
+
+    def late(*_: object) -> None:
+        raise TimeoutError("not done in 120 s")
+
+    monkeypatch.setattr(soak, "Soak", late)
+    monkeypatch.setattr(sys, "argv", ["soak.py"])
+    assert soak.main() == 2
+    assert "TimeoutError: not done in 120 s" in capsys.readouterr().out

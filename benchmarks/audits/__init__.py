@@ -1,0 +1,10 @@
+"""Audits of everything: events, whole releases, canaries, and broken twins that must be caught.
+
+    python -m benchmarks.audits [--share 1] [--report build/audit.md]
+
+subjects    the learners as they declare their audits, and mechanisms alone
+whole       a classifier trained on whole releases tells two samples apart
+canaries    many examples that are in or not, guessed from one release
+twins       each mechanism once more, broken
+report      the page
+"""

@@ -1,0 +1,93 @@
+"""Audit everything and write a page.  Exit code 3 if anything is not as it must be."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks.audits import canaries
+from benchmarks.audits.report import Row, page
+from benchmarks.audits.subjects import MECHANISMS, Case, declared, support
+from benchmarks.audits.twins import TWINS
+from benchmarks.audits.whole import whole_audit
+from learners.audit import Audit, audit_pairs
+from learners.audit_subjects import SUBJECTS
+from learners.canaries import CanaryAudit
+
+#: Runs of a mechanism alone, and of the support.
+_MECHANISM, _SUPPORT = 20_000, 4_000
+
+#: Whole releases take so many of an audit's runs.
+_WHOLE = 0.5
+
+#: Runs of an audit by canaries.
+_CANARIES = 4
+
+_EVENTS, _RELEASES = "Events", "Whole releases"
+_BY_CANARIES, _BROKEN = "Canaries", "Broken twins"
+
+
+def _cases() -> Iterator[tuple[str, Case, int]]:
+    for name, subject in SUBJECTS.items():
+        yield name, declared(name), subject.audit.runs
+    for name, case in MECHANISMS.items():
+        yield name, case, _MECHANISM
+    yield "support", support(), _SUPPORT
+
+
+def _rows(share: float, seed: int | None) -> Iterator[Row]:
+    def timed(
+        part: str, what: str, audit: Callable[[], Audit | CanaryAudit], broken: bool = False
+    ) -> Row:
+        begun = time.process_time()
+        return Row(part, what, audit(), time.process_time() - begun, broken)
+
+    for name, case, most in _cases():
+        runs = max(64, int(share * most))
+
+        def events(case: Case = case, runs: int = runs) -> Audit:
+            return audit_pairs(case.factory(seed), case.pairs, case.events, runs, claim=case.claim)
+
+        def whole(case: Case = case, runs: int = runs) -> Audit:
+            return whole_audit(case, max(64, int(_WHOLE * runs)), seed)
+
+        refuted = case.claim is not None
+        what = f"{name}: {case.title}" + (", which is not private" if refuted else "")
+        yield timed(_EVENTS, what, events, refuted)
+        yield timed(_RELEASES, what, whole, refuted)
+    for name in canaries.LEARNERS:
+        runs = max(1, int(share * _CANARIES))
+
+        def by_canaries(name: str = name, runs: int = runs) -> CanaryAudit:
+            return canaries.audit(name, seed, runs)
+
+        yield timed(_BY_CANARIES, name, by_canaries)
+    for twin in TWINS:
+        yield timed(_BROKEN, f"{twin.mechanism}: {twin.fault} ({twin.by})", twin.audit, True)
+
+
+def main() -> int:
+    """Run the audits, tell of each, and write the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.audits", description=__doc__)
+    parser.add_argument(
+        "--share", type=float, default=1.0, help="of the usual runs; twins have all of theirs"
+    )
+    parser.add_argument("--seed", type=int, help="default: the operating system's generator")
+    parser.add_argument("--report", type=Path, default=Path("build/audit.md"), metavar="FILE")
+    options = parser.parse_args()
+    rows = []
+    for row in _rows(options.share, options.seed):
+        rows.append(row)
+        print(f"{row.part}: {row.what}: at least {row.found.lower:.3f}: {row.verdict}", flush=True)
+    told = f"`{' '.join(['python -m benchmarks.audits', *sys.argv[1:]])}`, {os.cpu_count()} cores."
+    options.report.parent.mkdir(parents=True, exist_ok=True)
+    options.report.write_text(page(rows, told), encoding="utf-8")
+    return 0 if all(row.as_it_must_be for row in rows) else 3
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
