@@ -6,9 +6,10 @@
 A script in the hands of chance draws, edits, undoes, samples, runs and steps learners, cancels,
 zooms, changes views and themes, saves, opens, exports, and opens and closes the window that
 compares learners.  It takes the tour, reads the theorem, asks about points, looks at one report,
-draws the same run again and again, and keeps a ledger of imported examples.  Four times on the way everything comes to rest and is counted.  Exit status 1
-if from the first count to the last memory grows by more than --most-mib, or file descriptors,
-threads, child processes or Qt objects grow, or if an operation raises.
+draws the same run again and again, and keeps ledgers of imported examples.  Four times on the way
+everything comes to rest and is counted.  Exit status 1 if from the first count to the last memory
+grows by more than --most-mib, or file descriptors, threads, child processes or Qt objects grow, or
+if an operation raises.
 
 With --repeat so many short runs, each in a process of its own and with a seed of its own, are
 watched from outside, with Python's fault handler on: one that ends by a signal, or without its last
