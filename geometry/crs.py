@@ -71,8 +71,12 @@ def reproject(xy: NDArray[np.float64], source: str, target: str) -> NDArray[np.f
 @functools.cache
 def _transformer(source: str, target: str) -> Any:
     from pyproj import Transformer
+    from pyproj.exceptions import ProjError
 
-    return Transformer.from_crs(_load(source), _load(target), always_xy=True)
+    try:
+        return Transformer.from_crs(_load(source), _load(target), always_xy=True)
+    except ProjError:
+        raise CrsError(f"{_short(source)}: no way leads from it to {_short(target)}") from None
 
 
 @functools.cache

@@ -262,7 +262,8 @@ def in_system(file: ImportFile, rows: ReadRows, wanted: str, unstated: str = LON
 
 def _misfit(misfit: Misfit) -> str:
     line = "" if misfit.line is None else f" (line {misfit.line})"
-    column = f", column {misfit.column}" if misfit.column else ""
+    name = misfit.column if len(misfit.column) <= 60 else misfit.column[:57] + "..."
+    column = f", column {name}" if name else ""
     hint = ""
     if "neither inside nor outside" in misfit.reason:
         hint = " (labels are 1 and 0, true and false, yes and no, inside and outside, 1 and -1)"
