@@ -460,6 +460,8 @@ def soaked(folder: Path, seed: int, operations: int, patience: float) -> tuple[S
     """A soak that came to its end, and what was counted on the way."""
     counts = []
     soak = Soak(folder, seed, patience)
+    for once in (soak.compare, soak.tour, soak.theorem):  # what is made once, and kept
+        once()
     for part in range(4):
         soak.go(operations * (part + 1) // 4 - soak.total)
         counts.append(soak.at_rest())

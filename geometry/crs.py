@@ -91,7 +91,7 @@ def _load(name: str) -> Any:
         ) from None
     try:
         return CRS.from_user_input(name)
-    except CRSError:
+    except (CRSError, ValueError):  # ValueError: half of a character
         raise CrsError(
             f"{_short(name)}: no such coordinate reference system; try EPSG:32633"
         ) from None

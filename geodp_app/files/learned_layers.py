@@ -237,10 +237,12 @@ def _parquet(name: str) -> _Read:
     column, crs, _ = geo_member(name, table.schema)
     if column is None:
         raise InputError(f"{name}: has no places; GeoParquet says which column holds them")
-    names = table.column_names
-    layers = table["layer"].to_pylist() if "layer" in names else [None] * len(table)
+    with reading(name):
+        named = "layer" in table.column_names
+        layers = table["layer"].to_pylist() if named else [None] * len(table)
+        places = table[column].to_pylist()
     text = (table.schema.metadata or {}).get(_MEMBER.encode())
-    return table[column].to_pylist(), layers, crs, _member(name, text)
+    return places, layers, crs, _member(name, text)
 
 
 def _member(name: str, text: str | bytes | None) -> dict[str, Any]:
