@@ -54,6 +54,7 @@ PATIENCE = 120.0
 _LEFT, _NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 _VIEWS = ("shade_none", "shade_score", "shade_probability", "show_boxes", "release_view",
           "snapping", "vertex_table", "fit", "live", "zoom_to_streak")  # fmt: skip
+_FULL_SPEED = 4
 _LEARNERS = ("tiles", "threshold", "discs", "cover", "convex", "histogram", "quadtree",
              "stability", "greedy-cover")  # fmt: skip
 
@@ -281,6 +282,7 @@ class Soak:
     def run(self) -> None:
         """A whole run."""
         self.window.document.set_grid(GRID)
+        self.window.runs.set_speed(_FULL_SPEED)  # hundreds of tiles at half a second are minutes
         self._act("run")
         self.turn(0.2)
         self.wait(lambda: not self.window.runs.busy)
@@ -389,6 +391,7 @@ class Soak:
         self.window.document.set_ledger(str(path))
         self._act("ledger")
         self.window.document.set_run(learner="tiles", k=1, tiles=2, epsilon=1.0)
+        self.window.runs.set_speed(_FULL_SPEED)
         self._act("run")
         self.turn(0.05)
         self._act(self.rng.choice(("stop", "fit")))
