@@ -485,7 +485,9 @@ def _argv(text: bytes, ending: str) -> tuple[list[str], Path]:
     """Typed words; an output that is named by its ending alone is a file of this process."""
     given = _json(text)
     words = [str(word) for word in given] if isinstance(given, list) else []
-    words = [word.replace("\0", "") for word in words if not word.startswith("/dev")]
+    # what a command line cannot hold: an end of text, half of a character
+    words = [word.replace("\0", "").encode("utf-8", "replace").decode() for word in words]
+    words = [word for word in words if not word.startswith("/dev")]
     output = path_of(f"-out{ending}")
     for i, word in enumerate(words[:-1]):
         if word == "-o" and words[i + 1].startswith("."):
