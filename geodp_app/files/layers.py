@@ -212,7 +212,9 @@ def open_parquet(name: str) -> ParquetRows:
         columns = list(schema.names)
     primary, crs, encoding = geo_member(name, schema)
     if encoding not in (None, "WKB", "point"):
-        raise InputError(f"{name}: its places are encoded as {short(encoding)}: they must be points")
+        raise InputError(
+            f"{name}: its places are encoded as {short(encoding)}: they must be points"
+        )
     names = tuple(each for each in columns if each != primary)
     return ParquetRows(name, names if primary is None else (*AXES, *names), primary, crs)
 
