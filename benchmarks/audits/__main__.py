@@ -45,7 +45,9 @@ def _cases() -> Iterator[tuple[str, Case, int]]:
         yield name, make(), runs
 
 
-def _rows(share: float, seed: int | None) -> Iterator[Row]:
+def audits(share: float, seed: int | None) -> Iterator[Row]:
+    """All of them, one after the other, with that share of the usual runs."""
+
     def timed(
         part: str, what: str, audit: Callable[[], Audit | CanaryAudit], broken: bool = False
     ) -> Row:
@@ -89,7 +91,7 @@ def main() -> int:
     parser.add_argument("--report", type=Path, default=Path("build/audit.md"), metavar="FILE")
     options = parser.parse_args()
     rows = []
-    for row in _rows(options.share, options.seed):
+    for row in audits(options.share, options.seed):
         rows.append(row)
         print(f"{row.part}: {row.what}: at least {row.found.lower:.3f}: {row.verdict}", flush=True)
     told = f"`{' '.join(['python -m benchmarks.audits', *sys.argv[1:]])}`, {os.cpu_count()} cores."
