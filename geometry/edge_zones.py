@@ -36,7 +36,7 @@ from shapely.geometry.base import BaseGeometry
 from geometry.clipping import Inequality, Vertex, clip_area
 from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice
 from geometry.polygons import clip_to_box, clip_to_square, convex_polygon, orient_valid
-from geometry.tiling import Tile, mosaic_shape
+from geometry.tiling import Tile, tiles_shape
 
 #: Corners of a union of zones are multiples of this, in grid units.
 _GRAIN = 2.0**-20
@@ -256,7 +256,7 @@ class EdgeZone:
 
 def joined_shape(parts: Iterable[BaseGeometry]) -> BaseGeometry:
     """The union of what pieces cover of zones, in grid units."""
-    return mosaic_shape(parts, _GRAIN)
+    return tiles_shape(parts, _GRAIN)
 
 
 @lru_cache(maxsize=1024)

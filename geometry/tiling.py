@@ -97,7 +97,7 @@ def tile_square(d: int, per_side: int) -> tuple[Tile, ...]:
     return tuple(Tile(d, x0, y0, x1, y1) for y0, y1 in reversed(spans) for x0, x1 in spans)
 
 
-def mosaic_shape(parts: Iterable[BaseGeometry], grain: float | None = None) -> BaseGeometry:
+def tiles_shape(parts: Iterable[BaseGeometry], grain: float | None = None) -> BaseGeometry:
     """The union of figures that meet along straight lines, without vertices in their midst.
 
     Where corners are no doubles, hairs would be left between figures: `grain` moves corners to

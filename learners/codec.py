@@ -33,10 +33,10 @@ from learners.releases import (
     ConicRelease,
     CoverRelease,
     LiftedRelease,
-    MosaicRelease,
     Release,
     SharpenedRelease,
     SpaceRelease,
+    TilesRelease,
 )
 from learners.scores import Role
 from learners.support import Support
@@ -283,7 +283,7 @@ def _read_cover(data: dict[str, Any], common: dict[str, Any]) -> CoverRelease:
     )
 
 
-def _write_mosaic(release: MosaicRelease) -> dict[str, Any]:
+def _write_tiles(release: TilesRelease) -> dict[str, Any]:
     return {
         **_write_lattice(release.lattice),
         "grid": release.d,
@@ -293,13 +293,13 @@ def _write_mosaic(release: MosaicRelease) -> dict[str, Any]:
     }
 
 
-def _read_mosaic(data: dict[str, Any], common: dict[str, Any]) -> MosaicRelease:
+def _read_tiles(data: dict[str, Any], common: dict[str, Any]) -> TilesRelease:
     d, lattice = _whole(data["grid"], "grid"), _read_lattice(data, "side")
     tiles = tuple(tile_from_dict(part, d, lattice) for part in data["tiles"])
     support = None
     if "support" in data:
         support = _read_support(data["support"], d, common["privacy"])
-    release = MosaicRelease(**common, lattice=lattice, tiles=tiles, support=support)
+    release = TilesRelease(**common, lattice=lattice, tiles=tiles, support=support)
     release.index()  # refuses tiles that overlap or leave a gap
     return release
 
@@ -503,7 +503,7 @@ def _read_experts(data: dict[str, Any], common: dict[str, Any]) -> ExpertsReleas
 _FORMS: dict[str, _Form] = {
     "cover": _Form(_write_cover, _read_cover),
     "sharpened": _Form(_write_sharpened, _read_sharpened),
-    "tiles": _Form(_write_mosaic, _read_mosaic),
+    "tiles": _Form(_write_tiles, _read_tiles),
     "conics": _Form(_write_conics, _read_conics),
     "space": _Form(_write_space, _read_space),
     "lifted": _Form(_write_lifted, _read_lifted),

@@ -22,7 +22,7 @@ from learners.convex_fit import fit_convex
 from learners.cover_run import SelectionName, plane_cover
 from learners.estimator import Estimator, Run, Stream
 from learners.records import StepRecord, StepRelease, TileStep
-from learners.releases import MosaicRelease
+from learners.releases import TilesRelease
 from learners.scores import Role, mistakes_score
 from learners.selection import PieceKind, Selected, SelectionProgress, Watch
 from learners.set_cover import Cover, Pieces
@@ -104,8 +104,8 @@ def fitted_edges(
         trials += record.diagnostics.trials
         boxes += record.diagnostics.boxes
     assert isinstance(by_tiles.lattice, HalfplaneLattice)
-    mosaic = MosaicRelease("", by_tiles.lattice, (), None, tuple(tiles))
-    edges = fit_convex(lattice, mosaic.predict)
+    tiled = TilesRelease("", by_tiles.lattice, (), None, tuple(tiles))
+    edges = fit_convex(lattice, tiled.predict)
     cover = Cover(counts, "conjunction")
     for number, edge in enumerate(edges, start=1):
         # the tiles' work is the first edge's; each edge has the score of what is left

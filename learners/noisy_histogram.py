@@ -261,7 +261,7 @@ class NoisyHistogramLearner(Estimator):
 
     Attributes
     ----------
-    release_ : MosaicRelease
+    release_ : TilesRelease
         What may be published.
 
     Examples

@@ -79,7 +79,7 @@ class PolygonUnionLearner(Estimator):
 
     Attributes
     ----------
-    release_ : MosaicRelease or, with `k`, SharpenedRelease or CoverRelease
+    release_ : TilesRelease or, with `k`, SharpenedRelease or CoverRelease
         What may be published.
 
     Examples

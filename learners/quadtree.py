@@ -213,7 +213,7 @@ class QuadtreeLearner(Estimator):
 
     Attributes
     ----------
-    release_ : MosaicRelease
+    release_ : TilesRelease
         What may be published.
 
     Examples

@@ -51,7 +51,7 @@ class StepRelease:
 
 @dataclass(frozen=True, slots=True)
 class TileStep:
-    """What one step of a mosaic publishes: how one tile is labelled, or the zone of an edge.
+    """What one step of a run by tiles publishes: how one tile is labelled, or the zone of an edge.
 
     Attributes
     ----------
@@ -86,9 +86,9 @@ class Diagnostics:
     Attributes
     ----------
     positives_alive, negatives_alive : int
-        Examples alive before the step; of a mosaic, those in the tile.
+        Examples alive before the step; by tiles, those in the tile.
     positives_taken, negatives_taken : int
-        Examples that the step removed; of a mosaic, those that it labels 1.
+        Examples that the step removed; by tiles, those that it labels 1.
     score : float
         Score of the piece in examples (at most 0 up to the noise of b_j).
     empirical_error, false_positive_rate, false_negative_rate : float

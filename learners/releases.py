@@ -22,7 +22,7 @@ from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from geometry.lift import Conic, ConicLattice, conic_union
 from geometry.polygons import intersection_shape, union_shape
 from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice, cells_shape
-from geometry.tiling import Tile, TileIndex, mosaic_shape
+from geometry.tiling import Tile, TileIndex, tiles_shape
 from learners.accounting import PrivacySpent
 from learners.records import Piece, StepRelease, TileStep, predict_pieces
 from learners.scores import Role
@@ -41,7 +41,7 @@ class Release(ABC):
     learner : str
         Name of the learner.
     lattice : HalfplaneLattice, ConicLattice, HalfspaceLattice3, PolynomialLattice or BallLattice
-        The class of the halfplanes, discs, ellipses, halfspaces or lifted regions; in a mosaic, of
+        The class of the halfplanes, discs, ellipses, halfspaces or lifted regions; by tiles, of
         every tile's own frame.
     parameters : tuple of (str, value)
         Public parameters of the run, in order.
@@ -119,7 +119,7 @@ class CoverRelease(PiecesRelease):
 
 
 @dataclass(frozen=True, slots=True)
-class MosaicRelease(Release):
+class TilesRelease(Release):
     """Tiles that divide the square, each labelled by a piece of its own.
 
     Attributes
@@ -168,7 +168,7 @@ class MosaicRelease(Release):
 
     def shape(self) -> BaseGeometry:
         """The hypothesis as a valid polygonal shapely geometry in grid units."""
-        return mosaic_shape(step.shape() for step in self.tiles)
+        return tiles_shape(step.shape() for step in self.tiles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +318,7 @@ class LiftedRelease(PiecesRelease):
 
 def support_shape(release: Release) -> BaseGeometry | None:
     """Where there were enough examples, polygons in grid units; None if it is not released."""
-    support = release.support if isinstance(release, MosaicRelease) else None
+    support = release.support if isinstance(release, TilesRelease) else None
     return None if support is None else support.shape(release.d)
 
 
@@ -358,5 +358,5 @@ def release_of(
     if tiles and isinstance(tiles[0].tile, EdgeZone):
         return SharpenedRelease(*plane, pieces, thresholds, tiles[0].tile.zones.side, tiles)
     if tiles:
-        return MosaicRelease(*plane, tiles, support)
+        return TilesRelease(*plane, tiles, support)
     return CoverRelease(*plane, role, pieces, thresholds)

@@ -35,7 +35,7 @@ from fractions import Fraction
 from shapely.geometry.base import BaseGeometry
 
 from geometry.grid_counts import GridCounts
-from geometry.tiling import TileIndex, mosaic_shape, tile_square
+from geometry.tiling import TileIndex, tile_square, tiles_shape
 from learners.noise_arrays import discrete_laplace_array
 from learners.randomness import RandomSource
 
@@ -85,7 +85,7 @@ class Support:
     def shape(self, d: int) -> BaseGeometry:
         """The supported cells as a valid polygonal shapely geometry in units of the grid 0..d."""
         tiles = zip(tile_square(d, self.per_side), self.cells, strict=True)
-        return mosaic_shape(tile.polygon() for tile, supported in tiles if supported)
+        return tiles_shape(tile.polygon() for tile, supported in tiles if supported)
 
 
 def cells_per_side(count: int, scale: Fraction, d: int) -> int:

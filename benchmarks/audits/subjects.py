@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from learners import PolygonUnionLearner, PrivateExperts
+from learners import PrivateExperts
 from learners.accounting import Neighbours, PrivacySpent, noise_scale, pure_spent
 from learners.audit import Auditable, Outcome, Pair, Statistic
 from learners.audit_subjects import SIZES, SUBJECTS
@@ -157,7 +157,8 @@ class Game(Mechanism):
         self.release_ = Told(release.chosen, release.privacy)
 
 
-def _values(release: Any) -> Outcome:
+def values(release: Any) -> Outcome:
+    """What a mechanism tells."""
     return tuple(release.values)
 
 
@@ -168,7 +169,7 @@ def _case(
         title,
         lambda seed: numbered(seed, lambda own: Mechanism(tell, own)),
         [Pair(f"{one} and {two}", ([], one), ([], two)) for one, two in pairs],
-        {"values": _values},
+        {"values": values},
     )
 
 
@@ -186,7 +187,7 @@ MECHANISMS: dict[str, Case] = {
         "private experts",
         lambda seed: numbered(seed, Game),
         [Pair("a round's losses", ([], [0, 0, *_FLAT]), ([], [1, 0, *_FLAT]))],
-        {"values": _values},
+        {"values": values},
     ),
     "amplified": Case(
         "amplified parity",
@@ -205,30 +206,3 @@ MECHANISMS: dict[str, Case] = {
         SUBJECTS["private-parity"].events,
     ),
 }
-
-
-# -- support -----------------------------------------------------------------------------------
-
-
-def _supported(release: Any) -> Outcome:
-    return tuple(int(cell) for cell in release.support.cells)
-
-
-def support(copies: int = 5) -> Case:
-    """Support that has half of epsilon, with as many copies of an example as its threshold."""
-    place = np.ones((copies + 1, 2), dtype=np.int64)
-    labels = np.ones(copies + 1, dtype=np.int64)
-    return Case(
-        "support of a run by one tile",
-        lambda seed: numbered(
-            seed, lambda own: PolygonUnionLearner(grid=2, tiles=1, support=0.5, seed=own)
-        ),
-        [
-            Pair(
-                f"{copies} examples and one more",
-                (place[:-1], labels[:-1]),
-                (place, labels),
-            )
-        ],
-        {"support": _supported},
-    )

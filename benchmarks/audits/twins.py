@@ -26,7 +26,6 @@ import learners.space.selection
 import learners.stability.noisy_votes
 import learners.stability.sparse_vector
 import learners.stability.stable_queries
-import learners.support
 import learners.threshold_learner
 import learners.tiles
 from benchmarks.audits import canaries, subjects
@@ -83,12 +82,12 @@ class Twin:
 # -- faults ------------------------------------------------------------------------------------
 
 
-def _silent(module: Any, name: str = "discrete_laplace") -> Breaks:
+def silent(module: Any, name: str = "discrete_laplace") -> Breaks:
     """No noise at all."""
     return mock.patch.object(module, name, return_value=0)
 
 
-def _silent_arrays(module: Any) -> Breaks:
+def silent_arrays(module: Any) -> Breaks:
     return mock.patch.object(
         module,
         "discrete_laplace_array",
@@ -96,7 +95,7 @@ def _silent_arrays(module: Any) -> Breaks:
     )
 
 
-def _narrow(module: Any, times: int, name: str = "discrete_laplace_array") -> Breaks:
+def narrow(module: Any, times: int, name: str = "discrete_laplace_array") -> Breaks:
     """Noise of a scale that is so many times too small."""
     draw = getattr(module, name)
     return mock.patch.object(
@@ -104,7 +103,7 @@ def _narrow(module: Any, times: int, name: str = "discrete_laplace_array") -> Br
     )
 
 
-def _sharp(module: Any, times: int) -> Breaks:
+def sharp(module: Any, times: int) -> Breaks:
     """An exponential mechanism over a list at so many times its rate."""
     draw = module.exponential_index
     return mock.patch.object(
@@ -127,7 +126,7 @@ def _sharp_selection(selection: type[Any], times: int, method: str = "select") -
     return mock.patch.object(selection, method, sharp)
 
 
-def _until_right() -> Breaks:
+def until_right() -> Breaks:
     """A tile's piece is drawn again as long as it makes a mistake."""
     plain = learners.tiles._TileDraw.settle
 
@@ -202,52 +201,50 @@ def _mechanism(name: str) -> Callable[[], Case]:
 TWINS: tuple[Twin, ...] = (
     # noise
     Twin("noise", "scale a third of what it must be", _mechanism("noise"),
-         lambda: _narrow(subjects, 3, "discrete_laplace"), 1_000),
+         lambda: narrow(subjects, 3, "discrete_laplace"), 1_000),
     Twin("noise-arrays", "scale a third of what it must be", _mechanism("noise-arrays"),
-         lambda: _narrow(subjects, 3), 1_500),
+         lambda: narrow(subjects, 3), 1_500),
     Twin("set cover's counts", "no noise (discs)", _of("discs"),
-         lambda: _silent(learners.set_cover), 500),
+         lambda: silent(learners.set_cover), 500),
     Twin("conjunction's counts", "no noise", _of("conjunction"),
-         lambda: _silent(learners.boolean.conjunction), 500),
+         lambda: silent(learners.boolean.conjunction), 500),
     Twin("conjunction's counts", "no noise, seen in whole releases", _of("conjunction"),
-         lambda: _silent(learners.boolean.conjunction), 700, "whole"),
+         lambda: silent(learners.boolean.conjunction), 700, "whole"),
     Twin("tiles' count", "no noise", _of("tiles"),
-         lambda: _silent(learners.tiles), 300, quick=False),
+         lambda: silent(learners.tiles), 300, quick=False),
     Twin("histogram of one cell", "the same bits in every run", _of("plain-histogram-cell"),
          lambda: _same_bits(learners.noisy_histogram), 400),
     Twin("plain histogram", "noise a quarter as wide", _of("plain-histogram-cell"),
-         lambda: _narrow(learners.noisy_histogram, 4), 600),
+         lambda: narrow(learners.noisy_histogram, 4), 600),
     Twin("interpolated histogram", "parts of an example taken for one", _of("histogram"),
-         lambda: _narrow(learners.noisy_histogram, 256), 600, "whole", quick=False),
+         lambda: narrow(learners.noisy_histogram, 256), 600, "whole", quick=False),
     Twin("quadtree", "splits without noise", _of("quadtree"),
-         lambda: _silent_arrays(learners.quadtree), 500),
-    Twin("support", "counts without noise", subjects.support,
-         lambda: _silent_arrays(learners.support), 200, quick=False),
+         lambda: silent_arrays(learners.quadtree), 500),
     # exponential mechanism over a list
     Twin("threshold", "six times the rate", _of("threshold"),
-         lambda: _sharp(learners.threshold_learner, 6), 1_500),
+         lambda: sharp(learners.threshold_learner, 6), 1_500),
     Twin("threshold", "a replaced example charged like one that is added", _replaced("threshold"),
          lambda: _whole_epsilon(learners.threshold_learner), 12_000, quick=False),
     Twin("consistent conjunction", "three times the rate", _of("private-consistent-conjunction"),
-         lambda: _sharp(learners.boolean.consistent_conjunction, 3), 1_000),
+         lambda: sharp(learners.boolean.consistent_conjunction, 3), 1_000),
     Twin("finite class", "three times the rate", _of("private-finite-class"),
-         lambda: _sharp(learners.finite.empirical_risk, 3), 2_000),
+         lambda: sharp(learners.finite.empirical_risk, 3), 2_000),
     Twin("noise on all losses", "scale not multiplied by the number of losses",
          _of("private-finite-class-laplace"),
-         lambda: _narrow(learners.finite.empirical_risk, 4), 1_500),
+         lambda: narrow(learners.finite.empirical_risk, 4), 1_500),
     Twin("conjunction's literals", "twelve times the rate", _of("conjunction"),
-         lambda: _sharp(learners.boolean.conjunction, 12), 1_500),
+         lambda: sharp(learners.boolean.conjunction, 12), 1_500),
     Twin("polytope's halfspaces", "twelve times the rate", _of("polytope"),
-         lambda: _sharp(learners.space.selection, 12), 2_000, quick=False),
+         lambda: sharp(learners.space.selection, 12), 2_000, quick=False),
     Twin("experts", "sixteen times the rate", _mechanism("two-experts"),
-         lambda: _sharp(learners.finite.experts, 16), 1_200),
+         lambda: sharp(learners.finite.experts, 16), 1_200),
     Twin("noisy votes", "three times the rate", _mechanism("noisy-votes"),
-         lambda: _sharp(learners.stability.noisy_votes, 3), 1_000),
+         lambda: sharp(learners.stability.noisy_votes, 3), 1_000),
     # draws of pieces
     Twin("a tile's piece", "six times the rate", _of("tiles-given"),
          lambda: _sharp_selection(ConceptSelection, 6, "begin"), 1_500, quick=False),
     Twin("a tile's piece", "drawn again while it errs", _of("tiles-given"),
-         _until_right, 1_500, quick=False),
+         until_right, 1_500, quick=False),
     Twin("one triangle", "six times the rate", _of("cover-triangle"),
          lambda: _sharp_selection(EnvelopeSelection, 6), 1_500, quick=False),
     Twin("a cover's halfplanes", "twelve times the rate", _of("convex-cover"),
@@ -256,7 +253,7 @@ TWINS: tuple[Twin, ...] = (
          lambda: _sharp_selection(ConicSelection, 12), 2_000, quick=False),
     # stability
     Twin("sparse vector", "no noise", _mechanism("sparse-vector"),
-         lambda: _silent(learners.stability.sparse_vector), 300),
+         lambda: silent(learners.stability.sparse_vector), 300),
     Twin("stable queries", "no margin", _mechanism("stable-query"),
          lambda: _no_margin(learners.stability.sparse_vector), 800),
     Twin("distance to instability", "no margin", _mechanism("distance-test"),
@@ -266,7 +263,7 @@ TWINS: tuple[Twin, ...] = (
     Twin("release", "the number of examples among the parameters", _of("tiles-given"),
          _states_n, 200, "whole", quick=False),
     Twin("plain histogram", "noise a quarter as wide, one run",
-         _of("plain-histogram"), lambda: _narrow(learners.noisy_histogram, 4), 1, "canaries"),
+         _of("plain-histogram"), lambda: narrow(learners.noisy_histogram, 4), 1, "canaries"),
     Twin("tiles", "ten times the rate, two runs",
          _of("tiles"), lambda: _sharp_selection(ConceptSelection, 10, "begin"), 2, "canaries",
          quick=False),

@@ -25,9 +25,9 @@ from learners.releases import (
     ConicRelease,
     CoverRelease,
     LiftedRelease,
-    MosaicRelease,
     Release,
     SharpenedRelease,
+    TilesRelease,
 )
 
 _RECORDS_WARNING = (
@@ -67,7 +67,7 @@ def parts(release: Release) -> tuple[int, str]:
         return len(release.pieces), "piece"
     if isinstance(release, SharpenedRelease):
         return len(release.pieces), "triangle"
-    assert isinstance(release, MosaicRelease)
+    assert isinstance(release, TilesRelease)
     return len(release.tiles), "tile"
 
 
@@ -82,7 +82,7 @@ def parts_text(release: Release) -> str:
 
 def support_text(release: Release) -> str | None:
     """What its support means and what it cost, in one sentence; None if it has none."""
-    if not isinstance(release, MosaicRelease) or release.support is None:
+    if not isinstance(release, TilesRelease) or release.support is None:
         return None
     support = release.support
     return (
@@ -107,7 +107,7 @@ def support_caption(release: Release, *, short: bool = False) -> str:
     str
         Empty if it has no support.
     """
-    support = release.support if isinstance(release, MosaicRelease) else None
+    support = release.support if isinstance(release, TilesRelease) else None
     if support is None:
         return ""
     told = "Enough reports everywhere" if all(support.cells) else "Hatched: too few reports"

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from geodp_app.document.checks import check_run
-from geodp_app.document.mosaics import widest, zone_follows
+from geodp_app.document.tiles import widest, zone_follows
 from geodp_app.document.work import RunSettings, first_names
 from geodp_app.errors import InputError
 from geodp_app.files.strict import DamagedFileError, one_line, read_fields, read_json
@@ -33,7 +33,7 @@ from learners.codec import (
     zone_from_dict,
 )
 from learners.records import StepDiagnostics, StepRecord, StepRelease, TileStep
-from learners.releases import ConicRelease, CoverRelease, MosaicRelease, Release, SharpenedRelease
+from learners.releases import ConicRelease, CoverRelease, Release, SharpenedRelease, TilesRelease
 from learners.stability.classifiers import QueryDiagnostics
 from learners.stability.stable_queries import QueryRelease
 
@@ -302,13 +302,13 @@ def _read_release(
     release = release_from_dict(data["release"])
     if not isinstance(release, Release) or set(data) != {"kind", "release"}:
         raise ValueError("the release is of another kind than the run")
-    kinds = (MosaicRelease, run.settings.by_tiles), (SharpenedRelease, run.settings.sharpened)
+    kinds = (TilesRelease, run.settings.by_tiles), (SharpenedRelease, run.settings.sharpened)
     if any(isinstance(release, kind) != so for kind, so in kinds) or release.d != run.grid:
         raise ValueError("the release is of another kind than the run")
     if release.lattice != lattice:
         raise ValueError("the release is of another lattice than the run")
     steps = [record.release for record in records]
-    if isinstance(release, MosaicRelease):
+    if isinstance(release, TilesRelease):
         same = list(release.tiles) == steps
         asked = run.settings.parameters().get("support") is not None
         if (release.support is not None) != asked:

@@ -25,7 +25,7 @@ from dataclasses import asdict, replace
 from multiprocessing import connection, parent_process
 from typing import TYPE_CHECKING, Any
 
-from geodp_app.document.mosaics import all_tiles, zone_follows
+from geodp_app.document.tiles import all_tiles, zone_follows
 from geodp_app.document.work import RunSettings
 from geodp_app.runs import messages
 from geodp_app.runs.protocol import (

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples
-from geodp_app.document.mosaics import all_tiles, own_lattice
 from geodp_app.document.simulating import simulate
+from geodp_app.document.tiles import all_tiles, own_lattice
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.errors import InputError
 from geodp_app.files.stored_run import Question, StoredRun
@@ -26,10 +26,10 @@ from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic, conic_union
 from geometry.polygons import intersection_shape, union_shape
 from geometry.region import Region
-from geometry.tiling import Tile, mosaic_shape
+from geometry.tiling import Tile, tiles_shape
 from learners.accounting import PrivacySpent, spent_after
 from learners.records import Piece, StepRecord, TileStep, halfplanes_of
-from learners.releases import MosaicRelease, Release
+from learners.releases import Release, TilesRelease
 from learners.scores import Role
 from learners.selection import PIECE_SIZE
 from learners.set_cover import rate_before_sharpening
@@ -237,7 +237,7 @@ class RunLog:
         release = self.record(step).release
         if isinstance(release, TileStep) and isinstance(release.tile, EdgeZone):
             return release.tile.lattice
-        if isinstance(self.release, MosaicRelease):
+        if isinstance(self.release, TilesRelease):
             return self.release.lattice
         return own_lattice(self._records, self.settings.measure)
 
@@ -287,7 +287,7 @@ class RunLog:
             if self._sharpens(self._cursor):
                 shape = self._sharpened_region()
             elif self.settings.by_tiles:
-                shape = mosaic_shape(self._tile_shapes[: self._cursor])
+                shape = tiles_shape(self._tile_shapes[: self._cursor])
             elif self.settings.curved:
                 parts = [one for piece in self.pieces for one in piece]
                 shape = conic_union(tuple(one for one in parts if isinstance(one, Conic)))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pytest
 
-from benchmarks.audits import canaries
+from benchmarks.audits import __main__ as everything, canaries
+from benchmarks.audits.broken_parts import PART_TWINS
+from benchmarks.audits.parts import PARTS
 from benchmarks.audits.report import Row, page
 from benchmarks.audits.subjects import MECHANISMS, Told, declared
 from benchmarks.audits.twins import TWINS, Twin
@@ -17,7 +20,8 @@ from learners.audit import audit_pairs
 from learners.codec import release_to_dict
 
 #: The others are marked slow.
-QUICK = [twin for twin in TWINS if twin.quick]
+ALL_TWINS = (*TWINS, *PART_TWINS)
+QUICK = [twin for twin in ALL_TWINS if twin.quick]
 
 
 def named(twin: Twin) -> str:
@@ -33,7 +37,7 @@ def test_a_broken_twin_is_caught(twin: Twin) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("twin", [twin for twin in TWINS if not twin.quick], ids=named)
+@pytest.mark.parametrize("twin", [twin for twin in ALL_TWINS if not twin.quick], ids=named)
 def test_a_broken_twin_that_takes_longer_is_caught(twin: Twin) -> None:
     assert twin.audit().refuted
 
@@ -42,6 +46,25 @@ def test_a_broken_twin_that_takes_longer_is_caught(twin: Twin) -> None:
 def test_a_mechanism_as_it_stands_is_not_flagged(name: str) -> None:
     case = MECHANISMS[name]
     assert not audit_pairs(case.factory(2), case.pairs, case.events, 400).refuted
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_as_it_stands_is_not_flagged(name: str) -> None:
+    case = PARTS[name][0]()
+    found = audit_pairs(case.factory(2), case.pairs, case.events, 32)
+    assert not found.refuted
+    assert found.epsilon == 1
+
+
+@pytest.mark.parametrize("name", ["finite-class", "memorizing", "parity"])
+def test_what_claims_nothing_is_refuted_however_small_the_share_is(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(everything, "SUBJECTS", {name: everything.SUBJECTS[name]})
+    for nothing in ("MECHANISMS", "PARTS"):
+        monkeypatch.setattr(everything, nothing, {})
+    rows = itertools.islice(everything.audits(1e-6, 1), 2)
+    assert [(row.broken, row.verdict) for row in rows] == [(True, "caught")] * 2
 
 
 # -- whole releases ----------------------------------------------------------------------------

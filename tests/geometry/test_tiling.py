@@ -8,7 +8,7 @@ import shapely
 from shapely.geometry import box
 
 from geometry.halfplane import HalfplaneLattice, Sheet
-from geometry.tiling import Tile, TileIndex, mosaic_shape, tile_square
+from geometry.tiling import Tile, TileIndex, tile_square, tiles_shape
 
 
 def grid_points(d: int) -> np.ndarray:
@@ -39,9 +39,9 @@ def test_tiles_come_row_by_row_from_the_top() -> None:
 def test_the_figures_of_the_tiles_fill_the_square_once(d: int, per_side: int) -> None:
     figures = [tile.polygon() for tile in tile_square(d, per_side)]
     assert sum(figure.area for figure in figures) == pytest.approx(d * d, rel=1e-12)
-    assert mosaic_shape(figures).equals(box(0, 0, d, d))
+    assert tiles_shape(figures).equals(box(0, 0, d, d))
     # no vertex is left where tiles met
-    assert shapely.get_num_coordinates(mosaic_shape(figures)) == 5
+    assert shapely.get_num_coordinates(tiles_shape(figures)) == 5
 
 
 def test_a_piece_in_a_tile_is_the_piece_moved_and_clipped() -> None:

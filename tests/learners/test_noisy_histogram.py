@@ -37,7 +37,7 @@ from learners.noisy_histogram import (
     plan_histogram,
 )
 from learners.randomness import SeededRandom
-from learners.releases import MosaicRelease
+from learners.releases import TilesRelease
 from learners.selection import Cancelled, SelectionProgress
 
 
@@ -267,7 +267,7 @@ def test_a_release_survives_json_and_publishes_public_numbers_only() -> None:
     points, labels = sample(777, 12, 4)
     model = NoisyHistogramLearner(grid=12, seed=987654321, epsilon=2.0).fit(points, labels)
     release = model.release_
-    assert isinstance(release, MosaicRelease)
+    assert isinstance(release, TilesRelease)
     text = json.dumps(release_to_dict(release))
     again = release_from_dict(json.loads(text))
     assert again == release

@@ -25,7 +25,7 @@ from learners import QuadtreeLearner, quadtree
 from learners.codec import release_from_dict, release_to_dict
 from learners.quadtree import FAN_OUT, TREE_SHARE, QuadtreeBudget, grow, plan_quadtree
 from learners.randomness import RandomSource, SeededRandom
-from learners.releases import MosaicRelease
+from learners.releases import TilesRelease
 from learners.selection import Cancelled, SelectionProgress
 
 #: A labelled point (x, y, label).
@@ -303,7 +303,7 @@ def test_releases_follow_the_stated_law() -> None:
     found: dict[tuple[int, ...], int] = {}
     for seed in range(runs):
         model = QuadtreeLearner(epsilon=1.5, grid=1, seed=seed).fit(table[:, :2], table[:, 2])
-        assert isinstance(model.release_, MosaicRelease)
+        assert isinstance(model.release_, TilesRelease)
         key = tuple(int(step.inside) for step in model.release_.tiles)
         found[key] = found.get(key, 0) + 1
     split = split_chance(biased(examples, (0, 0, 1, 1), 0, budget.decay), budget.tree_scale)

@@ -17,7 +17,7 @@ from learners.accounting import Charge, PrivacySpent
 from learners.codec import release_from_dict, release_to_dict
 from learners.convex_polygon import ConvexPolygonLearner
 from learners.records import Piece, StepDiagnostics, inside_piece, predict_pieces
-from learners.releases import CoverRelease, MosaicRelease, Release
+from learners.releases import CoverRelease, Release, TilesRelease
 from learners.scores import Role
 from learners.support import Support
 
@@ -207,7 +207,7 @@ def test_a_release_publishes_these_members_and_no_others() -> None:
     own = {"role", "pieces", "thresholds"}
     assert {f.name for f in fields(CoverRelease)} == {f.name for f in fields(Release)} | own
     own = {"tiles", "support"}
-    assert {f.name for f in fields(MosaicRelease)} == {f.name for f in fields(Release)} | own
+    assert {f.name for f in fields(TilesRelease)} == {f.name for f in fields(Release)} | own
     assert {f.name for f in fields(Support)} == {"per_side", "threshold", "cells"}
     assert not hasattr(random_release("disjunction", 1), "__dict__")
 

@@ -15,7 +15,7 @@ from geometry.polygons import clip_to_box
 from geometry.tiling import Tile, tile_square
 from learners import PolygonUnionLearner, tiles
 from learners.records import TileStep
-from learners.releases import MosaicRelease
+from learners.releases import TilesRelease
 from learners.specks import EXPECTED, area, largest_speck, without_speck
 
 LATTICE = HalfplaneLattice(8, "chord")
@@ -85,7 +85,7 @@ def test_zones_stay_as_they_are() -> None:
     assert without_speck(step, Fraction(10**9)) == step
 
 
-def parts(release: MosaicRelease) -> int:
+def parts(release: TilesRelease) -> int:
     shape = release.shape()
     polygons = list(getattr(shape, "geoms", [shape]))
     return len(polygons) + sum(len(polygon.interiors) for polygon in polygons)
@@ -115,7 +115,7 @@ def test_none_is_left_out_where_the_tiles_are_told(
 ) -> None:
     """Nothing is known then of how many examples there are."""
 
-    def run() -> MosaicRelease:
+    def run() -> TilesRelease:
         return PolygonUnionLearner(grid=256, seed=3, tiles=6).fit(*sample).release_
 
     told = run()

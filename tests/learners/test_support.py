@@ -27,7 +27,7 @@ from learners import PolygonUnionLearner, support
 from learners.accounting import ARITHMETIC, MOST_RATE
 from learners.codec import release_from_dict, release_to_dict
 from learners.randomness import SeededRandom
-from learners.releases import MosaicRelease, support_shape
+from learners.releases import TilesRelease, support_shape
 from learners.support import (
     FALSE_CELLS,
     MOST_PER_SIDE,
@@ -51,7 +51,7 @@ def fitted(d: int = 64, n: int = 4000, **parameters: Any) -> PolygonUnionLearner
 
 
 def released(model: PolygonUnionLearner) -> Support:
-    assert isinstance(model.release_, MosaicRelease)
+    assert isinstance(model.release_, TilesRelease)
     assert model.release_.support is not None
     return model.release_.support
 
@@ -288,7 +288,7 @@ def test_it_covers_the_examples_and_not_the_empty_sea(name: str, distribution: A
 def test_a_run_without_support_is_what_it_was() -> None:
     for tiles in (None, 3):
         plain = fitted(support=None, tiles=tiles)
-        assert isinstance(plain.release_, MosaicRelease)
+        assert isinstance(plain.release_, TilesRelease)
         assert plain.release_.support is None
         assert support_shape(plain.release_) is None
         data = release_to_dict(plain.release_)

@@ -31,7 +31,7 @@ from learners.codec import release_from_dict, release_to_dict
 from learners.envelope.concept_selection import ConceptDraw
 from learners.randomness import SeededRandom
 from learners.records import TileStep
-from learners.releases import MosaicRelease
+from learners.releases import TilesRelease
 from learners.selection import Cancelled, Selected, Watch
 from learners.set_cover import plan_budget
 from learners.tile_choice import MOST_PER_SIDE, usual_per_side
@@ -162,7 +162,7 @@ def test_records_add_up_to_the_release() -> None:
     model = PolygonUnionLearner(grid=64, seed=5)
     records = list(model.steps(points, labels))
     release = model.release_
-    assert isinstance(release, MosaicRelease)
+    assert isinstance(release, TilesRelease)
     assert [r.step for r in records] == list(range(1, len(records) + 1))
     assert {r.steps for r in records} == {len(records)}
     assert release.tiles == tuple(r.release for r in records)
@@ -225,7 +225,7 @@ def test_a_release_holds_public_numbers_only() -> None:
         ("privacy", 5),
     ],
 )
-def test_a_damaged_mosaic_is_refused(member: str, value: object) -> None:
+def test_a_damaged_release_of_tiles_is_refused(member: str, value: object) -> None:
     data = {**release_to_dict(fitted(tiles=2).release_), member: value}
     with pytest.raises(ValueError):  # noqa: PT011 - the message names what was met first
         release_from_dict(data)
@@ -280,7 +280,7 @@ def test_what_makes_no_sense_is_refused(parameters: dict[str, Any], message: str
 
 def test_one_edge_a_tile() -> None:
     release = fitted(edges=1).release_
-    assert isinstance(release, MosaicRelease)
+    assert isinstance(release, TilesRelease)
     assert max(len(step.piece) for step in release.tiles) == 1
 
 

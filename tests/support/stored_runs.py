@@ -12,7 +12,7 @@ from geometry.halfplane import MAX_D, Halfplane, HalfplaneLattice, Sheet
 from geometry.tiling import tile_square
 from learners.accounting import Charge, PrivacySpent
 from learners.records import StepDiagnostics, StepRecord, StepRelease, TileStep
-from learners.releases import CoverRelease, MosaicRelease, SharpenedRelease
+from learners.releases import CoverRelease, SharpenedRelease, TilesRelease
 from learners.stability.stable_queries import QueryRelease
 from learners.support import Support
 
@@ -71,19 +71,19 @@ TILES = tuple(
 )
 
 
-def mosaic(steps: int = 4) -> StoredRun:
+def by_tiles(steps: int = 4) -> StoredRun:
     """A run by tiles of which so many steps are made."""
     records = tuple(StepRecord(i, 4, tile, diagnostics()) for i, tile in enumerate(TILES, 1))
     parameters = (("tiles", 2), ("noisy_count", 321))
-    release = MosaicRelease("PolygonUnionLearner", OWN, parameters, SPENT, TILES)
+    release = TilesRelease("PolygonUnionLearner", OWN, parameters, SPENT, TILES)
     settings = RunSettings("tiles", tiles=2)
     return StoredRun(settings, 100, records[:steps], release if steps == 4 else None)
 
 
 def supported() -> StoredRun:
     """A run by tiles that has released support."""
-    run = mosaic()
-    assert isinstance(run.release, MosaicRelease)
+    run = by_tiles()
+    assert isinstance(run.release, TilesRelease)
     support = Support(2, 9, (True, True, False, True))
     settings = replace(run.settings, support=0.1)
     charges = (*SPENT.charges, Charge("support counts", 0.1))

@@ -23,7 +23,7 @@ from geometry.geojson import read_geojson
 from geometry.grid import GridMap
 from geometry.halfplane import HalfplaneLattice
 from learners.cover_account import run_epsilon
-from learners.releases import CoverRelease, MosaicRelease
+from learners.releases import CoverRelease, TilesRelease
 from learners.set_cover import plan_budget
 from learners.sharpening import plan_sharpened
 
@@ -314,9 +314,9 @@ def test_a_budget_too_small_to_run_is_one_line(write, tmp_path, capsys):
 
 
 @pytest.fixture(scope="module")
-def mosaic(run, tmp_path_factory) -> tuple[Path, str]:
+def by_tiles(run, tmp_path_factory) -> tuple[Path, str]:
     """A folder after a run by tiles on the same points, and what it said."""
-    folder = tmp_path_factory.mktemp("mosaic")
+    folder = tmp_path_factory.mktemp("by_tiles")
     argv = ["learn", run / "p.csv", "-o", folder / "l.geojson", "--picture", folder / "l.png"]
     argv += ["--report", folder / "r.json", "--records", folder / "s.jsonl"]
     done = subprocess.run(
@@ -326,10 +326,10 @@ def mosaic(run, tmp_path_factory) -> tuple[Path, str]:
     return folder, done.stderr
 
 
-def test_without_k_a_union_is_learned_by_tiles(mosaic, run, capsys):
-    folder, told = mosaic
+def test_without_k_a_union_is_learned_by_tiles(by_tiles, run, capsys):
+    folder, told = by_tiles
     release = read_learned(folder / "l.geojson").release
-    assert isinstance(release, MosaicRelease)
+    assert isinstance(release, TilesRelease)
     # 2.6 (0.98 * 20,000 / 1000)^(1/4) = 5.47, which noise of some tens hardly moves, makes the list
     per_side = dict(release.parameters)["tiles"]
     assert per_side in (3, 4, 5, 8, 11, 15, 22)
@@ -341,8 +341,8 @@ def test_without_k_a_union_is_learned_by_tiles(mosaic, run, capsys):
     assert evaluate(folder / "l.geojson", run / "p.csv", capsys)["error"] < 0.02
 
 
-def test_a_mosaic_in_the_file_decides_as_its_polygons_do(mosaic, run):
-    learned = read_learned(mosaic[0] / "l.geojson")
+def test_a_run_by_tiles_in_the_file_decides_as_its_polygons_do(by_tiles, run):
+    learned = read_learned(by_tiles[0] / "l.geojson")
     examples = read_examples(run / "p.csv")
     place = GridMap(256, examples.frame.bounds)
     degrees = place.to_lonlat(examples.points.astype(float))
@@ -352,8 +352,8 @@ def test_a_mosaic_in_the_file_decides_as_its_polygons_do(mosaic, run):
     assert near_edge.mean() < 0.01
 
 
-def test_the_report_of_a_mosaic_says_what_was_spent_and_on_what(mosaic):
-    report = json.loads((mosaic[0] / "r.json").read_text())
+def test_the_report_of_a_run_by_tiles_says_what_was_spent_and_on_what(by_tiles):
+    report = json.loads((by_tiles[0] / "r.json").read_text())
     assert report["statement"].startswith("(1, 1e-40)-differentially private")
     assert report["account"] == (
         "noisy number of examples: epsilon 0.02; selections: epsilon 0.98, however many tiles "
@@ -362,10 +362,10 @@ def test_the_report_of_a_mosaic_says_what_was_spent_and_on_what(mosaic):
     assert "seed" not in report["release"]["parameters"]
 
 
-def test_the_records_of_a_mosaic_are_its_tiles(mosaic, run):
-    lines = [json.loads(line) for line in (mosaic[0] / "s.jsonl").read_text().splitlines()]
+def test_the_records_of_a_run_by_tiles_are_its_tiles(by_tiles, run):
+    lines = [json.loads(line) for line in (by_tiles[0] / "s.jsonl").read_text().splitlines()]
     assert "Do not publish" in lines[0]["warning"]
-    tiles = json.loads((mosaic[0] / "r.json").read_text())["release"]["tiles"]
+    tiles = json.loads((by_tiles[0] / "r.json").read_text())["release"]["tiles"]
     assert [line["release"] for line in lines[1:]] == tiles
     assert {line["steps"] for line in lines[1:]} == {len(tiles)}
     private = [line["private"] for line in lines[1:]]

@@ -20,7 +20,7 @@ from geodp_app.files.learned_file import read_learned
 from geodp_app.files.reports import support_caption
 from geometry.geojson import read_geojson
 from geometry.grid import Bounds, GridMap
-from learners.releases import MosaicRelease
+from learners.releases import TilesRelease
 from learners.support import Support
 
 BOX = Bounds(10, 40, 20, 50)
@@ -56,7 +56,7 @@ def learned(points: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def support_of(path: Path) -> Any:
     release = read_learned(path).release
-    assert isinstance(release, MosaicRelease)
+    assert isinstance(release, TilesRelease)
     assert release.support is not None
     return release.support
 
@@ -199,7 +199,7 @@ def test_where_nothing_is_hatched_it_says_so(points, tmp_path) -> None:
     out = tmp_path / "h.geojson"
     assert learn(points, out, "--support", 0.1, "--quiet") == 0
     release = read_learned(out).release
-    assert isinstance(release, MosaicRelease)
+    assert isinstance(release, TilesRelease)
     everywhere = replace(release, support=Support(1, 9, (True,)))
     assert support_caption(release, short=True) == "Hatched: too few reports (ε\xa0=\xa00.1)"
     assert support_caption(everywhere, short=True) == "Enough reports everywhere (ε\xa0=\xa00.1)"

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from stored_runs import (
     asked,
+    by_tiles,
     diagnostics,
-    mosaic,
     piece,
     sharpened,
     stored,
@@ -28,7 +28,7 @@ from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners.records import StepRecord, StepRelease
 
 RUNS = [asked(), stored(), stored(False), StoredRun(RunSettings("cover", seed=3), 4096)]
-RUNS += [mosaic(steps) for steps in (0, 1, 3, 4)]
+RUNS += [by_tiles(steps) for steps in (0, 1, 3, 4)]
 RUNS += [sharpened(steps) for steps in (0, 1, 2, 3, 7, 8)]
 
 
@@ -106,8 +106,8 @@ def test_pieces_of_another_lattice_are_not_written():
         replace(run, grid=101),
         replace(run, settings=RunSettings("cover", measure="paper")),
         replace(run, settings=RunSettings("tiles")),
-        replace(mosaic(1), settings=RunSettings("cover")),
-        replace(mosaic(1), grid=49),
+        replace(by_tiles(1), settings=RunSettings("cover")),
+        replace(by_tiles(1), grid=49),
         replace(sharpened(3), settings=RunSettings("cover", k=2, n_steps=3)),
         replace(sharpened(3), settings=RunSettings("cover", k=2, n_steps=2, finish="none")),
         replace(sharpened(3), records=sharpened(3).records[1:]),
@@ -130,7 +130,7 @@ def test_a_run_kept_before_there_were_tiles_is_read():
 
 
 def test_a_run_kept_before_covers_were_sharpened_is_read():
-    for run in (stored(), mosaic()):
+    for run in (stored(), by_tiles()):
         lines = run.to_lines()
         head = json.loads(lines[0])
         del head["settings"]["finish"]
@@ -144,12 +144,12 @@ def test_a_run_kept_before_covers_were_sharpened_is_read():
 
 @pytest.mark.parametrize(("name", "last"), [("support", 3), ("direction", 4)])
 def test_a_run_kept_before_there_was_support_or_a_direction_is_read(name: str, last: int):
-    lines = mosaic().to_lines()
+    lines = by_tiles().to_lines()
     head = json.loads(lines[0])
     del head["settings"][name]
     for version in range(2, last + 1):
         lines[0] = json.dumps({**head, "version": version})
-        assert StoredRun.from_lines(lines) == mosaic()
+        assert StoredRun.from_lines(lines) == by_tiles()
     lines[0] = json.dumps(head)
     with pytest.raises(DamagedFileError, match=f"line 1: settings: '{name}' is missing"):
         StoredRun.from_lines(lines)
@@ -172,7 +172,7 @@ SETTINGS = json.loads(stored().to_lines()[0])["settings"]
 PIECE = json.loads(stored().to_lines()[2])["piece"]
 FIGURES = json.loads(stored().to_lines()[2])["diagnostics"]
 RELEASE = json.loads(stored().to_lines()[3])["release"]
-MOSAIC = json.loads(mosaic().to_lines()[5])["release"]
+BY_TILES = json.loads(by_tiles().to_lines()[5])["release"]
 ZONE = json.loads(sharpened().to_lines()[4])
 SHARPENED = json.loads(sharpened().to_lines()[9])["release"]
 
@@ -221,11 +221,11 @@ SHARPENED = json.loads(sharpened().to_lines()[9])["release"]
         (edit(LAST, release={**RELEASE, "grid": 99}), "line 4: "),
         (edit(LAST, release={**RELEASE, "privacy": 3}), "line 4: "),
         (edit(LAST, release=None), "line 4: 'release' is missing"),
-        (edit(LAST, release=MOSAIC), "line 4: the release is of another kind"),
-        (edit(HEAD, mosaic(), side=None), "line 1: 'side' is missing"),
-        (edit(HEAD, mosaic(), side=101), "line 1: side: 101 is larger than the grid's 100"),
-        (edit(HEAD, mosaic(), side=49), "line 2: "),
-        (edit(HEAD, mosaic(), settings={**SETTINGS, "tiles": 999}), "line 1: tiles = 999"),
+        (edit(LAST, release=BY_TILES), "line 4: the release is of another kind"),
+        (edit(HEAD, by_tiles(), side=None), "line 1: 'side' is missing"),
+        (edit(HEAD, by_tiles(), side=101), "line 1: side: 101 is larger than the grid's 100"),
+        (edit(HEAD, by_tiles(), side=49), "line 2: "),
+        (edit(HEAD, by_tiles(), settings={**SETTINGS, "tiles": 999}), "line 1: tiles = 999"),
         (edit(4, asked(), point=[0, 101]), r"line 5: the point \(0, 101\) is off the grid 0..100"),
         (edit(4, asked(), point=[0, 1.5]), "line 5: a question's numbers are whole"),
         (edit(4, asked(), value=2), "line 5: a question is answered 0 or 1, or not at all"),
@@ -236,11 +236,14 @@ SHARPENED = json.loads(sharpened().to_lines()[9])["release"]
         (edit(4, asked(), query=44), "line 6: a question does not follow the one before"),
         ([*asked().to_lines(), asked().to_lines()[-1]], "line 8: a question does not follow"),
         ([*stored().to_lines(), asked().to_lines()[-1]], "line 5: comes after the release"),
-        (edit(STEP, mosaic(), box=[0, 0, 1]), "line 3: "),
-        (edit(STEP, mosaic(), box=[0, 0, 101, 9]), "line 3: .* does not lie on its grid"),
-        (edit(STEP, mosaic(), box=[0, 0, 60, 9]), "line 3: box: .* is larger than side = 50"),
-        (edit(STEP, mosaic(), box=[0, 0, 9, 9.5]), "line 3: box: 9.5 is not a whole number"),
-        (edit(LAST + 2, supported(), release=MOSAIC), "line 6: the release has support where none"),
+        (edit(STEP, by_tiles(), box=[0, 0, 1]), "line 3: "),
+        (edit(STEP, by_tiles(), box=[0, 0, 101, 9]), "line 3: .* does not lie on its grid"),
+        (edit(STEP, by_tiles(), box=[0, 0, 60, 9]), "line 3: box: .* is larger than side = 50"),
+        (edit(STEP, by_tiles(), box=[0, 0, 9, 9.5]), "line 3: box: 9.5 is not a whole number"),
+        (
+            edit(LAST + 2, supported(), release=BY_TILES),
+            "line 6: the release has support where none",
+        ),
         (
             edit(HEAD, supported(), settings={**SETTINGS, "learner": "tiles", "support": None}),
             "line 6: the release has support where none",
@@ -249,10 +252,10 @@ SHARPENED = json.loads(sharpened().to_lines()[9])["release"]
             edit(HEAD, supported(), settings={**SETTINGS, "learner": "tiles", "support": 2}),
             "line 1: support = 2: use a share",
         ),
-        (edit(STEP, mosaic(), inside=2), "line 3: inside: 2 is neither 0 nor 1"),
-        (edit(STEP, mosaic(), piece=4 * PIECE[:1]), "line 3: a piece of 4 halfplanes"),
-        (edit(STEP, mosaic(), inside=1), "line 6: the release has other pieces than the steps"),
-        (edit(5, mosaic(), release=RELEASE), "line 6: the release is of another kind"),
+        (edit(STEP, by_tiles(), inside=2), "line 3: inside: 2 is neither 0 nor 1"),
+        (edit(STEP, by_tiles(), piece=4 * PIECE[:1]), "line 3: a piece of 4 halfplanes"),
+        (edit(STEP, by_tiles(), inside=1), "line 6: the release has other pieces than the steps"),
+        (edit(5, by_tiles(), release=RELEASE), "line 6: the release is of another kind"),
         (
             edit(0, sharpened(), settings={**SETTINGS, "finish": "blunt"}),
             "line 1: finish 'blunt': use one of sharpen, none",

@@ -22,7 +22,7 @@ from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.accounting import spent_after
 from learners.polygon_union import PolygonUnionLearner
 from learners.records import StepDiagnostics, StepRecord, StepRelease, predict_pieces
-from learners.releases import CoverRelease, MosaicRelease
+from learners.releases import CoverRelease, TilesRelease
 from learners.set_cover import Finish
 from learners.tile_choice import CHOICE_SHARE
 
@@ -65,7 +65,7 @@ def test_masks_and_figures_are_those_of_the_learners_books(learner: str) -> None
 
 def test_a_log_of_tiles_is_that_of_the_learners_books() -> None:
     log, release = finished("tiles")
-    assert isinstance(release, MosaicRelease)
+    assert isinstance(release, TilesRelease)
     sample, test = examples(N, seed=1), examples(500, seed=7)
     own = sample.labels == 1
     guesses = [list(release.staged_predict(points)) for points in (sample.points, test.points)]
@@ -95,7 +95,7 @@ def test_a_log_of_tiles_is_that_of_the_learners_books() -> None:
 
 def test_the_tiles_of_a_run_are_known_from_its_first_step() -> None:
     done, release = finished("tiles")
-    assert isinstance(release, MosaicRelease)
+    assert isinstance(release, TilesRelease)
     sample = examples(N, seed=1)
     log = RunLog(sample.points, sample.labels != 0, GRID, done.settings)
     assert log.tiling == ()
@@ -109,9 +109,9 @@ def test_the_tiles_of_a_run_are_known_from_its_first_step() -> None:
     assert log.tiling == (release.tiles[0].tile,)
 
 
-def test_the_region_of_a_mosaic_grows_tile_by_tile_and_ends_as_the_releases_shape() -> None:
+def test_the_region_of_a_run_by_tiles_grows_tile_by_tile_and_ends_as_the_releases_shape() -> None:
     log, release = finished("tiles")
-    assert isinstance(release, MosaicRelease)
+    assert isinstance(release, TilesRelease)
     for step in range(len(log.records) + 1):
         log.cursor = step
         parts = [each.shape() for each in release.tiles[:step]]
@@ -236,7 +236,7 @@ def test_shading_scores_the_chosen_halfplane_as_the_record_does(learner: str) ->
 
 def test_shading_scores_a_tiles_halfplane_as_the_record_does() -> None:
     log, release = finished("tiles", 200)
-    assert isinstance(release, MosaicRelease)
+    assert isinstance(release, TilesRelease)
     assert release.privacy is not None
     asked = 0
     for record in log.records:

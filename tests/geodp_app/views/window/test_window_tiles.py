@@ -32,7 +32,7 @@ from geodp_app.files.learned_file import read_learned
 from geodp_app.runs.run_log import RunLog
 from geodp_app.views.window.main_window import MainWindow
 from geometry.halfplane import HalfplaneLattice, Sheet
-from learners.releases import MosaicRelease
+from learners.releases import TilesRelease
 
 #: A triangle: edges through some tiles, others of one label.
 TARGET = Drawing(256, (Shape(((30, 40), (220, 60), (100, 230))),))
@@ -162,7 +162,7 @@ def test_tiles_arrive_one_by_one_and_can_be_walked_through(
     settle(qtbot, window)
     log = window.runs.current
     assert log is not None
-    assert isinstance(log.release, MosaicRelease)
+    assert isinstance(log.release, TilesRelease)
     assert len(log.records) == 9
     assert log.cursor == log.last_gain
     # at rest all that is released is painted
@@ -355,7 +355,7 @@ def test_a_tile_without_examples_or_halfplanes_is_calm(qtbot: QtBot, window: Mai
 # -- release, files ----------------------------------------------------------------------------
 
 
-def test_the_release_view_of_a_mosaic_shows_its_region_and_chosen_points(
+def test_the_release_view_of_a_run_by_tiles_shows_its_region_and_chosen_points(
     qtbot: QtBot, window: MainWindow
 ) -> None:
     log = run(qtbot, window)
@@ -382,7 +382,7 @@ def test_the_release_view_of_a_mosaic_shows_its_region_and_chosen_points(
     assert window.dual._marks == ()
 
 
-def test_an_unfinished_mosaic_releases_nothing(qtbot: QtBot, window: MainWindow) -> None:
+def test_an_unfinished_run_by_tiles_releases_nothing(qtbot: QtBot, window: MainWindow) -> None:
     window.document.set_run(tiles=3, seed=5)
     key(window, Qt.Key.Key_F10)
     wait(qtbot, lambda: window.runs.current is not None and len(window.runs.current.records) == 1)
@@ -400,7 +400,7 @@ def choose_file(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
 
 
-def test_a_mosaic_is_saved_opened_and_exported(
+def test_a_run_by_tiles_is_saved_opened_and_exported(
     qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = run(qtbot, window, seed=None, tiles=None)

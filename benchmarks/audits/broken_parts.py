@@ -1,0 +1,198 @@
+"""The parts of :mod:`benchmarks.audits.parts` once more, broken: the audits must say so."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+import learners.agreeing_borders
+import learners.set_cover
+import learners.sharpening
+import learners.support
+import learners.tile_choice
+import learners.tile_run
+import learners.tiles
+from benchmarks.audits.parts import MIDDLE, PARTS, support_verge
+from benchmarks.audits.subjects import Case
+from benchmarks.audits.twins import Breaks, Twin, narrow, sharp, silent, silent_arrays, until_right
+from geodp_app.files.ledger_state import State
+from geometry.grid_counts import GridCounts
+from learners.privacy_filter import Rule
+from learners.records import TileStep
+
+
+def _of(name: str) -> Callable[[], Case]:
+    return PARTS[name][0]
+
+
+@contextlib.contextmanager
+def _both(one: Breaks, other: Breaks) -> Iterator[None]:
+    with one, other:
+        yield
+
+
+# -- faults ------------------------------------------------------------------------------------
+
+
+def _best_of_the_list() -> Breaks:
+    """The number of tiles with the best score, without a draw."""
+    return mock.patch.object(
+        learners.tile_choice,
+        "exponential_index",
+        lambda source, scores, *more: int(np.argmax(scores)),
+    )
+
+
+def _counted_in_every_tile() -> Breaks:
+    """Scores that count a mistake once for each tile a side, as if it could lie in all of them."""
+    plain = learners.tile_choice.fewest_mistakes
+
+    def fewest(counts: GridCounts, numbers: Sequence[int], *more: Any) -> Any:
+        return plain(counts, tuple(numbers), *more) * np.array(numbers)
+
+    return mock.patch.object(learners.tile_choice, "fewest_mistakes", fewest)
+
+
+def _looks_next_door() -> Breaks:
+    """A tile agrees with the examples of the tiles beside it, not with what these released."""
+    steps, borders = learners.tile_run.tile_steps, learners.tiles.Borders
+    held: list[GridCounts] = []
+
+    def tile_steps(counts: GridCounts, **more: Any) -> Any:
+        held[:] = [counts]
+        return steps(counts, **more)
+
+    def of(tile: Any, index: Any, released: Mapping[int, TileStep], strength: Any) -> Any:
+        seen = {}
+        for number, step in released.items():
+            inside = held[0].where(step.tile.holds(held[0].points))
+            label = inside.positives > inside.negatives
+            seen[number] = TileStep(step.tile, (), label) if inside.n else step
+        return borders.of(tile, index, seen, strength)
+
+    broken = mock.Mock(of=of)
+    return _both(
+        mock.patch.object(learners.tile_run, "tile_steps", tile_steps),
+        mock.patch.object(learners.tiles, "Borders", broken),
+    )
+
+
+def _all_in_the_box() -> Breaks:
+    """Zones that overlap: each has all examples in its box."""
+    return mock.patch.object(
+        learners.sharpening,
+        "zone_groups",
+        lambda zones, points: [np.flatnonzero(zone.in_box(points)) for zone in zones],
+    )
+
+
+def _again(times: int) -> Breaks:
+    """The zone of the middle is drawn so many times, with the whole rate each time."""
+    plain = learners.sharpening.tile_steps
+
+    def tile_steps(counts: GridCounts, *, tiles: Any, groups: Any, **more: Any) -> Any:
+        (own,) = (i for i, zone in enumerate(tiles) if zone.holds(MIDDLE)[0])
+        tiles, groups = (
+            [*tiles, *[tiles[own]] * (times - 1)],
+            [*groups, *[groups[own]] * (times - 1)],
+        )
+        return plain(counts, tiles=tiles, groups=groups, **more)
+
+    return mock.patch.object(learners.sharpening, "tile_steps", tile_steps)
+
+
+def _ends_by_the_true_count() -> Breaks:
+    """A run with k = "auto" ends when no positive example is left, by the examples themselves."""
+    plain, left = learners.set_cover.Cover.take, [0]
+
+    def take(self: Any, *given: Any) -> Any:
+        told = plain(self, *given)
+        left[0] = self._counts.where(self.alive).positives
+        return told
+
+    def ends_before(*given: Any) -> bool:
+        return not left[0]
+
+    return _both(
+        mock.patch.object(learners.set_cover.Cover, "take", take),
+        mock.patch.object(learners.set_cover, "ends_before", ends_before),
+    )
+
+
+def _true_number_of_cells() -> Breaks:
+    """How many cells a side is a function of the number of examples itself."""
+    plain = learners.tile_run.noisy_support
+    return mock.patch.object(
+        learners.tile_run,
+        "noisy_support",
+        lambda counts, count, scale, source: plain(counts, counts.n, scale, source),
+    )
+
+
+def _cancelled_runs_are_free() -> Breaks:
+    """A ledger counts the runs that released something alone."""
+    plain = State.spending
+    assert isinstance(plain, property)
+
+    def spending(self: State) -> Any:
+        return tuple(e.privacy for e in self.entries if e.spends and e.end != "cancelled")
+
+    return mock.patch.object(State, "spending", property(spending))
+
+
+def _equal_runs_count_once() -> Breaks:
+    """A budget adds up the statements that differ."""
+    plain = Rule.allows
+
+    def allows(self: Rule, budget: Any, runs: Any) -> bool:
+        return plain(self, budget, set(runs))
+
+    return mock.patch.object(Rule, "allows", allows)
+
+
+def _no_new_run() -> Breaks:
+    """A budget is looked up before the new run is added."""
+    plain = Rule.allows
+
+    def allows(self: Rule, budget: Any, runs: Any) -> bool:
+        return plain(self, budget, tuple(runs)[:-1])
+
+    return mock.patch.object(Rule, "allows", allows)
+
+
+PART_TWINS: tuple[Twin, ...] = (
+    Twin("tile choice", "three times the rate", _of("tile-choice"),
+         lambda: sharp(learners.tile_choice, 3), 3_000, quick=False),
+    Twin("tile choice", "the best number of tiles, not drawn", _of("tile-choice"),
+         _best_of_the_list, 400),
+    Twin("tile choice", "a mistake counted once for each tile a side", _of("tile-choice"),
+         _counted_in_every_tile, 4_000, quick=False),
+    Twin("agreeing borders", "agrees with the examples next door, not with their tile's release",
+         _of("agreeing-borders"), _looks_next_door, 2_000, quick=False),
+    Twin("sharpening", "zones that overlap", _of("sharpening"), _all_in_the_box, 8_000,
+         quick=False),
+    Twin("sharpening", "one zone drawn four times", _of("sharpening"), lambda: _again(4), 6_000,
+         quick=False),
+    Twin("sharpening", "a zone's piece is drawn again while it errs", _of("sharpening"),
+         until_right, 1_000, quick=False),
+    Twin("cover, k not told", "counts without noise", _of("cover-auto"),
+         lambda: silent(learners.set_cover), 300, quick=False),
+    Twin("cover, k not told", "ends when no positive example is left", _of("cover-auto"),
+         _ends_by_the_true_count, 400, quick=False),
+    Twin("support", "counts without noise", _of("support"),
+         lambda: silent_arrays(learners.support), 200),
+    Twin("support", "noise a quarter as wide", _of("support"),
+         lambda: narrow(learners.support, 4), 1_500, quick=False),
+    Twin("support", "as many cells as the true number of examples asks for", support_verge,
+         _true_number_of_cells, 200),
+    Twin("a ledger's budget", "cancelled runs cost nothing", _of("budget"),
+         _cancelled_runs_are_free, 300, quick=False),
+    Twin("a ledger's budget", "equal statements count once", _of("budget"),
+         _equal_runs_count_once, 300, quick=False),
+    Twin("a ledger's budget", "the new run is not counted", _of("budget"), _no_new_run, 2_000,
+         quick=False),
+)  # fmt: skip
