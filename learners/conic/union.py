@@ -93,7 +93,7 @@ class EllipseUnionLearner(Estimator):
     the vertical chord through the centre are at most its side (:mod:`geometry.lift`).  A draw takes
     a tenth of a second where one ellipse fits, some 2 to 10 seconds where it fits badly or one
     label in ten is wrong, whatever n is; late steps of a cover, and labels by chance at epsilon =
-    1,000, take up to a minute.
+    1,000, take up to a minute.  It need not end where one place holds many examples of both labels.
     """
 
     role: ClassVar[Role] = "disjunction"
