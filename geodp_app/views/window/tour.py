@@ -352,7 +352,10 @@ class Tour(QObject):
         if pointed == "example":
             self._point_at_example()
         elif pointed == "halfplane" and log is not None:
-            u, v = dual_position(log.newest_piece[dual.controls.edge])
+            piece = log.newest_piece
+            if dual.controls.edge >= len(piece):  # the person looks at no step
+                return False
+            u, v = dual_position(piece[dual.controls.edge])
             pointer, height = dual.pointer, dual.window_shown.height
             for aside in _ASIDE:
                 pointer.try_at((u, v + aside * height))
