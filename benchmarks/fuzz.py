@@ -1,4 +1,5 @@
-"""Feeding nonsense to everything that reads: CSV, GeoJSON, sessions, learned files, gestures.
+"""Feeding nonsense to everything that reads: CSV, GeoJSON, sessions, learned files, gestures,
+tables, GIS layers, Parquet, data frames, verbs, ledgers, the plugin's command line.
 
     python benchmarks/fuzz.py [--inputs 10000 | --seconds 60] [--kind csv geojson session ...]
                               [--engine auto|atheris|mutation] [--seed 1] [--keep FOLDER] [--json]
@@ -32,8 +33,12 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from fuzz_kinds import KINDS, Kind
+import fuzz_kinds
+import fuzz_readers
+from fuzz_kinds import Kind
 from fuzz_mutations import MOST_BYTES
+
+KINDS: dict[str, Kind] = {**fuzz_kinds.KINDS, **fuzz_readers.KINDS}
 
 #: Inputs of one child process.
 _BATCH = 5_000
@@ -319,11 +324,12 @@ def instrument() -> bool:
         return False
     for name in [n for n in sys.modules if n.split(".")[0] in ("geodp_app", "geometry")]:
         del sys.modules[name]
-    sys.modules.pop("fuzz_kinds", None)
+    for name in ("fuzz_kinds", "fuzz_readers"):
+        sys.modules.pop(name, None)
     with atheris.instrument_imports(include=["geodp_app", "geometry"]):
         import fuzz_kinds
-    KINDS.clear()
-    KINDS.update(fuzz_kinds.KINDS)
+        import fuzz_readers
+    KINDS.update({**fuzz_kinds.KINDS, **fuzz_readers.KINDS})
     return True
 
 

@@ -5,9 +5,11 @@
 
 A script in the hands of chance draws, edits, undoes, samples, runs and steps learners, cancels,
 zooms, changes views and themes, saves, opens, exports, and opens and closes the window that
-compares learners.  Four times on the way everything comes to rest and is counted.  Exit status 1
-if from the first count to the last memory grows by more than --most-mib, or file descriptors,
-threads, child processes or Qt objects grow, or if an operation raises.
+compares learners.  It takes the tour, reads the theorem, asks about points, looks at one report,
+draws the same run again and again, and keeps ledgers of imported examples.  Four times on the way
+everything comes to rest and is counted.  Exit status 1 if from the first count to the last memory
+grows by more than --most-mib, or file descriptors, threads, child processes or Qt objects grow, or
+if an operation raises.
 
 With --repeat so many short runs, each in a process of its own and with a seed of its own, are
 watched from outside, with Python's fault handler on: one that ends by a signal, or without its last
@@ -35,12 +37,13 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QStandardPaths, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtWidgets import QApplication, QDialog, QMessageBox
 
 from geodp_app.document.work import Work
 from geodp_app.drawing.editor import TOOLS
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.files.exporting import export_examples, export_target
+from geodp_app.files.ledger import Ledger
 from geodp_app.palette import load_palette
 from geodp_app.views.window.app import make_application
 from geodp_app.views.window.main_window import MainWindow
@@ -50,7 +53,10 @@ GRID = 64
 PATIENCE = 120.0
 _LEFT, _NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 _VIEWS = ("shade_none", "shade_score", "shade_probability", "show_boxes", "release_view",
-          "snapping", "vertex_table", "fit")  # fmt: skip
+          "snapping", "vertex_table", "fit", "live", "zoom_to_streak")  # fmt: skip
+_FULL_SPEED = 4
+_LEARNERS = ("tiles", "threshold", "discs", "cover", "convex", "histogram", "quadtree",
+             "stability", "greedy-cover")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +117,15 @@ class Soak:
         self.window.files.may_discard = lambda: True
         self._hook, sys.excepthook = sys.excepthook, self._excepthook
         self._exec, QMessageBox.exec = QMessageBox.exec, lambda _: QMessageBox.StandardButton.Yes
+        self._dialog, QDialog.exec = QDialog.exec, lambda dialog: self._glance(dialog)
         self.wait(lambda: self.window.runs.controller.state != "preparing")
         self.operations: dict[Callable[[], None], int] = {
             self.polygon: 4, self.rectangle: 3, self.drag: 4, self.keys: 4, self.tool: 3,
             self.undo: 6, self.redo: 2, self.sample: 3, self.settings: 3, self.step: 4,
             self.run: 2, self.cancel: 2, self.reset: 1, self.cursor: 2, self.zoom: 2,
             self.view: 5, self.theme: 1, self.save: 2, self.open: 1, self.export: 1,
-            self.compare: 1, self.anew: 1, self.keep: 1, self.picture: 1,
+            self.compare: 1, self.anew: 1, self.keep: 1, self.picture: 1, self.again: 1,
+            self.ask: 3, self.hover: 2, self.tour: 1, self.theorem: 2, self.ledger: 2,
         }  # fmt: skip
 
     def _excepthook(self, kind: type[BaseException], error: BaseException, trace: object) -> None:
@@ -130,6 +138,14 @@ class Soak:
         self.window.deleteLater()
         self.turn()
         sys.excepthook, QMessageBox.exec = self._hook, self._exec
+        QDialog.exec = self._dialog
+
+    def _glance(self, dialog: QDialog) -> int:
+        """What a person does with a dialog who only looks at it."""
+        dialog.show()
+        self.turn(0.05)
+        dialog.reject()
+        return 0
 
     def go(self, operations: int) -> None:
         """So many operations."""
@@ -165,6 +181,8 @@ class Soak:
     def at_rest(self) -> Count:
         """Stop what goes on, empty the document's history, count."""
         window = self.window
+        window.tour.end()
+        window.again.controller.drop()
         window.runs.cancel()
         self.wait(lambda: not window.runs.busy)
         window.document.new(Work(drawing=Drawing(GRID)))
@@ -248,7 +266,7 @@ class Soak:
 
     def settings(self) -> None:
         """Another learner and other numbers."""
-        learner = self.rng.choice(("tiles", "threshold", "discs", "cover"))
+        learner = self.rng.choice(_LEARNERS)
         self.window.document.set_run(
             learner=learner, k=1, n_steps=2, tiles=2, epsilon=self.rng.choice((0.5, 1.0, 4.0))
         )
@@ -264,6 +282,7 @@ class Soak:
     def run(self) -> None:
         """A whole run."""
         self.window.document.set_grid(GRID)
+        self.window.runs.set_speed(_FULL_SPEED)  # hundreds of tiles at half a second are minutes
         self._act("run")
         self.turn(0.2)
         self.wait(lambda: not self.window.runs.busy)
@@ -321,6 +340,65 @@ class Soak:
         self.turn(0.05)
         if self.window.comparison is not None:
             self.window.comparison.close()
+
+    def again(self) -> None:
+        """The same run again, some of twenty times."""
+        self.window.document.set_grid(GRID)
+        self._act("again")
+        self.turn(self.rng.choice((0.05, 0.5)))
+        if self.window.again.busy:
+            self._act("again")
+
+    def ask(self) -> None:
+        """Ask about a point, or look at one report."""
+        self.window.set_tool(self.rng.choice(("ask", "report")))
+        QTest.mouseClick(self.window.plane.viewport(), _LEFT, _NONE, self._spot())
+
+    def hover(self) -> None:
+        """The mouse over both planes."""
+        for view in (self.window.plane.viewport(), self.window.dual, self.window.chart):
+            for _ in range(3):
+                x, y = self.rng.random() * view.width(), self.rng.random() * view.height()
+                QTest.mouseMove(view, QPoint(int(x), int(y)))
+                self.turn()
+
+    def tour(self) -> None:
+        """Begin the tour and go to some of its stops, or to its end."""
+        self._act("tour")
+        for _ in range(self.rng.randint(0, 7)):
+            if self.window.tour.active:
+                self.window.tour.go(self.rng.choice((1, 1, 1, -1)))
+            self.turn(0.02)
+        self.window.tour.end()
+        self.window.document.set_grid(GRID)
+
+    def theorem(self) -> None:
+        """Another page beside the views."""
+        self.window.pages.setCurrentIndex(self.rng.randrange(self.window.pages.count()))
+        self.turn(0.02)
+
+    def ledger(self) -> None:
+        """Imported examples with a ledger of their own, and a run that is entered in it."""
+        path = self.folder / f"{self.total}.ledger"
+        (self.folder / "real.csv").write_text(
+            "x,y,label\n"
+            + "".join(f"{i % 60},{(i + self.total) % 64},{i % 2}\n" for i in range(100))
+        )
+        self.window.document.set_grid(GRID)
+        if not self.window.files.open(self.folder / "real.csv"):
+            return
+        Ledger.create(path)
+        self.window.document.set_ledger(str(path))
+        self._act("ledger")
+        self.window.document.set_run(learner="tiles", k=1, tiles=2, epsilon=1.0)
+        self.window.runs.set_speed(_FULL_SPEED)
+        self._act("run")
+        self.turn(0.05)
+        self._act(self.rng.choice(("stop", "fit")))
+        self.wait(lambda: not self.window.runs.busy)
+        entries = len(Ledger(path).state().entries)
+        if entries > 1:
+            raise AssertionError(f"one run was begun, the ledger has {entries}")
 
     def anew(self) -> None:
         """An empty document."""
@@ -385,6 +463,8 @@ def soaked(folder: Path, seed: int, operations: int, patience: float) -> tuple[S
     """A soak that came to its end, and what was counted on the way."""
     counts = []
     soak = Soak(folder, seed, patience)
+    for once in (soak.compare, soak.tour, soak.theorem):  # what is made once, and kept
+        once()
     for part in range(4):
         soak.go(operations * (part + 1) // 4 - soak.total)
         counts.append(soak.at_rest())

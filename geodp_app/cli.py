@@ -28,7 +28,7 @@ from geodp_app.commands import (
     shot,
 )
 from geodp_app.commands.arguments import Parser, RawHelp, join_negative_values
-from geodp_app.errors import InputError, PictureError
+from geodp_app.errors import InputError, PictureError, printable
 from geodp_app.files.layers import data_alone
 from geodp_app.version import __version__
 from geodp_app.views.offscreen import has_display
@@ -110,5 +110,5 @@ def _default() -> list[str]:
 
 def _say(message: str, code: int) -> int:
     """One line on standard error, whatever the message holds."""
-    sys.stderr.write(f"geodp: {' '.join(message.split())}\n")
+    sys.stderr.write(f"geodp: {printable(' '.join(message.split()))}\n")
     return code

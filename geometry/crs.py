@@ -71,8 +71,12 @@ def reproject(xy: NDArray[np.float64], source: str, target: str) -> NDArray[np.f
 @functools.cache
 def _transformer(source: str, target: str) -> Any:
     from pyproj import Transformer
+    from pyproj.exceptions import ProjError
 
-    return Transformer.from_crs(_load(source), _load(target), always_xy=True)
+    try:
+        return Transformer.from_crs(_load(source), _load(target), always_xy=True)
+    except ProjError:
+        raise CrsError(f"{_short(source)}: no way leads from it to {_short(target)}") from None
 
 
 @functools.cache
@@ -87,7 +91,7 @@ def _load(name: str) -> Any:
         ) from None
     try:
         return CRS.from_user_input(name)
-    except CRSError:
+    except (CRSError, ValueError):  # ValueError: half of a character
         raise CrsError(
             f"{_short(name)}: no such coordinate reference system; try EPSG:32633"
         ) from None

@@ -274,7 +274,7 @@ def checked_bounds(box: Box, crs: str | None = None) -> Bounds:
         return box
     try:
         numbers = [float(value) for value in box]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         numbers = []
     if len(numbers) != 4:
         raise BoundsError(f"bounds are four numbers west, south, east, north, not {_short(box)}")

@@ -279,7 +279,7 @@ def accounting_document(privacy: PrivacySpent) -> dict[str, Any]:
     --------
     >>> from learners import NoisyHistogramLearner
     >>> told = accounting_document(NoisyHistogramLearner(epsilon=1.0, cells=4).plan())
-    >>> [(charge["mechanism"], charge["epsilon"]) for charge in told["charges"]]
+    >>> [(charge["mechanism"], round(charge["epsilon"], 6)) for charge in told["charges"]]
     [('pure', 1.0)]
     """
     moves = 2 if privacy.neighbours == "replace-one" else 1

@@ -23,6 +23,9 @@ settings.register_profile("explore", deadline=None)
 settings.register_profile("steady", derandomize=True, deadline=None, database=None)
 settings.load_profile("steady")
 
+#: A program for the Python that QGIS has.
+collect_ignore = ["support/qgis_jobs.py"]
+
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 os.environ["MPLBACKEND"] = "Agg"
 

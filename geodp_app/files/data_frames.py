@@ -54,17 +54,19 @@ def open_frame(frame: Any) -> ImportFile:
     if not names:
         raise InputError(f"{_NAME} has no columns")
     if not has_geometry(frame):
-        rows: _ArrayRows | LayerRows = _ArrayRows([_values(frame[name]) for name in frame.columns])
+        rows: _ArrayRows | LayerRows = _ArrayRows(
+            [_values(frame.iloc[:, i]) for i in range(len(names))]
+        )
         return _opened(tuple(names), rows, crs=None, placed=False)
     places = frame.geometry
-    fields = [name for name in frame.columns if name != places.name]
+    fields = [i for i, name in enumerate(names) if name != str(places.name)]
     shapes = np.asarray(places.array, dtype=object)
     points = single_points(shapes)
-    columns = (*AXES, *map(str, fields))
+    columns = (*AXES, *(names[i] for i in fields))
     crs = None if frame.crs is None else frame.crs.to_wkt()
     x, y = shapely.get_x(points), shapely.get_y(points)
     of_points = LayerRows(
-        columns, x, y, odd_shapes(shapes), [_values(frame[name]) for name in fields], crs
+        columns, x, y, odd_shapes(shapes), [_values(frame.iloc[:, i]) for i in fields], crs
     )
     return _opened(columns, of_points, crs=crs, placed=True)
 

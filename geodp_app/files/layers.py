@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from geodp_app.errors import InputError
 from geometry.crs import LONLAT
 from geometry.geojson_points import as_text
+from geometry.geojson_rings import short
 from geometry.places import odd_shapes, single_points
 
 #: Names of the columns that stand for a feature's place.
@@ -98,7 +99,11 @@ class ParquetRows:
     crs: str | None
 
     def __iter__(self) -> Iterator[Row]:
-        file = parquet_module(self.path).ParquetFile(self.path)
+        parquet = parquet_module(self.path)
+        with reading(self.path, "cannot be read as Parquet"):
+            yield from self._rows(parquet.ParquetFile(self.path))
+
+    def _rows(self, file: Any) -> Iterator[Row]:
         n, done = max(1, file.metadata.num_rows), 0
         names = [name for name in file.schema_arrow.names if name != self.geometry]
         for batch in file.iter_batches(BATCH):
@@ -108,6 +113,19 @@ class ParquetRows:
             for row in zip(*columns, strict=True):
                 done += 1
                 yield [*row], None, done / n
+
+
+@contextmanager
+def reading(name: str, what: str = "cannot be read") -> Iterator[None]:
+    """Whatever a library raises meanwhile says that the file is damaged, as InputError."""
+    try:
+        with warnings.catch_warnings(action="ignore"):  # what matters is an error
+            yield
+    except InputError:
+        raise
+    except Exception as error:  # libraries raise what they like, even UnboundLocalError
+        told = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{name}: {what}: {told[:200]}") from None
 
 
 @contextmanager
@@ -147,18 +165,13 @@ def open_layer(name: str, layer: str | None = None) -> LayerRows:
     """
     try:
         import pyogrio
-        from pyogrio.errors import DataLayerError, DataSourceError, FieldError
     except ImportError as error:
         raise InputError(missing_library(name, "pyogrio", error)) from None
-    try:
-        with warnings.catch_warnings(action="ignore"):  # of GDAL: what matters is an error
-            layers = pyogrio.list_layers(name)
-            chosen = _choose(name, [(str(each), kind) for each, kind in layers], layer)
-            meta, _, wkb, fields = pyogrio.raw.read(name, layer=chosen, force_2d=True)
-    except (DataSourceError, DataLayerError, FieldError, OSError, RuntimeError) as error:
-        told = " ".join(str(error).split())
-        raise InputError(f"{name}: cannot be read: {told[:200]}") from None
-    shapes = np.array([], dtype=object) if wkb is None else shapely.from_wkb(wkb)
+    with reading(name):
+        layers = pyogrio.list_layers(name)
+        chosen = _choose(name, [(str(each), kind) for each, kind in layers], layer)
+        meta, _, wkb, fields = pyogrio.raw.read(name, layer=chosen, force_2d=True)
+        shapes = np.array([], dtype=object) if wkb is None else shapely.from_wkb(wkb)
     odd = odd_shapes(shapes)
     points = single_points(shapes)
     columns = (*AXES, *map(str, meta["fields"]))
@@ -194,15 +207,15 @@ def open_parquet(name: str) -> ParquetRows:
         If pyarrow is missing, or the file is damaged.
     """
     arrow = parquet_module(name)
-    try:
+    with reading(name, "cannot be read as Parquet"):
         schema = arrow.read_schema(name)
-    except (OSError, ValueError) as error:
-        told = " ".join(str(error).split())
-        raise InputError(f"{name}: cannot be read as Parquet: {told[:200]}") from None
+        columns = list(schema.names)
     primary, crs, encoding = geo_member(name, schema)
     if encoding not in (None, "WKB", "point"):
-        raise InputError(f"{name}: its places are encoded as {encoding!r}: they must be points")
-    names = tuple(each for each in schema.names if each != primary)
+        raise InputError(
+            f"{name}: its places are encoded as {short(encoding)}: they must be points"
+        )
+    names = tuple(each for each in columns if each != primary)
     return ParquetRows(name, names if primary is None else (*AXES, *names), primary, crs)
 
 
@@ -214,17 +227,17 @@ def geo_member(name: str, schema: Any) -> tuple[str | None, str | None, str | No
     InputError
         If what the file says of its places is no GeoParquet.
     """
-    try:
+    with reading(name, "what it says of its places is no GeoParquet"):
         member = json.loads((schema.metadata or {}).get(b"geo", b"null"))
         if member is None:
             return None, None, None
         primary = str(member["primary_column"])
         of_column = member["columns"][primary]
         crs, encoding = of_column.get("crs", LONLAT), str(of_column["encoding"])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{name}: what it says of its places is no GeoParquet: {error}") from None
-    if primary not in schema.names:
-        raise InputError(f"{name}: has no column {primary!r}, though it says so")
+        if not isinstance(crs, str | dict | None):
+            raise TypeError("crs is no coordinate reference system")
+        if primary not in schema.names:
+            raise InputError(f"{name}: has no column {short(primary)}, though it says so")
     return primary, json.dumps(crs) if isinstance(crs, dict) else crs, encoding
 
 

@@ -11,17 +11,17 @@ import io
 import json
 import os
 import tempfile
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import shapely
+from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.errors import InputError
-from geodp_app.files.layers import missing_library
+from geodp_app.files.layers import missing_library, reading
 from geometry.crs import LONLAT, CrsError, reproject, settled_crs
 from geometry.files import atomic_write
 from geometry.geojson_write import placed_shape
@@ -196,11 +196,12 @@ def read_layers(path: str | os.PathLike[str]) -> tuple[BaseGeometry, dict[str, A
     name = os.fspath(path)
     ending = Path(name).suffix.lower()
     wkb, layers, crs, member = _parquet(name) if ending == ".parquet" else _gdal(name)
-    shapes = shapely.from_wkb(np.array(wkb, dtype=object), on_invalid="ignore")
+    with reading(name):
+        shapes = [shapely.from_wkb(each, on_invalid="ignore") for each in wkb]
     kept = [
         shape
         for shape, layer in zip(shapes, layers, strict=True)
-        if shape is not None and layer in (None, "learned") and "Polygon" in shape.geom_type
+        if isinstance(shape, Polygon | MultiPolygon) and layer in (None, "learned")
     ]
     try:
         system = LONLAT if crs is None else settled_crs(crs)
@@ -216,15 +217,11 @@ _Read = tuple[list[bytes | None], list[str | None], str | None, dict[str, Any]]
 def _gdal(name: str) -> _Read:
     try:
         import pyogrio
-        from pyogrio.errors import DataLayerError, DataSourceError
     except ImportError as error:
         raise InputError(missing_library(name, "pyogrio", error)) from None
-    try:
-        with warnings.catch_warnings(action="ignore"):  # of GDAL: what matters is an error
-            info = pyogrio.read_info(name)
-            meta, _, wkb, fields = pyogrio.raw.read(name, force_2d=True)
-    except (DataSourceError, DataLayerError, RuntimeError, OSError) as error:
-        raise InputError(f"{name}: cannot be read: {' '.join(str(error).split())[:200]}") from None
+    with reading(name):
+        info = pyogrio.read_info(name)
+        meta, _, wkb, fields = pyogrio.raw.read(name, force_2d=True)
     names = list(meta["fields"])
     layers = fields[names.index("layer")].tolist() if "layer" in names else [None] * len(wkb)
     text = (info.get("layer_metadata") or {}).get(_MEMBER)
@@ -235,17 +232,17 @@ def _parquet(name: str) -> _Read:
     from geodp_app.files.layers import geo_member, parquet_module
 
     parquet = parquet_module(name)
-    try:
+    with reading(name):
         table = parquet.read_table(name)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{name}: cannot be read: {' '.join(str(error).split())[:200]}") from None
     column, crs, _ = geo_member(name, table.schema)
     if column is None:
         raise InputError(f"{name}: has no places; GeoParquet says which column holds them")
-    names = table.column_names
-    layers = table["layer"].to_pylist() if "layer" in names else [None] * len(table)
+    with reading(name):
+        named = "layer" in table.column_names
+        layers = table["layer"].to_pylist() if named else [None] * len(table)
+        places = table[column].to_pylist()
     text = (table.schema.metadata or {}).get(_MEMBER.encode())
-    return table[column].to_pylist(), layers, crs, _member(name, text)
+    return places, layers, crs, _member(name, text)
 
 
 def _member(name: str, text: str | bytes | None) -> dict[str, Any]:

@@ -223,7 +223,16 @@ def _first(name: str, line: Line) -> State:
         raise ValueError("has an order that is not above 1")
     rule = Rule(line["neighbours"], order)
     bytes.fromhex(line["salt"])
-    return State(name, rule, line["unit"], line["contents"], line["salt"], line["of"])
+    unit, of = _text(line, "unit"), _text(line, "of")
+    return State(name, rule, unit, line["contents"] is True, line["salt"], of)
+
+
+def _text(line: Line, name: str) -> str | None:
+    """A member that is a text, or none."""
+    value = line[name]
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"has a {name} that is no text")
+    return value
 
 
 def _entry(line: Line) -> Entry:
@@ -235,8 +244,8 @@ def _entry(line: Line) -> Entry:
         learner=str(line["learner"]),
         privacy=privacy,
         time=str(line["time"]),
-        source=line["source"],
-        contents=line["contents"],
+        source=_text(line, "source"),
+        contents=_text(line, "contents"),
     )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.document.examples import Examples, Frame
-from geodp_app.errors import InputError
+from geodp_app.errors import InputError, printable
 from geodp_app.files.examples_csv import read_examples, settle_frame
 from geodp_app.files.import_file import ImportFile, open_import
 from geodp_app.files.import_rows import (
@@ -227,13 +227,17 @@ def _beside_places(file: ImportFile) -> Columns:
 def _place(file: ImportFile, wanted: str) -> int:
     found = same_name(wanted, file.columns)
     if found is None:
-        raise InputError(f"{file.name}: missing column {wanted}: the file has {_shown(file)}")
+        raise InputError(f"{file.name}: missing column {_cut(wanted)}: the file has {_shown(file)}")
     return file.columns.index(found)
 
 
 def _shown(file: ImportFile) -> str:
-    names = ",".join(file.columns)
-    return repr(names if len(names) <= 60 else names[:57] + "...")
+    return repr(_cut(",".join(file.columns)))
+
+
+def _cut(name: str) -> str:
+    """A name of whatever length, for a message."""
+    return name if len(name) <= 60 else name[:57] + "..."
 
 
 def in_system(file: ImportFile, rows: ReadRows, wanted: str, unstated: str = LONLAT) -> ReadRows:
@@ -262,7 +266,7 @@ def in_system(file: ImportFile, rows: ReadRows, wanted: str, unstated: str = LON
 
 def _misfit(misfit: Misfit) -> str:
     line = "" if misfit.line is None else f" (line {misfit.line})"
-    column = f", column {misfit.column}" if misfit.column else ""
+    column = f", column {_cut(misfit.column)}" if misfit.column else ""
     hint = ""
     if "neither inside nor outside" in misfit.reason:
         hint = " (labels are 1 and 0, true and false, yes and no, inside and outside, 1 and -1)"
@@ -276,7 +280,7 @@ def _misfit(misfit: Misfit) -> str:
 def _guessed(file: ImportFile, roles: tuple[str, str, str], columns: Columns, told: Told) -> str:
     places = (columns.first, columns.second, columns.label)
     taken = [
-        f"{role}={file.columns[place]}"
+        f"{role}={printable(_cut(file.columns[place]))}"
         for role, place in zip(roles, places, strict=True)
         if place is not None and role not in told.columns
     ]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import json
 import os
 import struct
 import subprocess
@@ -26,18 +27,24 @@ import shapely
 from hypothesis import given, settings, strategies as st
 from shapely.geometry import Polygon, box
 
+from geodp_app.cli import main
 from geodp_app.document.checks import MOST_CROSSINGS
 from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
-from geodp_app.files import csv_table
+from geodp_app.files import chained_lines, csv_table
+from geodp_app.files.data_frames import open_frame
 from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.importing import import_target
+from geodp_app.files.learned_file import read_learned
+from geodp_app.files.ledger import Ledger
+from geodp_app.files.points import Told, read_opened, read_points
 from geodp_app.files.session import load_session, save_session
 from geometry.crossing_count import crossings_up_to
 from geometry.even_odd import even_odd_region
 from geometry.geojson import MAX_CROSSINGS, GeoJSONError, read_geojson
+from geometry.grid import Bounds, BoundsError, checked_bounds
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
@@ -64,14 +71,26 @@ def refusal(read: Callable[[Path], object], path: Path, kind: type[Exception] = 
 # Fuzzing, shortly
 
 
-@pytest.mark.parametrize("name", ["csv", "geojson", "session", "learned", "gestures"])
+#: Inputs of each kind, fewer where one takes long.
+MUTATIONS = dict.fromkeys(("csv", "geojson", "session", "learned", "gestures"), 400) | {
+    "tables": 400, "parquet": 300, "ledger": 150, "layers": 80, "frames": 60, "command": 40,
+    "predict": 30, "learned-layers": 12, "render": 16,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
 def test_some_hundred_mutations_find_nothing(fuzz: ModuleType, name: str) -> None:
+    if name in ("layers", "learned-layers", "parquet", "frames", "predict"):
+        for library in ("geopandas", "pyogrio", "pyarrow", "pyproj"):
+            pytest.importorskip(library)
     tally = fuzz.Tally(name, "mutation")
-    fuzz.mutation_batch(fuzz.KINDS[name], 400, f"{name} of the suite", fuzz.Watched(), tally)
+    inputs = MUTATIONS[name]
+    fuzz.mutation_batch(fuzz.KINDS[name], inputs, f"{name} of the suite", fuzz.Watched(), tally)
     assert tally.findings == {}
-    assert tally.inputs == 400
-    assert tally.read > 20
-    assert tally.refused > 20 or name == "gestures"
+    assert tally.inputs == inputs
+    assert tally.read > 0
+    assert tally.refused > 0 or name == "gestures"
+    assert min(tally.read, tally.refused) > 20 or inputs < 400 or name == "gestures"
 
 
 def test_what_breaks_hangs_or_dies_is_found(fuzz: ModuleType) -> None:
@@ -378,6 +397,138 @@ def test_every_learner_at_every_edge(extremes: ModuleType, name: str) -> None:
         expected = ("refuses: ",) if "to be refused" in what else ("ends", "refuses: ")
         assert answer.startswith(expected), f"{what}: {answer}"
         assert mib < 1024, f"{what}: {mib} MiB, {seconds:.1f} s"
+
+
+# -- layers, ledgers and data frames that are damaged ---------------------------------------------
+
+
+def test_a_damaged_page_of_a_parquet_file_is_refused(tmp_path: Path) -> None:
+    """Its schema is read before, and is whole."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "a.parquet"
+    columns = {"x": [3, 4], "y": [5, 6], "label": [0, 1]}
+    parquet.write_table(pyarrow.table(columns), path)
+    data = path.read_bytes()
+    path.write_bytes(data[:4] + b"\xff" * 16 + data[20:])
+    assert refusal(read_points, path).startswith("cannot be read as Parquet: ")
+
+
+@pytest.mark.parametrize(
+    "crs", [7, [], True, "\ud800", 'LOCAL_CS["nowhere",UNIT["m",1],AXIS["x",EAST]]']
+)
+def test_a_system_that_is_none_is_refused(tmp_path: Path, crs: Any) -> None:
+    pytest.importorskip("pyproj")
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    geometry = {"encoding": "WKB", "crs": crs}
+    geo = {"primary_column": "geometry", "columns": {"geometry": geometry}}
+    table = pyarrow.table({"geometry": [shapely.Point(14, 43).wkb], "label": [1]})
+    path = tmp_path / "a.parquet"
+    parquet.write_table(table.replace_schema_metadata({"geo": json.dumps(geo)}), path)
+    told = Told(bounds=Bounds(13, 42, 20, 47))
+    refusal(lambda p: read_points(p, told), path)
+    refusal(read_learned, path)
+
+
+def test_places_that_are_no_bytes_are_refused(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    geo = {"primary_column": "geometry", "columns": {"geometry": {"encoding": "WKB"}}}
+    path = tmp_path / "a.parquet"
+    for places in ([7], [{"x": 1.0}], [[b"\x01"]], [False]):
+        table = pyarrow.table({"geometry": places, "label": [1]})
+        parquet.write_table(table.replace_schema_metadata({"geo": json.dumps(geo)}), path)
+        refusal(read_learned, path)
+
+
+def test_columns_of_one_name_twice_are_no_fault_of_a_data_frame() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame([[3, 4, 1, 9, 9], [5, 6, 0, 9, 9]])
+    frame.columns = ["x", "y", "label", "note", "note"]
+    assert read_opened(open_frame(frame), Told()).examples.labels.tolist() == [1, 0]
+
+
+def test_bounds_beyond_all_numbers_are_refused() -> None:
+    with pytest.raises(BoundsError, match="four numbers"):
+        checked_bounds((0, 0, 10**400, 1))
+
+
+@pytest.mark.parametrize(("name", "value"), [("unit", ["a"]), ("unit", {}), ("of", 7)])
+def test_a_ledger_whose_texts_are_none_is_refused(tmp_path: Path, name: str, value: Any) -> None:
+    path = tmp_path / "geodp.ledger"
+    Ledger.create(path)
+    (first,) = chained_lines.read(path).lines
+    path.unlink()
+    chained_lines.create(path, {**first, name: value})
+    assert f"line 1 has a {name} that is no text" in refusal(lambda p: Ledger(p).state(), path)
+
+
+READ = (".csv", ".txt", ".geojson", ".gpkg", ".shp", ".fgb", ".parquet", ".kml", ".zip")
+WRITTEN = (".geojson", ".gpkg", ".shp", ".fgb", ".parquet")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\0" * 500, b"PAR1", b"SQLite format 3\0", b"fgb\3fgb\0"]
+)
+def test_bad_files_of_every_format_end_with_one_line_and_no_file(
+    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = tmp_path / "good.csv"
+    good.write_text("x,y,label\n3,4,1\n")
+    for ending in READ:
+        bad = tmp_path / f"bad{ending}"
+        bad.write_bytes(content)
+        commands = (
+            ["learn", bad, "--bounds", "13,42,20,47", "-o", tmp_path / "out.gpkg"],
+            ["predict", bad, good, "-o", tmp_path / "out.csv"],
+            ["predict", good, bad, "-o", tmp_path / "out.csv"],
+            ["evaluate", bad, good],
+            ["render", bad, "-o", tmp_path / "out.svg"],
+        )
+        for command in commands:
+            _refuses(command, tmp_path, {"good.csv", bad.name}, capsys)
+        bad.unlink()
+
+
+@pytest.mark.parametrize("ending", WRITTEN)
+def test_what_cannot_be_written_ends_with_one_line_and_no_file(
+    ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = tmp_path / "good.csv"
+    good.write_text("x,y,label\n3,4,1\n")
+    (tmp_path / f"folder{ending}").mkdir()
+    (tmp_path / f"taken{ending}").symlink_to(good)
+    there = {"good.csv", f"folder{ending}", f"taken{ending}"}
+    learn = ["learn", good, "--learner", "quadtree"]
+    for out in (f"nowhere/a{ending}", f"folder{ending}", f"taken{ending}", "a.docx"):
+        _refuses([*learn, "-o", tmp_path / out], tmp_path, there, capsys)
+        _refuses(["predict", good, good, "-o", tmp_path / out], tmp_path, there, capsys)
+    if ending != ".geojson":
+        _refuses([*learn, "--raw-grid", "-o", tmp_path / f"a{ending}"], tmp_path, there, capsys)
+
+
+def _refuses(
+    command: list[Any], folder: Path, there: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main([*map(str, command), *(["--quiet"] if command[0] != "evaluate" else [])])
+    told = capsys.readouterr().err
+    assert code == 2, command
+    assert told.startswith("geodp: ")
+    assert len(told.splitlines()) == 1, (command, told)
+    assert {each.name for each in folder.iterdir()} == there, command
+
+
+def test_a_message_does_not_obey_what_a_file_holds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A column whose name clears the screen is shown with a mark."""
+    path = tmp_path / "a.csv"
+    for label, code in (("1", 0), ("maybe", 2)):
+        path.write_text(f"x,y,\x1b[2Jlabel\n1,2,{label}\n")
+        assert main(["learn", str(path), "-o", str(path.with_suffix(".geojson"))]) == code
+        assert "\ufffd[2Jlabel" in (told := capsys.readouterr().err)
+        assert "\x1b" not in told
 
 
 # -- files that refer to others ------------------------------------------------------------------

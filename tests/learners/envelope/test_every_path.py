@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compiled import compiled
 from counted import counted
+from numba import njit
 from sampler_paths import (
     Piece,
     Tape,
@@ -103,9 +103,16 @@ def strand_of(
     return strand
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def factorise(
+    target: Any, tables: Any, ordinates: Any, partition: Any, index: Any, work: Any
+) -> Any:
+    """A call of it from compiled code: it has a place in the cache, and no wrapper for Python."""
+    return factorised_moves.factorise(target, tables, ordinates, partition, index, work)
+
+
 def factorised(strand: Strand) -> Strand:
     """The same with its boxes factorised, small as they are."""
-    factorise = compiled(factorised_moves.factorise)
     strand.workspace = make_workspace()
     for index in range(strand.partition.tally[BOXES]):
         strand.partition.tree[len(strand.partition.boxes) + index] = math.inf
