@@ -107,7 +107,7 @@ def renyi_cost(spent: PrivacySpent, relation: Relation, order: float) -> tuple[f
         If the statement says nothing about these neighbours.
     """
     epsilon, delta = restated(spent.epsilon, spent.delta, spent.neighbours, relation)
-    cost = min(order * epsilon**2 / 2, epsilon)
+    cost = min(order * (epsilon * epsilon) / 2, epsilon)  # a square may be beyond all numbers
     if spent.charges and spent.account in ("basic", "optimal"):
         moves = 1 if relation == "add-remove" else 2
         stated = spent.neighbours

@@ -23,7 +23,7 @@ FORMAT, VERSION = "geodp ledger", 1
 #: How a run ended; one that never began to draw was withdrawn, and costs nothing.
 End = Literal["released", "cancelled", "failed", "withdrawn"]
 
-_FAULTS = (KeyError, TypeError, ValueError, AttributeError)
+_FAULTS = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,8 @@ def read_state(name: str, found: Lines) -> State:
             if state is None:
                 state = _first(name, line)
             elif line["kind"] == "budget":
-                budget, budgets = Budget(line["epsilon"], line["delta"]), budgets + 1
+                budget = Budget(_number(line, "epsilon"), _number(line, "delta"))
+                budgets += 1
             elif line["kind"] == "begun":
                 entry = _entry(line)
                 if entry.run in entries:
@@ -218,20 +219,28 @@ def _first(name: str, line: Line) -> State:
         raise ValueError(f"is of version {line['version']}, and this geodp knows {VERSION}")
     if line["neighbours"] not in get_args(Relation):
         raise ValueError("names no neighbours that are known")
-    order = line["order"]
+    order = None if line["order"] is None else _number(line, "order")
     if order is not None and not order > 1:
         raise ValueError("has an order that is not above 1")
     rule = Rule(line["neighbours"], order)
-    bytes.fromhex(line["salt"])
+    if not 0 < len(bytes.fromhex(line["salt"])) <= hashlib.blake2b.MAX_KEY_SIZE:
+        raise ValueError("has a salt of another length")
     unit, of = _text(line, "unit"), _text(line, "of")
     return State(name, rule, unit, line["contents"] is True, line["salt"], of)
+
+
+def _number(line: Line, name: str) -> float:
+    """A member that is a number."""
+    if type(line[name]) not in (int, float):
+        raise ValueError(f"has no number for {name}")
+    return float(line[name])
 
 
 def _text(line: Line, name: str) -> str | None:
     """A member that is a text, or none."""
     value = line[name]
     if value is not None and not isinstance(value, str):
-        raise ValueError(f"has a {name} that is no text")
+        raise ValueError(f"has no text for {name}")
     return value
 
 

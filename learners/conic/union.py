@@ -29,7 +29,8 @@ from learners.sklearn_support import keyword_parameters
 class DiscUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of discs.
 
-    Discs have their centre in the square and a radius of at most its side.
+    Discs have their centre in the square and a radius of at most its side.  A draw need not end
+    where one place holds many examples of both labels (docs/trust.md): use tiles there.
 
     Parameters
     ----------

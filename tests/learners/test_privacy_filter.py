@@ -241,3 +241,7 @@ def test_budgets_and_rules_that_state_nothing_are_refused() -> None:
         Rule.of_budget(Budget(1.0, 0.0), "add-remove", "renyi")
     sharpened = plan_sharpened(1.0, 1e-6, 4, 0.1, "add-remove", True)
     assert Rule("add-remove").cost(sharpened.spent) == (1.0, 1e-6)
+
+
+def test_an_epsilon_whose_square_is_beyond_all_numbers_is_charged() -> None:
+    assert renyi_cost(pure(1e300), "add-remove", 4.0)[0] >= 1e299

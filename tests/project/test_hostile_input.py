@@ -33,12 +33,11 @@ from geodp_app.document.document import Document
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
-from geodp_app.files import chained_lines, csv_table
+from geodp_app.files import csv_table
 from geodp_app.files.data_frames import open_frame
 from geodp_app.files.examples_csv import read_examples
 from geodp_app.files.importing import import_target
 from geodp_app.files.learned_file import read_learned
-from geodp_app.files.ledger import Ledger
 from geodp_app.files.points import Told, read_opened, read_points
 from geodp_app.files.session import load_session, save_session
 from geometry.crossing_count import crossings_up_to
@@ -452,16 +451,6 @@ def test_columns_of_one_name_twice_are_no_fault_of_a_data_frame() -> None:
 def test_bounds_beyond_all_numbers_are_refused() -> None:
     with pytest.raises(BoundsError, match="four numbers"):
         checked_bounds((0, 0, 10**400, 1))
-
-
-@pytest.mark.parametrize(("name", "value"), [("unit", ["a"]), ("unit", {}), ("of", 7)])
-def test_a_ledger_whose_texts_are_none_is_refused(tmp_path: Path, name: str, value: Any) -> None:
-    path = tmp_path / "geodp.ledger"
-    Ledger.create(path)
-    (first,) = chained_lines.read(path).lines
-    path.unlink()
-    chained_lines.create(path, {**first, name: value})
-    assert f"line 1 has a {name} that is no text" in refusal(lambda p: Ledger(p).state(), path)
 
 
 READ = (".csv", ".txt", ".geojson", ".gpkg", ".shp", ".fgb", ".parquet", ".kml", ".zip")

@@ -362,11 +362,14 @@ class Tour(QObject):
         return True
 
     def _point_at_example(self) -> None:
-        """A positive report well inside the drawing."""
+        """A positive report well inside the drawing, if there is one."""
+        self._ring = None
         work = self._document.work
-        if work.examples is None:
+        if work.examples is None or not work.drawing.shapes:
             return
         inside = work.examples.points[work.examples.labels != 0]
+        if not len(inside):
+            return
         middle = work.drawing.region().representative_point()
         offsets = inside - np.array([middle.x, middle.y])
         x, y = (int(c) for c in inside[np.argmin((offsets**2).sum(axis=1))])

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 from window_driver import LEFT, action, key, open_window, wait
 
+from geodp_app.document.examples import Examples
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.palette import load_palette
 from geodp_app.views.window import window_files
@@ -179,6 +180,16 @@ def test_what_is_pointed_at_by_hand_takes_the_ring_away(qtbot: QtBot, window: Ma
     begin(qtbot, window)
     QTest.mouseMove(window.plane.viewport(), window.plane.to_widget(700, 700).toPoint())
     wait(qtbot, lambda: window.tour.outline.ring is None)
+
+
+def test_without_a_positive_report_it_points_at_none(qtbot: QtBot, window: MainWindow) -> None:
+    begin(qtbot, window)
+    examples = window.document.work.examples
+    assert examples is not None
+    none = Examples(examples.points, np.zeros_like(examples.labels), examples.frame)
+    window.document.change("remove the positives", examples=none)
+    window.tour._point_at_example()
+    assert window.tour._ring is None
 
 
 @pytest.mark.parametrize("at", [1, 5])
