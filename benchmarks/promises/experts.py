@@ -102,7 +102,7 @@ def _drawn(runs: int) -> Verdict:
     return Verdict("confirmed" if mean + off <= _PLAN.regret else "not refuted", told)
 
 
-def _tail(rounds: int, least: int, numerator: int, denominator: int) -> Fraction:
+def binomial_tail(rounds: int, least: int, numerator: int, denominator: int) -> Fraction:
     """P(Binomial(rounds, numerator / denominator) >= least), less a relative 10 * 2^-200."""
     rest = denominator - numerator
     term = math.comb(rounds, least) * numerator**least * rest ** (rounds - least)
@@ -121,8 +121,8 @@ def _printed_privacy(runs: int) -> Verdict:
     rounds, rate = 10_000, Fraction(50, 17_321)
     printed = math.exp(-rounds * float(rate))
     high, whole, least = 17_321, 34_592, 5174
-    likely = _tail(rounds, least, high, whole)
-    unlikely = _tail(rounds, least, whole - high, whole) * (1 + Fraction(1, 1 << 190))
+    likely = binomial_tail(rounds, least, high, whole)
+    unlikely = binomial_tail(rounds, least, whole - high, whole) * (1 + Fraction(1, 1 << 190))
     true = float(likely - Fraction(27182818285, 10**10) * unlikely)
     return exact(true <= printed, f"delta is at least {true:.2g}; printed {printed:.2g}")
 

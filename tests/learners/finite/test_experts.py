@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import math
+import sys
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +25,10 @@ from learners.finite.experts import (
 )
 
 Losses = tuple[tuple[int, ...], ...]
+
+# the same as in the table of promises
+sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
+binomial_tail = importlib.import_module("promises.experts").binomial_tail
 
 
 def expected_regret(losses: NDArray[np.int64], rate: float, bound: int = 1) -> float:
@@ -147,19 +154,6 @@ def test_the_set_cover_account_is_not_used() -> None:
 
 
 # -- the printed theorem -------------------------------------------------------------------
-
-
-def binomial_tail(rounds: int, least: int, numerator: int, denominator: int) -> Fraction:
-    """P(Binomial(rounds, numerator / denominator) >= least), less a relative 10 * 2^-200."""
-    rest = denominator - numerator
-    term = math.comb(rounds, least) * numerator**least * rest ** (rounds - least)
-    total = term
-    for k in range(least, rounds):
-        term = term * (rounds - k) * numerator // ((k + 1) * rest)
-        total += term
-        if term < total >> 200:
-            break
-    return Fraction(total, denominator**rounds)
 
 
 def test_the_printed_theorem_fails() -> None:
