@@ -142,19 +142,13 @@ class StrawmanConjunctionLearner(BooleanLearner):
     beta : float
         Probability, in (0, 1), with which a good literal may be missing in the list.
 
-    Attributes
-    ----------
-    release_ : FormulaRelease
-        What may be published.
-
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.random.default_rng(0).integers(0, 2, (20_000, 30))
-    >>> y = X[:, 4] & (1 - X[:, 11])
-    >>> model = StrawmanConjunctionLearner(k=2, n_steps=3, seed=1).fit(X, y)
-    >>> model.score(X, y), str(model.release_)
-    (1.0, 'x4 ∧ ¬x11')
+    >>> coins = np.random.default_rng(0).integers(0, 2, (20_000, 30))
+    >>> model = StrawmanConjunctionLearner(k=2, n_steps=3, seed=1)
+    >>> print(model.fit(coins, coins[:, 4] & (1 - coins[:, 11])).release_)
+    x4 ∧ ¬x11
     """
 
     steps, _run = run_by_steps, _run_strawman
