@@ -25,10 +25,11 @@ from geometry.edge_zones import EdgeZone, EdgeZones
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from geometry.lift import Conic, ConicLattice
+from geometry.outline import Outline
 from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice
 from geometry.tiling import Tile
 from learners.accounting import AccountName, Charge, ChargeName, PrivacySpent, Relation
-from learners.records import Piece, StepRelease, TileStep
+from learners.records import Piece, StepRelease, Tidied, TileStep
 from learners.releases import (
     ConicRelease,
     CoverRelease,
@@ -254,7 +255,14 @@ def _labelled(tile: Tile | EdgeZone, data: dict[str, Any], lattice: HalfplaneLat
         raise ValueError(f"inside: {inside} is neither 0 nor 1")
     if len(piece) > 3:
         raise ValueError(f"a piece of {len(piece)} halfplanes; it has at most three")
-    return TileStep(tile, piece, bool(inside))
+    tidied = _read_tidied(data["tidied"], tile.d) if "tidied" in data else None
+    return TileStep(tile, piece, bool(inside), tidied)
+
+
+def _check_tidied(steps: tuple[TileStep, ...]) -> tuple[TileStep, ...]:
+    if any(step.tidied is not None for step in steps[:-1]):
+        raise ValueError("tidied: the last tile alone has it")
+    return steps
 
 
 # -- kinds ---------------------------------------------------------------------------------
@@ -295,7 +303,7 @@ def _write_tiles(release: TilesRelease) -> dict[str, Any]:
 
 def _read_tiles(data: dict[str, Any], common: dict[str, Any]) -> TilesRelease:
     d, lattice = _whole(data["grid"], "grid"), _read_lattice(data, "side")
-    tiles = tuple(tile_from_dict(part, d, lattice) for part in data["tiles"])
+    tiles = _check_tidied(tuple(tile_from_dict(part, d, lattice) for part in data["tiles"]))
     support = None
     if "support" in data:
         support = _read_support(data["support"], d, common["privacy"])
@@ -318,7 +326,9 @@ def _read_sharpened(data: dict[str, Any], common: dict[str, Any]) -> SharpenedRe
     zones = EdgeZones(pieces, _whole(data["side"], "side"))
     if len(data["zones"]) != len(zones):
         raise ValueError(f"zones: {len(data['zones'])} of them; these pieces have {len(zones)}")
-    steps = tuple(zone_from_dict(part, zones, i) for i, part in enumerate(data["zones"]))
+    steps = _check_tidied(
+        tuple(zone_from_dict(part, zones, i) for i, part in enumerate(data["zones"]))
+    )
     return SharpenedRelease(
         **common,
         lattice=lattice,
@@ -603,7 +613,37 @@ def _write_tile(step: TileStep) -> dict[str, Any]:
         "box": [tile.x0, tile.y0, tile.x1, tile.y1],
         "inside": int(step.inside),
         "piece": _write_piece(step.piece),
+        **({} if step.tidied is None else {"tidied": _write_tidied(step.tidied)}),
     }
+
+
+def _write_tidied(tidied: Tidied) -> dict[str, Any]:
+    """Polygons as lists of rings, corners in 1/64 grid unit."""
+    return {
+        name: [[[list(corner) for corner in ring] for ring in rings] for rings in outline.polygons]
+        for name, outline in (("changed", tidied.changed), ("outline", tidied.outline))
+    }
+
+
+def _read_tidied(data: Any, d: int) -> Tidied:
+    if not isinstance(data, dict) or set(data) != {"changed", "outline"}:
+        raise ValueError("tidied: must be an object of changed and outline")
+    return Tidied(_read_outline(data["changed"], d), _read_outline(data["outline"], d))
+
+
+def _read_outline(data: Any, d: int) -> Outline:
+    outline = Outline(
+        d,
+        tuple(
+            tuple(
+                tuple((_whole(x, "tidied"), _whole(y, "tidied")) for x, y in ring) for ring in rings
+            )
+            for rings in data
+        ),
+    )
+    if not outline.polygon().is_valid:
+        raise ValueError("tidied: its rings cross")
+    return outline
 
 
 def _write_support(support: Support) -> dict[str, Any]:

@@ -120,7 +120,7 @@ class PolygonUnionLearner(Estimator):
         if self.finish not in ("sharpen", "none"):
             raise ValueError(f"unknown finish {self.finish!r}: use 'sharpen' or 'none'")
         if self.k is None:
-            return tile_run(self, self.support)
+            return tile_run(self, self.support, tidy=True)
         if self.support is not None:
             raise ValueError("support is released by runs by tiles: give k or support, not both")
         return plane_cover(self, self.k, self.finish)

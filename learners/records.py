@@ -19,6 +19,7 @@ from shapely.geometry.base import BaseGeometry
 from geometry.edge_zones import EdgeZone
 from geometry.halfplane import Halfplane
 from geometry.lift import Conic
+from geometry.outline import Outline
 from geometry.polygons import piece_polygon
 from geometry.region import Region
 from geometry.tiling import Tile
@@ -50,8 +51,33 @@ class StepRelease:
 
 
 @dataclass(frozen=True, slots=True)
+class Tidied:
+    """What is labelled otherwise than drawn when all tiles are (:mod:`learners.tidying`).
+
+    Attributes
+    ----------
+    changed : Outline
+        Where labels are those of the outline; elsewhere they stay as drawn.
+    outline : Outline
+        The whole shape; where nothing is changed, as drawn up to its grid.
+    """
+
+    changed: Outline
+    outline: Outline
+
+    def predict(self, points: NDArray[np.int64], drawn: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Labels of grid points (n, 2), of those that are drawn, shape (n,)."""
+        rows = np.flatnonzero(self.changed.holds(points))
+        labels = drawn.copy()
+        labels[rows] = self.outline.holds(points[rows])
+        return labels
+
+
+@dataclass(frozen=True, slots=True)
 class TileStep:
     """What one step of a run by tiles publishes: how one tile is labelled, or the zone of an edge.
+
+    Its methods are about the tile as it was drawn.
 
     Attributes
     ----------
@@ -60,11 +86,14 @@ class TileStep:
         At most three, in the tile's own frame; none for one label everywhere.
     inside : bool
         Label inside the piece; the rest of the tile has the other one.
+    tidied : Tidied or None
+        What the last step of a run changes in all tiles together.
     """
 
     tile: Tile | EdgeZone
     piece: Piece
     inside: bool
+    tidied: Tidied | None = None
 
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Labels of grid points (n, 2) of the tile, in the frame of the grid."""

@@ -125,7 +125,8 @@ class TilesRelease(Release):
     Attributes
     ----------
     tiles : tuple of TileStep
-        In the order in which they were learned; together they hold every grid point once.
+        In the order in which they were learned; together they hold every grid point once.  The last
+        one may change labels of all.
     support : Support or None
         Where there were enough examples to say anything; None where that is not released.
     """
@@ -143,18 +144,18 @@ class TilesRelease(Release):
 
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
-        labels = np.zeros(len(points), dtype=np.int64)
+        labels = np.zeros(len(points), dtype=np.bool_)
         for step, rows in zip(self.tiles, self.index().groups(points), strict=True):
             if len(rows):
                 labels[rows] = step.predict(points[rows])
-        return labels
+        return _final(self.tiles, points, labels)
 
     def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """Labels after the first tile, the second, and so on; 0 in tiles still to come."""
-        labels = np.zeros(len(points), dtype=np.int64)
+        labels = np.zeros(len(points), dtype=np.bool_)
         for step, rows in zip(self.tiles, self.index().groups(points), strict=True):
             labels[rows] = step.predict(points[rows])
-            yield labels.copy()
+            yield _final((step,), points, labels)
 
     def index(self) -> TileIndex:
         """Which tile holds a grid point.
@@ -168,6 +169,9 @@ class TilesRelease(Release):
 
     def shape(self) -> BaseGeometry:
         """The hypothesis as a valid polygonal shapely geometry in grid units."""
+        tidied = self.tiles[-1].tidied
+        if tidied is not None:
+            return tidied.outline.polygon()
         return tiles_shape(step.shape() for step in self.tiles)
 
 
@@ -184,7 +188,8 @@ class SharpenedRelease(Release):
     side : int
         Most grid points along a side of a zone.
     zones : tuple of TileStep
-        In order, as :class:`geometry.edge_zones.EdgeZones` numbers them.
+        In order, as :class:`geometry.edge_zones.EdgeZones` numbers them.  The last one may change
+        labels of all.
         Points where edges tie in a zone without area are labelled by the triangles.
     """
 
@@ -198,21 +203,20 @@ class SharpenedRelease(Release):
 
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
-        labels = predict_pieces("disjunction", self.pieces, points).astype(np.int64)
+        labels = predict_pieces("disjunction", self.pieces, points)
         for step, rows in self._groups(points):
             labels[rows] = step.predict(points[rows])
-        return labels
+        return _final(self.zones, points, labels)
 
     def staged_predict(self, points: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """Labels after the first triangle, the second, and so on, and then zone after zone."""
-        labels = np.zeros(len(points), dtype=np.int64)
+        labels = np.zeros(len(points), dtype=np.bool_)
         for count in range(1, len(self.pieces) + 1):
-            labels = predict_pieces("disjunction", self.pieces[:count], points).astype(np.int64)
-            yield labels
-        labels = labels.copy()
+            labels = predict_pieces("disjunction", self.pieces[:count], points)
+            yield labels.astype(np.int64)
         for step, rows in self._groups(points):
             labels[rows] = step.predict(points[rows])
-            yield labels.copy()
+            yield _final((step,), points, labels)
 
     def _groups(self, points: NDArray[np.int64]) -> Iterator[tuple[TileStep, NDArray[np.int64]]]:
         """Each zone with the rows that it decides again; points beyond its box stay as they were:
@@ -225,6 +229,9 @@ class SharpenedRelease(Release):
 
     def shape(self) -> BaseGeometry:
         """The hypothesis as a valid polygonal shapely geometry in grid units."""
+        tidied = self.zones[-1].tidied
+        if tidied is not None:
+            return tidied.outline.polygon()
         return joined_shape(step.shape() for step in self.zones)
 
 
@@ -314,6 +321,14 @@ class LiftedRelease(PiecesRelease):
         side = self.d + 1
         grid = np.indices((side, side)).reshape(2, -1).T.astype(np.int64)
         return cells_shape(self.predict(grid).reshape(side, side) == 1)
+
+
+def _final(
+    steps: tuple[TileStep, ...], points: NDArray[np.int64], drawn: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Labels 0/1 of points that are drawn so, after the last of some steps."""
+    tidied = steps[-1].tidied
+    return (drawn if tidied is None else tidied.predict(points, drawn)).astype(np.int64)
 
 
 def support_shape(release: Release) -> BaseGeometry | None:

@@ -20,6 +20,7 @@ docs/decisions/0015-sharpening.md.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -42,9 +43,10 @@ from learners.accounting import (
 )
 from learners.envelope.concept_selection import ConceptSelection
 from learners.randomness import RandomSource
-from learners.records import Piece, StepRecord, StepRelease, predict_pieces
+from learners.records import Piece, StepRecord, StepRelease, Tidied, TileStep, predict_pieces
 from learners.selection import Watch
 from learners.set_cover import NOISE_SHARE, Budget, plan_budget
+from learners.tidying import nat_side, tidied
 from learners.tile_choice import usual_per_side
 from learners.tiles import tile_steps
 
@@ -59,6 +61,9 @@ _EXAMPLES_PER_POSITIVE = 4
 
 #: Part of delta, at least, that pays for what the arithmetic of the zones' draws neglects.
 _DELTA_SHARE = 2.0**-20
+
+#: Share of the square that the shape covers at least, in the rule of what is noise.
+_LEAST_COVERED = 0.02
 
 #: Most edges of a zone's piece.
 _EDGES = 2
@@ -147,6 +152,7 @@ def sharpened_steps(
     eta: float,
     source: RandomSource,
     watch: Watch | None,
+    tidy: bool = True,
 ) -> Iterator[StepRecord]:
     """The records of a cover of triangles, and then one for every zone of their edges.
 
@@ -161,18 +167,20 @@ def sharpened_steps(
     source : RandomSource
     watch : callable, optional
         Called from inside every selection; may raise Cancelled.
+    tidy : bool
+        The last record changes labels along the zones' borders (:mod:`learners.tidying`).
     """
     pieces: list[Piece] = []
-    side = 0
+    noisy = 0
     for record in cover:
         assert isinstance(record.release, StepRelease)
         if not pieces:
             assert record.release.threshold is not None  # a private cover draws one in every step
-            side = zone_side(record.release.threshold, eta, counts.d)
+            noisy = record.release.threshold
         pieces.append(record.release.halfplanes)
         # a zone an edge, at least
         yield replace(record, steps=record.steps * (1 + len(pieces[0])))
-    zones = EdgeZones(tuple(pieces), side).all()
+    zones = EdgeZones(tuple(pieces), zone_side(noisy, eta, counts.d)).all()
     yield from tile_steps(
         counts,
         tiles=zones,
@@ -183,7 +191,15 @@ def sharpened_steps(
         watch=watch,
         before=predict_pieces("disjunction", tuple(pieces), counts.points),
         first=len(pieces) + 1,
+        tidy=functools.partial(_tidied, noisy=noisy, eta=eta) if tidy else None,
     )
+
+
+def _tidied(steps: Sequence[TileStep], noisy: int, eta: float) -> Tidied | None:
+    """What is changed along the zones' borders, as if examples lay as densely outside as inside."""
+    drawn = sum(step.shape().area for step in steps)
+    least = _LEAST_COVERED * steps[0].tile.d ** 2
+    return tidied(steps, nat_side(noisy, max(drawn, least), eta))
 
 
 def _sampler(zone: Tile | EdgeZone) -> ConceptSelection:

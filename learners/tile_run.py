@@ -16,11 +16,12 @@ from learners.randomness import open_source
 from learners.selection import Watch
 from learners.specks import largest_speck
 from learners.support import noisy_support
+from learners.tidying import nat_side, tidied
 from learners.tile_choice import choice_rate, choose_per_side, piece_rate, usual_count
 from learners.tiles import Agreeing, noisy_count, plan_tiles, tile_lattice, tile_steps
 
 
-def tile_run(told: PlaneParameters, support: float | None = None) -> Run:
+def tile_run(told: PlaneParameters, support: float | None = None, *, tidy: bool = False) -> Run:
     """Learn tile after tile.
 
     Parameters
@@ -28,6 +29,9 @@ def tile_run(told: PlaneParameters, support: float | None = None) -> Run:
     told : PlaneParameters
     support : float, optional
         Share of epsilon that releases where there were enough examples.
+    tidy : bool
+        The last record changes labels along borders (:mod:`learners.tidying`), unless the number
+        of tiles is told.
 
     Raises
     ------
@@ -70,6 +74,7 @@ def tile_run(told: PlaneParameters, support: float | None = None) -> Run:
         index = TileIndex.of(tiles)
         # where the tiles are told it need not be known how many examples there are
         speck = largest_speck(count, eta, told.grid) if told.tiles is None else Fraction(0)
+        unit = nat_side(count, told.grid**2, eta)
         lattice = tile_lattice(tiles, told.measure)
         selection = ConceptSelection(lattice, told.edges)
         records = tile_steps(
@@ -82,6 +87,7 @@ def tile_run(told: PlaneParameters, support: float | None = None) -> Run:
             watch=watch,
             agreeing=Agreeing(len(alone), index, border_strength(count, per_side)),
             largest_speck=speck,
+            tidy=(lambda steps: tidied(steps, unit)) if tidy and told.tiles is None else None,
         )
         public = {"tiles": per_side, "edges": told.edges, **counted}
         return Stream(records, lattice, tuple(public.items()), supported)

@@ -54,7 +54,7 @@ from learners.checks import check_open_unit
 from learners.envelope.concept_selection import ConceptDraw, ConceptSelection
 from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
-from learners.records import StepDiagnostics, StepRecord, TileStep, halfplanes_of
+from learners.records import StepDiagnostics, StepRecord, Tidied, TileStep, halfplanes_of
 from learners.selection import Selected, SelectionProgress, Watch
 from learners.side_by_side import side_by_side
 from learners.specks import without_speck
@@ -156,6 +156,7 @@ def tile_steps(
     first: int = 1,
     agreeing: Agreeing | None = None,
     largest_speck: Fraction = Fraction(0),
+    tidy: Callable[[Sequence[TileStep]], Tidied | None] | None = None,
 ) -> Iterator[StepRecord]:
     """Learn tile after tile, one record each.
 
@@ -183,6 +184,8 @@ def tile_steps(
         each other.
     largest_speck : Fraction
         A piece that cuts off less area of its tile is left out (:mod:`learners.specks`).
+    tidy : callable, optional
+        What the last record changes in all tiles, by what is released of each, in their order.
     """
     errors = _Errors(counts, before)
     released: dict[int, TileStep] = {}
@@ -214,9 +217,12 @@ def tile_steps(
             step = without_speck(step, largest_speck)
             predicted = step.predict(held.points)
             diagnostics = errors.enter(rows, held, predicted, selected, seconds)
+            learned.append(step)
+            if tidy is not None and len(released) + len(learned) == len(tiles):
+                step = replace(step, tidied=tidy([*released.values(), *learned]))
+                diagnostics = errors.tidied(step.tidied, diagnostics)
             yield StepRecord(number, first - 1 + len(tiles), step, diagnostics)
             number += 1
-            learned.append(step)
         released.update(enumerate(learned, start=len(released)))
 
 
@@ -306,9 +312,10 @@ class _Errors:
     """How wrong a run is so far, for the curator; tiles to come are labelled as before."""
 
     def __init__(self, counts: GridCounts, before: NDArray[np.bool_] | None) -> None:
-        self._n = counts.n
-        self._before = np.zeros(len(counts), dtype=np.bool_) if before is None else before
-        held = counts.where(self._before)
+        self._counts = counts
+        before = np.zeros(len(counts), dtype=np.bool_) if before is None else before
+        self._labels = before.copy()
+        held = counts.where(before)
         self._false_positives = held.negatives
         self._false_negatives = counts.positives - held.positives
 
@@ -322,7 +329,8 @@ class _Errors:
     ) -> StepDiagnostics:
         """Enter a tile's examples, entries `rows`, and what is predicted for them."""
         positives = counts.positives
-        inside, was = counts.where(predicted), counts.where(self._before[rows])
+        inside, was = counts.where(predicted), counts.where(self._labels[rows])
+        self._labels[rows] = predicted
         taken, wrong = inside.positives, inside.negatives
         self._false_positives += wrong - was.negatives
         self._false_negatives -= taken - was.positives
@@ -330,8 +338,22 @@ class _Errors:
             (counts.negatives, positives),
             (wrong, taken),
             (self._false_positives, self._false_negatives),
-            self._n,
+            self._counts.n,
             score=float(taken - positives - wrong),
             seconds=seconds,
             **selected.progress.work(),
+        )
+
+    def tidied(self, tidied: Tidied | None, last: StepDiagnostics) -> StepDiagnostics:
+        """The diagnostics of the last tile, when labels have been changed in all of them."""
+        if tidied is None:
+            return last
+        counts, n = self._counts, max(1, self._counts.n)
+        held = counts.where(tidied.predict(counts.points, self._labels))
+        wrong, missed = held.negatives, counts.positives - held.positives
+        return replace(
+            last,
+            empirical_error=(wrong + missed) / n,
+            false_positive_rate=wrong / n,
+            false_negative_rate=missed / n,
         )

@@ -272,6 +272,8 @@ def _read_record(
         release = tile_from_dict(data, run.grid, lattice)
     else:
         release = step_from_dict(data, lattice)
+    if isinstance(release, TileStep) and release.tidied is not None and step != steps:
+        raise ValueError("tidied: the last step alone has it")
     record = StepRecord(step, steps, release, _read_diagnostics(data["diagnostics"]))
     odd = difference(_record_line(record), data)
     if odd is not None:

@@ -22,6 +22,7 @@ class Decisions:
     outside (it is predicted 0); what no piece has decided is predicted the other way.  A tile
     decides all that it holds; what lies in tiles to come is predicted 0.  After a union, zones of
     its edges decide all points a second time; what lies in zones to come is predicted as before.
+    The last tile or zone may change labels of all.
 
     Parameters
     ----------
@@ -48,6 +49,8 @@ class Decisions:
         self._pieces = 0  # steps before the first zone
         self._columns: tuple[NDArray[np.int32], ...] | None = None
         self._steps = 0
+        # labels after the last step, if it changes those of all
+        self._tidied: NDArray[np.bool_] | None = None
 
     def add(self, release: StepRelease | TileStep) -> None:
         """Take in one more step of the run."""
@@ -58,6 +61,8 @@ class Decisions:
             decided, label = self._decide(release)
             self._step[decided] = self._steps
             self._label[decided] = label
+        if isinstance(release, TileStep) and release.tidied is not None:
+            self._tidied = release.tidied.predict(self.points, self.predicted(self._steps))
 
     def _sharpen(self, release: TileStep, zone: EdgeZone) -> None:
         """A zone decides its points again."""
@@ -114,6 +119,8 @@ class Decisions:
 
     def predicted(self, step: int) -> NDArray[np.bool_]:
         """Labels predicted after `step` steps, bool of shape (n,)."""
+        if self._tidied is not None and step == self._steps:
+            return self._tidied
         alive = self.alive(step)
         if self._in_zones(step):
             return (self._label & alive) | (self._label_again & ~alive)

@@ -284,7 +284,10 @@ class RunLog:
     def region(self) -> BaseGeometry:
         """The hypothesis as a valid shape in grid units: that of the release, at the end."""
         if self._cursor not in self._regions:
-            if self._sharpens(self._cursor):
+            tidied = self.tile_steps[-1].tidied if self.in_tiles else None
+            if tidied is not None:
+                shape = tidied.outline.polygon()
+            elif self._sharpens(self._cursor):
                 shape = self._sharpened_region()
             elif self.settings.by_tiles:
                 shape = tiles_shape(self._tile_shapes[: self._cursor])

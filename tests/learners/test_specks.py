@@ -12,7 +12,7 @@ from shapely.geometry import Polygon
 from geometry.edge_zones import EdgeZones
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from geometry.polygons import clip_to_box
-from geometry.tiling import Tile, tile_square
+from geometry.tiling import Tile, tile_square, tiles_shape
 from learners import PolygonUnionLearner, tiles
 from learners.records import TileStep
 from learners.releases import TilesRelease
@@ -86,7 +86,8 @@ def test_zones_stay_as_they_are() -> None:
 
 
 def parts(release: TilesRelease) -> int:
-    shape = release.shape()
+    """Polygons and holes of what is drawn, before it is tidied."""
+    shape = tiles_shape(step.shape() for step in release.tiles)
     polygons = list(getattr(shape, "geoms", [shape]))
     return len(polygons) + sum(len(polygon.interiors) for polygon in polygons)
 

@@ -1,0 +1,103 @@
+"""Polygons with corners on a fine grid, and exactly which grid points they hold.
+
+Corners are whole numbers of 1/:data:`UNITS` grid unit.  Whether a point is inside is decided by
+the even-odd rule in 64-bit integers; points on the boundary are inside.
+
+Ranges: coordinates are at most 2^20 units of 2^6, so differences are below 2^27 and products of
+two below 2^54.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+from shapely.geometry import MultiPolygon, Polygon
+from shapely.geometry.base import BaseGeometry
+
+from geometry.polygons import orient_valid
+
+#: Parts of a grid unit that corners are multiples of.
+UNITS = 64
+
+#: Corners (x, y) of a ring, in 1/UNITS grid unit, the first not repeated.
+Ring = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Polygons in the square of a grid of size d; none at all hold no point.
+
+    Attributes
+    ----------
+    d : int
+    polygons : tuple of tuple of Ring
+        Of each polygon the outer ring, then its holes.
+
+    Raises
+    ------
+    ValueError
+        If a polygon has no ring, a ring fewer than three corners, or a corner lies off the square.
+    """
+
+    d: int
+    polygons: tuple[tuple[Ring, ...], ...]
+
+    def __post_init__(self) -> None:
+        if not all(self.polygons):
+            raise ValueError("a polygon needs a ring")
+        most = self.d * UNITS
+        for ring in self._rings():
+            if len(ring) < 3:
+                raise ValueError(f"a ring of {len(ring)} corners is no polygon")
+            if not all(0 <= x <= most and 0 <= y <= most for x, y in ring):
+                raise ValueError(f"a corner lies off the square of side {self.d}")
+
+    @classmethod
+    def of(cls, shape: BaseGeometry, d: int) -> Outline:
+        """A shape in grid units, its corners moved to the nearest that there are."""
+        snapped = orient_valid(shapely.set_precision(orient_valid(shape), 1 / UNITS))
+        parts = [part for part in shapely.get_parts(snapped) if not part.is_empty]
+        return cls(d, tuple(tuple(map(_ring, (p.exterior, *p.interiors))) for p in parts))
+
+    def polygon(self) -> BaseGeometry:
+        """The same as a shapely geometry in grid units, as it is: valid, if it was made of one."""
+        parts = [
+            Polygon(rings[0], rings[1:])
+            for rings in (
+                [np.array(ring, dtype=np.float64) / UNITS for ring in polygon]
+                for polygon in self.polygons
+            )
+        ]
+        return parts[0] if len(parts) == 1 else MultiPolygon(parts) if parts else Polygon()
+
+    def holds(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which grid points (n, 2) lie inside or on the boundary, shape (n,)."""
+        order = np.argsort(points[:, 1], kind="stable")
+        x, y = np.ascontiguousarray(points[order].T) * UNITS
+        odd = np.zeros(len(points), dtype=np.bool_)
+        on = np.zeros(len(points), dtype=np.bool_)
+        for ring in self._rings():
+            for (x0, y0), (x1, y1) in itertools.pairwise((*ring, ring[0])):
+                if y0 > y1:
+                    x0, y0, x1, y1 = x1, y1, x0, y0
+                part = slice(*np.searchsorted(y, (y0, y1 + 1)))
+                u, v = x[part], y[part]
+                # positive to the left of the edge, upwards
+                turn = (x1 - x0) * (v - y0) - (y1 - y0) * (u - x0)
+                odd[part] ^= (turn > 0) & (v < y1)
+                on[part] |= (turn == 0) & (u >= min(x0, x1)) & (u <= max(x0, x1))
+        held = np.empty(len(points), dtype=np.bool_)
+        held[order] = odd | on
+        return held
+
+    def _rings(self) -> list[Ring]:
+        return [ring for polygon in self.polygons for ring in polygon]
+
+
+def _ring(ring: BaseGeometry) -> Ring:
+    corners = np.rint(shapely.get_coordinates(ring)[:-1] * UNITS).astype(np.int64)
+    return tuple((x, y) for x, y in corners.tolist())

@@ -1,0 +1,202 @@
+"""What tiles, or zones of edges, label together, without slits and teeth at their borders.
+
+Every tile, or zone of an edge, draws its piece for itself.  Where the noise leaves open on which
+side of a border an edge passes, what is drawn gets slits, teeth and jogs there.  So when all are
+drawn, the labels are weighed once more, all together.  Borders and edges, each edge drawn out
+through its own tile and through the next one beyond either end, cut the square into faces; of all
+labellings of the faces the one is taken with the least of
+
+    (area that is labelled otherwise than drawn) / u^2 + STRENGTH * (length of the outline) / u,
+
+u the side of a square in which one nat is expected, that is 1/rate examples, by the noisy count.
+A slit narrower than 2 * STRENGTH * u is closed so; a corner stays, unless some line cuts it off
+close by.  It is a minimal cut: labels 1 are what the source reaches (Greig, Porteous and Seheult
+1989).  Connected changes that weigh more than :data:`MOST_NATS` are taken back: what was drawn
+there is no noise.
+
+Privacy (docs/privacy.md, lemmas 7 and 8): what is changed is a function of what is released and of
+public numbers.  It is found once, in doubles, and released beside the pieces with corners on a grid
+(:class:`learners.records.Tidied`): labels of grid points stay exact, and another version of GEOS
+reads the same.  What was measured: docs/decisions/0015-sharpening.md.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+from shapely.geometry import LineString, Point
+from shapely.geometry.base import BaseGeometry
+
+from geometry.faces import cut_faces
+from geometry.outline import UNITS, Outline
+from learners.records import Tidied, TileStep
+
+#: What a length of u of the outline weighs, in nats.
+STRENGTH = 1.0
+
+#: A connected change weighs at most so many nats.
+MOST_NATS = 16
+
+#: Nor is it larger than this share of the square, however few examples there are.
+_MOST_SHARE = 1 / 100
+
+#: What lies at most so near a border, in grid units, is at it: figures are doubles.
+_NEAR = 0.25
+
+#: Capacities are whole multiples of one over this, where they are not too many.
+_CAPACITY = 1 << 12
+
+#: All capacities that can be cut together are below this, and so is any one of them.
+_MOST_CAPACITY = 1 << 29
+
+
+def nat_side(count: float, area: float, rate: float) -> float:
+    """Side of a square in which 1/rate of about `count` examples in `area` are expected."""
+    return math.sqrt(area / (max(1.0, count) * rate))
+
+
+def tidied(steps: Sequence[TileStep], unit: float) -> Tidied | None:
+    """What is labelled otherwise than drawn, if anything.
+
+    Parameters
+    ----------
+    steps : sequence of TileStep
+        All of a run; their tiles, or zones, divide the square.
+    unit : float
+        u, in grid units (:func:`nat_side`).
+    """
+    d = steps[0].tile.d
+    zones = np.array([step.tile.polygon() for step in steps])
+    drawn = shapely.union_all([step.shape() for step in steps], grid_size=1 / UNITS)
+    faces = cut_faces(_lines(steps, zones, d), 1 / UNITS)
+    labels = faces.inside(drawn)
+    weights = faces.areas / unit**2
+    lengths = STRENGTH * faces.lengths / unit
+    found = least_cut(labels, weights, faces.pairs, lengths)
+    most = min(MOST_NATS, _MOST_SHARE * d * d / unit**2)
+    kept = without_large(labels, found, weights, faces.pairs, most)
+    if (kept == labels).all():
+        return None
+    changed, whole = (
+        shapely.simplify(shapely.coverage_union_all(faces.figures[which]), 2 / UNITS)
+        for which in (kept != labels, kept)
+    )
+    return Tidied(Outline.of(changed, d), Outline.of(whole, d))
+
+
+def _lines(steps: Sequence[TileStep], zones: NDArray[Any], d: int) -> Iterator[BaseGeometry]:
+    """Borders, and edges drawn out through their own tile and the next ones."""
+    grown = shapely.intersection(shapely.buffer(zones, _NEAR), shapely.box(0, 0, d, d))
+    shrunk = shapely.buffer(zones, -_NEAR)
+    tree = shapely.STRtree(zones)
+    yield from shapely.boundary(zones[~shapely.is_empty(zones)])
+    for i, step in enumerate(steps):
+        if not step.piece or zones[i].is_empty:
+            continue
+        held = shapely.get_coordinates(step.tile.piece_polygon(step.piece).boundary)
+        for part in _drawn_edges(held, zones[i], shrunk[i]):
+            ends = shapely.get_coordinates(part)[[0, -1]]
+            ahead = ends[1] - ends[0]
+            size = float(np.hypot(*ahead))
+            if size < 1 / UNITS:
+                continue
+            ahead *= 3 * d / size
+            yield LineString([ends[0] - ahead, ends[1] + ahead]).intersection(grown[i])
+            for end, away in ((ends[1], ahead), (ends[0], -ahead)):
+                yield from _beyond(end, away, zones, i, grown, tree)
+
+
+def _drawn_edges(
+    corners: NDArray[np.float64], zone: BaseGeometry, shrunk: BaseGeometry
+) -> Iterator[BaseGeometry]:
+    """The parts of a figure's edges that lie inside a zone, not on its border."""
+    for first, second in itertools.pairwise(corners):
+        edge = LineString([first, second])
+        if shrunk.intersects(edge):
+            for part in shapely.get_parts(edge.intersection(zone)):
+                if part.geom_type == "LineString" and shrunk.intersects(part):
+                    yield part
+
+
+def _beyond(
+    end: NDArray[np.float64],
+    away: NDArray[np.float64],
+    zones: NDArray[Any],
+    own: int,
+    grown: NDArray[Any],
+    tree: shapely.STRtree,
+) -> Iterator[BaseGeometry]:
+    """An edge drawn out from its end on the border of its zone through the next zone."""
+    if Point(end).distance(zones[own].boundary) > _NEAR:
+        return
+    probe = Point(end + away * (_NEAR / np.hypot(*away)))
+    ray = LineString([end, end + away])
+    for other in tree.query(probe, predicate="intersects").tolist():
+        if other != own:
+            for part in shapely.get_parts(ray.intersection(grown[other])):
+                if part.distance(probe) < _NEAR:
+                    yield part
+
+
+def least_cut(
+    labels: NDArray[np.bool_],
+    weights: NDArray[np.float64],
+    pairs: NDArray[np.int64],
+    lengths: NDArray[np.float64],
+) -> NDArray[np.bool_]:
+    """Labels with the least sum of weights of those changed and lengths between unequal ones.
+
+    Parameters
+    ----------
+    labels : ndarray of bool, shape (f,)
+    weights : ndarray of float64, shape (f,)
+        What it costs to change a label.
+    pairs : ndarray of int64, shape (p, 2)
+    lengths : ndarray of float64, shape (p,)
+        What it costs if the two have different labels.
+    """
+    # loaded here: most that is imported from this package needs no scipy (decision 21)
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+    count = len(labels)
+    source, sink = count, count + 1
+    # nothing heavier than all lengths together is ever cut
+    unit = min(_CAPACITY, _MOST_CAPACITY / max(1.0, 2 * float(lengths.sum())))
+    faces = np.arange(count)
+    starts = np.concatenate([np.where(labels, source, faces), *pairs.T])
+    stops = np.concatenate([np.where(labels, faces, sink), *pairs[:, ::-1].T])
+    sizes = np.rint(unit * np.concatenate([weights, lengths, lengths]))
+    capacities = np.minimum(sizes, _MOST_CAPACITY).astype(np.int32)
+    network = csr_array((capacities, (starts, stops)), shape=(count + 2, count + 2))
+    rest = network - maximum_flow(network, source, sink).flow
+    rest.eliminate_zeros()
+    found = np.zeros(count + 2, dtype=np.bool_)
+    found[breadth_first_order(rest, source, return_predecessors=False)] = True
+    return found[:count]
+
+
+def without_large(
+    labels: NDArray[np.bool_],
+    changed: NDArray[np.bool_],
+    weights: NDArray[np.float64],
+    pairs: NDArray[np.int64],
+    most: float,
+) -> NDArray[np.bool_]:
+    """The changed labels, but the old ones where connected changes one way weigh more than most."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    differ = labels != changed
+    first, second = pairs.T
+    joined = differ[first] & differ[second] & (labels[first] == labels[second])
+    ones = (np.ones(int(joined.sum())), (first[joined], second[joined]))
+    _, group = connected_components(csr_array(ones, shape=(len(labels),) * 2), directed=False)
+    heavy = np.bincount(group, weights=weights * differ)[group] > most
+    return np.where(heavy, labels, changed)

@@ -1,0 +1,280 @@
+"""What is changed along borders: the least of a sum over all labellings, and no more than noise."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import shapely
+from any_pieces import any_halfplane
+from hypothesis import given, strategies as st
+from shapely.geometry import box
+
+from geometry.halfplane import HalfplaneLattice, Sheet
+from geometry.outline import UNITS
+from geometry.tiling import tile_square, tiles_shape
+from learners import ConvexPolygonLearner, PolygonUnionLearner, sharpening, tile_run
+from learners.codec import release_from_dict, release_to_dict
+from learners.records import Piece, StepRecord, Tidied, TileStep
+from learners.releases import Release, TilesRelease
+from learners.tidying import MOST_NATS, STRENGTH, least_cut, nat_side, tidied, without_large
+
+D = 1024
+TILES = tile_square(D, 16)
+LATTICE = HalfplaneLattice(65)
+
+#: A tile in the middle of the square: 64 grid points a side.
+MIDDLE = 16 * 7 + 7
+
+
+def total(
+    labels: np.ndarray, new: np.ndarray, weights: np.ndarray, pairs: np.ndarray, lengths: np.ndarray
+) -> float:
+    between = new[pairs[:, 0]] != new[pairs[:, 1]]
+    return float(weights[labels != new].sum() + lengths[between].sum())
+
+
+@given(st.integers(0, 10**6), st.integers(1, 8))
+def test_the_cut_is_the_least_of_all_labellings(seed: int, faces: int) -> None:
+    rng = np.random.default_rng(seed)
+    every = list(itertools.combinations(range(faces), 2))
+    joined = [pair for pair in every if rng.random() < 0.6]
+    pairs = np.array(joined, dtype=np.int64).reshape(-1, 2)
+    labels = rng.random(faces) < 0.5
+    weights, lengths = rng.exponential(1, faces), rng.exponential(0.7, len(pairs))
+    found = least_cut(labels, weights, pairs, lengths)
+    least = min(
+        total(labels, np.array(new), weights, pairs, lengths)
+        for new in itertools.product([False, True], repeat=faces)
+    )
+    # capacities are whole: every one is rounded
+    assert total(labels, found, weights, pairs, lengths) == pytest.approx(least, abs=0.01)
+
+
+def test_the_cut_holds_whatever_the_sizes() -> None:
+    """Areas and lengths of a large grid with many examples: capacities stay within 32 bits."""
+    pairs, labels = np.array([[0, 1], [1, 2]]), np.array([True, False, True])
+    for scale in (1.0, 1e6, 1e12):
+        weights = scale * np.array([1e4, 1.0, 1e4])
+        assert least_cut(labels, weights, pairs, scale * np.array([1.0, 1.0])).all()
+        found = least_cut(labels, weights, pairs, scale * np.array([0.4, 0.4]))
+        assert found.tolist() == labels.tolist()
+
+
+def test_connected_changes_are_taken_back_together() -> None:
+    """Faces 0-1-2 in a row and 3 apart; 1 and 2 change one way, 0 the other."""
+    labels = np.array([True, False, False, True])
+    changed = ~labels
+    pairs = np.array([[0, 1], [1, 2]])
+    weights = np.array([1.0, 1.0, 1.0, 1.5])
+    kept = without_large(labels, changed, weights, pairs, 1.5)
+    assert (kept != labels).tolist() == [True, False, False, True]
+    assert (without_large(labels, changed, weights, pairs, 2.0) == changed).all()
+    assert (without_large(labels, changed, weights, pairs, 0.5) == labels).all()
+
+
+def test_the_side_of_a_square_with_one_nat() -> None:
+    count, rate = 10_000, 0.5
+    side = nat_side(count, D * D, rate)
+    assert side**2 / D**2 * count * rate == pytest.approx(1)
+    assert nat_side(-3, D * D, rate) == nat_side(1, D * D, rate)
+
+
+def lines(*told: tuple[Sheet, int]) -> Piece:
+    """Halfplanes of a tile's own frame along its axes."""
+    return tuple(LATTICE.halfplane(sheet, *2 * [at << LATTICE.bits]) for sheet, at in told)
+
+
+def all_but(number: int, piece: Piece, *, inside: bool = True) -> tuple[TileStep, ...]:
+    """Label 1 everywhere but in one tile, which has a piece."""
+    whole = [TileStep(tile, (), True) for tile in TILES]
+    whole[number] = TileStep(TILES[number], piece, inside)
+    return tuple(whole)
+
+
+def release_of(steps: tuple[TileStep, ...], found: Tidied | None) -> TilesRelease:
+    last = replace(steps[-1], tidied=found)
+    return TilesRelease("", LATTICE, (), None, (*steps[:-1], last))
+
+
+def test_a_slit_is_closed_where_the_noise_explains_it() -> None:
+    """It is 3.5 wide and 64 long, along the right border of a tile: of 16 nats where u is 3.74."""
+    steps = all_but(MIDDLE, lines((Sheet.STEEP_LEFT, 60)))
+    tile = TILES[MIDDLE]
+    area, around = 3.5 * 64, 2 * (3.5 + 64)
+    assert D * D - tiles_shape(step.shape() for step in steps).area == pytest.approx(area)
+    enough = math.sqrt(area / MOST_NATS)
+    assert area / enough**2 < STRENGTH * around / enough
+    assert tidied(steps, 0.99 * enough) is None
+    found = tidied(steps, 1.01 * enough)
+    assert found is not None
+    assert found.outline.polygon().equals(box(0, 0, D, D))
+    _, bottom, right, top = map(float, tile.edges)
+    slit = box(right - 3.5, bottom, right, top)
+    assert found.changed.polygon().symmetric_difference(slit).area < 4 * slit.length / UNITS
+    points = np.array([[tile.x0 + 61, tile.y0 + 9], [tile.x1, tile.y1], [tile.x0, tile.y0]])
+    assert release_of(steps, None).predict(points).tolist() == [0, 0, 1]
+    assert release_of(steps, found).predict(points).tolist() == [1, 1, 1]
+
+
+def test_a_notch_is_closed_where_that_saves_more_than_it_weighs() -> None:
+    """In the lower border of a half, w wide and h high: its two sides are saved, 2 h."""
+    notch = lines((Sheet.STEEP_RIGHT, 40), (Sheet.FLAT_BELOW, 24))
+    steps = [TileStep(tile, (), tile.y0 >= TILES[MIDDLE].y0) for tile in TILES]
+    steps[MIDDLE] = TileStep(TILES[MIDDLE], notch, False)
+    wide = 23.5
+    enough = wide / 2 / STRENGTH
+    assert wide * 24.5 / enough**2 < MOST_NATS
+    assert tidied(steps, 0.99 * enough) is None
+    found = tidied(steps, 1.01 * enough)
+    assert found is not None
+    assert found.changed.polygon().area == pytest.approx(wide * 24.5, rel=0.01)
+
+
+def test_no_more_than_a_hundredth_of_the_square_changes() -> None:
+    """However few examples there are: u is as large as the square."""
+    assert tidied(all_but(MIDDLE, ()), D) is None  # nothing to change
+    whole = all_but(MIDDLE, (), inside=False)
+    assert tidied(whole, D) is not None  # a tile, 1/256
+    tiles = tile_square(D, 4)
+    steps = [TileStep(tile, (), i != 5) for i, tile in enumerate(tiles)]
+    assert tidied(steps, D) is None  # one of 16
+
+
+def test_a_corner_stays() -> None:
+    """Half of the square is labelled 1, and a quarter of a tile: corners at all angles of 90."""
+    piece = lines((Sheet.STEEP_LEFT, 30), (Sheet.FLAT_BELOW, 30))
+    steps = [TileStep(tile, (), False) for tile in TILES]
+    for number in (MIDDLE, MIDDLE + 16, MIDDLE - 1, MIDDLE + 15):
+        steps[number] = TileStep(TILES[number], (), True)
+    steps[MIDDLE] = TileStep(TILES[MIDDLE], piece, True)
+    for unit in (0.5, 2.0, 8.0):
+        assert tidied(steps, unit) is None
+
+
+@pytest.fixture(scope="module")
+def sample() -> tuple[np.ndarray, np.ndarray]:
+    points = np.random.default_rng(1).integers(0, 257, (8_000, 2))
+    return points, np.hypot(*(points - 128).T) < 85
+
+
+def drawn(release: Release) -> tuple[TileStep, ...]:
+    """What was drawn of each tile, or of each zone."""
+    steps = getattr(release, "zones", None) or release.tiles
+    return tuple(replace(step, tidied=None) for step in steps)
+
+
+@pytest.mark.parametrize("k", [None, 2])
+def test_it_is_a_function_of_what_is_released(
+    k: int | None, sample: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No draw, and no charge, is another one without it."""
+
+    def run() -> tuple[Release, list[StepRecord]]:
+        model = PolygonUnionLearner(k=k, grid=256, seed=3)
+        records = list(model.steps(*sample))
+        return model.release_, records
+
+    release, records = run()
+    tidy = records[-1].release.tidied
+    assert tidy is not None
+    eta = release.privacy.charges[-1].each
+    if k is None:
+        public = dict(release.parameters)
+        eta -= public.get("choice_rate", 0.0)
+        unit = nat_side(public["noisy_count"], 256**2, eta)
+    else:
+        area = sum(step.shape().area for step in drawn(release))
+        unit = nat_side(release.thresholds[0], area, eta)
+    assert tidied(drawn(release), unit) == tidy
+    for module in (tile_run, sharpening):
+        monkeypatch.setattr(module, "tidied", lambda steps, unit: None)
+    plain, others = run()
+    assert drawn(plain) == drawn(release)
+    assert plain.privacy == release.privacy
+    assert [each.release for each in others[:-1]] == [each.release for each in records[:-1]]
+
+
+@pytest.mark.parametrize("k", [None, 2])
+def test_records_release_shape_and_file_agree(
+    k: int | None, sample: tuple[np.ndarray, np.ndarray]
+) -> None:
+    model = PolygonUnionLearner(k=k, grid=256, seed=3)
+    points, labels = sample
+    last = list(model.steps(points, labels))[-1]
+    release = model.release_
+    assert last.diagnostics.empirical_error == pytest.approx(1 - model.score(points, labels))
+    assert release_from_dict(json.loads(json.dumps(release_to_dict(release)))) == release
+    grid = np.indices((257, 257)).reshape(2, -1).T.astype(np.int64)
+    shape, predicted = release.shape(), release.predict(grid)
+    assert shape.is_valid
+    spots = shapely.points(grid.astype(float))
+    sure = shapely.distance(shape.boundary, spots) > 2 / UNITS
+    assert (shapely.contains(shape, spots)[sure] == predicted[sure]).all()
+    assert (list(release.staged_predict(grid))[-1] == predicted).all()
+    # off what is changed, labels are those that were drawn
+    tidy = last.release.tidied
+    assert tidy is not None
+    steps = drawn(release)
+    key = "tiles" if k is None else "zones"
+    plain = replace(release, **{key: steps}).predict(grid)
+    off = ~tidy.changed.holds(grid)
+    assert (plain[off] == predicted[off]).all()
+    assert (plain != predicted).any()
+
+
+def test_other_runs_are_not_tidied(sample: tuple[np.ndarray, np.ndarray]) -> None:
+    told = PolygonUnionLearner(grid=256, seed=3, tiles=6).fit(*sample).release_
+    assert drawn(told) == told.tiles
+    assert ConvexPolygonLearner(grid=256, seed=3).fit(*sample).score(*sample) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("outline", [[[[0, 0], [9, 9], [9, 0], [0, 9]]]], "cross"),
+        ("outline", [[[[0, 0], [9, 9], [9, 64 * 257]]]], "off the square"),
+        ("changed", [[[[0, 0], [9, 9.0], [9, 0]]]], "tidied"),
+        ("changed", [[]], "ring"),
+        ("other", [], "changed and outline"),
+    ],
+)
+def test_a_damaged_outline_is_refused(
+    name: str, value: object, told: str, sample: tuple[np.ndarray, np.ndarray]
+) -> None:
+    data = release_to_dict(PolygonUnionLearner(grid=256, seed=3).fit(*sample).release_)
+    data["tiles"][-1]["tidied"][name] = value
+    with pytest.raises(ValueError, match=told):
+        release_from_dict(data)
+
+
+def test_the_last_tile_alone_has_an_outline(sample: tuple[np.ndarray, np.ndarray]) -> None:
+    data = release_to_dict(PolygonUnionLearner(grid=256, seed=3).fit(*sample).release_)
+    data["tiles"][0]["tidied"] = data["tiles"][-1]["tidied"]
+    with pytest.raises(ValueError, match="last tile"):
+        release_from_dict(data)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 12), st.floats(0.1, 30))
+def test_any_pieces_on_tiny_grids(seed: int, d: int, unit: float) -> None:
+    """Never an error, and never more than a hundredth of the square in one piece."""
+    rng = np.random.default_rng(seed)
+    tiles = tile_square(d, int(rng.integers(1, min(4, d + 1) + 1)))
+    lattice = HalfplaneLattice(max(1, d), "chord", 2)
+    steps = [
+        TileStep(
+            tile,
+            tuple(any_halfplane(lattice, rng) for _ in range(rng.integers(3))),
+            bool(rng.integers(2)),
+        )
+        for tile in tiles
+    ]
+    found = tidied(steps, unit)
+    if found is not None:
+        for part in shapely.get_parts(found.changed.polygon()):
+            assert part.area <= 2 * d * d / 100 + 8 * part.length / UNITS
+        assert found.outline.polygon().is_valid
