@@ -19,6 +19,8 @@ from learners.scores import Role
 _LEAST_PERCENT = 0.01
 #: What a piece is called.
 _PIECES = {1: "halfplane", 3: "triangle"}
+#: What is said of the last tile or zone, if more is changed than it.
+_TIDIED = " With it, slits and teeth along borders go that no more than the noise speaks for."
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,8 @@ def why(
         what, found = _tile(record, record.release)
     else:
         what, found = _cover(record, name, role, k)
+    if isinstance(record.release, TileStep) and record.release.tidied is not None:
+        what += _TIDIED
     return Why(what, odds_words(as_good) if found else "", found)
 
 

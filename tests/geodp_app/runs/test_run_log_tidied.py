@@ -1,0 +1,84 @@
+"""The log of a run whose last step changes labels along borders."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import numpy as np
+import pytest
+
+from geodp_app.document.examples import Examples, Frame
+from geodp_app.document.work import RunSettings
+from geodp_app.files.stored_run import StoredRun
+from geodp_app.files.strict import DamagedFileError
+from geodp_app.runs.learner_process import make_learner
+from geodp_app.runs.run_log import RunLog
+from geodp_app.runs.why import why
+from learners.records import TileStep
+
+GRID = 128
+SETTINGS = {
+    "tiles": RunSettings("tiles", seed=2),
+    "cover": RunSettings("cover", k=2, n_steps=4, seed=2),
+}
+both = pytest.mark.parametrize("learner", list(SETTINGS))
+
+
+def examples(n: int, seed: int) -> Examples:
+    points = np.random.default_rng(seed).integers(0, GRID + 1, (n, 2))
+    labels = np.abs(points - 60).sum(axis=1) < 44
+    return Examples(points, labels.astype(np.int64), Frame(GRID))
+
+
+@cache
+def finished(learner: str) -> RunLog:
+    sample, settings = examples(6_000, seed=1), SETTINGS[learner]
+    model = make_learner(settings, GRID)
+    log = RunLog(sample.points, sample.labels != 0, GRID, settings, examples(3_000, seed=7))
+    log.plan = model.plan()
+    for record in model.steps(sample.points, sample.labels):
+        log.add(record)
+    log.finish(model.release_)
+    return log
+
+
+@both
+def test_at_the_end_the_window_shows_what_is_released(learner: str) -> None:
+    log = finished(learner)
+    last = log.records[-1]
+    assert isinstance(last.release, TileStep)
+    assert last.release.tidied is not None
+    assert all(getattr(each.release, "tidied", None) is None for each in log.records[:-1])
+    assert log.release is not None
+    log.cursor = len(log.records)
+    assert log.region().equals(log.release.shape())
+    for sample, error in (
+        (examples(6_000, seed=1), last.diagnostics.empirical_error),
+        (examples(3_000, seed=7), log.figures(last.step).test_error),
+    ):
+        wrong = log.release.predict(sample.points) != sample.labels
+        assert error == pytest.approx(wrong.mean())
+    assert log.wrong.mean() == pytest.approx(last.diagnostics.empirical_error)
+    told = why(last, log.settings.declared, log.role, 2)
+    assert "along borders" in told.what
+    log.cursor -= 1
+    assert log.region().symmetric_difference(log.release.shape()).area > 0
+    assert "along borders" not in why(log.records[-2], log.settings.declared, log.role, 2).what
+
+
+@both
+def test_a_session_keeps_it(learner: str) -> None:
+    stored = finished(learner).stored()
+    assert StoredRun.from_lines(stored.to_lines()) == stored
+
+
+@both
+def test_an_earlier_step_that_has_it_is_refused(learner: str) -> None:
+    log = finished(learner)
+    lines = log.stored().to_lines()
+    first = log.triangles + 1
+    data, last = json.loads(lines[first]), json.loads(lines[len(log.records)])
+    data["tidied"] = last["tidied"]
+    with pytest.raises(DamagedFileError, match="last step"):
+        StoredRun.from_lines([*lines[:first], json.dumps(data), *lines[first + 1 :]])
