@@ -190,7 +190,8 @@ def test_the_records_say_first_that_they_are_private(run):
     zones = len(release["zones"])
     assert zones > 3 * 3
     assert [line["step"] for line in lines[1:]] == list(range(1, 3 + zones + 1))
-    kinds = [sorted(line["release"]) for line in lines[1:]]
+    # the last zone may say what is changed along all borders
+    kinds = [sorted(set(line["release"]) - {"tidied"}) for line in lines[1:]]
     assert kinds == [["piece", "threshold"]] * 3 + [["box", "inside", "piece", "side"]] * zones
     positives = int(read_examples(run / "p.csv").labels.sum())
     assert lines[1]["private"]["positives_alive"] == positives

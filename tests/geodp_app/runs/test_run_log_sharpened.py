@@ -22,6 +22,7 @@ from geodp_app.runs.report import change
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.why import Why, why
 from geometry.edge_zones import EdgeZone, EdgeZones
+from geometry.outline import UNITS
 from learners.accounting import spent_after
 from learners.records import StepRecord, TileStep, predict_pieces
 from learners.releases import SharpenedRelease
@@ -145,8 +146,10 @@ def test_the_region_of_every_step_is_where_that_step_predicts_1(n: int) -> None:
         log.cursor = step
         region = log.region()
         assert region.is_valid
-        # borders between zones are no borders of the region, but for a hair of rounding
-        away = shapely.distance(region.boundary, looked_at) > 1e-3
+        # borders between zones are no borders of the region, but for a hair of rounding; an outline
+        # that is tidied has its corners on a grid
+        hair = 1e-3 if step < len(log.records) else 2 / UNITS
+        away = shapely.distance(region.boundary, looked_at) > hair
         assert np.count_nonzero(away) > 800
         inside = shapely.covers(region, looked_at)
         assert (inside == decisions.predicted(step))[away].all()
@@ -170,7 +173,9 @@ def test_a_zone_gains_the_mistakes_before_it_less_those_after_it(n: int) -> None
         assert log.gains[step - 1] == max(0, before - after)
         held = release.zones[step - STEPS - 1].tile.holds(sample.points)
         assert log.wrong_before(step) == np.count_nonzero((cover != own) & held)
-        assert after - before == -log.records[step - 1].diagnostics.score - log.wrong_before(step)
+        if release.zones[step - STEPS - 1].tidied is None:
+            own_score = log.records[step - 1].diagnostics.score
+            assert after - before == -own_score - log.wrong_before(step)
     assert max(log.gains[STEPS:]) > 0
     with pytest.raises(ValueError, match="step 0 is outside"):
         log.wrong_before(0)
@@ -315,7 +320,7 @@ def test_a_zone_says_whose_edge_it_draws_and_how_many_are_wrong_before_and_after
         assert rest.startswith(labels)
         match = re.fullmatch(
             r"([\d,]+|none) wrongly \(([\d,]+|none) before\)\. Score: (−?)([\d,]+)\.",
-            rest.removeprefix(labels),
+            rest.removeprefix(labels).partition(" With it")[0],
         )
         assert match, rest
         after, before, sign, score = match.groups()
