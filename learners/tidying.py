@@ -70,7 +70,18 @@ def tidied(steps: Sequence[TileStep], unit: float) -> Tidied | None:
         All of a run; their tiles, or zones, divide the square.
     unit : float
         u, in grid units (:func:`nat_side`).
+
+    Notes
+    -----
+    A run is paid for by then and must end: if GEOS could not cut the faces, it ends as drawn.
     """
+    try:
+        return _tidied(steps, unit)
+    except shapely.errors.GEOSException:
+        return None
+
+
+def _tidied(steps: Sequence[TileStep], unit: float) -> Tidied | None:
     d = steps[0].tile.d
     zones = np.array([step.tile.polygon() for step in steps])
     drawn = shapely.union_all([step.shape() for step in steps], grid_size=1 / UNITS)

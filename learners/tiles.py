@@ -7,6 +7,8 @@
    drawn, rho = 0.
 3. In every tile a labelled piece of at most two edges is drawn by its number of mistakes on the
    tile's own examples (:mod:`learners.envelope.concept_selection`), with a rate of eta - rho nats.
+4. With the last one labels along the tiles' borders are changed where the noise alone speaks for
+   them (:mod:`learners.tidying`): a function of what is released.
 
 Privacy (docs/privacy.md, lemma 7), for neighbours that add or remove one example: b, the draw of
 the number of tiles and the draws of pieces compose.  Given the tiles the example lies in one, and

@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from shapely.geometry import box
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.outline import UNITS
 from geometry.tiling import tile_square, tiles_shape
-from learners import ConvexPolygonLearner, PolygonUnionLearner, sharpening, tile_run
+from learners import ConvexPolygonLearner, PolygonUnionLearner, sharpening, tidying, tile_run
 from learners.codec import release_from_dict, release_to_dict
 from learners.records import Piece, StepRecord, Tidied, TileStep
 from learners.releases import Release, TilesRelease
@@ -278,3 +279,37 @@ def test_any_pieces_on_tiny_grids(seed: int, d: int, unit: float) -> None:
         for part in shapely.get_parts(found.changed.polygon()):
             assert part.area <= 2 * d * d / 100 + 8 * part.length / UNITS
         assert found.outline.polygon().is_valid
+
+
+@given(st.integers(0, 10**6), st.floats(1, 20))
+def test_the_sum_is_never_larger_than_that_of_what_is_drawn(seed: int, unit: float) -> None:
+    """By shapely, of whole shapes; changes of any size are kept here."""
+    rng, d = np.random.default_rng(seed), 64
+    lattice = HalfplaneLattice(24)
+    steps = [
+        TileStep(tile, (any_halfplane(lattice, rng),) * int(rng.integers(2)), rng.random() < 0.5)
+        for tile in tile_square(d, 3)
+    ]
+    with (
+        mock.patch.object(tidying, "MOST_NATS", math.inf),
+        mock.patch.object(tidying, "_MOST_SHARE", math.inf),
+    ):
+        found = tidied(steps, unit)
+    before = tiles_shape(step.shape() for step in steps)
+    if found is None:
+        return
+    after, border = found.outline.polygon(), box(0, 0, d, d).boundary.buffer(1e-6)
+    lengths = [shape.boundary.difference(border).length for shape in (before, after)]
+    moved, changed = before.symmetric_difference(after).area, found.changed.polygon().area
+    # corners are moved by less than two grains
+    assert changed == pytest.approx(moved, abs=4 * sum(lengths) / UNITS)
+    assert changed / unit + STRENGTH * lengths[1] < STRENGTH * lengths[0] + 0.5
+
+
+def test_a_run_ends_as_drawn_if_the_faces_cannot_be_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(lines: object, grain: float) -> None:
+        raise shapely.errors.GEOSException("TopologyException")
+
+    assert tidied(all_but(MIDDLE, (), inside=False), D) is not None
+    monkeypatch.setattr(tidying, "cut_faces", fails)
+    assert tidied(all_but(MIDDLE, (), inside=False), D) is None
