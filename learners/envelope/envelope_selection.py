@@ -155,17 +155,15 @@ class EnvelopeSelection:
             counts = settle_conflicts(counts)
         examples = Examples.of(counts, score.total and self.lattice.measure == "chord")
         target = make_target(self.lattice, score, rate, counts.n)
-        # every multiset of sheets and rectangles, dealt out
-        first = first_boxes(self.lattice, PIECE_SIZE[self.piece])
+        # every multiset of sheets and rectangles; a draw that takes long divides them
         return [
             start_strand(
                 self.lattice,
                 target,
                 examples,
-                first[deal::STRANDS],
+                first_boxes(self.lattice, PIECE_SIZE[self.piece]),
                 source,
-                self.max_boxes // STRANDS,
+                self.max_boxes,
                 self.table_bytes // STRANDS,
             )
-            for deal in range(STRANDS)
         ]
