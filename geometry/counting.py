@@ -101,6 +101,11 @@ def make_tables(
     )
 
 
+def alike(tables: LineTables) -> LineTables:
+    """Tables of the same examples with the same room, and no lines yet."""
+    return make_tables(tables.totals, tuple(tables.basis.tolist()), tables.below.nbytes)
+
+
 @inner
 def coefficients(basis, sheet, u, v):
     """(a, b, c) of the closed halfplane a*x + b*y >= c at a dual point."""

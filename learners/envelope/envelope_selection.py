@@ -34,9 +34,9 @@ rejected.
 
 **Strands.**  Trials may be read as a Poisson process whose rate is the envelope's mass; the
 accepted ones are then a Poisson process of rate Z * pi, whatever the envelope (A* sampling).
-So the class is dealt to a fixed number of strands, each with its own boxes, bits and clock,
-that run side by side on the processor's cores, and the acceptance with the least clock wins
-once every other clock has passed it.  After a compaction the envelope is higher and the clock
+So strands, each with its own part of the class, boxes, bits and clock, run side by side on the
+processor's cores, and the acceptance with the least clock wins once every other clock has passed
+it.  There is one in the beginning; one that runs alone is divided once it has thousands of boxes.  After a compaction the envelope is higher and the clock
 runs slower; the accepted trials keep their rate.  Threads and their speed decide nothing.
 
 **Arithmetic.**  Membership, counts, bounds and the acceptance test are integers.  Doubles
@@ -155,17 +155,15 @@ class EnvelopeSelection:
             counts = settle_conflicts(counts)
         examples = Examples.of(counts, score.total and self.lattice.measure == "chord")
         target = make_target(self.lattice, score, rate, counts.n)
-        # every multiset of sheets and rectangles, dealt out
-        first = first_boxes(self.lattice, PIECE_SIZE[self.piece])
+        # every multiset of sheets and rectangles; a draw that takes long divides them
         return [
             start_strand(
                 self.lattice,
                 target,
                 examples,
-                first[deal::STRANDS],
+                first_boxes(self.lattice, PIECE_SIZE[self.piece]),
                 source,
-                self.max_boxes // STRANDS,
+                self.max_boxes,
                 self.table_bytes // STRANDS,
             )
-            for deal in range(STRANDS)
         ]

@@ -596,29 +596,33 @@ def widest_axis(tables, box, doubtful, count, only):
     `only` restricts it to one edge, unless it is -1.
     """
     c0, c1 = tables.basis[0], tables.basis[1]
-    number = np.zeros(3)
-    along = np.zeros(3)
-    pairs = has_pairs(box)
+    # by what the examples are charged to, SEVERAL first
+    number = np.zeros(4, dtype=np.int64)
+    abscissae = np.zeros(4, dtype=np.int64)
+    ordinates = np.zeros(4, dtype=np.int64)
     for i in range(count):
-        charged = doubtful[i, _CHARGED]
-        amount = float(doubtful[i, _AMOUNT])
-        for e in range(3):
-            if e == charged or (e < 2 and pairs and charged == SEVERAL):
-                number[e] += amount
-                along[e] += amount * doubtful[i, _X if (box[SHEETS] >> (3 * e)) & 7 < 2 else _Y]
+        charged, amount = doubtful[i, _CHARGED] - SEVERAL, doubtful[i, _AMOUNT]
+        number[charged] += amount
+        abscissae[charged] += amount * doubtful[i, _X]
+        ordinates[charged] += amount * doubtful[i, _Y]
+    pairs = has_pairs(box)
     chosen, most = -1, -1.0
     for e in range(3):
         if not edge_in(box, e) or (only >= 0 and e != only):
             continue
+        along = abscissae if (box[SHEETS] >> (3 * e)) & 7 < 2 else ordinates
+        many, far = number[e - SEVERAL], along[e - SEVERAL]
+        if pairs:
+            many, far = many + number[0], far + along[0]
         # the boundary at the examples' mean place moves by so much when u or v runs its range
-        t = along[e] / max(number[e], 1.0)
+        t = far / max(many, 1)
         by_u = (c0 - c1 * t) * (box[4 * e + 1] - box[4 * e])
         by_v = t * (box[4 * e + 3] - box[4 * e + 2])
         for axis in range(2):
             if box[4 * e + 2 * axis + 1] - box[4 * e + 2 * axis] < 2:
                 continue
             share = (by_u if axis == 0 else by_v) / (by_u + by_v)
-            doubt = (number[e] + 0.5) * share
+            doubt = (many + 0.5) * share
             if doubt > most:
                 most = doubt
                 chosen = 2 * e + axis

@@ -47,6 +47,9 @@ MIX_USED, PEAK, VOLUME = range(3)
 #: factorised, the system need not find memory for the columns.
 PLAIN = 0.0
 
+#: In place of the row of a coarse lattice line.
+NO_ROW = -1
+
 #: Arrays of so many bytes have memory of their own.
 _OWN_BYTES = 1 << 20
 
@@ -131,7 +134,7 @@ def make_partition(
     return Partition(
         boxes=_zeros(16 * capacity, kind).reshape(capacity, 16),
         tree=_zeros(2 * capacity, np.float64),
-        coarse=np.full((4, 4, cells, cells), -1, dtype=np.int32),
+        coarse=np.full((4, 4, cells, cells), NO_ROW, dtype=np.int32),
         tally=np.zeros(10, dtype=np.int64),
         clock=np.zeros(2, dtype=np.float64),
         factors=_zeros(3 * capacity, np.float64).reshape(capacity, 3),
@@ -163,6 +166,29 @@ def grow(partition: Partition) -> Iterator[Partition]:
         np.add(level[0::2], level[1::2], out=above)
         level = above
     yield partition._replace(tree=tree)
+
+
+def halve(partition: Partition) -> tuple[Partition, Partition]:
+    """Two partitions of half the room, each with every other box, not yet weighed.
+
+    The first keeps the coarse lattice's rows and the counters, the second has the same clock.
+    """
+    capacity, used = len(partition.boxes), int(partition.tally[BOXES])
+    halves = []
+    for first in range(2):
+        boxes, factors = partition.boxes[first:used:2], partition.factors[first:used:2]
+        half = make_partition(
+            max(capacity // 2, 1), partition.coarse.shape[-1], partition.boxes.dtype.type
+        )
+        half.boxes[: len(boxes)] = boxes
+        known = factors[:, MIX_USED] != PLAIN
+        half.factors[: len(boxes)][known] = factors[known]
+        half.tally[BOXES] = len(boxes)
+        half.clock[:] = partition.clock
+        halves.append(half)
+    one, other = halves
+    partition.tally[BOXES] = one.tally[BOXES]
+    return one._replace(coarse=partition.coarse, tally=partition.tally), other
 
 
 @inner
@@ -273,7 +299,7 @@ def forget(partition, tables, pairs):
     forget_lines(tables)
     if pairs is not None:
         forget_lines(pairs.tables)
-    partition.coarse[:] = -1
+    partition.coarse[:] = NO_ROW
     partition.tally[FORGOTTEN] += 1
 
 

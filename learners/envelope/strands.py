@@ -1,5 +1,8 @@
 """Strands: parts of the class that are refined side by side, until one draw is settled.
 
+A strand that runs alone is divided as soon as it is worth its while, in the beginning and again
+when the others have ended, so two are at work whatever part of the class is hard.
+
 The law of a draw: :mod:`learners.envelope.envelope_selection`.  Why the first acceptance of several
 strands has it, in whatever order they run: docs/privacy.md, lemma E4; how far their clocks are
 rounded, and when one may be left out: lemma 5.
@@ -19,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geometry.columns import Counts, column_shift, count_columns
-from geometry.counting import LineTables, make_tables
+from geometry.counting import LineTables, alike, make_tables
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.envelope import core
@@ -34,6 +37,7 @@ from learners.envelope.partition import (
     EXACT,
     FACTORISED,
     FORGOTTEN,
+    NO_ROW,
     SPLIT_WORK,
     TRIAL_WORK,
     TRIALS,
@@ -42,6 +46,7 @@ from learners.envelope.partition import (
     best_bound,
     box_type,
     grow,
+    halve,
     make_partition,
     weigh,
 )
@@ -51,10 +56,13 @@ from learners.randomness import RandomSource
 from learners.selection import Cancelled, HeavyBox, Selected, SelectionProgress, Watch
 
 #: Room of a strand for boxes, up to which none is factorised: most selections need no more.
-_PLAIN_BOXES = 1 << 14
+_PLAIN_BOXES = 1 << 15
 
-#: Parts of the class that are refined side by side.  Fixed, so that a seed means one run.
+#: Strands that run side by side at most.  Fixed, so that a seed means one run.
 STRANDS = 2
+
+#: A strand that runs alone is divided once it has so many boxes; quick draws need no second one.
+_WORTH_TWO = 1 << 12
 
 #: Threads for all strands but one, which the caller's thread runs.
 _POOL = ThreadPoolExecutor(STRANDS - 1, thread_name_prefix="strand")
@@ -119,6 +127,10 @@ class Strand:
     theta: NDArray[np.int64] = field(default_factory=lambda: np.zeros(12, dtype=np.int64))
 
     @property
+    def boxes(self) -> int:
+        return int(self.partition.tally[BOXES])
+
+    @property
     def mass(self) -> float:
         return float(self.partition.tree[1])
 
@@ -146,7 +158,7 @@ class Strand:
             count = min(max(_FIRST_CHUNKS, 2 * len(self.chunks)), _MOST_CHUNKS)
             self.chunks = np.frombuffer(self.source.bytes(2 * count), dtype="<u2")
             self.at = 0
-        if self.partition.tally[BOXES] < self.plain_boxes:
+        if self.boxes < self.plain_boxes:
             target = target._replace(narrow=0)
         why, box = self._run(target, horizon)
         if why == core.FULL:
@@ -290,6 +302,7 @@ def settle(
     Parameters
     ----------
     strands : list of Strand
+        Those that are divided add to it.
     lattice : HalfplaneLattice
     log_measure : float
         Natural log of the whole class's weight at score 0, which `log_mass` is relative to.
@@ -310,6 +323,9 @@ def settle(
     while behind := _behind(strands):
         if stop is not None and stop():
             raise Cancelled
+        if len(behind) == 1 and not in_turns and behind[0].boxes >= _WORTH_TWO:
+            behind.append(divide(behind[0], strands))
+            strands.append(behind[1])
         horizon = _first_acceptance(strands)
         if in_turns:
             _advance_last(behind, strands, horizon)
@@ -350,6 +366,38 @@ def _advance_last(behind: list[Strand], strands: list[Strand], horizon: float) -
     last = min(behind, key=lambda strand: (strand.clock, -strand.mass))
     ahead = max(strand.clock for strand in strands)
     last.advance(min(horizon, _LEAD * ahead) if ahead > last.clock else horizon)
+
+
+def divide(strand: Strand, strands: Sequence[Strand]) -> Strand:
+    """Give every other box to a new strand, whose clock begins where this one's stands.
+
+    What a strand will accept from then on depends on its boxes and its clock, not on how it came
+    by them (docs/privacy.md, lemma E4).  Each of the two has half of the room.
+    """
+    for one in strands:
+        if one.accepted is not None:
+            # it runs no more, and its lines need no memory
+            one.tables, one.pairs = alike(one.tables), _alike_pairs(one.pairs)
+            one.partition.coarse[:] = NO_ROW
+    strand.partition, given = halve(strand.partition)
+    strand.most_boxes //= 2
+    strand.plain_boxes //= 2
+    for part in (strand.partition, given):
+        weigh(strand.target, part)
+    return Strand(
+        strand.target,
+        alike(strand.tables),
+        _alike_pairs(strand.pairs),
+        strand.ordinates,
+        given,
+        strand.source.spawn(),
+        strand.most_boxes,
+        strand.plain_boxes,
+    )
+
+
+def _alike_pairs(pairs: ClosePairs | None) -> ClosePairs | None:
+    return None if pairs is None else pairs._replace(tables=alike(pairs.tables))
 
 
 def _drawn_piece(winner: Strand, lattice: HalfplaneLattice) -> tuple[Halfplane, ...]:

@@ -60,6 +60,7 @@ def refine(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(strands, "_behind", look)
         patch.setattr(strands, "_WORK_PER_CALL", 100)
+        patch.setattr(strands, "_WORTH_TWO", 2)
         selection = EnvelopeSelection(lattice, piece)
         try:
             selection.select(counted(points, labels, lattice.d), score, rate, SeededRandom(1))
@@ -227,8 +228,11 @@ def test_only_boxes_that_meet_in_a_face_are_merged() -> None:
     assert partition.tally[COMPACTIONS] == 3
 
 
-def test_a_budget_is_kept_and_compaction_ends_when_it_brings_little() -> None:
+def test_a_budget_is_kept_and_compaction_ends_when_it_brings_little(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """From some point on trials go on without splits, and the selection still ends."""
+    monkeypatch.setattr(strands, "_WORTH_TWO", 2)
     rng = np.random.default_rng(4)
     points = rng.integers(0, 65, (2000, 2))
     labels = (np.abs(points - 30).sum(axis=1) < 20) ^ (rng.random(2000) < 0.05)

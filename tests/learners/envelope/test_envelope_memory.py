@@ -153,6 +153,7 @@ def test_boxes_of_a_large_grid_in_the_papers_measure_hold_every_piece(
         return plain(now)
 
     monkeypatch.setattr(strands, "_behind", spy)
+    monkeypatch.setattr(strands, "_WORTH_TWO", 2)
     drawn = select(lattice, "halfplane", 1)
     assert all(lattice.admits(edge.u, edge.v) for edge in drawn.piece)
     rows = itertools.chain(*(s.partition.boxes[: s.partition.tally[BOXES]].tolist() for s in seen))

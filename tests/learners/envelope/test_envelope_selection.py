@@ -7,6 +7,7 @@ statement about thousands of draws.  Whole classifications of the sample are com
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -165,8 +166,9 @@ def test_the_exact_value_is_the_score(d: int, measure: str) -> None:
                     assert got == value if least <= value else got < least
 
 
-def test_the_law_survives_dropped_tables() -> None:
+def test_the_law_survives_dropped_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tables hold so few lines that they are dropped and made anew in many draws."""
+    monkeypatch.setattr(strands, "_WORTH_TWO", 2)
     points, labels = random_examples(8, 12, seed=3)
     selection = EnvelopeSelection(HalfplaneLattice(8), "triangle", table_bytes=0)
     score = score_of("disjunction", 1, labels, 4)
@@ -180,9 +182,10 @@ def test_the_law_survives_dropped_tables() -> None:
     [("chord", 11, 40, 1.2, 1000), ("paper", 64, 60, 1.5, 330)],
 )
 def test_the_law_survives_compactions(
-    measure: str, d: int, n: int, rate: float, draws: int
+    measure: str, d: int, n: int, rate: float, draws: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There is little more room than for the first boxes: most draws merge boxes several times."""
+    monkeypatch.setattr(strands, "_WORTH_TWO", 2)
     points, labels = random_examples(d, n, seed=d)
     lattice = HalfplaneLattice(d, measure)
     selection = EnvelopeSelection(lattice, "halfplane", max_boxes=1, table_bytes=1 << 18)
@@ -235,6 +238,7 @@ def test_the_law_survives_compactions_at_any_time(
 def test_the_law_survives_full_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing may be merged: many draws go on from 16 boxes a strand that are as they are."""
     monkeypatch.setattr(strands, "_RISE", -1.0)
+    monkeypatch.setattr(strands, "_WORTH_TWO", 2)
     points, labels = random_examples(11, 30, seed=11)
     selection = EnvelopeSelection(
         HalfplaneLattice(11), "halfplane", max_boxes=1, table_bytes=1 << 18
@@ -244,6 +248,30 @@ def test_the_law_survives_full_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(one.progress.boxes for one in selected) == 32
     full = sum(one.details["strands_full"] > 0 for one in selected)
     assert full > len(selected) / 4
+
+
+@pytest.mark.parametrize("factorised", [False, True])
+def test_the_law_survives_division(factorised: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strands are divided whenever one runs alone, in most draws when others have accepted."""
+    monkeypatch.setattr(strands, "_WORTH_TWO", 2)
+    monkeypatch.setattr(strands, "_WORK_PER_CALL", 20)
+    if factorised:
+        factorise_everything(monkeypatch)
+        monkeypatch.setattr(strands, "_PLAIN_BOXES", 0)
+    ended = []
+    plain = strands.divide
+
+    def divide(strand: strands.Strand, all_of_them: Sequence[strands.Strand]) -> strands.Strand:
+        ended.append(any(one.accepted is not None for one in all_of_them))
+        return plain(strand, all_of_them)
+
+    monkeypatch.setattr(strands, "divide", divide)
+    points, labels = random_examples(8, 12, seed=3)
+    selection = EnvelopeSelection(HalfplaneLattice(8), "triangle", table_bytes=1 << 18)
+    score = score_of("disjunction", 1, labels, 4)
+    selected = assert_same_law(selection, points, labels, score, 1.0, 1000, seed=9)
+    assert sum(ended) > len(selected) / 3
+    assert len(ended) >= len(selected)
 
 
 def test_the_law_survives_weighing_anew(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,7 @@ from sampler_paths import (
     off,
     orders_in,
     piece_of,
+    state_of,
     trials,
     walk,
 )
@@ -38,7 +39,7 @@ from learners.envelope.boxes import ORDERS, POSITIVES, SHEETS, pack_sheets, pair
 from learners.envelope.factorised_boxes import make_workspace
 from learners.envelope.first_boxes import first_boxes
 from learners.envelope.partition import BOXES, COMPACTIONS, FORGOTTEN, MIX_USED, PLAIN, SPLITS
-from learners.envelope.strands import Examples, Strand, settle, start_strand, weigh_all
+from learners.envelope.strands import Examples, Strand, divide, settle, start_strand, weigh_all
 from learners.envelope.target import make_target
 from learners.randomness import SeededRandom
 from learners.records import inside_piece
@@ -372,6 +373,34 @@ def test_every_race_of_two_strands(light: float, monkeypatch: pytest.MonkeyPatch
     for i, (path, winner, piece) in enumerate(ends[::5]):
         drawn, won = replayed(start, path, in_turns=i % 2 == 0)
         assert (drawn.piece, won) == (piece, winner)
+
+
+def test_every_race_of_a_divided_strand() -> None:
+    """Whatever a strand has been through, its two parts together have the law of the whole."""
+    strand = strand_of([*RACE[0], *RACE[1]], SMALLER)
+    law = law_of([*RACE[0], *RACE[1]], SMALLER)
+    states = {
+        state_of(one.after): one.after
+        for one in trials(strand, LATTICE, MOST)
+        if one.after.accepted is None
+    }
+    divided = 0
+    for state in list(states.values())[:6]:
+        clock, mass = state.clock, state.mass
+        whole = copy_of(state)
+        parts = [whole, divide(whole, [whole])]
+        assert [part.clock for part in parts] == [clock, clock]
+        assert sum(part.mass for part in parts) == pytest.approx(mass, rel=1e-15)
+        divided += all(part.mass > 0 for part in parts)
+        accepted: list[dict[Piece, Fraction]] = [{}, {}]
+        for chance, path in races(parts, 2):
+            _, last = path[-1]
+            if last.after.accepted is not None:
+                piece, so_far = piece_of(last.after, LATTICE), accepted[len(path) - 1]
+                so_far[piece] = so_far.get(piece, Fraction(0)) + chance
+        for one in accepted:
+            assert off(one, law) < ROUNDING
+    assert divided > 2
 
 
 # -- the test can fail -------------------------------------------------------------------------
