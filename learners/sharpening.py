@@ -13,7 +13,7 @@ zone, and the draws of all others have the same law with and without it.  The dr
 eta-DP, whatever the number of zones (parallel composition: McSherry 2009), and with an
 (epsilon_1, delta)-DP cover before them (epsilon_1 + eta, delta)-DP (basic composition).
 
-With the last zone labels along borders are changed where the noise alone speaks for them
+With the last zone labels along borders are changed where the noise alone explains them
 (:mod:`learners.tidying`), which costs nothing.
 
 Departs from the source: KMMS stop at the triangles (`finish="none"`).  The hypothesis is no union

@@ -7,7 +7,7 @@
    drawn, rho = 0.
 3. In every tile a labelled piece of at most two edges is drawn by its number of mistakes on the
    tile's own examples (:mod:`learners.envelope.concept_selection`), with a rate of eta - rho nats.
-4. With the last one labels along the tiles' borders are changed where the noise alone speaks for
+4. With the last one labels along the tiles' borders are changed where the noise alone explains
    them (:mod:`learners.tidying`): a function of what is released.
 
 Privacy (docs/privacy.md, lemma 7), for neighbours that add or remove one example: b, the draw of
