@@ -36,8 +36,9 @@ rejected.
 accepted ones are then a Poisson process of rate Z * pi, whatever the envelope (A* sampling).
 So strands, each with its own part of the class, boxes, bits and clock, run side by side on the
 processor's cores, and the acceptance with the least clock wins once every other clock has passed
-it.  There is one in the beginning; one that runs alone is divided once it has thousands of boxes.  After a compaction the envelope is higher and the clock
-runs slower; the accepted trials keep their rate.  Threads and their speed decide nothing.
+it. There is one in the beginning; one that runs alone is divided once it has thousands of boxes.
+After a compaction the envelope is higher and the clock runs slower; the accepted trials keep their
+rate. Threads and their speed decide nothing.
 
 **Arithmetic.**  Membership, counts, bounds and the acceptance test are integers.  Doubles
 enter in (i) a mass: exp of a product, at most seven roundings, or of a factorised box at most
