@@ -35,11 +35,12 @@ from learners.accounting import (
     spent_after,
 )
 from learners.codec import release_from_dict, release_to_dict, step_to_dict
+from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.randomness import SeededRandom
 from learners.records import StepDiagnostics, StepRecord, StepRelease, TileStep, inside_piece
 from learners.releases import CoverRelease, SharpenedRelease
 from learners.selection import Cancelled
-from learners.set_cover import plan_budget, rate_before_sharpening
+from learners.set_cover import plan_budget, private_steps, rate_before_sharpening
 from learners.sharpening import plan_sharpened, sharpened_steps, zone_groups, zone_side
 from learners.tile_choice import usual_per_side
 
@@ -591,18 +592,9 @@ def test_selections_have_the_rate_that_their_counts_leave(
 
 # -- without it --------------------------------------------------------------------------------
 
-#: What this run published before there was any sharpening.
-BEFORE = [
-    [("FLAT_ABOVE", -6792257, 44041759), ("FLAT_BELOW", 49824443, 32314230),
-     ("STEEP_RIGHT", 32128581, 3886313)],
-    [("FLAT_ABOVE", 24305113, 6141017), ("FLAT_BELOW", 6127800, 66852486),
-     ("STEEP_LEFT", 47374014, 38240767)],
-    [("FLAT_ABOVE", 44895178, -19058942), ("FLAT_BELOW", 33667527, 55885454),
-     ("STEEP_LEFT", 41529036, 24388715)],
-]  # fmt: skip
 
-
-def test_without_sharpening_a_run_is_what_it_was() -> None:
+def test_without_sharpening_a_run_is_the_papers() -> None:
+    """The same pieces and noisy counts as the engine's own run of so many steps."""
     points = np.random.default_rng(3).integers(0, 65, (3000, 2))
     labels = ((points > 12) & (points < 44)).all(axis=1)
     model = PolygonUnionLearner(
@@ -610,8 +602,18 @@ def test_without_sharpening_a_run_is_what_it_was() -> None:
     ).fit(points, labels)
     release = model.release_
     assert isinstance(release, CoverRelease)
-    assert [[(h.sheet.name, h.u, h.v) for h in piece] for piece in release.pieces] == BEFORE
-    assert release.thresholds == (569, 226, 158)
+    budget = plan_budget(1.0, 1e-6, 3, 0.1, "replace-one", False)
+    records = private_steps(
+        counted(points, labels, 64),
+        role="disjunction",
+        k=2,
+        budget=budget,
+        selection=EnvelopeSelection(HalfplaneLattice(64), "triangle"),
+        source=SeededRandom(5),
+    )
+    steps = [step for record in records if isinstance(step := record.release, StepRelease)]
+    assert [step.halfplanes for step in steps] == list(release.pieces)
+    assert tuple(step.threshold for step in steps) == release.thresholds
 
 
 @pytest.mark.parametrize("finish", ["polish", "", None, True])
