@@ -1,10 +1,9 @@
 """Polygons with corners on a fine grid, and exactly which grid points they hold.
 
-Corners are whole numbers of 1/:data:`UNITS` grid unit.  Whether a point is inside is decided by
-the even-odd rule in 64-bit integers; points on the boundary are inside.
+Corners are whole numbers of 1/:func:`units` grid unit.  Whether a point is inside is decided by the
+even-odd rule in 64-bit integers; points on the boundary are inside.
 
-Ranges: coordinates are at most 2^20 units of 2^6, so differences are below 2^27 and products of
-two below 2^54.
+Ranges: coordinates are at most 2^30, so products of two differences are at most 2^60.
 """
 
 from __future__ import annotations
@@ -20,11 +19,17 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.polygons import orient_valid
 
-#: Parts of a grid unit that corners are multiples of.
-UNITS = 64
+#: The side of the square in what corners are multiples of, at most.
+_SIDE_BITS = 30
 
-#: Corners (x, y) of a ring, in 1/UNITS grid unit, the first not repeated.
+#: Corners (x, y) of a ring, in 1/units(d) grid unit, the first not repeated.
 Ring = tuple[tuple[int, int], ...]
+
+
+def units(d: int) -> int:
+    """Into how many parts a unit of a grid of size d is divided for corners, a power of two: 2^20
+    at d = 1024."""
+    return 1 << (_SIDE_BITS - max(d - 1, 1).bit_length())
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,7 @@ class Outline:
     def __post_init__(self) -> None:
         if not all(self.polygons):
             raise ValueError("a polygon needs a ring")
-        most = self.d * UNITS
+        most = self.d * units(self.d)
         for ring in self._rings():
             if len(ring) < 3:
                 raise ValueError(f"a ring of {len(ring)} corners is no polygon")
@@ -59,16 +64,17 @@ class Outline:
     @classmethod
     def of(cls, shape: BaseGeometry, d: int) -> Outline:
         """A shape in grid units, its corners moved to the nearest that there are."""
-        snapped = orient_valid(shapely.set_precision(orient_valid(shape), 1 / UNITS))
+        snapped = orient_valid(shapely.set_precision(orient_valid(shape), 1 / units(d)))
         parts = [part for part in shapely.get_parts(snapped) if not part.is_empty]
-        return cls(d, tuple(tuple(map(_ring, (p.exterior, *p.interiors))) for p in parts))
+        rings = ((p.exterior, *p.interiors) for p in parts)
+        return cls(d, tuple(tuple(_ring(ring, d) for ring in one) for one in rings))
 
     def polygon(self) -> BaseGeometry:
         """The same as a shapely geometry in grid units, as it is: valid, if it was made of one."""
         parts = [
             Polygon(rings[0], rings[1:])
             for rings in (
-                [np.array(ring, dtype=np.float64) / UNITS for ring in polygon]
+                [np.array(ring, dtype=np.float64) / units(self.d) for ring in polygon]
                 for polygon in self.polygons
             )
         ]
@@ -77,7 +83,7 @@ class Outline:
     def holds(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which grid points (n, 2) lie inside or on the boundary, shape (n,)."""
         order = np.argsort(points[:, 1], kind="stable")
-        x, y = np.ascontiguousarray(points[order].T) * UNITS
+        x, y = np.ascontiguousarray(points[order].T) * units(self.d)
         odd = np.zeros(len(points), dtype=np.bool_)
         on = np.zeros(len(points), dtype=np.bool_)
         for ring in self._rings():
@@ -98,6 +104,6 @@ class Outline:
         return [ring for polygon in self.polygons for ring in polygon]
 
 
-def _ring(ring: BaseGeometry) -> Ring:
-    corners = np.rint(shapely.get_coordinates(ring)[:-1] * UNITS).astype(np.int64)
+def _ring(ring: BaseGeometry, d: int) -> Ring:
+    corners = np.rint(shapely.get_coordinates(ring)[:-1] * units(d)).astype(np.int64)
     return tuple((x, y) for x, y in corners.tolist())

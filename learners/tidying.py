@@ -34,7 +34,7 @@ from shapely.geometry import LineString, Point
 from shapely.geometry.base import BaseGeometry
 
 from geometry.faces import cut_faces
-from geometry.outline import UNITS, Outline
+from geometry.outline import Outline, units
 from learners.records import Tidied, TileStep
 
 #: What a length of u of the outline weighs, in nats.
@@ -46,8 +46,8 @@ MOST_NATS = 16
 #: Nor is it larger than this share of the square, however few examples there are.
 _MOST_SHARE = 1 / 100
 
-#: What lies at most so near a border, in grid units, is at it: figures are doubles.
-_NEAR = 0.25
+#: What lies at most so near a border, in grid units and in grains, is at it: figures are doubles.
+_NEAR, _NEAR_GRAINS = 1 / 1024, 16
 
 #: Capacities are whole multiples of one over this, where they are not too many.
 _CAPACITY = 1 << 12
@@ -83,9 +83,10 @@ def tidied(steps: Sequence[TileStep], unit: float) -> Tidied | None:
 
 def _tidied(steps: Sequence[TileStep], unit: float) -> Tidied | None:
     d = steps[0].tile.d
+    grain = 1 / units(d)
     zones = np.array([step.tile.polygon() for step in steps])
-    drawn = shapely.union_all([step.shape() for step in steps], grid_size=1 / UNITS)
-    faces = cut_faces(_lines(steps, zones, d), 1 / UNITS)
+    drawn = shapely.union_all([step.shape() for step in steps], grid_size=grain)
+    faces = cut_faces(_lines(steps, zones, d), grain)
     labels = faces.inside(drawn)
     weights = faces.areas / unit**2
     lengths = STRENGTH * faces.lengths / unit
@@ -95,7 +96,7 @@ def _tidied(steps: Sequence[TileStep], unit: float) -> Tidied | None:
     if (kept == labels).all():
         return None
     changed, whole = (
-        shapely.simplify(shapely.coverage_union_all(faces.figures[which]), 2 / UNITS)
+        shapely.simplify(shapely.coverage_union_all(faces.figures[which]), 2 * grain)
         for which in (kept != labels, kept)
     )
     return Tidied(Outline.of(changed, d), Outline.of(whole, d))
@@ -103,8 +104,9 @@ def _tidied(steps: Sequence[TileStep], unit: float) -> Tidied | None:
 
 def _lines(steps: Sequence[TileStep], zones: NDArray[Any], d: int) -> Iterator[BaseGeometry]:
     """Borders, and edges drawn out through their own tile and the next ones."""
-    grown = shapely.intersection(shapely.buffer(zones, _NEAR), shapely.box(0, 0, d, d))
-    shrunk = shapely.buffer(zones, -_NEAR)
+    near = max(_NEAR, _NEAR_GRAINS / units(d))
+    grown = shapely.intersection(shapely.buffer(zones, near), shapely.box(0, 0, d, d))
+    shrunk = shapely.buffer(zones, -near)
     tree = shapely.STRtree(zones)
     yield from shapely.boundary(zones[~shapely.is_empty(zones)])
     for i, step in enumerate(steps):
@@ -115,12 +117,12 @@ def _lines(steps: Sequence[TileStep], zones: NDArray[Any], d: int) -> Iterator[B
             ends = shapely.get_coordinates(part)[[0, -1]]
             ahead = ends[1] - ends[0]
             size = float(np.hypot(*ahead))
-            if size < 1 / UNITS:
+            if size < 1 / units(d):
                 continue
             ahead *= 3 * d / size
             yield LineString([ends[0] - ahead, ends[1] + ahead]).intersection(grown[i])
             for end, away in ((ends[1], ahead), (ends[0], -ahead)):
-                yield from _beyond(end, away, zones, i, grown, tree)
+                yield from _beyond(end, away, zones, i, grown, tree, near)
 
 
 def _drawn_edges(
@@ -142,16 +144,17 @@ def _beyond(
     own: int,
     grown: NDArray[Any],
     tree: shapely.STRtree,
+    near: float,
 ) -> Iterator[BaseGeometry]:
     """An edge drawn out from its end on the border of its zone through the next zone."""
-    if Point(end).distance(zones[own].boundary) > _NEAR:
+    if Point(end).distance(zones[own].boundary) > near:
         return
-    probe = Point(end + away * (_NEAR / np.hypot(*away)))
+    probe = Point(end + away * (near / np.hypot(*away)))
     ray = LineString([end, end + away])
     for other in tree.query(probe, predicate="intersects").tolist():
         if other != own:
             for part in shapely.get_parts(ray.intersection(grown[other])):
-                if part.distance(probe) < _NEAR:
+                if part.distance(probe) < near:
                     yield part
 
 

@@ -10,7 +10,7 @@ from shapely.geometry import MultiPolygon, Polygon, box
 from shapely.geometry.base import BaseGeometry
 
 from geometry.halfplane import MAX_D
-from geometry.outline import UNITS, Outline
+from geometry.outline import Outline, units
 
 D = 12
 GRID = np.indices((D + 1, D + 1)).reshape(2, -1).T.astype(np.int64)
@@ -29,7 +29,7 @@ def test_it_holds_what_shapely_covers(corners: list[tuple[int, int]]) -> None:
     assert found.is_valid
     assert outline.holds(GRID).tolist() == covered(found, GRID)
     # what has area is the same up to the grid of corners
-    assert found.symmetric_difference(shape).area <= (1 + shape.length) / UNITS
+    assert found.symmetric_difference(shape).area <= (1 + shape.length) / units(D) + 1e-12
     assert Outline.of(found, D).polygon().equals(found)
 
 
@@ -54,8 +54,8 @@ def test_no_polygon_holds_no_point() -> None:
 
 
 def test_it_is_exact_on_the_largest_grid() -> None:
-    """Between the diagonal and a line that misses the opposite corner by 1/UNITS."""
-    most = MAX_D * UNITS
+    """Between the diagonal and a line that misses the opposite corner by one part of a unit."""
+    most = MAX_D * units(MAX_D)
     outline = Outline(MAX_D, ((((0, 0), (most, most - 1), (most, most)),),))
     for x in (0, 1, MAX_D // 3, MAX_D - 1, MAX_D):
         # the lower side is at x (1 - 1 / most)
@@ -71,7 +71,7 @@ def test_it_is_exact_on_the_largest_grid() -> None:
     [
         (((),), "needs a ring"),
         (((((0, 0), (1, 1)),),), "2 corners"),
-        (((((0, 0), (1, 1), (0, D * UNITS + 1)),),), "off the square"),
+        (((((0, 0), (1, 1), (0, D * units(D) + 1)),),), "off the square"),
         (((((0, 0), (-1, 1), (0, 1)),),), "off the square"),
     ],
 )

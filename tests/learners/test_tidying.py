@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 from shapely.geometry import box
 
 from geometry.halfplane import HalfplaneLattice, Sheet
-from geometry.outline import UNITS
+from geometry.outline import units
 from geometry.tiling import tile_square, tiles_shape
 from learners import ConvexPolygonLearner, PolygonUnionLearner, sharpening, tidying, tile_run
 from learners.codec import release_from_dict, release_to_dict
@@ -116,7 +116,7 @@ def test_a_slit_is_closed_where_the_noise_explains_it() -> None:
     assert found.outline.polygon().equals(box(0, 0, D, D))
     _, bottom, right, top = map(float, tile.edges)
     slit = box(right - 3.5, bottom, right, top)
-    assert found.changed.polygon().symmetric_difference(slit).area < 4 * slit.length / UNITS
+    assert found.changed.polygon().symmetric_difference(slit).area < 4 * slit.length / units(D)
     points = np.array([[tile.x0 + 61, tile.y0 + 9], [tile.x1, tile.y1], [tile.x0, tile.y0]])
     assert release_of(steps, None).predict(points).tolist() == [0, 0, 1]
     assert release_of(steps, found).predict(points).tolist() == [1, 1, 1]
@@ -214,7 +214,7 @@ def test_records_release_shape_and_file_agree(
     shape, predicted = release.shape(), release.predict(grid)
     assert shape.is_valid
     spots = shapely.points(grid.astype(float))
-    sure = shapely.distance(shape.boundary, spots) > 2 / UNITS
+    sure = shapely.distance(shape.boundary, spots) > max(1e-9, 2 / units(256))
     assert (shapely.contains(shape, spots)[sure] == predicted[sure]).all()
     assert (list(release.staged_predict(grid))[-1] == predicted).all()
     # off what is changed, labels are those that were drawn
@@ -238,7 +238,7 @@ def test_other_runs_are_not_tidied(sample: tuple[np.ndarray, np.ndarray]) -> Non
     ("name", "value", "told"),
     [
         ("outline", [[[[0, 0], [9, 9], [9, 0], [0, 9]]]], "cross"),
-        ("outline", [[[[0, 0], [9, 9], [9, 64 * 257]]]], "off the square"),
+        ("outline", [[[[0, 0], [9, 9], [9, 257 * units(256)]]]], "off the square"),
         ("changed", [[[[0, 0], [9, 9.0], [9, 0]]]], "tidied"),
         ("changed", [[]], "ring"),
         ("other", [], "changed and outline"),
@@ -277,7 +277,7 @@ def test_any_pieces_on_tiny_grids(seed: int, d: int, unit: float) -> None:
     found = tidied(steps, unit)
     if found is not None:
         for part in shapely.get_parts(found.changed.polygon()):
-            assert part.area <= 2 * d * d / 100 + 8 * part.length / UNITS
+            assert part.area <= 2 * d * d / 100 + 8 * part.length / units(d)
         assert found.outline.polygon().is_valid
 
 
@@ -302,7 +302,7 @@ def test_the_sum_is_never_larger_than_that_of_what_is_drawn(seed: int, unit: flo
     lengths = [shape.boundary.difference(border).length for shape in (before, after)]
     moved, changed = before.symmetric_difference(after).area, found.changed.polygon().area
     # corners are moved by less than two grains
-    assert changed == pytest.approx(moved, abs=4 * sum(lengths) / UNITS)
+    assert changed == pytest.approx(moved, abs=4 * sum(lengths) / units(d))
     assert changed / unit + STRENGTH * lengths[1] < STRENGTH * lengths[0] + 0.5
 
 

@@ -61,7 +61,7 @@ def test_at_the_end_the_window_shows_what_is_released(learner: str) -> None:
         assert error == pytest.approx(wrong.mean())
     assert log.wrong.mean() == pytest.approx(last.diagnostics.empirical_error)
     told = why(last, log.settings.declared, log.role, 2)
-    assert "along borders" in told.what
+    assert "slits and teeth at borders" in told.what
     log.cursor -= 1
     assert log.region().symmetric_difference(log.release.shape()).area > 0
     assert "along borders" not in why(log.records[-2], log.settings.declared, log.role, 2).what
