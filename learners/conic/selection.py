@@ -14,7 +14,8 @@ one of ellipses 2**76: none is enumerated.  As in
 
 1. keep boxes of parameters that cover the class.  Its outer shape holds what some member of a
    box may hold, its inner one what all hold, so bound = min(k * P(outer) + c_pos,
-   -k * N(inner) + c_neg) is at least every value in it;
+   -k * N(inner) + c_neg) is at least every value in it (with many examples of both labels on one
+   grid point a lower bound is, :mod:`learners.conic.shared_points`);
 2. draw a box in proportion to its lattice points times weight(bound), theta uniform in it, and
    accept with probability weight(value(theta)) / weight(bound);
 3. after a rejection halve the box across the side that matters most; start again.

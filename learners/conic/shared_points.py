@@ -4,7 +4,8 @@ A disc or an ellipse holds all examples of a grid point or none.  A box that lea
 would count its positives as held and its negatives as not, and promise too much by the fewer of
 the two, in boxes about every outline through the point.  So the heaviest such points, at most
 :data:`MOST`, are taken out of the counts.  For a box it is known which of them all its members
-hold, and which some may; the score's bound is the greatest over all ways to hold the others.
+hold, and which some may; the score's bound is the greatest over all ways to hold the others
+(docs/privacy.md, lemma L1; measured: docs/decisions/0019-softened-scores.md).
 
 Point i has the weight 2**i in prefix sums like those of the examples, so what counts the examples
 of a shape gives the set of the points that it holds, as a word of bits.
