@@ -35,9 +35,12 @@ _HEAVY = 4.0
 #: nearly every point is shared, draws end without this, and sooner.
 _SHARE = 1 / 64
 
-#: So many ways to hold open points are tried, a power of two; further points count as if their
-#: positives were held and their negatives not.
+#: So many ways to hold open points are tried, a power of two.
 _WAYS = 64
+
+#: For points further down the score, the smaller of A and B, is bounded by mixes of the two,
+#: (m * A + (_MIX - m) * B) / _MIX, and each point is held where that is more.
+_MIX = 16
 
 
 class Tables(NamedTuple):
@@ -129,22 +132,40 @@ def greatest_score(target, shared, held, open_points, positives, negatives):
     negatives += examples_of(shared, 0, held)
     if open_points == 0:
         return score_value(target, positives, negatives)
+    mixed = np.zeros(_MIX + 1, dtype=np.int64)
     gained = np.empty(_WAYS, dtype=np.int64)
     lost = np.empty(_WAYS, dtype=np.int64)
     gained[0], lost[0] = positives, negatives
-    ways = 1
+    ways, mixes = 1, False
     for i in range(len(shared)):
         if (open_points >> i) & 1 == 0:
             continue
         if ways == _WAYS:
-            for way in range(ways):
-                gained[way] += shared[i, 1]
+            mixes = True
+            for m in range(_MIX + 1):
+                more = m * shared[i, 1] - (_MIX - m) * shared[i, 0]
+                mixed[m] += target.k * max(more, 0)
             continue
         for way in range(ways):
             gained[ways + way] = gained[way] + shared[i, 1]
             lost[ways + way] = lost[way] + shared[i, 0]
         ways *= 2
-    best = score_value(target, gained[0], lost[0])
-    for way in range(1, ways):
-        best = max(best, score_value(target, gained[way], lost[way]))
+    best = np.int64(-(1 << 62))
+    for way in range(ways):
+        if mixes:
+            best = max(best, _least_mix(target, mixed, gained[way], lost[way]))
+        else:
+            best = max(best, score_value(target, gained[way], lost[way]))
     return best
+
+
+@inner
+def _least_mix(target, mixed, positives, negatives):
+    """The least bound of the score, mixed[m] being the most that further points add to mix m."""
+    above, below = target.k * positives + target.c_pos, -target.k * negatives + target.c_neg
+    if target.total:
+        return above + below + mixed[_MIX // 2] // (_MIX // 2)
+    least = below
+    for m in range(1, _MIX + 1):
+        least = min(least, (m * above + (_MIX - m) * below + mixed[m]) // _MIX)
+    return least

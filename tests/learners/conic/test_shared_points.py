@@ -132,6 +132,20 @@ def test_the_greatest_score_is_that_of_the_best_way_to_hold_open_points(total: b
         assert found >= best
 
 
+def test_points_beyond_those_tried_in_all_ways_hardly_loosen_the_bound() -> None:
+    """Twelve points of 10 and 10 and a score of at most min(10 m - 120, -10 m), m held."""
+    score, everywhere = Score(1, -120, 0), np.full((12, 2), 10)
+    target = target_of(ConicLattice(4, "disc"), score)
+    assert greatest_score(target, everywhere, 0, (1 << 12) - 1, 0, 0) == -60
+    uneven = np.array([[40 - i, 30 + i] for i in range(12)])
+    best = max(
+        score.value(int(uneven[list(held), 1].sum()), int(uneven[list(held), 0].sum()))
+        for m in range(13)
+        for held in itertools.combinations(range(12), m)
+    )
+    assert best <= greatest_score(target, uneven, 0, (1 << 12) - 1, 0, 0) <= best + 12
+
+
 @pytest.mark.parametrize(("kind", "d", "bits"), [("disc", 4, 1), ("ellipse", 3, 0)])
 def test_no_member_scores_more_than_its_box_promises(kind: str, d: int, bits: int) -> None:
     """Every member of random boxes; and a box of one disc promises what that scores."""
