@@ -11,6 +11,8 @@ Land, Doig 1960); its inner piece is tried, the box is halved, and halves that c
 best piece so far are dropped.  Boxes are closed, so that a single dual point is bounded by its
 own value: when no box is left, the best piece is a maximiser over the whole lattice.
 
+Where a grid point holds both labels the examples that outweigh each other are dropped first.
+
 A halfplane has two coordinates, and mostly some hundreds of boxes settle it.  A triangle has
 six, and the search may end before that, after `max_boxes` boxes: it then says by how much a
 better piece could be better.  To know good triangles early, some that hold a single point, and
@@ -134,6 +136,7 @@ def best_piece(
     watch : callable, optional
         Progress and cancel.
     """
+    counts, objective = settle_shared(counts, objective)
     tables = make_tables(count_columns(counts), lattice.basis, table_bytes)
     size = PIECE_SIZE[kind]
     edges = _all_edges(lattice)
@@ -156,6 +159,34 @@ def best_piece(
     value = int(search.best[0])
     gap = max(0, _greatest_bound(search) - value)
     return BestPiece(_piece(lattice, search.best), value, gap, _progress(search))
+
+
+def settle_shared(counts: GridCounts, objective: Objective) -> tuple[GridCounts, Objective]:
+    """Fewer examples on grid points of both labels, such that every piece keeps its value.
+
+    A piece decides all examples of a point or none.  Boxes that leave one open would be bounded as
+    if they gained there and lost nothing, and hardly any box is narrow enough to rule that out.
+    A point where a loss of some weight outdoes the gain is left as it is: what it is worth is no
+    whole number of losses.
+    """
+    # a point's negatives stand before its positives
+    second = np.flatnonzero(~counts.begins)
+    if not len(second):
+        return counts, objective
+    lost, gained = (second, second - 1) if objective.outside else (second - 1, second)
+    amounts = counts.amounts.copy()
+    weight = objective.weight
+    traded = np.minimum(amounts[lost], amounts[gained] // weight)
+    if weight > 1:
+        traded[traded < amounts[lost]] = 0
+    amounts[lost] -= traded
+    amounts[gained] -= weight * traded
+    if weight > (objective.negatives if objective.outside else objective.positives):
+        # no loss is worth any gain
+        amounts[gained[amounts[lost] > 0]] = 0
+    kept = np.flatnonzero(amounts)
+    left = GridCounts(counts.d, counts.points[kept], counts.labels[kept], amounts[kept])
+    return left, objective._replace(positives=left.positives, negatives=left.negatives)
 
 
 def _improve_edges(

@@ -5,7 +5,8 @@ a product of integer intervals, one a parameter of :mod:`geometry.lift`: (p, q, 
 (p, q, w, h, t) of an ellipse.  In the grid's column at abscissa x
 every disc and every ellipse holds an interval of ordinates.  So the *outer* shape of a box, which
 holds all its members, and the *inner* one, which all of them hold, are counted column by column
-from prefix sums.
+from prefix sums.  Grid points that hold many examples of both labels are counted apart
+(:mod:`learners.conic.shared_points`).
 
 Outer and inner shape of a box of discs are the union and the intersection of all discs with real
 centres and radii in it, exactly, in integers.  For ellipses they are so up to 2**-20 of a lattice
@@ -26,13 +27,15 @@ from numba import njit
 from numpy.typing import NDArray
 
 from geometry.inner_loops import inner
+from learners.conic.shared_points import examples_of, greatest_score
 from learners.envelope.chunks import exponential, uniform_below
 from learners.envelope.partition import draw_box, put_mass
 from learners.envelope.target import score_value
 from learners.scores import POWER
 
-#: Columns of `Refinement.boxes`: least parameters, greatest ones, then the two counts.
-LOW, HIGH, POSITIVES, NEGATIVES, WIDTH = 0, 5, 10, 11, 12
+#: Columns of `Refinement.boxes`: least parameters, greatest ones, the two counts, the shared points
+#: that some member holds and those that all do, as words of bits, and the greatest score.
+LOW, HIGH, POSITIVES, NEGATIVES, SOME, ALL, BOUND, WIDTH = 0, 5, 10, 11, 12, 13, 14, 15
 
 #: Entries of `Refinement.tally`.
 BOXES, TRIALS = range(2)
@@ -80,9 +83,11 @@ class Refinement(NamedTuple):
 
     Attributes
     ----------
-    boxes : int64 array, shape (capacity, 12)
+    boxes : int64 array, shape (capacity, 15)
         Least and greatest value of each parameter (five places each, both inclusive), positives
-        in the outer shape, negatives in the inner one.
+        in the outer shape and negatives in the inner one, without those on shared points
+        (:mod:`learners.conic.shared_points`), which of these points lie in the outer shape and
+        which in the inner one, and the greatest score that a member may have.
     tree : float64 array, shape (2 * capacity,)
         Masses at capacity + box; every other node is the sum of its two children.
     tally : int64 array, shape (2,)
@@ -288,16 +293,25 @@ def exact_count(target, area, theta):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def recount(target, area_0, area_1, box):
-    """Count in the shapes of a box; never more, or fewer, than it says already."""
+def recount(target, tables, box):
+    """Count in the shapes of a box, and bound; never more, or fewer, than it says already."""
     low, high = box[LOW:HIGH], box[HIGH:POSITIVES]
     widest = np.int64(0)
     for i in range(target.size):
         widest = max(widest, high[i] - low[i])
     # columns of a box of many grid units are as good in groups, a quarter as wide
     stride = max(1, (widest >> target.bits) >> 2)
-    box[POSITIVES] = min(box[POSITIVES], outer_count(target, area_1, low, high, stride))
-    box[NEGATIVES] = max(box[NEGATIVES], inner_count(target, area_0, low, high, stride))
+    positives = outer_count(target, tables.positives, low, high, stride)
+    negatives = inner_count(target, tables.negatives, low, high, stride)
+    box[POSITIVES] = min(box[POSITIVES], positives)
+    box[NEGATIVES] = max(box[NEGATIVES], negatives)
+    if box[SOME] != box[ALL]:
+        box[SOME] &= outer_count(target, tables.points, low, high, stride)
+        box[ALL] |= inner_count(target, tables.points, low, high, stride)
+    bound = greatest_score(
+        target, tables.shared, box[ALL], box[SOME] & ~box[ALL], box[POSITIVES], box[NEGATIVES]
+    )
+    box[BOUND] = min(box[BOUND], bound)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -306,7 +320,7 @@ def box_mass(target, box):
     volume = 1.0
     for i in range(target.size):
         volume *= float(box[HIGH + i] - box[LOW + i] + 1)
-    bound = score_value(target, box[POSITIVES], box[NEGATIVES])
+    bound = box[BOUND]
     share = (target.half - target.reference) / (target.half - bound)
     for _ in range(_SQUARINGS):
         share *= share
@@ -318,8 +332,7 @@ def best_bound(target, state):
     """The greatest bound of a box."""
     best = np.int64(-(1 << 62))
     for i in range(state.tally[BOXES]):
-        box = state.boxes[i]
-        best = max(best, score_value(target, box[POSITIVES], box[NEGATIVES]))
+        best = max(best, state.boxes[i, BOUND])
     return best
 
 
@@ -334,7 +347,7 @@ def weigh(target, state):
 
 
 @inner
-def _trial(target, area_0, area_1, box, chunks, at, theta):
+def _trial(target, tables, box, chunks, at, theta):
     """(accepted, next position): theta uniform in the box, kept with its share of the bound."""
     for i in range(target.size):
         step, at = uniform_below(box[HIGH + i] - box[LOW + i] + 1, chunks, at)
@@ -342,19 +355,24 @@ def _trial(target, area_0, area_1, box, chunks, at, theta):
             return False, at
         theta[i] = box[LOW + i] + step
     spread, at = exponential(chunks, at)
-    bound = score_value(target, box[POSITIVES], box[NEGATIVES])
+    bound = box[BOUND]
     least = bound - np.int64(min((target.half - bound) * math.expm1(spread / POWER), 4e18))
+    held = box[ALL]
+    if box[SOME] != held:
+        held = exact_count(target, tables.points, theta)
+    shared_0 = examples_of(tables.shared, 0, held)
+    shared_1 = examples_of(tables.shared, 1, held)
     # most are rejected by bounds from groups of columns
-    negatives = inner_count(target, area_0, theta, theta, _COARSE)
-    if score_value(target, box[POSITIVES], negatives) < least:
+    negatives = shared_0 + inner_count(target, tables.negatives, theta, theta, _COARSE)
+    if score_value(target, shared_1 + box[POSITIVES], negatives) < least:
         return False, at
-    positives = outer_count(target, area_1, theta, theta, _COARSE)
+    positives = shared_1 + outer_count(target, tables.positives, theta, theta, _COARSE)
     if score_value(target, positives, negatives) < least:
         return False, at
-    negatives = exact_count(target, area_0, theta)
+    negatives = shared_0 + exact_count(target, tables.negatives, theta)
     if score_value(target, positives, negatives) < least:
         return False, at
-    positives = exact_count(target, area_1, theta)
+    positives = shared_1 + exact_count(target, tables.positives, theta)
     return score_value(target, positives, negatives) >= least, at
 
 
@@ -385,7 +403,7 @@ def _widest_side(target, box):
 
 
 @inner
-def _split(target, area_0, area_1, state, index):
+def _split(target, tables, state, index):
     """Halve a box across :func:`_widest_side`; False when it is a single point."""
     boxes, tree = state.boxes, state.tree
     box = boxes[index]
@@ -399,15 +417,15 @@ def _split(target, area_0, area_1, state, index):
     other[:] = box
     box[HIGH + side] = middle
     other[LOW + side] = middle + 1
-    recount(target, area_0, area_1, box)
-    recount(target, area_0, area_1, other)
+    recount(target, tables, box)
+    recount(target, tables, other)
     put_mass(tree, len(boxes), index, box_mass(target, box))
     put_mass(tree, len(boxes), new, box_mass(target, other))
     return True
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def run(target, area_0, area_1, state, chunks, at, trials, theta):
+def run(target, tables, state, chunks, at, trials, theta):
     """Trials, and a split after each rejection, until one is accepted, the bits run out, so many
     trials are made, the boxes are used up, or hardly any mass is left.
 
@@ -426,10 +444,10 @@ def run(target, area_0, area_1, state, chunks, at, trials, theta):
             return PAUSED, at
         tally[TRIALS] += 1
         index, at = draw_box(tree, capacity, chunks, at)
-        accepted, at = _trial(target, area_0, area_1, boxes[index], chunks, at, theta)
+        accepted, at = _trial(target, tables, boxes[index], chunks, at, theta)
         if accepted:
             return ACCEPTED, at
         if tally[BOXES] < capacity:
-            _split(target, area_0, area_1, state, index)
+            _split(target, tables, state, index)
             if tally[BOXES] == capacity:
                 return FULL, at

@@ -14,7 +14,8 @@ one of ellipses 2**76: none is enumerated.  As in
 
 1. keep boxes of parameters that cover the class.  Its outer shape holds what some member of a
    box may hold, its inner one what all hold, so bound = min(k * P(outer) + c_pos,
-   -k * N(inner) + c_neg) is at least every value in it;
+   -k * N(inner) + c_neg) is at least every value in it (with many examples of both labels on one
+   grid point a lower bound is, :mod:`learners.conic.shared_points`);
 2. draw a box in proportion to its lattice points times weight(bound), theta uniform in it, and
    accept with probability weight(value(theta)) / weight(bound);
 3. after a rejection halve the box across the side that matters most; start again.
@@ -43,11 +44,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geometry.columns import Counts
 from geometry.grid_counts import GridCounts
 from geometry.lift import Conic, ConicLattice
 from learners.conic import boxes
 from learners.conic.boxes import ConicTarget, Refinement
+from learners.conic.shared_points import Tables, make_tables
 from learners.randomness import RandomSource
 from learners.scores import POWER, Score, softened_nats
 from learners.selection import Selected, SelectionProgress, Watch, check_max_boxes
@@ -120,7 +121,7 @@ class _Draw:
         self._rate = rate
         self._most = selection.max_boxes
         self._source = source
-        self._areas = count_areas(counts)
+        self._tables = make_tables(counts, rate * score.k)
         self._target = ConicTarget(
             k=score.k,
             c_pos=score.c_pos,
@@ -132,7 +133,7 @@ class _Draw:
             d=lattice.d,
             bits=lattice.bits,
         )
-        self._state = _whole_class(lattice, self._target, self._areas, self._most)
+        self._state = _whole_class(lattice, self._target, self._tables, self._most)
         self._chunks = np.empty(0, dtype=np.uint16)
         self._at = 0
 
@@ -144,7 +145,7 @@ class _Draw:
             if self._at + boxes.RESERVE > len(self._chunks):
                 self._refill()
             why, self._at = boxes.run(
-                self._target, *self._areas, self._state, self._chunks, self._at,
+                self._target, self._tables, self._state, self._chunks, self._at,
                 _TRIALS_PER_CALL, theta,
             )  # fmt: skip
             if why == boxes.ACCEPTED:
@@ -180,26 +181,8 @@ class _Draw:
         self._at = 0
 
 
-def count_areas(counts: GridCounts) -> tuple[Counts, Counts]:
-    """Prefix sums of the negatives and of the positives, each of shape (d + 2, d + 2).
-
-    Entry [j, i] counts the examples with x < i and y < j: an arc runs along its rows.
-    """
-    side = counts.d + 1
-    x, y = counts.points.T
-    found: list[Counts] = []
-    for cells in counts.by_group(y * side + x, side * side):
-        area: Counts = np.zeros((side + 1, side + 1), dtype=counts.count_type)
-        area[1:, 1:] = cells.reshape(side, side).cumsum(axis=0).cumsum(axis=1)
-        found.append(area)
-    return found[0], found[1]
-
-
 def _whole_class(
-    lattice: ConicLattice,
-    target: ConicTarget,
-    areas: tuple[Counts, Counts],
-    most: int,
+    lattice: ConicLattice, target: ConicTarget, tables: Tables, most: int
 ) -> Refinement:
     """One box with every member."""
     room = 1 << (most - 1).bit_length()
@@ -208,7 +191,8 @@ def _whole_class(
     size = target.size
     box[boxes.LOW : boxes.LOW + size] = lattice.low
     box[boxes.HIGH : boxes.HIGH + size] = lattice.high
-    box[boxes.POSITIVES] = areas[1][-1, -1]
-    boxes.recount(target, *areas, box)
+    box[boxes.POSITIVES] = tables.positives[-1, -1]
+    box[boxes.SOME] = (1 << len(tables.shared)) - 1
+    boxes.recount(target, tables, box)
     state.tally[boxes.BOXES] = 1
     return state

@@ -29,8 +29,7 @@ from learners.sklearn_support import keyword_parameters
 class DiscUnionLearner(Estimator):
     """(epsilon, delta)-private learner of a union of discs.
 
-    Discs have their centre in the square and a radius of at most its side.  A draw need not end
-    where one place holds many examples of both labels (docs/trust.md): use tiles there.
+    Discs have their centre in the square and a radius of at most its side.
 
     Parameters
     ----------
@@ -93,7 +92,8 @@ class EllipseUnionLearner(Estimator):
     the vertical chord through the centre are at most its side (:mod:`geometry.lift`).  A draw takes
     a tenth of a second where one ellipse fits, some 2 to 10 seconds where it fits badly or one
     label in ten is wrong, whatever n is; late steps of a cover, and labels by chance at epsilon =
-    1,000, take up to a minute.  It need not end where one place holds many examples of both labels.
+    1,000, take up to a minute.  It need not end where all examples are crowded in a tenth of the
+    square's side, with labels that no ellipse fits (docs/trust.md): take bounds that fit them.
     """
 
     role: ClassVar[Role] = "disjunction"

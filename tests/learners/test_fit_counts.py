@@ -20,7 +20,8 @@ from geometry.halfplane import HalfplaneLattice
 from geometry.lift import ConicLattice
 from learners import ConvexPolygonLearner, PolygonUnionLearner, cover_run, tile_run
 from learners.best_piece import best_piece, gain_less_loss
-from learners.conic.selection import ConicSelection, count_areas
+from learners.conic.selection import ConicSelection
+from learners.conic.shared_points import count_areas
 from learners.conic.union import DiscUnionLearner
 from learners.envelope import strands
 from learners.envelope.concept_selection import ConceptSelection

@@ -9,7 +9,8 @@ from counted import counted
 
 from geometry.halfplane import MAX_D, HalfplaneLattice
 from learners.arrangement_selection import halfplane_classes
-from learners.best_piece import BestPiece, best_piece, gain_less_loss
+from learners.best_piece import BestPiece, best_piece, gain_less_loss, settle_shared
+from learners.branch_and_bound import value_of
 from learners.codec import release_from_dict, release_to_dict
 from learners.greedy import GreedyConvexLearner, GreedyDiagnostics, GreedyUnionLearner
 from learners.records import inside_piece, predict_pieces
@@ -101,6 +102,40 @@ def test_no_piece_of_the_lattice_is_better(lattice, role, weight):
         assert found.value == best_of_all(held, where, labels, role, weight)
         assert found.value == gain - (weight or 0) * loss
         assert weight is not None or loss == 0
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+@pytest.mark.parametrize("role", PIECES)
+def test_examples_dropped_at_points_of_both_labels_are_worth_nothing(role, weight):
+    """Every piece of the lattice has the value that it has with them, or is worse than none."""
+    lattice = HalfplaneLattice(2, "chord", 0)
+    held = held_sets(lattice, PIECES[role])
+    fewer = 0
+    for seed in range(20):
+        points, labels, _ = sample(2, 30, seed)
+        counts = counted(points, labels, 2)
+        objective = gain_less_loss(role, weight, counts.positives, counts.negatives)
+        left, after = settle_shared(counts, objective)
+        fewer += counts.n - left.n
+        for whole, what in ((counts, objective), (left, after)):
+            assert (what.positives, what.negatives) == (whole.positives, whole.negatives)
+        for piece in held:
+            inside = [piece[one.points[:, 0] * 3 + one.points[:, 1]] for one in (counts, left)]
+            values = [
+                value_of(what, one.where(keeps).positives, one.where(keeps).negatives)
+                for one, what, keeps in zip((counts, left), (objective, after), inside, strict=True)
+            ]
+            assert values[0] == values[1]
+    assert fewer > 30
+
+
+@pytest.mark.parametrize("weight", [None, 1])
+@pytest.mark.parametrize("role", PIECES)
+@pytest.mark.parametrize("d", [1, MAX_D])
+def test_many_examples_of_both_labels_in_one_place_end_a_search_soon(d, role, weight):
+    found = search(np.full((200, 2), d), np.arange(200) % 2 == 0, HalfplaneLattice(d), role, weight)
+    assert (found.value, found.gap) == (0, 0)
+    assert found.progress.boxes < 100
 
 
 @pytest.mark.parametrize("weight", WEIGHTS)

@@ -14,7 +14,8 @@ from scipy import stats
 
 from geometry.lift import ConicLattice
 from learners.conic import boxes
-from learners.conic.selection import ConicSelection, count_areas
+from learners.conic.selection import ConicSelection
+from learners.conic.shared_points import count_areas
 from learners.randomness import SeededRandom
 from learners.scores import (
     POWER,
