@@ -184,7 +184,7 @@ def test_a_run_asks_about_its_own_steps(learner: str) -> None:
     for record in log.records:
         piece = halfplanes_of(record.release.piece)
         before = shade_question(log, record.step)
-        for point, label in zip(before.points[:2].tolist(), before.labels.tolist(), strict=False):
+        for point, label in zip(before.points[:12].tolist(), before.labels.tolist(), strict=False):
             q = report_question(log, record.step, 0, tuple(point), label, True)
             assert (q.chosen, q.why_none) == (piece[0], None)
             rest = np.ones(len(before.points), dtype=bool)
