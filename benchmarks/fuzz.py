@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib
 import json
 import mmap
 import os
@@ -33,12 +34,19 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import fuzz_kinds
-import fuzz_readers
 from fuzz_kinds import Kind
 from fuzz_mutations import MOST_BYTES
 
-KINDS: dict[str, Kind] = {**fuzz_kinds.KINDS, **fuzz_readers.KINDS}
+#: Modules of kinds.
+_MODULES = ("fuzz_kinds", "fuzz_tables", "fuzz_layers", "fuzz_verbs")
+
+
+def _kinds() -> dict[str, Kind]:
+    """All of them by name, of modules that are imported now if they were not."""
+    return {k: v for name in _MODULES for k, v in importlib.import_module(name).KINDS.items()}
+
+
+KINDS = _kinds()
 
 #: Inputs of one child process.
 _BATCH = 5_000
@@ -324,12 +332,10 @@ def instrument() -> bool:
         return False
     for name in [n for n in sys.modules if n.split(".")[0] in ("geodp_app", "geometry")]:
         del sys.modules[name]
-    for name in ("fuzz_kinds", "fuzz_readers"):
+    for name in _MODULES:
         sys.modules.pop(name, None)
     with atheris.instrument_imports(include=["geodp_app", "geometry"]):
-        import fuzz_kinds
-        import fuzz_readers
-    KINDS.update({**fuzz_kinds.KINDS, **fuzz_readers.KINDS})
+        KINDS.update(_kinds())
     return True
 
 
