@@ -206,8 +206,8 @@ def run_parquet(data: bytes) -> str:
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("layers", layer_seeds, mutate_edits, run_layer),
-        Kind("learned-layers", learned_layer_seeds, mutate_edits, run_learned_layer),
+        Kind("layers", layer_seeds, mutate_edits, run_layer, framed=True),
+        Kind("learned-layers", learned_layer_seeds, mutate_edits, run_learned_layer, framed=True),
         Kind("parquet", parquet_seeds, mutate_text, run_parquet),
     )
 }

@@ -323,6 +323,6 @@ KINDS = {
         Kind("predict", predict_seeds, mutate_parts, run_predict),
         Kind("render", render_seeds, mutate_parts, run_render),
         Kind("ledger", ledger_seeds, mutate_lines, run_ledger),
-        Kind("command", command_seeds, mutate_command, run_command),
+        Kind("command", command_seeds, mutate_command, run_command, framed=True),
     )
 }
