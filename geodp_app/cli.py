@@ -96,6 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         named = f"{error.filename}: " if error.filename else ""
         told = f"{named}{error.strerror or error}"
         if what_to_do := advice(error):
+            named = named or "standard output or the cache of compiled loops: "
             told = f"{named}cannot be written: {error.strerror}{what_to_do}"
         return _say(told, 2)
     except (InputError, PictureError, GeoJSONError, BoundsError, UnknownExampleError) as error:

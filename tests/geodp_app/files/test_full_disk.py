@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -121,6 +123,16 @@ def test_the_command_ends_with_one_line(
     assert told.startswith(f"geodp: {output}: cannot be written: ")
     assert "make room there" in told
     assert held(tmp_path) == before
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is full")
+def test_standard_output_that_is_full_is_told_in_one_line() -> None:
+    command = [sys.executable, "-m", "geodp_app", "learners"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("geodp: standard output or the cache of compiled loops: cannot")
+    assert done.stderr.count("\n") == 1
 
 
 def test_files_that_belong_together_are_all_there_or_none(
