@@ -83,9 +83,12 @@ class Bench:
             "lon,lat,label,note\n"
             + "".join(f"{x:.5f},{y:.5f},{int(x < 16)},note {x:.1f}\n" for x, y in rows)
         )
-        code, told = self.run(self._learn(self.learned))
-        if code:
-            raise RuntimeError(told)
+        # loaded here once, not by every process that is forked
+        predict = ["predict", str(self.learned), str(self.points), *_BOUNDS]
+        first = [*predict, "-o", str(folder / "first.gpkg"), "--quiet"]
+        for arguments in ([*self._learn(self.learned), "--quiet"], first):
+            if command(arguments):
+                raise RuntimeError("the inputs cannot be made")
 
     def _learn(self, output: Path) -> list[str]:
         learn = ["learn", str(self.points), *_BOUNDS, "--grid", "64", "--epsilon", "2"]

@@ -20,10 +20,17 @@ def faults(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def test_a_layer_that_does_not_fit_is_refused(faults: ModuleType, tmp_path: Path) -> None:
+def test_a_layer_that_does_not_fit_is_refused(
+    faults: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = faults.limits_below([10, 8192], 4)
+    assert limits == sorted(set(limits))
+    assert {0, 9, 10, 4096, 8191} <= set(limits)
+    assert max(limits) == 8191
+    monkeypatch.setattr(faults, "limits_below", lambda sizes, _: [0, max(sizes) - 1])
     (outcome,) = faults.limited(faults.Bench(tmp_path, points=50), 1)
     assert outcome.faults == []
-    assert outcome.refused == outcome.cases > 10
+    assert outcome.refused == outcome.cases == 4
 
 
 @pytest.mark.parametrize(
