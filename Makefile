@@ -35,9 +35,11 @@ contracts: setup-test
 	$(BIN)/lint-imports
 
 # side by side, each file in one process, in the order of folders: short ones come last;
-# bytecode is kept, or every process would make it anew
+# bytecode is kept, or every process would make it anew; a process that dies is not replaced, or
+# the run would wait for it at its end: so it fails, and names the test
 tests: setup-test
-	PYTHONDONTWRITEBYTECODE= QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -n auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
+	PYTHONDONTWRITEBYTECODE= QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -n auto --maxprocesses=4 --dist=loadfile \
+		--no-loadscope-reorder --max-worker-restart=0
 
 test-slow: setup-test
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -q -m slow --hypothesis-profile=explore

@@ -209,7 +209,7 @@ def _limited(folder: Path, outcome: Outcome) -> None:
 
 
 @contextlib.contextmanager
-def _mounted(*options: str) -> Iterator[Path | None]:
+def mounted(*options: str) -> Iterator[Path | None]:
     """A file system of its own; None if this user may not mount one."""
     with tempfile.TemporaryDirectory(prefix="geodp-disk-") as name:
         command = ["mount", "-t", "tmpfs", "-o", ",".join(options), "geodp-faults", name]
@@ -225,7 +225,7 @@ def _mounted(*options: str) -> Iterator[Path | None]:
 
 
 def _small_disk(outcome: Outcome) -> None:
-    with _mounted("size=64k") as disk:
+    with mounted("size=64k") as disk:
         if disk is None:
             outcome.notes.append("no real disk could be mounted: only modelled ones were filled")
             return
@@ -348,7 +348,7 @@ def power_cut(folder: Path) -> Outcome:
 def read_only(folder: Path) -> Outcome:
     """A folder that takes nothing."""
     outcome = Outcome("read-only")
-    with _mounted("size=1m") as disk:
+    with mounted("size=1m") as disk:
         place = disk or folder / "closed"
         place.mkdir(exist_ok=True)
         for suffix, (write, _) in WRITERS.items():

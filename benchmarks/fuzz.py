@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib
 import json
 import mmap
 import os
@@ -33,12 +34,19 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import fuzz_kinds
-import fuzz_readers
 from fuzz_kinds import Kind
 from fuzz_mutations import MOST_BYTES
 
-KINDS: dict[str, Kind] = {**fuzz_kinds.KINDS, **fuzz_readers.KINDS}
+#: Modules of kinds.
+_MODULES = ("fuzz_kinds", "fuzz_tables", "fuzz_layers", "fuzz_verbs")
+
+
+def _kinds() -> dict[str, Kind]:
+    """All of them by name, of modules that are imported now if they were not."""
+    return {k: v for name in _MODULES for k, v in importlib.import_module(name).KINDS.items()}
+
+
+KINDS = _kinds()
 
 #: Inputs of one child process.
 _BATCH = 5_000
@@ -173,6 +181,8 @@ def atheris_batch(
     most = _peak() + _MEMORY[0] * 1024
 
     def one(data: bytes) -> None:
+        if kind.framed and not data:  # what it always begins with
+            return
         watched.begin(data)
         try_one(kind, data, tally)
         watched.end()
@@ -184,9 +194,12 @@ def atheris_batch(
 
     def change(data: bytes, most: int, number: int) -> bytes:
         rng = random.Random(number)
-        if rng.getrandbits(1):
+        if not kind.framed and rng.getrandbits(1):
             return bytes(atheris.Mutate(data, most))
-        return kind.mutate(data, rng, seeds)[:most]
+        try:
+            return kind.mutate(data, rng, seeds)[:most]
+        except Exception:  # nothing that it has made: begin anew
+            return kind.mutate(rng.choice(seeds), rng, seeds)[:most]
 
     number = str(int(hashlib.sha1(seed.encode()).hexdigest()[:7], 16))
     options = [
@@ -322,14 +335,13 @@ def instrument() -> bool:
         import atheris
     except ImportError:
         return False
-    for name in [n for n in sys.modules if n.split(".")[0] in ("geodp_app", "geometry")]:
+    own = ("assets", "geodp", "geodp_app", "geometry", "learners")  # one class of each name
+    for name in [n for n in sys.modules if n.split(".")[0] in own]:
         del sys.modules[name]
-    for name in ("fuzz_kinds", "fuzz_readers"):
+    for name in _MODULES:
         sys.modules.pop(name, None)
     with atheris.instrument_imports(include=["geodp_app", "geometry"]):
-        import fuzz_kinds
-        import fuzz_readers
-    KINDS.update({**fuzz_kinds.KINDS, **fuzz_readers.KINDS})
+        KINDS.update(_kinds())
     return True
 
 

@@ -62,12 +62,15 @@ class Kind:
         (data, rng, seeds) to another input.
     run : callable
         Input to "read" or "refused"; raises what must not happen.
+    framed : bool
+        Inputs are the fuzzer's own JSON, such as edits of a file: `mutate` alone may change them.
     """
 
     name: str
     seeds: Callable[[], list[bytes]]
     mutate: Callable[[bytes, Random, list[bytes]], bytes]
     run: Callable[[bytes], str]
+    framed: bool = False
 
 
 class Broken(AssertionError):

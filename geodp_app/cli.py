@@ -30,6 +30,7 @@ from geodp_app.commands import (
 from geodp_app.commands.arguments import Parser, RawHelp, join_negative_values
 from geodp_app.errors import InputError, PictureError, printable
 from geodp_app.files.layers import data_alone
+from geodp_app.files.writing import advice
 from geodp_app.version import __version__
 from geodp_app.views.offscreen import has_display
 from geometry.geojson import GeoJSONError
@@ -93,7 +94,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
-        return _say(f"{named}{error.strerror or error}", 2)
+        told = f"{named}{error.strerror or error}"
+        if what_to_do := advice(error):
+            named = named or "standard output or the cache of compiled loops: "
+            told = f"{named}cannot be written: {error.strerror}{what_to_do}"
+        return _say(told, 2)
     except (InputError, PictureError, GeoJSONError, BoundsError, UnknownExampleError) as error:
         return _say(str(error), 2)
     except SystemExit as stop:  # --help and --version

@@ -15,11 +15,15 @@ import errno
 import os
 import secrets
 import stat
+from collections.abc import Iterable
 from io import BufferedWriter
 from pathlib import Path
 
 #: Read and written by their owner alone.
 _OWNERS = stat.S_IRUSR | stat.S_IWUSR
+
+#: By the path asked for: the name that the bytes have for now, and the one they are to take.
+_Staged = dict[str | os.PathLike[str], tuple[str, str]]
 
 
 def atomic_write(path: str | os.PathLike[str], data: bytes | str, *, private: bool = False) -> None:
@@ -43,7 +47,49 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | str, *, private: bo
         As the system reports it: no such folder, no permission, disk full, is a folder.  Its
         ``filename`` is the path that was asked for.
     """
-    payload = data.encode("utf-8") if isinstance(data, str) else data
+    atomic_write_all([(path, data)], private=private)
+
+
+def atomic_write_all(
+    files: Iterable[tuple[str | os.PathLike[str], bytes | str]], *, private: bool = False
+) -> None:
+    """Write files that belong together: none takes its name before all of them are on the disk.
+
+    Names are taken one after the other, in the order given.  On any failure no temporary file is
+    left, and a disk that is full leaves every old file as it was.
+
+    Parameters
+    ----------
+    files : iterable of (path, data) pairs
+        Different paths, and what each is to hold, as in :func:`atomic_write`.
+    private : bool
+        As there.
+
+    Raises
+    ------
+    OSError
+        As there; its ``filename`` is the path of the file that failed.
+    """
+    staged: _Staged = {}
+    path: str | os.PathLike[str] = ""
+    try:
+        for path, data in files:
+            _stage(path, data.encode("utf-8") if isinstance(data, str) else data, private, staged)
+        for path in staged:
+            os.replace(*staged[path])
+    except BaseException as error:  # KeyboardInterrupt too: nothing half-written may stay
+        for temporary, _ in staged.values():
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        if isinstance(error, OSError):  # the person knows this name, not the temporary one
+            error.filename, error.filename2 = os.fspath(path), None
+        raise
+    for folder in dict.fromkeys(os.path.dirname(target) for _, target in staged.values()):
+        sync_folder(folder)
+
+
+def _stage(path: str | os.PathLike[str], payload: bytes, private: bool, staged: _Staged) -> None:
+    """Write what is to take the path's name under another, and note both."""
     mode = _mode(path)
     if mode is not None and stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
@@ -54,18 +100,10 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | str, *, private: bo
         mode = _OWNERS
     target = os.path.realpath(path)
     temporary = os.path.join(os.path.dirname(target), f".geodp-{secrets.token_hex(8)}.tmp")
-    try:
-        if not _write_unnamed(temporary, payload, mode):
-            with open(temporary, "xb", opener=_for_owner if mode is not None else None) as file:
-                _write_through(file, payload, mode)
-        os.replace(temporary, target)
-    except BaseException as error:  # KeyboardInterrupt too: nothing half-written may stay
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        if isinstance(error, OSError):  # the person knows this name, not the temporary one
-            error.filename, error.filename2 = os.fspath(path), None
-        raise
-    sync_folder(os.path.dirname(target))
+    staged[path] = temporary, target
+    if not _write_unnamed(temporary, payload, mode):
+        with open(temporary, "xb", opener=_for_owner if mode is not None else None) as file:
+            _write_through(file, payload, mode)
 
 
 def _mode(path: str | os.PathLike[str]) -> int | None:

@@ -8,6 +8,7 @@ without another.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -326,13 +327,14 @@ class _Reader:
         self._labels: dict[str, int] = {}
         self._shown: list[str] = []
         self._faults: dict[int, tuple[str, str]] = {}
+        self._told = Counter[int]()
         self._before = 0
 
     def add(self, block: Block) -> None:
         """Add the next rows of the file."""
         *axes, labels = block.cells
         for i, length in block.wrong.items():
-            self._tell(i, "", f"has {length} fields, the header has {self._width}")
+            self._tell(i, -1, f"has {length} fields, the header has {self._width}")
         numbers = np.empty((len(labels), 2))
         for axis, texts in enumerate(axes):
             if self._decimal_comma:
@@ -341,7 +343,7 @@ class _Reader:
         codes = [self._code(text) for text in labels]
         for i, code in enumerate(codes):
             if code == _EMPTY:
-                self._tell(i, self._names[2], "is empty")
+                self._tell(i, 2, "is empty")
         self._numbers.append(numbers)
         self._codes.append(np.array(codes, dtype=np.int32))
         self._lines.append(np.array(block.lines, dtype=np.int64))
@@ -376,7 +378,7 @@ class _Reader:
         fault = number_fault(text)
         if not fault:
             return float(text)
-        self._tell(i, self._names[axis], fault)
+        self._tell(i, axis, fault)
         return float("nan")
 
     def _code(self, text: str) -> int:
@@ -396,10 +398,16 @@ class _Reader:
             self._known[text] = code
         return code
 
-    def _tell(self, i: int, column: str, reason: str) -> None:
-        row = self._before + i
-        if len(self._faults) < MOST_TOLD:
-            self._faults.setdefault(row, (column, reason))
+    def _tell(self, i: int, place: int, reason: str) -> None:
+        """Keep a fault of a row, or with place -1 of all of it.
+
+        As many of each place, which come row by row: so none is missing of the first rows that do
+        not fit, although a block is read column by column.
+        """
+        if self._told[place] < MOST_TOLD:
+            self._told[place] += 1
+            column = self._names[place] if place >= 0 else ""
+            self._faults.setdefault(self._before + i, (column, reason))
 
 
 def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:

@@ -10,20 +10,21 @@ from __future__ import annotations
 import io
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import shapely
+from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.errors import InputError
+from geodp_app.files.gdal_layers import layer_files
 from geodp_app.files.layers import missing_library, reading
 from geometry.crs import LONLAT, CrsError, reproject, settled_crs
-from geometry.files import atomic_write
+from geometry.files import atomic_write_all
 from geometry.geojson_write import placed_shape
 from geometry.grid import GridMap
 from geometry.polygons import orient_valid
@@ -77,56 +78,23 @@ def write_layers(
         name: placed_shape(shape, place.d, place, degrees=False) for name, shape in shapes.items()
     }
     placed = {name: shape for name, shape in placed.items() if not shape.is_empty}
-    ending = path.suffix.lower()
-    with tempfile.TemporaryDirectory(prefix="geodp-") as folder:
-        made = Path(folder) / f"{path.stem}{ending}"
-        if ending == ".parquet":
-            _write_parquet(made, placed, place.bounds.crs, member, about)
-        else:
-            _write_gdal(made, placed, place.bounds.crs, member, about)
-        for each in sorted(made.parent.iterdir(), key=lambda each: each.suffix == ending):
-            # the file itself comes last: until then an older one is whole
-            atomic_write(path.with_suffix(each.suffix), each.read_bytes())
-    atomic_write(path.with_suffix(".qml"), style())
-
-
-def _write_gdal(
-    path: Path,
-    shapes: Mapping[str, BaseGeometry],
-    crs: str,
-    member: Mapping[str, Any],
-    about: Mapping[str, str | float],
-) -> None:
-    try:
-        import pyogrio
-        from pyogrio.errors import DataSourceError, FeatureError, FieldError, GeometryError
-    except ImportError as error:
-        raise InputError(missing_library(str(path.name), "pyogrio", error)) from None
-    driver = SHAPE_FORMATS[path.suffix]
-    own = {"layer_metadata": {_MEMBER: json.dumps(dict(member))}} if driver == "GPKG" else {}
     columns: dict[str, list[Any]] = {
-        "layer": list(shapes),
-        **{name: [value] * len(shapes) for name, value in about.items()},
+        "layer": list(placed),
+        **{name: [value] * len(placed) for name, value in about.items()},
     }
-    try:
-        pyogrio.raw.write(
-            str(path),
-            geometry=np.array(shapely.to_wkb([_many(each) for each in shapes.values()])),
-            field_data=[_field(values) for values in columns.values()],
-            fields=np.array(list(columns), dtype=object),
-            driver=driver,
-            geometry_type="MultiPolygon",
-            crs=crs,
-            encoding="UTF-8",
-            **own,
-        )
-    except (DataSourceError, FeatureError, FieldError, GeometryError, RuntimeError) as error:
-        raise InputError(
-            f"{path.name}: cannot be written: {' '.join(str(error).split())}"
-        ) from None
+    many = np.array([_many(each) for each in placed.values()], dtype=object)
+    crs, text = place.bounds.crs, json.dumps(dict(member))
+    driver = SHAPE_FORMATS[path.suffix.lower()]
+    if driver == "Parquet":
+        files = {path: _parquet_bytes(path, columns, many, crs, text)}
+    else:
+        fields = [(name, _field(values)) for name, values in columns.items()]
+        metadata = {_MEMBER: text} if driver == "GPKG" else None
+        files = layer_files(path, driver, many, fields, "MultiPolygon", crs, metadata)
+    atomic_write_all([(path.with_suffix(".qml"), style()), *files.items()])
 
 
-def _field(values: list[Any]) -> np.ndarray[Any, Any]:
+def _field(values: list[Any]) -> NDArray[Any]:
     if all(isinstance(value, float) for value in values):
         return np.array(values, dtype=np.float64)
     return np.array([str(value)[:_LONGEST] for value in values], dtype=object)
@@ -136,26 +104,16 @@ def _many(shape: BaseGeometry) -> BaseGeometry:
     return shapely.MultiPolygon([shape]) if shape.geom_type == "Polygon" else shape
 
 
-def _write_parquet(
-    path: Path,
-    shapes: Mapping[str, BaseGeometry],
-    crs: str,
-    member: Mapping[str, Any],
-    about: Mapping[str, str | float],
-) -> None:
+def _parquet_bytes(
+    path: Path, about: Mapping[str, list[Any]], shapes: NDArray[Any], crs: str, member: str
+) -> bytes:
     try:
         import pyarrow
         from pyarrow import parquet
         from pyproj import CRS
     except ImportError as error:
         raise InputError(missing_library(str(path.name), "pyarrow", error)) from None
-    columns: dict[str, list[Any]] = {
-        "layer": list(shapes),
-        **{name: [value] * len(shapes) for name, value in about.items()},
-        "geometry": shapely.to_wkb([_many(each) for each in shapes.values()]).tolist()
-        if shapes
-        else [],
-    }
+    columns = {**about, "geometry": shapely.to_wkb(shapes).tolist()}
     geometry = {
         "encoding": "WKB",
         "geometry_types": ["MultiPolygon"],
@@ -168,11 +126,11 @@ def _write_parquet(
              pyarrow.float64() if values and isinstance(values[0], float) else pyarrow.string())
             for name, values in columns.items()
         ],
-        metadata={"geo": json.dumps(geo), _MEMBER: json.dumps(dict(member))},
+        metadata={"geo": json.dumps(geo), _MEMBER: member},
     )  # fmt: skip
     buffer = io.BytesIO()
     parquet.write_table(pyarrow.table(columns, schema=schema), buffer)
-    path.write_bytes(buffer.getvalue())
+    return buffer.getvalue()
 
 
 def read_layers(path: str | os.PathLike[str]) -> tuple[BaseGeometry, dict[str, Any], str | None]:

@@ -264,7 +264,8 @@ class Ledger:
 
     def _described(self, source: Source) -> tuple[str, str | None]:
         """Salted hashes of its name and, if the ledger wants them, its contents."""
-        state = self.state()  # the salt never changes
+        # the first line says how; it is compared with all others when the run is entered
+        state = self._state(chained_lines.read(self.path, first=True))
         contents = None
         if state.hashes_contents and source.pieces is not None:
             contents = state.hash_of(source.pieces())

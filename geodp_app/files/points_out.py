@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import os
-import tempfile
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,11 +13,10 @@ import shapely
 from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
-from geodp_app.errors import InputError
-from geodp_app.files.layers import missing_library
+from geodp_app.files.gdal_layers import layer_files
 from geodp_app.files.writing import POINT_FORMATS
 from geometry.crs import LONLAT, reproject
-from geometry.files import atomic_write
+from geometry.files import atomic_write, atomic_write_all
 from geometry.geojson_write import unit_box_map
 
 
@@ -69,44 +66,13 @@ def write_points(
             writer.writerow([*row, *(int(values[i]) for values in named.values())])
         atomic_write(path, text.getvalue(), private=True)
         return
-    _write_layer(path, columns, rows, named, places, frame)
-
-
-def _write_layer(
-    path: Path,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    added: Mapping[str, NDArray[np.int64]],
-    places: NDArray[np.float64],
-    frame: Frame,
-) -> None:
-    try:
-        import pyogrio
-        from pyogrio.errors import DataSourceError, FeatureError, FieldError, GeometryError
-    except ImportError as error:
-        raise InputError(missing_library(path.name, "pyogrio", error)) from None
+    driver = POINT_FORMATS[path.suffix.lower()]
     # without bounds a grid goes to 0..1 degrees, as learned shapes do
     own = unit_box_map(frame.d).to_own(places) if frame.bounds is None else places
     crs = LONLAT if frame.bounds is None else frame.bounds.crs
-    if path.suffix.lower() in (".geojson", ".json"):
+    if driver == "GeoJSON":
         own, crs = reproject(own, crs, LONLAT), LONLAT
-    fields = [np.array(cells, dtype=object) for cells in zip(*rows, strict=True)]
-    try:
-        with tempfile.TemporaryDirectory(prefix="geodp-") as folder:
-            made = Path(folder) / path.name
-            with warnings.catch_warnings(action="ignore"):
-                pyogrio.raw.write(
-                    str(made),
-                    geometry=shapely.to_wkb(shapely.points(own)),
-                    field_data=[*fields, *added.values()],
-                    fields=np.array([*columns, *added], dtype=object),
-                    driver=POINT_FORMATS[path.suffix.lower()],
-                    geometry_type="Point",
-                    crs=crs,
-                    encoding="UTF-8",
-                )
-            for each in sorted(made.parent.iterdir(), key=lambda each: each.name == path.name):
-                atomic_write(path.with_suffix(each.suffix), each.read_bytes(), private=True)
-    except (DataSourceError, FeatureError, FieldError, GeometryError, RuntimeError) as error:
-        told = " ".join(str(error).split())
-        raise InputError(f"{path}: cannot be written: {told}") from None
+    cells = [np.array(each, dtype=object) for each in zip(*rows, strict=True)]
+    fields = [*zip(columns, cells, strict=True), *named.items()]
+    files = layer_files(path, driver, shapely.points(own), fields, "Point", crs)
+    atomic_write_all(files.items(), private=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -91,6 +92,12 @@ def check_home(path: Path) -> None:
         raise InputError(f"{path}: cannot write to {home}: {error.strerror}") from None
 
 
+def advice(error: OSError) -> str:
+    """What to do about a disk that is full, to put behind what happened; nothing for others."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    return ": make room there, or write to another place" if full else ""
+
+
 @contextlib.contextmanager
 def named_failures(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn what the system says about a failed write into an :class:`InputError` on `path`."""
@@ -99,7 +106,8 @@ def named_failures(path: str | os.PathLike[str]) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         kept = "; the file that was there is unchanged" if os.path.isfile(path) else ""
-        raise InputError(f"{os.fspath(path)}: cannot be written: {reason}{kept}") from None
+        told = f"{os.fspath(path)}: cannot be written: {reason}{kept}{advice(error)}"
+        raise InputError(told) from None
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes | str, *, private: bool = False) -> None:

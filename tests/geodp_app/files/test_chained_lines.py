@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -38,6 +39,28 @@ def test_lines_come_back_with_their_hashes(book):
     assert found.size == book.stat().st_size
     assert all(found.holds(each) for each in found.hashes)
     assert not found.holds("0" * 64)
+
+
+def test_the_first_line_can_be_read_alone(book):
+    found, first = read(book), read(book, first=True)
+    assert (first.lines, first.hashes) == (found.lines[:1], found.hashes[:1])
+    data = book.read_bytes()
+    book.write_bytes(data.replace(b'"n":0', b'"n":7'))
+    with pytest.raises(InputError, match="line 1 does not follow"):
+        read(book, first=True)
+
+
+def test_a_hash_is_of_the_bytes_as_they_stand(book):
+    """A line written otherwise, its hash made to fit, still has to fit the lines after it."""
+    lines = book.read_bytes().splitlines()
+    body = b'{ "n": 1}'
+    made = hashlib.sha256(read(book).hashes[0].encode() + body).hexdigest()
+    lines[1] = body[:-1] + b',"hash":"' + made.encode() + b'"}'
+    book.write_bytes(b"\n".join(lines[:2]) + b"\n")
+    assert numbers(book) == [0, 1]
+    book.write_bytes(b"\n".join(lines) + b"\n")
+    with pytest.raises(InputError, match="line 3 does not follow"):
+        read(book)
 
 
 def test_the_file_is_its_owners_alone_and_is_not_made_twice(book):

@@ -298,6 +298,20 @@ def test_of_many_misfits_the_first_are_told_and_all_are_counted(write: Write) ->
     assert read_rows(file, Columns(0, 1, 2), stop=lambda: True) is None
 
 
+def test_the_first_misfits_have_their_reasons_whichever_column_holds_more(write: Write) -> None:
+    """A block is read column by column: a hundred bad x, and only then the bad y before them."""
+    rows = "1,bad,1\n1,2,\n" + "worse,2,1\n" * (2 * MOST_TOLD) + "3,4,1\n1,2\n"
+    read = read_rows(open_import(write("p.csv", "x,y,label\n" + rows)), Columns(0, 1, 2))
+    assert read is not None
+    checked = check_rows(read, Meaning("grid", Frame(8), "1", None))
+    assert (len(checked.examples.labels), checked.left_out) == (1, 2 * MOST_TOLD + 3)
+    first, second, *others = checked.misfits
+    assert (first.row, first.column, first.reason) == (1, "y", "'bad' is not a number")
+    assert (second.row, second.column, second.reason) == (2, "label", "is empty")
+    assert {(each.column, each.reason) for each in others} == {("x", "'worse' is not a number")}
+    assert [each.row for each in checked.misfits] == list(range(1, MOST_TOLD + 1))
+
+
 # -- bounds -------------------------------------------------------------------------------------
 
 

@@ -377,6 +377,7 @@ def test_a_full_disk_keeps_the_old_session_and_says_so(tmp_path, monkeypatch, ca
     monkeypatch.undo()
     assert str(caught.value) == (
         f"{path}: cannot be written: No space left on device; the file that was there is unchanged"
+        ": make room there, or write to another place"
     )
     assert load_session(path).work.name == "old"
     assert os.listdir(tmp_path) == ["a.geodp"]
