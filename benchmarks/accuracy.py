@@ -2,7 +2,7 @@
 
     python benchmarks/accuracy.py [--part outlines cities drawn octagons] [--outlines FILE ...]
         [--cities FILE ...] [--n N ...] [--seeds N] [--targets NAME ...] [--learners NAME ...]
-        [--extra forest boosting network] [--quick] [--json]
+        [--extra forest boosting network] [--wrong SHARE] [--quick] [--json]
     python benchmarks/accuracy.py --tables RUN.jsonl ...
 
 Prints Markdown tables, and progress on stderr.  With --json it prints JSON lines, the run and then
@@ -256,6 +256,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add("--outlines", type=Path, nargs="+", default=[], metavar="FILE", help="GeoJSON outlines")
     add("--cities", type=Path, nargs="+", default=[], metavar="FILE", help="CSV of cities")
     add("--n", type=int, nargs="+", metavar="N", help=f"examples (default {SIZES})")
+    add("--wrong", type=float, default=0.0, metavar="SHARE", help="of labels to learn from flipped")
     add("--seeds", type=int, default=5, metavar="N", help="0 to N - 1 (default 5)")
     add("--targets", choices=tuple(TARGETS), nargs="+", default=tuple(TARGETS), metavar="NAME")
     add("--learners", choices=tuple(KINDS), nargs="*", metavar="NAME", help="of geodp, only these")
@@ -268,6 +269,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         parser.error("--seeds must be at least 1")
     if options.n and min(options.n) < 1:
         parser.error("--n must be at least 1")
+    if not 0 <= options.wrong < 0.5:
+        parser.error("--wrong must be at least 0 and below 0.5")
+    if options.wrong and options.cities:
+        parser.error("--wrong is not for cities, whose labels are given")
     if options.part and "outlines" in options.part and not options.outlines:
         parser.error("the part outlines needs --outlines FILE")
     if options.part and "cities" in options.part and not options.cities:
@@ -351,7 +356,8 @@ def main() -> None:
             )
     warm_up(options.learners)
     found = []
-    for row in bench.rows(cases_of(options, sizes), options.learners, options.extra):
+    cases = (replace(case, wrong=options.wrong) for case in cases_of(options, sizes))
+    for row in bench.rows(cases, options.learners, options.extra):
         found.append(row)
         if options.json:
             print(json.dumps(asdict(replace(row, case=replace(row.case, path="")))), flush=True)

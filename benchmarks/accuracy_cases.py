@@ -45,13 +45,15 @@ HELD_OUT = 5
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is learned, and from how many examples; `path` is a file of an outline or cities."""
+    """What is learned, and from how many examples; `path` is a file of an outline or cities, and
+    `wrong` the share of examples to learn from that have the other label."""
 
     part: Part
     target: str
     distribution: Distribution
     n: int
     path: str = ""
+    wrong: float = 0.0
 
     @property
     def name(self) -> str:
@@ -91,6 +93,9 @@ def draw(case: Case, fresh: int, seed: int) -> tuple[Examples, Examples]:
         draw_examples(shape, n, frame, distribution=case.distribution, rng=rng)
         for n in (case.n, fresh)
     )
+    if case.wrong:
+        flipped = np.random.default_rng([seed, key, 1]).random(case.n) < case.wrong
+        learned = replace(learned, labels=np.where(flipped, 1 - learned.labels, learned.labels))
     return learned, tested
 
 

@@ -166,6 +166,8 @@ def test_a_learner_that_fails_is_a_note(bench, figures):
         (["--n", "0"], "--n must be at least 1"),
         (["--part", "outlines"], "needs --outlines"),
         (["--part", "cities"], "needs --cities"),
+        (["--wrong", "0.5"], "--wrong must be at least 0 and below 0.5"),
+        (["--wrong", "0.1", "--cities", "c.csv"], "--wrong is not for cities"),
         (["--learners", "oracle"], "invalid choice"),
     ],
 )
@@ -190,6 +192,17 @@ def test_learners_of_a_case_see_the_same_sample(cases):
     assert (cases.draw(case, 100, 1)[0].points != one[0].points).any()
     uniform = cases.draw(cases.Case("drawn", "L", "uniform", 500), 100, 0)[0]
     assert (uniform.points != one[0].points).any()
+
+
+def test_a_share_of_the_labels_to_learn_from_is_wrong_and_no_other(cases):
+    right = cases.Case("drawn", "L", "clustered", 5_000)
+    learned, tested = cases.draw(right, 100, 0)
+    flawed, fresh = cases.draw(cases.replace(right, wrong=0.2), 100, 0)
+    assert (flawed.points == learned.points).all()
+    # four standard errors
+    assert abs((flawed.labels != learned.labels).mean() - 0.2) < 4 * (0.16 / 5_000) ** 0.5
+    assert set(flawed.labels.tolist()) == {0, 1}
+    assert (fresh.labels == tested.labels).all()
 
 
 def test_there_are_eight_drawn_cases(cases):
