@@ -393,7 +393,10 @@ class RunLog:
 
     @property
     def last_gain(self) -> int:
-        """The last step made that gained anything; the last step, if none did."""
+        """The last step made that gained anything; the last step, if none did, or if it tidied."""
+        last = self._records[-1].release if self._records else None
+        if isinstance(last, TileStep) and last.tidied is not None:
+            return len(self._records)
         gained = [step for step, gain in enumerate(self.gains, start=1) if gain]
         return gained[-1] if gained else len(self._records)
 
