@@ -266,17 +266,27 @@ def chunks_needed(budget: SparseVectorBudget, beta: float, agreement: float = 2 
     return math.ceil((budget.margin + budget.slip(beta) + 2) * 2 / (2 * share - 1))
 
 
+#: More chunks are refused unless they are asked for: a model is trained on each.
+MOST_CHUNKS = 1_000_000
+
+
 def default_chunks(budget: SparseVectorBudget, chunks: int | None) -> int:
     """K: as given, or as many as answer queries on which 85 % of the chunks agree.
 
     Raises
     ------
     ValueError
-        If the number that is given is none.
+        If the number that is given is none, or so many are needed that no sample fills them.
     """
-    if chunks is None:
-        return chunks_needed(budget, DEFAULT_BETA, DEFAULT_AGREEMENT)
-    return check_count("chunks", chunks)
+    if chunks is not None:
+        return check_count("chunks", chunks)
+    needed = chunks_needed(budget, DEFAULT_BETA, DEFAULT_AGREEMENT)
+    if needed > MOST_CHUNKS:
+        raise ValueError(
+            f"such a budget needs {needed:,} chunks, each with examples of its own, and no more "
+            f"than {MOST_CHUNKS:,} are trained: choose a larger epsilon, fewer halts, or chunks"
+        )
+    return needed
 
 
 def printed_chunks(epsilon: float, delta: float, queries: int, halts: int, beta: float) -> int:

@@ -271,3 +271,13 @@ def test_conventions_of_estimators() -> None:
     assert model.set_params(halts=3).halts == 3
     with pytest.raises(ValueError, match="not been fitted"):
         model.predict([[1, 1]])
+
+
+def test_a_budget_that_needs_millions_of_chunks_is_refused_before_anything_runs() -> None:
+    """By public numbers alone: the same with any sample, and not when chunks are given."""
+    small = StabilityLearner(grid=16, epsilon=1e-6)
+    for n in (0, 1, 40):
+        with pytest.raises(ValueError, match=r"needs \d+,\d{3},\d{3} chunks.*a larger epsilon"):
+            small.fit(np.ones((n, 2), dtype=np.int64), np.ones(n, dtype=np.int64))
+    few = StabilityLearner(grid=16, epsilon=1e-6, chunks=10, queries=5)
+    assert few.fit([[1, 1]], [1]).release_ is not None
