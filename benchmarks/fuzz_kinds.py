@@ -123,6 +123,20 @@ def csv_seeds() -> list[bytes]:
     ]
 
 
+def sound(examples: Examples) -> str:
+    """Examples are on the grid, have labels, and survive being written and read."""
+    d = examples.frame.d
+    must(((examples.points >= 0) & (examples.points <= d)).all(), "off the grid")
+    must(np.isin(examples.labels, (0, 1)).all(), "labels")
+    path = FOLDER / f"{os.getpid()}-again.csv"
+    path.write_text(format_examples(examples))
+    again = read_examples(path)
+    must((again.points == examples.points).all(), "points change")
+    must((again.labels == examples.labels).all(), "labels change")
+    must(again.frame == examples.frame, "the frame changes")
+    return "read"
+
+
 def run_csv(data: bytes) -> str:
     """Read examples; what is read survives writing."""
     path = _file(data, ".csv")
@@ -130,15 +144,7 @@ def run_csv(data: bytes) -> str:
         examples = read_examples(path)
     except InputError as error:
         return refused(path, error)
-    d = examples.frame.d
-    must(((examples.points >= 0) & (examples.points <= d)).all(), "off the grid")
-    must(np.isin(examples.labels, (0, 1)).all(), "labels")
-    path.write_text(format_examples(examples))
-    again = read_examples(path)
-    must((again.points == examples.points).all(), "points change")
-    must((again.labels == examples.labels).all(), "labels change")
-    must(again.frame == examples.frame, "the frame changes")
-    return "read"
+    return sound(examples)
 
 
 # GeoJSON

@@ -12,15 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import fuzz_kinds
-import numpy as np
 import shapely
-from fuzz_kinds import Kind, must
+from fuzz_kinds import Kind, sound
 from fuzz_mutations import Random, mutate_bytes, mutate_text
 
 import geodp
-from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
-from geodp_app.files.examples_csv import format_examples, read_examples
 from geodp_app.files.layers import data_alone
 from geodp_app.files.points import OUT_OF_BOUNDS, Told, read_points
 from geodp_app.tables.source import columns_of
@@ -32,20 +29,6 @@ SEAM = b"\n--8<--\n"
 def path_of(suffix: str) -> Path:
     """A file of this process."""
     return fuzz_kinds.FOLDER / f"{os.getpid()}{suffix}"
-
-
-def sound(examples: Examples) -> str:
-    """Examples are on the grid, have labels, and survive being written and read."""
-    d = examples.frame.d
-    must(((examples.points >= 0) & (examples.points <= d)).all(), "off the grid")
-    must(np.isin(examples.labels, (0, 1)).all(), "labels")
-    path = path_of("-again.csv")
-    path.write_text(format_examples(examples))
-    again = read_examples(path)
-    must((again.points == examples.points).all(), "points change")
-    must((again.labels == examples.labels).all(), "labels change")
-    must(again.frame == examples.frame, "the frame changes")
-    return "read"
 
 
 # Options of points: the first line of an input, as JSON

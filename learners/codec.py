@@ -618,7 +618,7 @@ def _write_tile(step: TileStep) -> dict[str, Any]:
 
 
 def _write_tidied(tidied: Tidied) -> dict[str, Any]:
-    """Polygons as lists of rings, corners in 1/64 grid unit."""
+    """Polygons as lists of rings, corners in the outline's parts of a grid unit."""
     return {
         name: [[[list(corner) for corner in ring] for ring in rings] for rings in outline.polygons]
         for name, outline in (("changed", tidied.changed), ("outline", tidied.outline))

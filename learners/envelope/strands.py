@@ -127,7 +127,7 @@ class Strand:
     theta: NDArray[np.int64] = field(default_factory=lambda: np.zeros(12, dtype=np.int64))
 
     @property
-    def boxes(self) -> int:
+    def boxes_used(self) -> int:
         return int(self.partition.tally[BOXES])
 
     @property
@@ -158,7 +158,7 @@ class Strand:
             count = min(max(_FIRST_CHUNKS, 2 * len(self.chunks)), _MOST_CHUNKS)
             self.chunks = np.frombuffer(self.source.bytes(2 * count), dtype="<u2")
             self.at = 0
-        if self.boxes < self.plain_boxes:
+        if self.boxes_used < self.plain_boxes:
             target = target._replace(narrow=0)
         why, box = self._run(target, horizon)
         if why == core.FULL:
@@ -323,7 +323,7 @@ def settle(
     while behind := _behind(strands):
         if stop is not None and stop():
             raise Cancelled
-        if len(behind) == 1 and not in_turns and behind[0].boxes >= _WORTH_TWO:
+        if len(behind) == 1 and not in_turns and behind[0].boxes_used >= _WORTH_TWO:
             behind.append(divide(behind[0], strands))
             strands.append(behind[1])
         horizon = _first_acceptance(strands)
@@ -369,14 +369,15 @@ def _advance_last(behind: list[Strand], strands: list[Strand], horizon: float) -
 
 
 def divide(strand: Strand, strands: Sequence[Strand]) -> Strand:
-    """Give every other box to a new strand, whose clock begins where this one's stands.
+    """Give every other box of the only one that runs to a new strand, whose clock begins where its
+    clock stands.
 
     What a strand will accept from then on depends on its boxes and its clock, not on how it came
     by them (docs/privacy.md, lemma E4).  Each of the two has half of the room.
     """
     for one in strands:
-        if one.accepted is not None:
-            # it runs no more, and its lines need no memory
+        if one is not strand:
+            # the lines of one that waits need no memory; it would make them again
             one.tables, one.pairs = alike(one.tables), _alike_pairs(one.pairs)
             one.partition.coarse[:] = NO_ROW
     strand.partition, given = halve(strand.partition)
