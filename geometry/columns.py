@@ -189,7 +189,7 @@ def fill_line(packed, a, b, c, row):
 
 
 @inner
-def _first_cut(line, x, shift):
+def first_cut(line, x, shift):
     """A line's cut at abscissa x: whole part and rest, their steps to the next column, divisor."""
     a, b, c = line
     if b == 0:
@@ -201,7 +201,7 @@ def _first_cut(line, x, shift):
 
 
 @inner
-def _onward(cut, rest, step, more, size):
+def cut_after(cut, rest, step, more, size):
     """The cut (whole part, rest) a step further, without division."""
     cut += step
     rest += more
@@ -211,15 +211,61 @@ def _onward(cut, rest, step, more, size):
 
 
 @inner
+def within_cut(b, cut, low, high):
+    """Ordinates low..high - 1 of a narrow column narrowed to a halfplane with this cut there.
+
+    A vertical boundary (b = 0) narrows nothing.
+    """
+    if b < 0:
+        return low, min(high, cut)
+    if b > 0:
+        return max(low, cut), high
+    return low, high
+
+
+@inner
+def abscissae(a, b, c, d):
+    """(first, last) abscissa of a grid that the first three halfplanes may have in common; the
+    first is the greater when there is none.
+
+    Vertical ones lie here altogether; a = b = c = 0 constrains nothing.
+    """
+    first, last = np.int64(0), np.int64(d)
+    for f in range(3):
+        if b[f] == 0:
+            if a[f] > 0:
+                first = max(first, -((-c[f]) // a[f]))
+            elif a[f] < 0:
+                last = min(last, (-c[f]) // (-a[f]))
+            elif c[f] > 0:
+                last = np.int64(-1)
+            continue
+        for g in range(f):
+            if b[g] == 0 or (b[f] < 0) == (b[g] < 0):
+                continue
+            hi, lo = (f, g) if b[f] < 0 else (g, f)
+            # columns where the upper boundary is not below the lower one: det * x <= rhs
+            det = a[lo] * b[hi] - a[hi] * b[lo]
+            rhs = c[lo] * b[hi] - c[hi] * b[lo]
+            if det > 0:
+                last = min(last, rhs // det)
+            elif det < 0:
+                first = max(first, -(rhs // -det))
+            elif rhs < 0:
+                last = np.int64(-1)
+    return first, last
+
+
+@inner
 def _fill_narrow(cells, a, b, c, row):
     width, height = cells.shape
-    cut, rest, step, more, m = _first_cut((a, b, c), np.int64(0), np.int64(0))
+    cut, rest, step, more, m = first_cut((a, b, c), np.int64(0), np.int64(0))
     count = 0
     row[0] = 0
     for x in range(width):
         count += cells[x, min(max(cut, 0), height - 1)]
         row[x + 1] = count
-        cut, rest = _onward(cut, rest, step, more, m)
+        cut, rest = cut_after(cut, rest, step, more, m)
 
 
 @inner
@@ -229,11 +275,11 @@ def _fill_wide(columns, a, b, c, row):
     width, height = cells.shape
     top = (height - 1) << shift
     p, q, m = cut_terms(a, b, c)
-    cut, rest, step, more, _ = _first_cut((a, b, c), np.int64(0), shift)
+    cut, rest, step, more, _ = first_cut((a, b, c), np.int64(0), shift)
     count = 0
     row[0] = 0
     for i in range(width):
-        onward, rest = _onward(cut, rest, step, more, m)
+        onward, rest = cut_after(cut, rest, step, more, m)
         # throughout the column, cut(x) lies between its values at both ends
         whole = min(max(min(cut, onward), 0), top) >> shift
         crossed = (min(max(max(cut, onward), 0), top) + (1 << shift) - 1) >> shift
@@ -285,15 +331,15 @@ def count_span(columns, start, stop, first, last, one, two, three, most):
     shift, cells, entries = columns.shift, columns.cells, columns.entries
     d, more = columns.d, (1 << shift) - 1
     top = np.int64((cells.shape[1] - 1) << shift)
-    cut_1, rest_1, step_1, more_1, size_1 = _first_cut(one, start << shift, shift)
-    cut_2, rest_2, step_2, more_2, size_2 = _first_cut(two, start << shift, shift)
-    cut_3, rest_3, step_3, more_3, size_3 = _first_cut(three, start << shift, shift)
+    cut_1, rest_1, step_1, more_1, size_1 = first_cut(one, start << shift, shift)
+    cut_2, rest_2, step_2, more_2, size_2 = first_cut(two, start << shift, shift)
+    cut_3, rest_3, step_3, more_3, size_3 = first_cut(three, start << shift, shift)
     count = 0
     for i in range(start, stop):
         here_1, here_2, here_3 = cut_1, cut_2, cut_3
-        cut_1, rest_1 = _onward(cut_1, rest_1, step_1, more_1, size_1)
-        cut_2, rest_2 = _onward(cut_2, rest_2, step_2, more_2, size_2)
-        cut_3, rest_3 = _onward(cut_3, rest_3, step_3, more_3, size_3)
+        cut_1, rest_1 = cut_after(cut_1, rest_1, step_1, more_1, size_1)
+        cut_2, rest_2 = cut_after(cut_2, rest_2, step_2, more_2, size_2)
+        cut_3, rest_3 = cut_after(cut_3, rest_3, step_3, more_3, size_3)
         band = (np.int64(0), top, np.int64(0), top)
         band = _band(one[1], here_1, cut_1, *band)
         band = _band(two[1], here_2, cut_2, *band)

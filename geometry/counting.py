@@ -216,7 +216,9 @@ def _pair(
 def _add(below, row, b, lo, hi):
     if lo > hi:
         return 0
-    part = below[row, hi + 1] - below[row, lo]
+    # an index that is unsigned need not be looked at for its sign
+    line = np.uintp(row)
+    part = below[line, np.uintp(hi + 1)] - below[line, np.uintp(lo)]
     return part if b < 0 else -part
 
 

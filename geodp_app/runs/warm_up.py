@@ -28,7 +28,8 @@ from learners.envelope.annealing import Annealing
 from learners.envelope.compiled_beside import compile_beside, compile_here
 from learners.envelope.factorised_boxes import make_workspace
 from learners.envelope.first_boxes import first_boxes
-from learners.envelope.strands import Examples, start_strand, weigh_all
+from learners.envelope.race import weigh_all
+from learners.envelope.strands import Examples, start_strand
 from learners.envelope.target import make_target
 from learners.greedy import GreedyConvexLearner, GreedyUnionLearner
 from learners.polygon_union import PolygonUnionLearner

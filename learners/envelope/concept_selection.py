@@ -31,12 +31,8 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
 from learners.envelope.close_pairs import settle_conflicts
 from learners.envelope.first_boxes import first_boxes
-from learners.envelope.strands import (
-    Examples,
-    Strand,
-    settle,
-    start_strand,
-)
+from learners.envelope.race import settle
+from learners.envelope.strands import Examples, Strand, start_strand
 from learners.envelope.target import make_target
 from learners.randomness import RandomSource
 from learners.scores import mistakes_score
@@ -137,7 +133,7 @@ class ConceptDraw:
     def settle(
         self, watch: Watch | None = None, stop: Callable[[], bool] | None = None
     ) -> Selected:
-        """Carry it out; `watch` and `stop` as in :func:`learners.envelope.strands.settle`."""
+        """Carry it out; `watch` and `stop` as in :func:`learners.envelope.race.settle`."""
         # in turns: where one label fits, the other is soon known not to
         selected, winner = settle(
             self.strands, self.lattice, self.log_measure, watch, in_turns=True, stop=stop

@@ -18,7 +18,9 @@ from numba import njit
 
 from learners.envelope.chunks import exponential
 from learners.envelope.factorised_moves import (
+    FACTOR_SPLIT_TIME,
     FACTORISE_COST,
+    FACTORISE_TIME,
     factor_trial,
     factorise,
     may_factorise,
@@ -29,6 +31,7 @@ from learners.envelope.partition import (
     MIX_USED,
     OUTSIDE,
     PLAIN,
+    SPENT,
     SPLIT_WORK,
     SPLITS,
     TRIAL_WORK,
@@ -55,6 +58,9 @@ RESERVE = 4096
 # (docs/decisions/0003-envelope-refinement.md).
 _SPLIT_COST = 3
 
+# Microseconds of a split.
+_SPLIT_TIME = 6
+
 #: In place of the number of a box.
 NO_BOX = np.int64(-1)
 
@@ -71,15 +77,18 @@ def _refine(
     if workspace is not None:
         if partition.factors[index, MIX_USED] != PLAIN:
             tally[SPLIT_WORK] += 2 * FACTORISE_COST
+            tally[SPENT] += FACTOR_SPLIT_TIME
             split_factors(target, tables, partition, index, count, outcome, workspace)
             return
         if outcome == OUTCOME_REJECTED and may_factorise(target, partition.boxes[index]):
             tally[SPLIT_WORK] += FACTORISE_COST
+            tally[SPENT] += FACTORISE_TIME
             if factorise(target, tables, ordinates, partition, index, workspace):
                 return
     if no_room(tables, pairs):
         forget(partition, tables, pairs)
     tally[SPLIT_WORK] += _SPLIT_COST
+    tally[SPENT] += _SPLIT_TIME
     split(target, tables, pairs, partition, index, outcome, theta, rows)
 
 
@@ -132,7 +141,7 @@ def _run(
     factors = partition.factors
     capacity = len(boxes)
     rows = np.zeros(6, dtype=np.int64)
-    limit = tally[TRIAL_WORK] + tally[SPLIT_WORK] + work
+    limit = tally[SPENT] + work
     while True:
         index, count, outcome = pending, np.int64(0), np.int64(OUTCOME_REJECTED)
         pending = NO_BOX
@@ -141,7 +150,7 @@ def _run(
                 return NEEDS_RANDOM, 0, at
             if tree[1] < TINY:
                 return STARVED, 0, at
-            if clock[0] > horizon or tally[TRIAL_WORK] + tally[SPLIT_WORK] > limit:
+            if clock[0] > horizon or tally[SPENT] > limit:
                 return PAUSED, 0, at
             if not settled and tally[BOXES] == capacity:
                 return FULL, 0, at

@@ -71,16 +71,9 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.envelope.close_pairs import settle_conflicts
 from learners.envelope.first_boxes import first_boxes
+from learners.envelope.race import STRANDS, settle, weigh_all
 from learners.envelope.repeated_draws import draw_again
-from learners.envelope.strands import (
-    STRANDS,
-    Examples,
-    Strand,
-    piece_at,
-    settle,
-    start_strand,
-    weigh_all,
-)
+from learners.envelope.strands import Examples, Strand, piece_at, start_strand
 from learners.envelope.target import make_target
 from learners.randomness import RandomSource, SeededRandom
 from learners.scores import Score

@@ -21,8 +21,9 @@ uncertain are charged to neither: for them the bound has a term for each *pair* 
     P(T) <= ... + #{positives uncertain for both in o_0 and in o_1},
     N(T) >= ... + #{negatives uncertain for both in n_0 and in n_1},
 
-and the box's mass is a sum over pairs.  Without this the boxes of thin pieces, whose edges cross
-everywhere, must be as narrow as the gaps between the examples (docs/decisions/0026).
+and the box's mass is a sum over pairs: over first cells, of what their pairs weigh.  Without this
+the boxes of thin pieces, whose edges cross everywhere, must be as narrow as the gaps between the
+examples (docs/decisions/0026).
 
 The examples of a grid point with one label are looked at together.  Counts and bounds are integers.
 A cell's or a pair's weight is an exp of a product times an area (five roundings at most), summed up
@@ -40,7 +41,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.columns import cut_terms, unpack
+from geometry.columns import abscissae, cut_after, first_cut, unpack, within_cut
 from geometry.counting import coefficients
 from geometry.grid_counts import GridCounts
 from geometry.inner_loops import inner
@@ -91,14 +92,21 @@ class Workspace(NamedTuple):
     order : int64 array, shape (MOST,)
         Places in `doubtful`, by what they are charged to and by label.
     weights : float64 array, shape (3, 2 * CELLS)
-        Sum trees of the cells' weights.
+        Sum trees of the cells' weights.  Where pairs count, weights[0] has what all pairs with a
+        first cell weigh, and weights[1] what the pairs of one first cell do (:func:`weigh_beside`).
     paired : int64 array, shape (1,)
         How many of the uncertain examples count for pairs of cells.
     together : int64 array, shape (2, CELLS, CELLS)
         together[1, i, j]: positives uncertain for both edges that lie in o_0 of cell i and in o_1
         of cell j; together[0, i, j]: negatives in both n.  Not cleared where none are paired.
-    pair_weights : float64 array, shape (2 * CELLS**2,)
-        Sum tree of the weights of pairs, first cell first.
+    terms : int64 array, shape (2, CELLS)
+        Where pairs count, terms of the cells of both edges.
+    areas : float64 array, shape (2, CELLS)
+        Their dual points.
+    below : int64 array, shape (CELLS,)
+        How far the bounds of one first cell's pairs are below the best.
+    folded : float64 array, shape (CELLS // 2,)
+        Sums of parts of their weights.
     decay : float64 array
         exp(-rate * x) for the first multiples x of what two bounds of a pair can differ by; zeros
         until it is needed.
@@ -113,7 +121,10 @@ class Workspace(NamedTuple):
     weights: NDArray[np.float64]
     paired: NDArray[np.int64]
     together: NDArray[np.int64]
-    pair_weights: NDArray[np.float64]
+    terms: NDArray[np.int64]
+    areas: NDArray[np.float64]
+    below: NDArray[np.int64]
+    folded: NDArray[np.float64]
     decay: NDArray[np.float64]
 
 
@@ -130,7 +141,10 @@ def make_workspace() -> Workspace:
         weights=np.zeros((3, 2 * CELLS), dtype=np.float64),
         paired=np.zeros(1, dtype=np.int64),
         together=np.empty((2, CELLS, CELLS), dtype=np.int64),
-        pair_weights=np.empty(2 * CELLS * CELLS, dtype=np.float64),
+        terms=np.empty((2, CELLS), dtype=np.int64),
+        areas=np.empty((2, CELLS), dtype=np.float64),
+        below=np.empty(CELLS, dtype=np.int64),
+        folded=np.empty(CELLS // 2, dtype=np.float64),
         decay=np.zeros(1024, dtype=np.float64),
     )
 
@@ -176,13 +190,9 @@ def _corner_lines(basis, box):
 @inner
 def _narrow(a, b, c, cut, x, low, high):
     """Ordinates low..high-1 of column x narrowed to one halfplane, whose cut there is `cut`."""
-    if b < 0:
-        return low, min(high, cut)
-    if b > 0:
-        return max(low, cut), high
-    if a * x < c:
+    if b == 0 and a * x < c:
         return low, low
-    return low, high
+    return within_cut(b, cut, low, high)
 
 
 @inner
@@ -213,29 +223,26 @@ def gather(tables, ordinates, box, held, found):
     by_label = (unpack(tables.totals[0]), unpack(tables.totals[1]))
     width = len(by_label[0].cells)
     a, b, c = _corner_lines(tables.basis, box)
-    cut = np.zeros(6, dtype=np.int64)
-    rest = np.zeros(6, dtype=np.int64)
-    step = np.zeros(6, dtype=np.int64)
-    more = np.zeros(6, dtype=np.int64)
-    size = np.ones(6, dtype=np.int64)
-    for f in range(6):
-        if b[f] != 0:
-            p, q, m = cut_terms(a[f], b[f], c[f])
-            cut[f] = p // m
-            rest[f] = p - cut[f] * m
-            step[f] = q // m
-            more[f] = q - step[f] * m
-            size[f] = m
+    first, last = abscissae(a, b, c, width - 1)
+    a_1, a_2, a_3, a_4, a_5, a_6 = a[0], a[1], a[2], a[3], a[4], a[5]
+    b_1, b_2, b_3, b_4, b_5, b_6 = b[0], b[1], b[2], b[3], b[4], b[5]
+    c_1, c_2, c_3, c_4, c_5, c_6 = c[0], c[1], c[2], c[3], c[4], c[5]
+    cut_1, rest_1, step_1, more_1, size_1 = first_cut((a_1, b_1, c_1), first, np.int64(0))
+    cut_2, rest_2, step_2, more_2, size_2 = first_cut((a_2, b_2, c_2), first, np.int64(0))
+    cut_3, rest_3, step_3, more_3, size_3 = first_cut((a_3, b_3, c_3), first, np.int64(0))
+    cut_4, rest_4, step_4, more_4, size_4 = first_cut((a_4, b_4, c_4), first, np.int64(0))
+    cut_5, rest_5, step_5, more_5, size_5 = first_cut((a_5, b_5, c_5), first, np.int64(0))
+    cut_6, rest_6, step_6, more_6, size_6 = first_cut((a_6, b_6, c_6), first, np.int64(0))
     held[:] = 0
     count = 0
-    for x in range(width):
-        low, high = np.int64(0), np.int64(width)
-        for f in range(3):
-            low, high = _narrow(a[f], b[f], c[f], cut[f], x, low, high)
+    for x in range(first, last + 1):
+        low, high = within_cut(b_1, cut_1, np.int64(0), np.int64(width))
+        low, high = within_cut(b_2, cut_2, low, high)
+        low, high = within_cut(b_3, cut_3, low, high)
         if low < high:
-            inner_low, inner_high = low, high
-            for f in range(3, 6):
-                inner_low, inner_high = _narrow(a[f], b[f], c[f], cut[f], x, inner_low, inner_high)
+            inner_low, inner_high = _narrow(a_4, b_4, c_4, cut_4, x, low, high)
+            inner_low, inner_high = _narrow(a_5, b_5, c_5, cut_5, x, inner_low, inner_high)
+            inner_low, inner_high = _narrow(a_6, b_6, c_6, cut_6, x, inner_low, inner_high)
             if inner_low >= inner_high:
                 inner_low = inner_high = high
             for label in range(2):
@@ -260,12 +267,12 @@ def gather(tables, ordinates, box, held, found):
                     count += 1
                     place += 1
                     left -= amount
-        for f in range(6):
-            cut[f] += step[f]
-            rest[f] += more[f]
-            if rest[f] >= size[f]:
-                rest[f] -= size[f]
-                cut[f] += 1
+        cut_1, rest_1 = cut_after(cut_1, rest_1, step_1, more_1, size_1)
+        cut_2, rest_2 = cut_after(cut_2, rest_2, step_2, more_2, size_2)
+        cut_3, rest_3 = cut_after(cut_3, rest_3, step_3, more_3, size_3)
+        cut_4, rest_4 = cut_after(cut_4, rest_4, step_4, more_4, size_4)
+        cut_5, rest_5 = cut_after(cut_5, rest_5, step_5, more_5, size_5)
+        cut_6, rest_6 = cut_after(cut_6, rest_6, step_6, more_6, size_6)
     return count
 
 
@@ -492,48 +499,101 @@ def _area(target, box, ends, e, i, j):
 
 
 @inner
+def _grains(target, mix):
+    """(positives, negatives) of a pair's term in grains, and a grain in units of 1/MIX.
+
+    All terms are multiples of a grain.
+    """
+    if target.total:
+        return 1, 1, target.k * MIX
+    return mix, MIX - mix, target.k
+
+
+@inner
 def _weigh_pairs(target, box, mix, work):
-    """Fill the tree of the weights of pairs; what :func:`weigh_cells` returns."""
-    # all terms are multiples of a grain
-    of_gained, of_lost = (1, 1) if target.total else (mix, MIX - mix)
-    grain = target.k * (MIX if target.total else 1)
+    """Fill the tree of what the pairs of each first cell weigh; see :func:`weigh_cells`."""
+    of_gained, of_lost, grain = _grains(target, mix)
     rate = target.rate * grain / MIX
-    decay = work.decay
+    terms, areas, decay = work.terms, work.areas, work.decay
     if decay[0] == 0.0:
-        for below in range(len(decay)):
-            decay[below] = math.exp(-rate * below)
-    terms = np.empty((2, CELLS), dtype=np.int64)
-    areas = np.empty((2, CELLS))
+        for i in range(len(decay)):
+            decay[i] = math.exp(-rate * i)
     for e in range(2):
         for i in range(SIDE):
             for j in range(SIDE):
-                terms[e, SIDE * i + j] = cell_term(target, mix, work.counts, e, i, j) // grain
+                gain, loss = work.counts[e, 1, i, j], work.counts[e, 0, i, j]
+                terms[e, SIDE * i + j] = of_gained * gain - of_lost * loss
                 areas[e, SIDE * i + j] = _area(target, box, work.ends, e, i, j)
-    gained, lost, tree = work.together[1], work.together[0], work.pair_weights
     best = _NO_TERM
     for i in range(CELLS):
         if areas[0, i] > 0.0:
+            gained, lost = work.together[1, i], work.together[0, i]
+            highest = _NO_TERM
             for j in range(CELLS):
-                if areas[1, j] > 0.0:
-                    more = of_gained * gained[i, j] - of_lost * lost[i, j]
-                    best = max(best, terms[0, i] + terms[1, j] + more)
+                term = terms[1, j] + of_gained * gained[j] - of_lost * lost[j]
+                highest = max(highest, term if areas[1, j] > 0.0 else _NO_TERM)
+            if highest != _NO_TERM:
+                best = max(best, terms[0, i] + highest)
     if best == _NO_TERM:
         return np.int64(0), 0.0
+    first = work.weights[0]
     for i in range(CELLS):
+        first[CELLS + i] = 0.0
+        if areas[0, i] > 0.0:
+            first[CELLS + i] = areas[0, i] * _weigh_row(target, mix, best, i, work)
+    for node in range(CELLS - 1, 0, -1):
+        first[node] = first[2 * node] + first[2 * node + 1]
+    return inner_term(target, mix, work.held) + best * grain, first[1]
+
+
+@inner
+def _weigh_row(target, mix, best, i, work):
+    """Fill the leaves of `Workspace.weights[1]` with what the second cells weigh beside the first
+    cell i, if the best of all pairs weighs 1 a point; returns their sum."""
+    of_gained, of_lost, grain = _grains(target, mix)
+    areas, below, decay, folded = work.areas[1], work.below, work.decay, work.folded
+    gained, lost, second = work.together[1, i], work.together[0, i], work.terms[1]
+    leaves = work.weights[1, CELLS:]
+    above = best - work.terms[0, i]
+    deepest = np.int64(0)
+    for j in range(CELLS):
+        # the term of a pair without area may be above the best
+        below[j] = max(above - second[j] - of_gained * gained[j] + of_lost * lost[j], 0)
+        deepest = max(deepest, below[j])
+    if deepest < len(decay):
         for j in range(CELLS):
-            more = of_gained * gained[i, j] - of_lost * lost[i, j]
-            # the term of a pair without area may be above the best
-            below = max(best - terms[0, i] - terms[1, j] - more, 0)
-            weight = decay[below] if below < len(decay) else math.exp(-rate * below)
-            tree[CELLS * (CELLS + i) + j] = areas[0, i] * areas[1, j] * weight
-    for node in range(CELLS * CELLS - 1, 0, -1):
+            leaves[j] = areas[j] * decay[below[j]]
+    else:
+        for j in range(CELLS):
+            known = below[j] < len(decay)
+            weight = decay[below[j]] if known else math.exp(-target.rate * grain / MIX * below[j])
+            leaves[j] = areas[j] * weight
+    # halves upon halves: as few roundings as in a tree
+    half = CELLS // 2
+    for j in range(CELLS // 2):
+        folded[j] = leaves[j] + leaves[CELLS // 2 + j]
+    while half > 1:
+        half //= 2
+        for j in range(half):
+            folded[j] += folded[half + j]
+    return folded[0]
+
+
+@inner
+def weigh_beside(target, mix, peak, i, work):
+    """Fill the tree of what the second cells weigh beside the first cell i; `peak` is what
+    :func:`weigh_cells` said, if pairs count."""
+    _, _, grain = _grains(target, mix)
+    best = (peak - inner_term(target, mix, work.held)) // grain
+    _weigh_row(target, mix, best, i, work)
+    tree = work.weights[1]
+    for node in range(CELLS - 1, 0, -1):
         tree[node] = tree[2 * node] + tree[2 * node + 1]
-    return inner_term(target, mix, work.held) + best * grain, tree[1]
 
 
 @inner
 def weigh_cells(target, box, mix, work):
-    """Fill the trees of weights for a mix: that of the pairs, if any count, or else the cells'.
+    """Fill the trees of weights for a mix: the first cells', if pairs count, or else all cells'.
 
     Returns (peak, volume): the box's mass is volume * exp(rate * (peak / MIX - reference)), and
     no cells of it have a bound above peak, in units of 1/MIX.

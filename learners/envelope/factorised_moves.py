@@ -25,6 +25,7 @@ from learners.envelope.factorised_boxes import (
     gather,
     inner_term,
     pair_term,
+    weigh_beside,
     weigh_cells,
     widest_axis,
 )
@@ -36,6 +37,7 @@ from learners.envelope.partition import (
     OUTSIDE,
     PEAK,
     PLAIN,
+    SPENT,
     TRIAL_WORK,
     TRIALS,
     VOLUME,
@@ -46,6 +48,7 @@ from learners.envelope.partition import (
 from learners.envelope.target import score_value
 from learners.envelope.trials import (
     EXACT_COST,
+    EXACT_TIME,
     OUTCOME_ACCEPTED,
     OUTCOME_OUTSIDE,
     OUTCOME_REJECTED,
@@ -55,6 +58,9 @@ from learners.envelope.trials import (
 # The same for factorised boxes, whose trials and splits take some 300 microseconds: again splits
 # get most of the time (docs/decisions/0005-factorised-boxes.md).
 _FACTOR_TRIAL_COST, FACTORISE_COST = 50, 10
+
+# Microseconds: a trial, to factorise a box, and to split one, which has been examined then.
+_FACTOR_TRIAL_TIME, FACTORISE_TIME, FACTOR_SPLIT_TIME = 70, 90, 35
 
 
 @inner
@@ -109,26 +115,25 @@ def factor_trial(target, tables, ordinates, partition, index, work, chunks, at, 
     box, tally = partition.boxes[index], partition.tally
     tally[TRIALS] += 1
     tally[TRIAL_WORK] += _FACTOR_TRIAL_COST
+    tally[SPENT] += _FACTOR_TRIAL_TIME
     count = examine(tables, ordinates, box, work)
     mix = np.int64(partition.factors[index, MIX_USED]) - 1
-    weigh_cells(target, box, mix, work)
+    peak, _ = weigh_cells(target, box, mix, work)
     bound = inner_term(target, mix, work.held)
     positives, negatives = work.held[1], work.held[0]
-    first, second = np.int64(-1), np.int64(-1)
-    if work.paired[0]:
-        pair, at = draw_box(work.pair_weights, CELLS * CELLS, chunks, at)
-        first, second = pair // CELLS, pair % CELLS
-        bound += pair_term(target, mix, work.together, first, second)
-        positives += work.together[1, first, second]
-        negatives += work.together[0, first, second]
+    first = np.int64(-1)
     for e in range(3):
         sheet = (box[SHEETS] >> (3 * e)) & 7
         if sheet == NO_SHEET:
             continue
-        if first < 0:
-            cell, at = draw_box(work.weights[e], CELLS, chunks, at)
-        else:
-            cell = first if e == 0 else second
+        cell, at = draw_box(work.weights[e], CELLS, chunks, at)
+        if work.paired[0] and e == 0:
+            first = cell
+            weigh_beside(target, mix, peak, first, work)
+        elif work.paired[0]:
+            bound += pair_term(target, mix, work.together, first, cell)
+            positives += work.together[1, first, cell]
+            negatives += work.together[0, first, cell]
         i, j = cell // SIDE, cell % SIDE
         ends = work.ends[e]
         u, at = uniform_below(ends[0, i + 1] - ends[0, i], chunks, at)
@@ -152,6 +157,7 @@ def factor_trial(target, tables, ordinates, partition, index, work, chunks, at, 
         return OUTCOME_REJECTED, at, count
     tally[EXACT] += 1
     tally[TRIAL_WORK] += EXACT_COST
+    tally[SPENT] += EXACT_TIME
     sheets = np.int64(box[SHEETS])
     value = exact_value(
         target, tables.totals, tables.basis, sheets, theta, -(-least // MIX), positives

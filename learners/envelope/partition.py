@@ -37,9 +37,10 @@ from learners.envelope.close_pairs import crossed_by
 from learners.envelope.factorised_boxes import MIX
 from learners.envelope.target import score_value
 
-#: Entries of `Partition.tally`.
+#: Entries of `Partition.tally`.  TRIAL_WORK and SPLIT_WORK decide when a box is refined, SPENT
+#: when a slice of work ends: microseconds, counted and not measured.
 BOXES, TRIALS, EXACT, SPLITS, TRIAL_WORK, SPLIT_WORK = range(6)
-FORGOTTEN, OUTSIDE, FACTORISED, COMPACTIONS = range(6, 10)
+FORGOTTEN, OUTSIDE, FACTORISED, COMPACTIONS, SPENT = range(6, 11)
 
 #: Columns of `Partition.factors`.
 MIX_USED, PEAK, VOLUME = range(3)
@@ -76,7 +77,7 @@ class Partition(NamedTuple):
     coarse : int32 array, shape (4, 4, cells, cells)
         Row of each coarse lattice line for a label and a sheet; -1 when not made.  First those
         of all examples, then those of what close pairs leave.
-    tally : int64 array, shape (10,)
+    tally : int64 array, shape (11,)
         Counters, see the constants above.
     clock : float64 array, shape (2,)
         Time of the last trial, when trials come as a Poisson process of rate tree[1]; and what
@@ -135,7 +136,7 @@ def make_partition(
         boxes=_zeros(16 * capacity, kind).reshape(capacity, 16),
         tree=_zeros(2 * capacity, np.float64),
         coarse=np.full((4, 4, cells, cells), NO_ROW, dtype=np.int32),
-        tally=np.zeros(10, dtype=np.int64),
+        tally=np.zeros(11, dtype=np.int64),
         clock=np.zeros(2, dtype=np.float64),
         factors=_zeros(3 * capacity, np.float64).reshape(capacity, 3),
     )

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from learners.envelope import core
 from learners.envelope.boxes import SHEETS
-from learners.envelope.strands import Strand, weigh_all
+from learners.envelope.race import weigh_all
+from learners.envelope.strands import Strand
 from learners.randomness import SeededRandom
 
 #: Of the curator's own stream of bits; nothing is released from it.

@@ -10,7 +10,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from geometry.columns import count_span, cut_terms, unpack, unpack_cells
+from geometry.columns import (
+    abscissae,
+    count_span,
+    cut_after,
+    first_cut,
+    unpack,
+    unpack_cells,
+    within_cut,
+)
 from geometry.counting import (
     NEGATIVE,
     NO_LINE,
@@ -24,7 +32,7 @@ from learners.envelope.boxes import NEGATIVES, NO_SHEET, POSITIVES, SHEETS, pair
 from learners.envelope.chunks import exponential, uniform_below
 from learners.envelope.close_pairs import most_crossed
 from learners.envelope.paper_box import class_sheets, line_of, proposals
-from learners.envelope.partition import EXACT, OUTSIDE, TRIAL_WORK, TRIALS, bound_of, forget
+from learners.envelope.partition import EXACT, OUTSIDE, SPENT, TRIAL_WORK, TRIALS, bound_of, forget
 from learners.envelope.target import most_negatives, score_value
 
 #: Outcomes of a trial; OUTCOME_OUTSIDE + e when edge e lies outside the class.
@@ -33,45 +41,23 @@ OUTCOME_REJECTED, OUTCOME_ACCEPTED, OUTCOME_OUTSIDE = range(3)
 #: Work of an exact score, in units of one trial that the coarse lattice rejects.
 EXACT_COST = 8
 
+#: Microseconds of an exact score.
+EXACT_TIME = 3
+
 
 @inner
 def exact_value(target, totals, basis, sheets, theta, least, most):
     """The score of theta, which holds at most `most` positives; once it is known to be below
     `least`, any value below that."""
     d = np.int64(totals[0][0])
-    first, last = np.int64(0), np.int64(d)
     a = np.zeros(3, dtype=np.int64)
     b = np.zeros(3, dtype=np.int64)
     c = np.zeros(3, dtype=np.int64)
-    used = 0
     for e in range(3):
         sheet = (sheets >> (3 * e)) & 7
-        if sheet == NO_SHEET:
-            continue
-        a[used], b[used], c[used] = coefficients(basis, sheet, theta[2 * e], theta[2 * e + 1])
-        if b[used] == 0:
-            if a[used] > 0:
-                first = max(first, -((-c[used]) // a[used]))
-            elif a[used] < 0:
-                last = min(last, (-c[used]) // (-a[used]))
-            elif c[used] > 0:
-                last = np.int64(-1)
-            continue
-        used += 1
-    for f in range(used):
-        for g in range(f):
-            if (b[f] < 0) == (b[g] < 0):
-                continue
-            hi, lo = (f, g) if b[f] < 0 else (g, f)
-            # columns where the upper boundary is not below the lower one: det * x <= rhs
-            det = a[lo] * b[hi] - a[hi] * b[lo]
-            rhs = c[lo] * b[hi] - c[hi] * b[lo]
-            if det > 0:
-                last = min(last, rhs // det)
-            elif det < 0:
-                first = max(first, -(rhs // -det))
-            elif rhs < 0:
-                last = np.int64(-1)
+        if sheet != NO_SHEET:
+            a[e], b[e], c[e] = coefficients(basis, sheet, theta[2 * e], theta[2 * e + 1])
+    first, last = abscissae(a, b, c, d)
     enough = most_negatives(target, most, least)
     if totals[0][1] != 0:
         one, two, three = (a[0], b[0], c[0]), (a[1], b[1], c[1]), (a[2], b[2], c[2])
@@ -82,41 +68,27 @@ def exact_value(target, totals, basis, sheets, theta, least, most):
             return score_value(target, most, negatives)
         positives = count_span(pos, start, stop, first, last, one, two, three, most)
         return score_value(target, positives, negatives)
-    # cut(x) of each boundary, stepped without division
-    cut = np.empty(3, dtype=np.int64)
-    rest = np.empty(3, dtype=np.int64)
-    step = np.empty(3, dtype=np.int64)
-    more = np.empty(3, dtype=np.int64)
-    size = np.empty(3, dtype=np.int64)
-    for f in range(used):
-        p, q, m = cut_terms(a[f], b[f], c[f])
-        start = p + q * first
-        cut[f] = start // m
-        rest[f] = start - cut[f] * m
-        step[f] = q // m
-        more[f] = q - step[f] * m
-        size[f] = m
     cells_0, cells_1 = unpack_cells(totals[0]), unpack_cells(totals[1])
+    b_1, b_2, b_3 = b[0], b[1], b[2]
+    cut_1, rest_1, step_1, more_1, size_1 = first_cut((a[0], b_1, c[0]), first, np.int64(0))
+    cut_2, rest_2, step_2, more_2, size_2 = first_cut((a[1], b_2, c[1]), first, np.int64(0))
+    cut_3, rest_3, step_3, more_3, size_3 = first_cut((a[2], b_3, c[2]), first, np.int64(0))
     positives = np.int64(0)
     negatives = np.int64(0)
     for x in range(first, last + 1):
-        high = np.int64(d + 1)
-        low = np.int64(0)
-        for f in range(used):
-            if b[f] < 0:
-                high = min(high, cut[f])
-            else:
-                low = max(low, cut[f])
-            cut[f] += step[f]
-            rest[f] += more[f]
-            if rest[f] >= size[f]:
-                rest[f] -= size[f]
-                cut[f] += 1
+        low, high = within_cut(b_1, cut_1, np.int64(0), d + 1)
+        low, high = within_cut(b_2, cut_2, low, high)
+        low, high = within_cut(b_3, cut_3, low, high)
+        cut_1, rest_1 = cut_after(cut_1, rest_1, step_1, more_1, size_1)
+        cut_2, rest_2 = cut_after(cut_2, rest_2, step_2, more_2, size_2)
+        cut_3, rest_3 = cut_after(cut_3, rest_3, step_3, more_3, size_3)
         if high > low:
-            negatives += cells_0[x, high] - cells_0[x, low]
+            # an index that is unsigned need not be looked at for its sign
+            column, begin, end = np.uintp(x), np.uintp(low), np.uintp(high)
+            negatives += cells_0[column, end] - cells_0[column, begin]
             if negatives > enough:
                 return score_value(target, most, negatives)
-            positives += cells_1[x, high] - cells_1[x, low]
+            positives += cells_1[column, end] - cells_1[column, begin]
     return score_value(target, positives, negatives)
 
 
@@ -186,6 +158,7 @@ def trial(target, every, pairs, partition, box, chunks, at, theta):
     tally, coarse = partition.tally, partition.coarse
     tally[TRIALS] += 1
     tally[TRIAL_WORK] += 1
+    tally[SPENT] += 1
     side, low, step = target.side, target.low, target.step
     sheets = np.int64(box[SHEETS])
     most, fewest = np.int64(box[POSITIVES]), np.int64(box[NEGATIVES])
@@ -245,6 +218,7 @@ def trial(target, every, pairs, partition, box, chunks, at, theta):
             return OUTCOME_REJECTED, at
     tally[EXACT] += 1
     tally[TRIAL_WORK] += EXACT_COST
+    tally[SPENT] += EXACT_TIME
     if across >= 0:
         positives = count_piece(
             every.lines, every.below, every.totals[1], NO_LINE, NO_LINE, NO_LINE

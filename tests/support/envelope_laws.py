@@ -16,7 +16,7 @@ from quick_draws import QuickBits, one_sample
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.arrangement_selection import ArrangementSelection
-from learners.envelope import envelope_selection, strands
+from learners.envelope import envelope_selection, race, strands
 from learners.envelope.boxes import SHEETS
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.partition import BOXES
@@ -104,14 +104,14 @@ def strands_of_a_draw(
 ) -> list[strands.Strand]:
     """The strands of one seeded draw, as they are at its end."""
     seen: list[strands.Strand] = []
-    keep = strands._behind
+    keep = race._behind
 
     def spy(now: list[strands.Strand]) -> list[strands.Strand]:
         seen[:] = now
         return keep(now)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strands, "_behind", spy)
+        patch.setattr(race, "_behind", spy)
         selection.select(counts, score, rate, SeededRandom(3))
     return seen
 

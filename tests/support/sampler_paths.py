@@ -28,7 +28,7 @@ import numpy as np
 from compiled import compiled
 
 from geometry.halfplane import Halfplane, HalfplaneLattice
-from learners.envelope import chunks as draws, core
+from learners.envelope import chunks as draws, core, factorised_boxes
 from learners.envelope.boxes import ORDERS, SHEETS, edge_count, edge_in
 from learners.envelope.factorised_boxes import CELLS, MIX, SIDE
 from learners.envelope.paper_box import line_of, paper_box, proposals
@@ -39,6 +39,8 @@ Piece = tuple[Halfplane, ...]
 Tape = list[int]
 
 exponential = compiled(draws.exponential)
+weigh_cells = compiled(factorised_boxes.weigh_cells)
+weigh_beside = compiled(factorised_boxes.weigh_beside)
 
 #: Of the numbers that the exponential variate is made of, with four chunks.
 _ALL = 1 << 64
@@ -171,40 +173,40 @@ def _plain_points(lattice: HalfplaneLattice, box: Any) -> list[tuple[Fraction, T
 
 
 def _cell_points(
-    lattice: HalfplaneLattice, box: Any, work: Any
+    lattice: HalfplaneLattice, strand: Strand, index: int
 ) -> list[tuple[Fraction, Tape, bool]]:
     """The same of a factorised box that has just been examined."""
+    box, work = strand.partition.boxes[index], strand.workspace
+    assert work is not None
+    mix = int(strand.partition.factors[index, MIX_USED]) - 1
+    peak, _ = weigh_cells(strand.target, box, mix, work)
     paths: list[tuple[Fraction, Tape, bool, int]] = [(Fraction(1), [], True, -1)]
-    if work.paired[0]:
-        pairs = leaves(work.pair_weights, CELLS * CELLS)
-        paths = [(probability, tape, True, pair) for pair, probability, tape in pairs]
     for e in range(edge_count(box)):
         ends, lower = work.ends[e], int(box[SHEETS]) >> 3 * e & 1
-        alone = [] if work.paired[0] else leaves(work.weights[e], CELLS)
         longer = []
-        for probability, tape, inside, pair in paths:
+        for probability, tape, inside, before in paths:
             if not inside:
-                longer.append((probability, tape, False, pair))
+                longer.append((probability, tape, False, before))
                 continue
-            known = (pair // CELLS if e == 0 else pair % CELLS, Fraction(1), [])
-            for cell, share, chunks in [known] if work.paired[0] else alone:
+            if work.paired[0] and e == 1:
+                weigh_beside(strand.target, mix, peak, before, work)
+            for cell, share, chunks in list(leaves(work.weights[e], CELLS)):
                 i, j = cell // SIDE, cell % SIDE
                 (u0, u1), (v0, v1) = (int(x) for x in ends[0, i : i + 2]), ends[1, j : j + 2]
                 across, up = u1 - u0, int(v1 - v0)
                 for k, m in itertools.product(range(across), range(up)):
                     u, v = (1 - u1 + k, 1 - int(v1) + m) if lower else (u0 + k, int(v0) + m)
                     now = probability * share / (across * up)
-                    longer.append((now, [*tape, *chunks, k, m], lattice.admits(u, v), pair))
+                    longer.append((now, [*tape, *chunks, k, m], lattice.admits(u, v), cell))
         paths = longer
     return [(probability, tape, inside) for probability, tape, inside, _ in paths]
 
 
-def _examined(strand: Strand, tape: Tape) -> Any:
-    """The workspace of the box that a tape leads to, which no split follows."""
+def _examine(strand: Strand, tape: Tape) -> None:
+    """Let the strand's workspace know the box that a tape leads to, which no split follows."""
     probe = copy_of(strand)
     probe.partition.tally[SPLIT_WORK] = 1 << 40
     run(probe, tape, whole=False)
-    return strand.workspace
 
 
 def trials(strand: Strand, lattice: HalfplaneLattice, most: int) -> Iterator[Trial]:
@@ -223,7 +225,8 @@ def trials(strand: Strand, lattice: HalfplaneLattice, most: int) -> Iterator[Tri
             points = _plain_points(lattice, box)
         else:
             unit = MIX
-            points = _cell_points(lattice, box, _examined(strand, tape))
+            _examine(strand, tape)
+            points = _cell_points(lattice, strand, index)
         for probability, chunks, inside in points:
             if inside:
                 for share, fall, after in _by_fall(strand, tape + chunks, unit, unit * most):

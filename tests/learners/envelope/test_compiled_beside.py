@@ -18,7 +18,8 @@ from learners.envelope import core
 from learners.envelope.compiled_beside import compile_beside, signatures
 from learners.envelope.factorised_boxes import make_workspace
 from learners.envelope.first_boxes import first_boxes
-from learners.envelope.strands import Examples, start_strand, weigh_all
+from learners.envelope.race import weigh_all
+from learners.envelope.strands import Examples, start_strand
 from learners.envelope.target import make_target
 from learners.randomness import SeededRandom
 from learners.scores import mistakes_score

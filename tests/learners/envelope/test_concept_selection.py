@@ -17,7 +17,7 @@ from concept_laws import (
 from counted import counted
 
 from geometry.halfplane import HalfplaneLattice, Measure
-from learners.envelope import concept_selection, strands
+from learners.envelope import concept_selection, race
 from learners.envelope.close_pairs import settle_conflicts
 from learners.envelope.concept_selection import PRIOR, ConceptSelection
 from learners.envelope.target import make_target
@@ -164,6 +164,6 @@ def test_how_strands_take_turns_changes_no_draw(seed: int) -> None:
     drawn = []
     for in_turns in (True, False):
         draw = ConceptSelection(lattice).begin(counted(points, labels, 64), 0.4, SeededRandom(seed))
-        selected, winner = strands.settle(draw.strands, lattice, 0.0, None, in_turns=in_turns)
+        selected, winner = race.settle(draw.strands, lattice, 0.0, None, in_turns=in_turns)
         drawn.append((selected.piece, winner))
     assert drawn[0] == drawn[1]

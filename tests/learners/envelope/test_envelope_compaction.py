@@ -15,7 +15,7 @@ from dual_boxes import edges_in, some_edge
 from numpy.typing import NDArray
 
 from geometry.halfplane import HalfplaneLattice, Sheet
-from learners.envelope import envelope_selection, strands
+from learners.envelope import envelope_selection, race, strands
 from learners.envelope.boxes import NEGATIVES, ORDERS, POSITIVES, SHEETS, edge_count, edge_in
 from learners.envelope.compaction import compact
 from learners.envelope.envelope_selection import EnvelopeSelection
@@ -44,7 +44,7 @@ def refine(
     score = set_cover_score("disjunction", 1, int(labels.sum()), 0, 0)
     seen: list[strands.Strand] = []
     slices = 0
-    plain = strands._behind
+    plain = race._behind
 
     def look(now: list[strands.Strand]) -> list[strands.Strand]:
         nonlocal slices
@@ -58,9 +58,9 @@ def refine(
         return plain(now)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strands, "_behind", look)
+        patch.setattr(race, "_behind", look)
         patch.setattr(strands, "_WORK_PER_CALL", 100)
-        patch.setattr(strands, "_WORTH_TWO", 2)
+        patch.setattr(race, "_WORTH_TWO", 2)
         selection = EnvelopeSelection(lattice, piece)
         try:
             selection.select(counted(points, labels, lattice.d), score, rate, SeededRandom(1))
@@ -218,7 +218,7 @@ def test_only_boxes_that_meet_in_a_face_are_merged() -> None:
         }
 
     assert edge_count(partition.boxes[0]) == 1
-    strands.weigh(target, partition)
+    race.weigh(target, partition)
     assert compact(target, partition, math.inf)
     once = {(0, 8, 0, 8, 0, 1, 9, 3), (8, 16, 0, 8, 0, 1, 1, 0)}
     assert left() == once | set(rows[4:10])
@@ -232,7 +232,7 @@ def test_a_budget_is_kept_and_compaction_ends_when_it_brings_little(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """From some point on trials go on without splits, and the selection still ends."""
-    monkeypatch.setattr(strands, "_WORTH_TWO", 2)
+    monkeypatch.setattr(race, "_WORTH_TWO", 2)
     rng = np.random.default_rng(4)
     points = rng.integers(0, 65, (2000, 2))
     labels = (np.abs(points - 30).sum(axis=1) < 20) ^ (rng.random(2000) < 0.05)

@@ -14,7 +14,7 @@ from dual_boxes import holds, reading
 from geometry.columns import count_columns
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import MAX_D, HalfplaneLattice
-from learners.envelope import partition, strands
+from learners.envelope import partition, race, strands
 from learners.envelope.boxes import SHEETS
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.first_boxes import first_boxes
@@ -146,14 +146,14 @@ def test_boxes_of_a_large_grid_in_the_papers_measure_hold_every_piece(
     """Lines of all slopes and heights: each is read in exactly one box."""
     lattice = HalfplaneLattice(MAX_D, "paper")
     seen: list[strands.Strand] = []
-    plain = strands._behind
+    plain = race._behind
 
     def spy(now: list[strands.Strand]) -> list[strands.Strand]:
         seen[:] = now
         return plain(now)
 
-    monkeypatch.setattr(strands, "_behind", spy)
-    monkeypatch.setattr(strands, "_WORTH_TWO", 2)
+    monkeypatch.setattr(race, "_behind", spy)
+    monkeypatch.setattr(race, "_WORTH_TWO", 2)
     drawn = select(lattice, "halfplane", 1)
     assert all(lattice.admits(edge.u, edge.v) for edge in drawn.piece)
     rows = itertools.chain(*(s.partition.boxes[: s.partition.tally[BOXES]].tolist() for s in seen))

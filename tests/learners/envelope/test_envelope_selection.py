@@ -25,7 +25,7 @@ from envelope_laws import (
 
 from geometry.columns import count_columns
 from geometry.halfplane import MAX_D, HalfplaneLattice
-from learners.envelope import strands, trials
+from learners.envelope import race, strands, trials
 from learners.envelope.boxes import NEGATIVES, ORDERS, POSITIVES, SHEETS, pack_sheets
 from learners.envelope.compaction import compact
 from learners.envelope.envelope_selection import EnvelopeSelection
@@ -168,7 +168,7 @@ def test_the_exact_value_is_the_score(d: int, measure: str) -> None:
 
 def test_the_law_survives_dropped_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tables hold so few lines that they are dropped and made anew in many draws."""
-    monkeypatch.setattr(strands, "_WORTH_TWO", 2)
+    monkeypatch.setattr(race, "_WORTH_TWO", 2)
     points, labels = random_examples(8, 12, seed=3)
     selection = EnvelopeSelection(HalfplaneLattice(8), "triangle", table_bytes=0)
     score = score_of("disjunction", 1, labels, 4)
@@ -185,7 +185,7 @@ def test_the_law_survives_compactions(
     measure: str, d: int, n: int, rate: float, draws: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There is little more room than for the first boxes: most draws merge boxes several times."""
-    monkeypatch.setattr(strands, "_WORTH_TWO", 2)
+    monkeypatch.setattr(race, "_WORTH_TWO", 2)
     points, labels = random_examples(d, n, seed=d)
     lattice = HalfplaneLattice(d, measure)
     selection = EnvelopeSelection(lattice, "halfplane", max_boxes=1, table_bytes=1 << 18)
@@ -238,7 +238,7 @@ def test_the_law_survives_compactions_at_any_time(
 def test_the_law_survives_full_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing may be merged: many draws go on from 16 boxes a strand that are as they are."""
     monkeypatch.setattr(strands, "_RISE", -1.0)
-    monkeypatch.setattr(strands, "_WORTH_TWO", 2)
+    monkeypatch.setattr(race, "_WORTH_TWO", 2)
     points, labels = random_examples(11, 30, seed=11)
     selection = EnvelopeSelection(
         HalfplaneLattice(11), "halfplane", max_boxes=1, table_bytes=1 << 18
@@ -253,19 +253,19 @@ def test_the_law_survives_full_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("factorised", [False, True])
 def test_the_law_survives_division(factorised: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Strands are divided whenever one runs alone, in most draws when others have accepted."""
-    monkeypatch.setattr(strands, "_WORTH_TWO", 2)
+    monkeypatch.setattr(race, "_WORTH_TWO", 2)
     monkeypatch.setattr(strands, "_WORK_PER_CALL", 20)
     if factorised:
         factorise_everything(monkeypatch)
         monkeypatch.setattr(strands, "_PLAIN_BOXES", 0)
     ended = []
-    plain = strands.divide
+    plain = race.divide
 
     def divide(strand: strands.Strand, all_of_them: Sequence[strands.Strand]) -> strands.Strand:
         ended.append(any(one.accepted is not None for one in all_of_them))
         return plain(strand, all_of_them)
 
-    monkeypatch.setattr(strands, "divide", divide)
+    monkeypatch.setattr(race, "divide", divide)
     points, labels = random_examples(8, 12, seed=3)
     selection = EnvelopeSelection(HalfplaneLattice(8), "triangle", table_bytes=1 << 18)
     score = score_of("disjunction", 1, labels, 4)
@@ -276,7 +276,7 @@ def test_the_law_survives_division(factorised: bool, monkeypatch: pytest.MonkeyP
 
 def test_the_law_survives_weighing_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Masses are weighed anew again and again when hardly any loss of mass is allowed."""
-    monkeypatch.setattr(strands, "_LIGHT", 1e30)
+    monkeypatch.setattr(race, "_LIGHT", 1e30)
     monkeypatch.setattr(strands, "_WORK_PER_CALL", 20)
     points, labels = random_examples(8, 12, seed=3)
     selection = EnvelopeSelection(HalfplaneLattice(8), "triangle", table_bytes=1 << 18)

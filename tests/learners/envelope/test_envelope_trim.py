@@ -9,7 +9,7 @@ from counted import counted
 from hypothesis import given, settings, strategies as st
 
 from geometry.halfplane import HalfplaneLattice
-from learners.envelope import boxes as box_loops, strands
+from learners.envelope import boxes as box_loops, race, strands
 from learners.envelope.boxes import SHEETS
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.envelope.first_boxes import first_boxes
@@ -58,7 +58,7 @@ def test_refined_boxes_still_cover_the_class(bits: int) -> None:
     labels = (points.sum(axis=1) < 9) ^ (rng.random(2000) < 0.2)
     lattice = HalfplaneLattice(9, bits=bits)
     seen: list[strands.Strand] = []
-    keep = strands._behind
+    keep = race._behind
 
     def spy(now: list[strands.Strand]) -> list[strands.Strand]:
         seen[:] = now
@@ -66,7 +66,7 @@ def test_refined_boxes_still_cover_the_class(bits: int) -> None:
 
     score = set_cover_score("disjunction", 1, int(labels.sum()), 0, 0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strands, "_behind", spy)
+        patch.setattr(race, "_behind", spy)
         selection = EnvelopeSelection(lattice, "halfplane")
         selection.select(counted(points, labels, 9), score, 0.5, SeededRandom(1))
     boxes = np.concatenate([s.partition.boxes[: s.partition.tally[BOXES]] for s in seen])

@@ -34,12 +34,13 @@ from sampler_paths import (
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
-from learners.envelope import factorised_moves, strands
+from learners.envelope import factorised_moves, race, strands
 from learners.envelope.boxes import ORDERS, POSITIVES, SHEETS, pack_sheets, pairs_across
 from learners.envelope.factorised_boxes import make_workspace
 from learners.envelope.first_boxes import first_boxes
 from learners.envelope.partition import BOXES, COMPACTIONS, FORGOTTEN, MIX_USED, PLAIN, SPLITS
-from learners.envelope.strands import Examples, Strand, divide, settle, start_strand, weigh_all
+from learners.envelope.race import divide, settle, weigh_all
+from learners.envelope.strands import Examples, Strand, start_strand
 from learners.envelope.target import make_target
 from learners.randomness import SeededRandom
 from learners.records import inside_piece
@@ -346,7 +347,7 @@ def replayed(start: Sequence[Strand], path: Order, in_turns: bool) -> Any:
     return settle(racing, LATTICE, 0.0, None, in_turns=in_turns)
 
 
-@pytest.mark.parametrize("light", [strands._LIGHT, 1e300])
+@pytest.mark.parametrize("light", [race._LIGHT, 1e300])
 def test_every_race_of_two_strands(light: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first acceptance has the law of both classes together, and the code finds it.
 
@@ -369,7 +370,7 @@ def test_every_race_of_two_strands(light: float, monkeypatch: pytest.MonkeyPatch
     assert total == 1
     for one in accepted:
         assert off(one, law) < ROUNDING
-    monkeypatch.setattr(strands, "_LIGHT", light)
+    monkeypatch.setattr(race, "_LIGHT", light)
     for i, (path, winner, piece) in enumerate(ends[::5]):
         drawn, won = replayed(start, path, in_turns=i % 2 == 0)
         assert (drawn.piece, won) == (piece, winner)

@@ -34,6 +34,7 @@ inner_term = compiled(factorised_boxes.inner_term)
 cell_term = compiled(factorised_boxes.cell_term)
 pair_term = compiled(factorised_boxes.pair_term)
 weigh_cells = compiled(factorised_boxes.weigh_cells)
+weigh_beside = compiled(factorised_boxes.weigh_beside)
 best_mix = compiled(factorised_boxes.best_mix)
 widest_axis = compiled(factorised_boxes.widest_axis)
 box_mass = compiled(partition.box_mass)
@@ -286,9 +287,24 @@ def test_the_mass_is_the_sum_over_all_pairs_of_cells(paired: bool, total: bool) 
         mass = volume * math.exp(target.rate * peak / MIX)
         assert mass == pytest.approx(total_mass, rel=1e-12)
         if paired:
-            tree = work.pair_weights
-            leaves = tree[len(tree) // 2 :]
-            assert tree[1] == volume == pytest.approx(leaves.sum(), rel=1e-12)
+            first, beside = work.weights[0], work.weights[1]
+            assert first[1] == volume == pytest.approx(first[CELLS:].sum(), rel=1e-12)
+            for i, cell in enumerate(cells):
+                area = carrying(target, box, work, 0, *cell)
+                if not area:
+                    assert first[CELLS + i] == 0
+                    continue
+                weigh_beside(target, mix, peak, i, work)
+                assert area * beside[1] == pytest.approx(first[CELLS + i], rel=1e-12)
+                for j, other in enumerate(cells):
+                    bound = inner_term(target, mix, work.held)
+                    bound += cell_term(target, mix, work.counts, 0, *cell)
+                    bound += cell_term(target, mix, work.counts, 1, *other)
+                    bound += pair_term(target, mix, work.together, i, j)
+                    weight = carrying(target, box, work, 1, *other)
+                    if weight:
+                        weight *= math.exp(target.rate * (bound - peak) / MIX)
+                    assert beside[CELLS + j] == pytest.approx(weight, rel=1e-12)
     # the mix that is chosen weighs no more than the one it starts from
     for start in (0, 8, MIX):
         mix, peak, volume = best_mix(target, box, work, start)

@@ -10,7 +10,7 @@ import pytest
 from watched_draw import sample, select
 
 from geometry.halfplane import HalfplaneLattice
-from learners.envelope import strands
+from learners.envelope import race, strands
 from learners.envelope.boxes import POSITIVES, SHEETS
 from learners.envelope.partition import BOXES
 from learners.records import inside_piece
@@ -53,7 +53,7 @@ def test_few_boxes_are_the_first_of_many() -> None:
 def test_rectangles_are_those_of_the_partition() -> None:
     """A box's count of positives bounds every piece drawn from its rectangles."""
     seen: list[strands.Strand] = []
-    keep = strands._behind
+    keep = race._behind
 
     def spy(now: list[strands.Strand]) -> list[strands.Strand]:
         seen[:] = now
@@ -66,7 +66,7 @@ def test_rectangles_are_those_of_the_partition() -> None:
         boxes[:] = progress.heaviest(10**9)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strands, "_behind", spy)
+        patch.setattr(race, "_behind", spy)
         select("triangle", watch)
     rows = {
         (*row[:12].tolist(), int(row[SHEETS])): row
