@@ -1,14 +1,15 @@
 """How many tiles a side are best, what seams cost, and what a private choice could go by.
 
-    python benchmarks/tiles_a_side.py [--outlines FILE ...] [--n N] [--tiles M ...]
-        [--wrong Q] [--edge A] [--seeds N] [--epsilon E]
+    python benchmarks/tiles_a_side.py [--outlines FILE ...] [--cities FILE ...] [--n N]
+        [--tiles M ...] [--wrong Q] [--edge A] [--seeds N] [--epsilon E]
 
 For every case one row a number of tiles m: the test error of tiles, the same with their seams
 smoothed, S(m) = the least of mistakes plus A for each edge, summed over the tiles
 (learners/tile_choice.py), and the seconds that S took.  Then the interpolated histogram's error and
 H, the sum over cells of four examples of the smaller number of either label; at last that of the
 nearest example's label, which knows no privacy.  One example changes both S and H by at most 1.
-d = 1024; uniform samples, a share Q of labels wrong.
+d = 1024; uniform samples, a share Q of labels wrong.  With cities these alone, all that are not
+held out.
 Decision: docs/decisions/0025-how-many-tiles.md.
 """
 
@@ -21,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from accuracy_cases import Case, draw, outline_cases
+from accuracy_cases import Case, city_cases, draw, outline_cases
 from common import DELTA, EPSILON, GRID, TARGETS, describe_run
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
@@ -101,6 +102,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Print a Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--outlines", nargs="+", type=Path, default=[], metavar="FILE")
+    parser.add_argument("--cities", nargs="+", type=Path, default=[], metavar="FILE")
     parser.add_argument("--n", type=int, default=10_000)
     parser.add_argument("--tiles", nargs="+", type=int, default=[4, 6, 8, 10, 12], metavar="M")
     parser.add_argument("--wrong", type=float, default=0.0, metavar="Q")
@@ -111,8 +113,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(f"`python benchmarks/tiles_a_side.py`: {describe_run()}; {told.seeds} seeds")
     print("\n| target |  | error % | seams smoothed | S or H | s |")
     print("| --- | --- | ---: | ---: | ---: | ---: |")
-    drawn = [Case("drawn", target, "uniform", told.n) for target in TARGETS]
-    for case in (*drawn, *outline_cases(told.outlines, [told.n])):
+    cases = list(city_cases(told.cities))
+    if not cases:
+        cases = [Case("drawn", target, "uniform", told.n) for target in TARGETS]
+        cases += outline_cases(told.outlines, [told.n])
+    for case in cases:
         for row in rows(case, told):
             print("| " + " | ".join(row) + " |", flush=True)
 

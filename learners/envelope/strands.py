@@ -1,7 +1,7 @@
 """Strands: parts of the class, each with its boxes, tables and bits, and what it has accepted.
 
 The law of a draw: :mod:`learners.envelope.envelope_selection`.  How several of them settle one:
-:mod:`learners.envelope.race`.
+:mod:`learners.envelope.race`.  Proofs: docs/privacy.md, lemmas E4 and 5.
 """
 
 from __future__ import annotations
