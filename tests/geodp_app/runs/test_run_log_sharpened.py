@@ -66,8 +66,9 @@ def staged(release: SharpenedRelease, points: np.ndarray) -> list[np.ndarray]:
             if each.tile.holds(point[None])[0]:
                 labels[row] = each.predict(point[None])[0]
         found.append(labels)
-    # the last step tidies what all zones label together
-    found[-1] = release.predict(points) != 0
+    if release.zones[-1].tidied is not None:
+        # the last step changes what all zones label together
+        found[-1] = release.predict(points) != 0
     return found
 
 

@@ -15,7 +15,7 @@ from learners.envelope import race, strands
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.randomness import SeededRandom
 
-#: Slices by turns of several, with a strand that is divided and others that end.
+#: Work of a slice: so little that a draw takes many turns, and strands are divided in it.
 WORK = 100
 
 
@@ -39,11 +39,13 @@ def test_a_seed_means_one_run_however_slow_each_strand_is(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = strands.Strand.advance
-    slices = []
+    slices: list[strands.Strand] = []
+    seen: dict[int, int] = {}
 
     def advance(strand: strands.Strand, horizon: float) -> None:
-        # at first one strand is late, then the other, and now and then any
-        late = (len(slices) // 30 + id(strand)) % 2
+        # for some slices those are late that were first to run, then the others
+        seen.setdefault(id(strand), len(seen))
+        late = (len(slices) // 30 + seen[id(strand)]) % 2
         time.sleep(0.001 * late * random.random())
         slices.append(strand)
         plain(strand, horizon)
@@ -54,7 +56,7 @@ def test_a_seed_means_one_run_however_slow_each_strand_is(
     assert len(slices) > 3 * 12
 
 
-def test_no_strand_is_far_ahead_of_another_in_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_strand_is_far_ahead_of_another_in_a_turn() -> None:
     class Slow:
         accepted, mass = None, 1.0
 
