@@ -19,7 +19,9 @@ partition            boxes that cover the class, with their masses in a sum tree
 trials               a point of a plain box, kept with the probability it deserves
 splits               a plain box is halved where a rejected point suggests
 close_pairs          a bound that wrong labels hardly loosen
-factorised_boxes     tighter envelopes for small boxes
+factorised_boxes     tighter envelopes for small boxes, divided into cells
+uncertain            the examples that a box's edges leave uncertain
+cell_weights         what cells weigh
 factorised_moves     trials in them, and their splits
 compiled_beside      a second process compiles the loops of factorised boxes
 compaction           light boxes that meet in a face are merged again

@@ -13,22 +13,16 @@ import numpy as np
 
 from geometry.inner_loops import cached_inner, inner
 from learners.envelope.boxes import NO_SHEET, SHEETS, admitted_box, copy_box
-from learners.envelope.chunks import exponential, uniform_below
-from learners.envelope.factorised_boxes import (
-    CELLS,
-    MIX,
-    SIDE,
+from learners.envelope.cell_weights import (
     best_mix,
     cell_term,
-    charge,
-    count_cells,
-    gather,
     inner_term,
     pair_term,
     weigh_beside,
     weigh_cells,
-    widest_axis,
 )
+from learners.envelope.chunks import exponential, uniform_below
+from learners.envelope.factorised_boxes import CELLS, MIX, SIDE, count_cells
 from learners.envelope.partition import (
     BOXES,
     EXACT,
@@ -54,6 +48,7 @@ from learners.envelope.trials import (
     OUTCOME_REJECTED,
     exact_value,
 )
+from learners.envelope.uncertain import charge, gather, widest_axis
 
 # The same for factorised boxes, whose trials and splits take some 300 microseconds: again splits
 # get most of the time (docs/decisions/0005-factorised-boxes.md).

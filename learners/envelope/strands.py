@@ -20,7 +20,7 @@ from learners.envelope import core
 from learners.envelope.boxes import NO_SHEET
 from learners.envelope.close_pairs import ClosePairs, make_pairs, take_pairs
 from learners.envelope.compaction import compact
-from learners.envelope.factorised_boxes import Workspace, make_workspace, order_by_column
+from learners.envelope.factorised_boxes import Workspace, make_workspace
 from learners.envelope.paper_box import class_sheets, readings
 from learners.envelope.partition import (
     BOXES,
@@ -32,6 +32,7 @@ from learners.envelope.partition import (
     make_partition,
 )
 from learners.envelope.target import Target
+from learners.envelope.uncertain import order_by_column
 from learners.randomness import RandomSource
 
 #: Room of a strand for boxes, up to which none is factorised: most selections need no more.

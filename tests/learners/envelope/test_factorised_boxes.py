@@ -16,27 +16,32 @@ from numpy.typing import NDArray
 from geometry.columns import count_columns
 from geometry.counting import make_tables
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
-from learners.envelope import factorised_boxes, factorised_moves, partition
+from learners.envelope import (
+    cell_weights,
+    factorised_boxes,
+    factorised_moves,
+    partition,
+    uncertain,
+)
 from learners.envelope.boxes import ORDERS, SHEETS, pack_sheets
 from learners.envelope.factorised_boxes import (
     CELLS,
     MIX,
-    SEVERAL,
     SIDE,
     make_workspace,
-    order_by_column,
 )
 from learners.envelope.target import Target
+from learners.envelope.uncertain import SEVERAL, order_by_column
 from learners.scores import Score
 
-examine, charge = compiled(factorised_moves.examine), compiled(factorised_boxes.charge)
-inner_term = compiled(factorised_boxes.inner_term)
-cell_term = compiled(factorised_boxes.cell_term)
-pair_term = compiled(factorised_boxes.pair_term)
-weigh_cells = compiled(factorised_boxes.weigh_cells)
-weigh_beside = compiled(factorised_boxes.weigh_beside)
-best_mix = compiled(factorised_boxes.best_mix)
-widest_axis = compiled(factorised_boxes.widest_axis)
+examine, charge = compiled(factorised_moves.examine), compiled(uncertain.charge)
+inner_term = compiled(cell_weights.inner_term)
+cell_term = compiled(cell_weights.cell_term)
+pair_term = compiled(cell_weights.pair_term)
+weigh_cells = compiled(cell_weights.weigh_cells)
+weigh_beside = compiled(cell_weights.weigh_beside)
+best_mix = compiled(cell_weights.best_mix)
+widest_axis = compiled(uncertain.widest_axis)
 box_mass = compiled(partition.box_mass)
 
 D = 16

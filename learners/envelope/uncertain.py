@@ -1,0 +1,234 @@
+"""The examples of a factorised box that its edges leave uncertain: listed, and charged to an edge.
+
+What they are for: :mod:`learners.envelope.factorised_boxes`.  Everything here is compiled; a *box*
+is a row of :class:`learners.envelope.partition.Partition`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geometry.columns import abscissae, cut_after, first_cut, unpack, within_cut
+from geometry.counting import coefficients
+from geometry.grid_counts import GridCounts
+from geometry.inner_loops import inner
+from learners.envelope.boxes import SHEETS, edge_in
+
+#: Columns of a row of uncertain examples: abscissa, ordinate, label, the edge that they are charged
+#: to, or SEVERAL, and how many they are.
+X, Y, LABEL, CHARGED, AMOUNT = range(5)
+
+#: In place of the edge that an example is charged to: negatives that several edges leave uncertain,
+#: which count for nothing, and in a box of two edges whatever both do, which counts for pairs.
+SEVERAL = -1
+
+
+def order_by_column(counts: GridCounts) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Ordinates of the entries by label, each int32 of shape (d + 2 + entries,).
+
+    Number x says at which place the ordinates of column x begin, rising, and number d + 1 where
+    the last column ends.
+    """
+    width = counts.d + 1
+    found = []
+    for label in (False, True):
+        x, y = np.compress(counts.labels == label, counts.points, axis=0).T
+        places = np.empty(width + 1 + len(y), dtype=np.int32)
+        places[0] = width + 1
+        places[1 : width + 1] = width + 1 + np.bincount(x, minlength=width).cumsum()
+        places[width + 1 :] = y
+        found.append(places)
+    return found[0], found[1]
+
+
+@inner
+def _corner_lines(basis, box):
+    """(a, b, c) of O_1..O_3 and I_1..I_3; zeros, which constrain nothing, for missing edges."""
+    a = np.zeros(6, dtype=np.int64)
+    b = np.zeros(6, dtype=np.int64)
+    c = np.zeros(6, dtype=np.int64)
+    for e in range(3):
+        if not edge_in(box, e):
+            continue
+        sheet = (box[SHEETS] >> (3 * e)) & 7
+        # the points at the corners, so that a box of one piece has that piece's own score
+        u0, u1 = np.int64(box[4 * e]), box[4 * e + 1] - 1
+        v0, v1 = np.int64(box[4 * e + 2]), box[4 * e + 3] - 1
+        if sheet & 1:
+            u0, u1, v0, v1 = u1, u0, v1, v0
+        a[e], b[e], c[e] = coefficients(basis, sheet, u0, v0)
+        a[e + 3], b[e + 3], c[e + 3] = coefficients(basis, sheet, u1, v1)
+    return a, b, c
+
+
+@inner
+def _narrow(a, b, c, cut, x, low, high):
+    """Ordinates low..high-1 of column x narrowed to one halfplane, whose cut there is `cut`."""
+    if b == 0 and a * x < c:
+        return low, low
+    return within_cut(b, cut, low, high)
+
+
+@inner
+def _first_place(places, x, y, below):
+    """Where the ordinates of column x from y up begin; `below` examples lie below y."""
+    begin = np.int64(places[x])
+    # an entry has an example at least, and mostly no more
+    end = min(np.int64(places[x + 1]), begin + below)
+    if end == begin or places[end - 1] < y:
+        return end
+    while begin < end:
+        middle = (begin + end) >> 1
+        if places[middle] < y:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+@inner
+def gather(tables, ordinates, box, held, found):
+    """List the entries in all outer and not all inner halfplanes, and count the examples in all
+    inner ones.
+
+    Columns must be narrow (:mod:`geometry.columns`).  Returns how many were found, or -1 when they
+    do not fit.  O(d) and O(1) an entry, O(log d) where a grid point holds several examples.
+    """
+    by_label = (unpack(tables.totals[0]), unpack(tables.totals[1]))
+    width = len(by_label[0].cells)
+    a, b, c = _corner_lines(tables.basis, box)
+    first, last = abscissae(a, b, c, width - 1)
+    a_1, a_2, a_3, a_4, a_5, a_6 = a[0], a[1], a[2], a[3], a[4], a[5]
+    b_1, b_2, b_3, b_4, b_5, b_6 = b[0], b[1], b[2], b[3], b[4], b[5]
+    c_1, c_2, c_3, c_4, c_5, c_6 = c[0], c[1], c[2], c[3], c[4], c[5]
+    cut_1, rest_1, step_1, more_1, size_1 = first_cut((a_1, b_1, c_1), first, np.int64(0))
+    cut_2, rest_2, step_2, more_2, size_2 = first_cut((a_2, b_2, c_2), first, np.int64(0))
+    cut_3, rest_3, step_3, more_3, size_3 = first_cut((a_3, b_3, c_3), first, np.int64(0))
+    cut_4, rest_4, step_4, more_4, size_4 = first_cut((a_4, b_4, c_4), first, np.int64(0))
+    cut_5, rest_5, step_5, more_5, size_5 = first_cut((a_5, b_5, c_5), first, np.int64(0))
+    cut_6, rest_6, step_6, more_6, size_6 = first_cut((a_6, b_6, c_6), first, np.int64(0))
+    held[:] = 0
+    count = 0
+    for x in range(first, last + 1):
+        low, high = within_cut(b_1, cut_1, np.int64(0), np.int64(width))
+        low, high = within_cut(b_2, cut_2, low, high)
+        low, high = within_cut(b_3, cut_3, low, high)
+        if low < high:
+            inner_low, inner_high = _narrow(a_4, b_4, c_4, cut_4, x, low, high)
+            inner_low, inner_high = _narrow(a_5, b_5, c_5, cut_5, x, inner_low, inner_high)
+            inner_low, inner_high = _narrow(a_6, b_6, c_6, cut_6, x, inner_low, inner_high)
+            if inner_low >= inner_high:
+                inner_low = inner_high = high
+            for label in range(2):
+                column, places = by_label[label].cells[x], ordinates[label]
+                sure = np.int64(column[inner_high]) - column[inner_low]
+                held[label] += sure
+                left = column[high] - column[low] - sure
+                if left > 0:
+                    place = _first_place(places, x, low, column[low])
+                while left > 0:
+                    y = places[place]
+                    if inner_low <= y < inner_high:
+                        place = _first_place(places, x, inner_high, column[inner_high])
+                        continue
+                    if count == len(found):
+                        return -1
+                    amount = column[y + 1] - column[y]
+                    found[count, X] = x
+                    found[count, Y] = y
+                    found[count, LABEL] = label
+                    found[count, AMOUNT] = amount
+                    count += 1
+                    place += 1
+                    left -= amount
+        cut_1, rest_1 = cut_after(cut_1, rest_1, step_1, more_1, size_1)
+        cut_2, rest_2 = cut_after(cut_2, rest_2, step_2, more_2, size_2)
+        cut_3, rest_3 = cut_after(cut_3, rest_3, step_3, more_3, size_3)
+        cut_4, rest_4 = cut_after(cut_4, rest_4, step_4, more_4, size_4)
+        cut_5, rest_5 = cut_after(cut_5, rest_5, step_5, more_5, size_5)
+        cut_6, rest_6 = cut_after(cut_6, rest_6, step_6, more_6, size_6)
+    return count
+
+
+@inner
+def has_pairs(box):
+    """Whether a box has two edges."""
+    return edge_in(box, 0) and edge_in(box, 1) and not edge_in(box, 2)
+
+
+@inner
+def charge(tables, box, found, count, held, doubtful):
+    """Keep the entries that are uncertain in a box, with the edge each is charged to.
+
+    `found` holds all that are uncertain in a box around it, and may be `doubtful` itself;
+    `held` counts the examples in all inner halfplanes of that box and goes on counting.
+    """
+    a, b, c = _corner_lines(tables.basis, box)
+    pairs = has_pairs(box)
+    kept = 0
+    for i in range(count):
+        x, y, label, amount = found[i, X], found[i, Y], found[i, LABEL], found[i, AMOUNT]
+        outside = False
+        misses = 0
+        charged = -1
+        for e in range(3):
+            if a[e] * x + b[e] * y < c[e]:
+                outside = True
+                break
+            if a[e + 3] * x + b[e + 3] * y < c[e + 3]:
+                misses += 1
+                if charged < 0:
+                    charged = e
+        if outside:
+            continue
+        if misses == 0:
+            held[label] += amount
+            continue
+        doubtful[kept, X] = x
+        doubtful[kept, Y] = y
+        doubtful[kept, LABEL] = label
+        doubtful[kept, CHARGED] = SEVERAL if misses > 1 and (pairs or label == 0) else charged
+        doubtful[kept, AMOUNT] = amount
+        kept += 1
+    return kept
+
+
+@inner
+def widest_axis(tables, box, doubtful, count, only):
+    """The axis 0..5 that leaves most examples uncertain; -1 when the box is a single piece.
+
+    `only` restricts it to one edge, unless it is -1.
+    """
+    c0, c1 = tables.basis[0], tables.basis[1]
+    # by what the examples are charged to, SEVERAL first
+    number = np.zeros(4, dtype=np.int64)
+    abscissae = np.zeros(4, dtype=np.int64)
+    ordinates = np.zeros(4, dtype=np.int64)
+    for i in range(count):
+        charged, amount = doubtful[i, CHARGED] - SEVERAL, doubtful[i, AMOUNT]
+        number[charged] += amount
+        abscissae[charged] += amount * doubtful[i, X]
+        ordinates[charged] += amount * doubtful[i, Y]
+    pairs = has_pairs(box)
+    chosen, most = -1, -1.0
+    for e in range(3):
+        if not edge_in(box, e) or (only >= 0 and e != only):
+            continue
+        along = abscissae if (box[SHEETS] >> (3 * e)) & 7 < 2 else ordinates
+        many, far = number[e - SEVERAL], along[e - SEVERAL]
+        if pairs:
+            many, far = many + number[0], far + along[0]
+        # the boundary at the examples' mean place moves by so much when u or v runs its range
+        t = far / max(many, 1)
+        by_u = (c0 - c1 * t) * (box[4 * e + 1] - box[4 * e])
+        by_v = t * (box[4 * e + 3] - box[4 * e + 2])
+        for axis in range(2):
+            if box[4 * e + 2 * axis + 1] - box[4 * e + 2 * axis] < 2:
+                continue
+            share = (by_u if axis == 0 else by_v) / (by_u + by_v)
+            doubt = (many + 0.5) * share
+            if doubt > most:
+                most = doubt
+                chosen = 2 * e + axis
+    return chosen
