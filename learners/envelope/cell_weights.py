@@ -1,9 +1,9 @@
 """What the cells of a factorised box weigh, and the mix of both scores that weighs least.
 
-The bounds: :mod:`learners.envelope.factorised_boxes`; the tables of cells are those of its
-:class:`~learners.envelope.factorised_boxes.Workspace`.  Counts and bounds are integers.  A cell's
-or a pair's weight is an exp of a product times an area (five roundings at most), summed up a binary
-tree.  Everything here is compiled.
+The bounds: :mod:`learners.envelope.factorised_boxes` and docs/privacy.md, lemma E3; the tables of
+cells are those of its :class:`~learners.envelope.factorised_boxes.Workspace`.  Counts and bounds
+are integers.  A cell's or a pair's weight is an exp of a product times an area (five roundings at
+most), summed up a binary tree.  Everything here is compiled.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The examples of a factorised box that its edges leave uncertain: listed, and charged to an edge.
 
-What they are for: :mod:`learners.envelope.factorised_boxes`.  Everything here is compiled; a *box*
-is a row of :class:`learners.envelope.partition.Partition`.
+What they are for: :mod:`learners.envelope.factorised_boxes`; why a charge bounds the score:
+docs/privacy.md, lemma E3.  Everything here is compiled; a *box* is a row of
+:class:`learners.envelope.partition.Partition`.
 """
 
 from __future__ import annotations
