@@ -74,6 +74,9 @@ class SelectionProgress:
     density : callable or None
         density(resolution) tells where the piece's halfplanes may still lie
         (:func:`learners.envelope.views.edge_density`); it reads the same tables.
+    amid : bool
+        Told while threads are at work, so that a cancel is heard soon: the numbers are those that
+        were told before, and there is nothing to look at.
     """
 
     trials: int
@@ -83,6 +86,7 @@ class SelectionProgress:
         default=None, compare=False, repr=False
     )
     density: Callable[[int], SheetDensities] | None = field(default=None, compare=False, repr=False)
+    amid: bool = False
 
     def work(self) -> dict[str, float]:
         """Its numbers by name, as a step's diagnostics keep them."""

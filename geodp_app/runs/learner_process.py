@@ -312,6 +312,9 @@ class _Run:
             self._stream.close()
 
     def _watch(self, progress: SelectionProgress) -> None:
+        if progress.amid:
+            self._look(None)
+            return
         self._last = progress
         if isinstance(progress, VoteProgress):
             self._votes = progress.votes or self._votes

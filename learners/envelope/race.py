@@ -14,7 +14,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Any
 
@@ -108,6 +108,7 @@ def settle(
     """
     weigh_all(strands)
     turns = 0
+    listen: Callable[[], None] | None = None
     while behind := _behind(strands):
         if stop is not None and stop():
             raise Cancelled
@@ -123,13 +124,19 @@ def settle(
             pair = behind[:STRANDS]
             turn = _Turn(pair, horizon, min(1 + turns // 2, _LONGEST_TURN))
             others = [_POOL.submit(turn.run, i) for i in range(1, len(pair))]
-            turn.run(0)
+            try:
+                turn.run(0, listen)
+            finally:
+                wait(others)
             for done in others:
                 done.result()
         if max(strand.mass for strand in strands) < _LIGHT:
             weigh_all(strands)
         if watch is not None:
-            watch(_progress(strands, lattice, log_measure))
+            progress = _progress(strands, lattice, log_measure)
+            watch(progress)
+            amid = replace(progress, heaviest=None, density=None, amid=True)
+            listen = functools.partial(watch, amid)
     accepted = [i for i, strand in enumerate(strands) if strand.accepted is not None]
     winner = min(accepted, key=lambda i: strands[i].clock)
     progress = _progress(strands, lattice, log_measure)
@@ -242,8 +249,8 @@ class _Turn:
         self._ended = [False] * len(strands)
         self._news = threading.Condition()
 
-    def run(self, number: int) -> None:
-        """Run one of the strands."""
+    def run(self, number: int, listen: Callable[[], None] | None = None) -> None:
+        """Run one of the strands; `listen` is called after each slice, and may end the turn."""
         try:
             while self._done[number] < self._slices and self._goes_on(number):
                 strand = self._strands[number]
@@ -252,6 +259,8 @@ class _Turn:
                 self._tell(number, strand.accepted is not None or over)
                 if self._ended[number]:
                     return
+                if listen is not None:
+                    listen()
         except BaseException:
             # the others must not wait for it
             self._tell(number, ended=True)

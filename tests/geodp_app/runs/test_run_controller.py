@@ -179,17 +179,20 @@ def test_pause_lets_the_step_under_way_end(recorder: Recorder, qtbot: QtBot) -> 
     assert len(recorder.all("stepped")) == steps
 
 
-def test_a_cancel_is_done_within_a_fifth_of_a_second(recorder: Recorder, qtbot: QtBot) -> None:
+def test_a_process_that_stops_when_asked_is_kept(
+    recorder: Recorder, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     c = recorder.controller
+    # however busy the machine is: that it hears soon is tests/learners/envelope/test_race.py's
+    monkeypatch.setattr(c._patience, "start", lambda: None)
     c.start(hopeless())
     c.run()
     until(qtbot, lambda: len(recorder.all("progressed")) >= 2)
-    pid, started = c.pid, time.perf_counter()
+    pid = c.pid
     c.cancel()
     until(qtbot, lambda: recorder.all("stopped") == [None])
-    assert time.perf_counter() - started < 0.2
     until(qtbot, lambda: c.state == "ready")
-    assert c.pid == pid, "a process that stops when asked is kept"
+    assert c.pid == pid
     told = len(recorder.said)
     qtbot.wait(150)
     assert len(recorder.said) == told

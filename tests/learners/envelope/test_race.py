@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
 from typing import Any
 
@@ -14,12 +15,15 @@ from geometry.halfplane import HalfplaneLattice
 from learners.envelope import race, strands
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.randomness import SeededRandom
+from learners.selection import Cancelled, SelectionProgress, Watch
 
 #: Work of a slice: so little that a draw takes many turns, and strands are divided in it.
 WORK = 100
 
 
-def drawn(monkeypatch: pytest.MonkeyPatch, advance: Any, seed: int) -> Any:
+def drawn(
+    monkeypatch: pytest.MonkeyPatch, advance: Any, seed: int, watch: Watch | None = None
+) -> Any:
     """A draw whose strands do each slice of work by `advance`, and what they had done then."""
     monkeypatch.setattr(race, "_WORTH_TWO", 2)
     monkeypatch.setattr(strands, "_WORK_PER_CALL", WORK)
@@ -28,7 +32,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch, advance: Any, seed: int) -> Any:
     selection = EnvelopeSelection(HalfplaneLattice(64), "triangle", table_bytes=1 << 18)
     counts = GridCounts.of_examples(points, labels, 64)
     selected = selection.select(
-        counts, score_of("disjunction", 2, labels, 60), 1.0, SeededRandom(seed)
+        counts, score_of("disjunction", 2, labels, 60), 1.0, SeededRandom(seed), watch
     )
     progress = selected.progress
     return selected.piece, progress.trials, progress.boxes, progress.log_mass, selected.details
@@ -98,3 +102,41 @@ def test_a_strand_that_fails_does_not_leave_the_other_waiting(
 
     with pytest.raises(MemoryError, match="no room"):
         drawn(monkeypatch, advance, 1)
+
+
+@pytest.mark.parametrize("last", [1, 40])
+def test_a_cancel_is_heard_after_every_slice_and_ends_both_strands(
+    last: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = strands.Strand.advance
+    slices: list[int] = []
+    told: list[int] = []
+
+    def advance(strand: strands.Strand, horizon: float) -> None:
+        plain(strand, horizon)
+        slices.append(threading.get_ident())
+
+    def watch(progress: SelectionProgress) -> None:
+        own = slices.count(threading.get_ident())
+        if not progress.amid:
+            assert progress.heaviest is not None
+            return
+        assert progress.heaviest is None
+        assert progress.density is None
+        told.append(own)
+        if len(told) == last:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        drawn(monkeypatch, advance, 1, watch)
+    # after the first turn, whose progress there is nothing to tell of yet, every slice is told
+    assert told == list(range(told[0], told[0] + last))
+    assert len(set(slices)) == 2
+    done = len(slices)
+    time.sleep(0.02)
+    assert len(slices) == done
+
+
+def test_a_watch_changes_no_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = strands.Strand.advance
+    assert drawn(monkeypatch, plain, 2, lambda progress: None) == drawn(monkeypatch, plain, 2)
