@@ -9,6 +9,7 @@ nothing, as test_envelope_selection.py states.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -41,12 +42,10 @@ class QuickBits:
 class _Now:
     """What a pool of threads is asked for, done in the caller's thread."""
 
-    def submit(self, work: Callable[..., None], *arguments: Any) -> _Now:
-        work(*arguments)
-        return self
-
-    def result(self) -> None:
-        """There is none."""
+    def submit(self, work: Callable[..., None], *arguments: Any) -> Future[None]:
+        done: Future[None] = Future()
+        done.set_result(work(*arguments))
+        return done
 
 
 def _own(arrays: Any) -> Any:
