@@ -9,6 +9,7 @@ from geometry.halfplane import HalfplaneLattice
 from learners.envelope.envelope_selection import EnvelopeSelection
 from learners.randomness import SeededRandom
 from learners.scores import set_cover_score
+from learners.selection import SelectionProgress
 
 
 def sample() -> tuple[np.ndarray, np.ndarray]:
@@ -21,4 +22,11 @@ def select(kind: str, watch: object, rate: float = 0.05) -> object:
     points, labels = sample()
     score = set_cover_score("disjunction", 2, 300, int(labels.sum()), int((~labels).sum()))
     selection = EnvelopeSelection(HalfplaneLattice(64), kind)  # type: ignore[arg-type]
-    return selection.select(counted(points, labels, 64), score, rate, SeededRandom(5), watch)  # type: ignore
+
+    def look(progress: SelectionProgress) -> None:
+        # what is told amid work has nothing to look at
+        if not progress.amid:
+            watch(progress)  # type: ignore[operator]
+
+    told = None if watch is None else look
+    return selection.select(counted(points, labels, 64), score, rate, SeededRandom(5), told)
