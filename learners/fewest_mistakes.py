@@ -62,7 +62,7 @@ _HALVINGS = APEXES.bit_length() - 1
 #: So many points are looked at together.
 _BLOCK = 256
 
-#: Boxes of a size of which a bound may drop none before bounds of that size are left out.
+#: So many boxes of a size are bounded, even if none is dropped, before that size is no more.
 _PATIENCE = 4
 
 
@@ -252,7 +252,7 @@ def _wedges(x, y, labels, amounts, change, positives, negatives, w, bins, seen, 
                 continue
             least = bound
             # a bound takes twice as long as an apex
-            if dropped[half] * half * half >= 2 * (bounded[half] - _PATIENCE):
+            if dropped[half] * half * half > 2 * (bounded[half] - _PATIENCE):
                 box[0], box[1] = ax, ay
                 box[2], box[3] = ax + 2 * (half - 1) * unit, ay + 2 * (half - 1) * unit
                 least = _bound(x, y, labels, amounts, positives, negatives, box, w, seen)

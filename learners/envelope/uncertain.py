@@ -204,19 +204,19 @@ def widest_axis(tables, box, doubtful, count, only):
     c0, c1 = tables.basis[0], tables.basis[1]
     # by what the examples are charged to, SEVERAL first
     number = np.zeros(4, dtype=np.int64)
-    abscissae = np.zeros(4, dtype=np.int64)
-    ordinates = np.zeros(4, dtype=np.int64)
+    sum_x = np.zeros(4, dtype=np.int64)
+    sum_y = np.zeros(4, dtype=np.int64)
     for i in range(count):
         charged, amount = doubtful[i, CHARGED] - SEVERAL, doubtful[i, AMOUNT]
         number[charged] += amount
-        abscissae[charged] += amount * doubtful[i, X]
-        ordinates[charged] += amount * doubtful[i, Y]
+        sum_x[charged] += amount * doubtful[i, X]
+        sum_y[charged] += amount * doubtful[i, Y]
     pairs = has_pairs(box)
     chosen, most = -1, -1.0
     for e in range(3):
         if not edge_in(box, e) or (only >= 0 and e != only):
             continue
-        along = abscissae if (box[SHEETS] >> (3 * e)) & 7 < 2 else ordinates
+        along = sum_x if (box[SHEETS] >> (3 * e)) & 7 < 2 else sum_y
         many, far = number[e - SEVERAL], along[e - SEVERAL]
         if pairs:
             many, far = many + number[0], far + along[0]

@@ -135,8 +135,3 @@ def test_a_cancel_is_heard_after_every_slice_and_ends_both_strands(
     done = len(slices)
     time.sleep(0.02)
     assert len(slices) == done
-
-
-def test_a_watch_changes_no_draw(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = strands.Strand.advance
-    assert drawn(monkeypatch, plain, 2, lambda progress: None) == drawn(monkeypatch, plain, 2)
