@@ -67,12 +67,24 @@ def window(first: MainWindow, qtbot: QtBot) -> MainWindow:
 
 @pytest.fixture(params=["triangle", "zone"])
 def asked(first: MainWindow, qtbot: QtBot, request: pytest.FixtureRequest) -> MainWindow:
-    """The same at a step that can be asked about: the last that gained of either kind."""
+    """The same at a step that can be asked about: the last triangle that gained, or the zone that
+    gained and is divided most evenly, since next to a sliver all other pieces may be empty.
+    """
     log = log_of(first)
-    triangle = request.param == "triangle"
-    steps = range(1, 9) if triangle else range(9, 33)
-    gained = [n for n in steps if log.gains[n - 1] and log.records[n - 1].release.piece]
-    return stand(qtbot, first, gained[-1])
+    gained = [n for n, gain in enumerate(log.gains, start=1) if gain]
+    if request.param == "triangle":
+        return stand(qtbot, first, max(n for n in gained if n <= 8))
+    return stand(qtbot, first, max((n for n in gained if n > 8), key=lambda n: smaller(log, n)))
+
+
+def smaller(log: RunLog, step: int) -> float:
+    """The smaller area of a zone's two parts, by shapely; 0 if all of it has one label."""
+    release = log.records[step - 1].release
+    assert isinstance(release, TileStep)
+    if not release.piece:
+        return 0.0
+    inside = release.tile.piece_polygon(halfplanes_of(release.piece)).area
+    return min(inside, release.tile.piece_polygon(()).area - inside)
 
 
 def stand(qtbot: QtBot, first: MainWindow, step: int) -> MainWindow:
