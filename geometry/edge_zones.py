@@ -245,7 +245,13 @@ class EdgeZone:
         right, top = self.x1 + 0.5 * (self.x1 < x[1]), self.y1 + 0.5 * (self.y1 < y[1])
         if (left, right, bottom, top) == (*x, *y):
             return figure
-        return orient_valid(figure.intersection(shapely.box(left, bottom, right, top)))
+        cell = shapely.box(left, bottom, right, top)
+        found = figure.intersection(cell)
+        # a figure may end in a needle that doubles hardly tell from nothing; of a cell that one
+        # reaches GEOS may find all, which is no part of the figure.  On a grid needles are gone
+        if not found.is_empty and figure.distance(found.point_on_surface()) > _GRAIN:
+            found = shapely.intersection(figure, cell, grid_size=_GRAIN)
+        return orient_valid(found)
 
     def piece_polygon(self, piece: Iterable[Halfplane]) -> BaseGeometry:
         """What a piece of its own frame covers of it, in the frame of the grid."""

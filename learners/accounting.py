@@ -43,6 +43,7 @@ ChargeName = Literal[
     "noisy number of examples",
     "noisy cells",
     "support counts",
+    "tile counts",
     "noisy splits",
     "noisy sums of losses",
     "parities",

@@ -256,13 +256,22 @@ def _labelled(tile: Tile | EdgeZone, data: dict[str, Any], lattice: HalfplaneLat
     if len(piece) > 3:
         raise ValueError(f"a piece of {len(piece)} halfplanes; it has at most three")
     tidied = _read_tidied(data["tidied"], tile.d) if "tidied" in data else None
-    return TileStep(tile, piece, bool(inside), tidied)
+    count = _whole(data["count"], "count") if "count" in data else None
+    return TileStep(tile, piece, bool(inside), tidied, count)
 
 
 def _check_tidied(steps: tuple[TileStep, ...]) -> tuple[TileStep, ...]:
     if any(step.tidied is not None for step in steps[:-1]):
         raise ValueError("tidied: the last tile alone has it")
     return steps
+
+
+def _check_counts(steps: tuple[TileStep, ...], privacy: PrivacySpent | None) -> None:
+    counted = sum(step.count is not None for step in steps)
+    if counted not in (0, len(steps)):
+        raise ValueError("count: all tiles have one, or none has")
+    if counted and (privacy is None or privacy.charge("tile counts") is None):
+        raise ValueError("count: the privacy statement does not say what it cost")
 
 
 # -- kinds ---------------------------------------------------------------------------------
@@ -304,6 +313,7 @@ def _write_tiles(release: TilesRelease) -> dict[str, Any]:
 def _read_tiles(data: dict[str, Any], common: dict[str, Any]) -> TilesRelease:
     d, lattice = _whole(data["grid"], "grid"), _read_lattice(data, "side")
     tiles = _check_tidied(tuple(tile_from_dict(part, d, lattice) for part in data["tiles"]))
+    _check_counts(tiles, common["privacy"])
     support = None
     if "support" in data:
         support = _read_support(data["support"], d, common["privacy"])
@@ -613,6 +623,7 @@ def _write_tile(step: TileStep) -> dict[str, Any]:
         "box": [tile.x0, tile.y0, tile.x1, tile.y1],
         "inside": int(step.inside),
         "piece": _write_piece(step.piece),
+        **({} if step.count is None else {"count": step.count}),
         **({} if step.tidied is None else {"tidied": _write_tidied(step.tidied)}),
     }
 

@@ -43,6 +43,7 @@ _KINDS: dict[ChargeName, Kind] = {
     "noisy number of examples": "discrete Laplace",
     "noisy cells": "pure",  # an example may be spread over four
     "support counts": "discrete Laplace",
+    "tile counts": "discrete Laplace",
     "noisy splits": "pure",
     "noisy sums of losses": "pure",
     "parities": "pure",

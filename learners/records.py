@@ -88,12 +88,15 @@ class TileStep:
         Label inside the piece; the rest of the tile has the other one.
     tidied : Tidied or None
         What the last step of a run changes in all tiles together.
+    count : int or None
+        Noisy number of the tile's examples, where it is released.
     """
 
     tile: Tile | EdgeZone
     piece: Piece
     inside: bool
     tidied: Tidied | None = None
+    count: int | None = None
 
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Labels of grid points (n, 2) of the tile, in the frame of the grid."""

@@ -8,7 +8,7 @@ labellings of the faces the one is taken with the least of
 
     (area that is labelled otherwise than drawn) / u^2 + STRENGTH * (length of the outline) / u,
 
-u the side of a square in which one nat is expected, that is 1/rate examples, by the noisy count.
+u the side of a square in which one nat is expected, that is 1/rate examples, by the noisy counts.
 A slit narrower than 2 * STRENGTH * u is closed so; a corner stays, unless some line cuts it off
 close by.  It is a minimal cut: labels 1 are what the source reaches (Greig, Porteous and Seheult
 1989).  Connected changes that weigh more than :data:`MOST_NATS` are taken back: what was drawn
@@ -25,6 +25,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ from shapely.geometry.base import BaseGeometry
 from geometry.faces import cut_faces
 from geometry.outline import Outline, units
 from learners.records import Tidied, TileStep
+from learners.straight_sides import straightened
 
 #: What a length of u of the outline weighs, in nats.
 STRENGTH = 1.0
@@ -45,6 +47,12 @@ MOST_NATS = 16
 
 #: Nor is it larger than this share of the square, however few examples there are.
 _MOST_SHARE = 1 / 100
+
+#: So many standard errors above what noise explains is an uneven spread seen clearly.
+_CLEARLY = 2.0
+
+#: Where examples are rarer than 1/_SPARSEST of the average they count as no rarer.
+_SPARSEST = 4.0
 
 #: What lies at most so near a border, in grid units and in grains, is at it: figures are doubles.
 _NEAR, _NEAR_GRAINS = 1 / 1024, 16
@@ -61,7 +69,7 @@ def nat_side(count: float, area: float, rate: float) -> float:
     return math.sqrt(area / (max(1.0, count) * rate))
 
 
-def tidied(steps: Sequence[TileStep], unit: float) -> Tidied | None:
+def tidied(steps: Sequence[TileStep], unit: float, scale: Fraction | None = None) -> Tidied | None:
     """What is labelled otherwise than drawn, if anything.
 
     Parameters
@@ -69,37 +77,86 @@ def tidied(steps: Sequence[TileStep], unit: float) -> Tidied | None:
     steps : sequence of TileStep
         All of a run; their tiles, or zones, divide the square.
     unit : float
-        u, in grid units (:func:`nat_side`).
+        u, in grid units (:func:`nat_side`), on the average.
+    scale : Fraction, optional
+        Of the noise of their counts; where it is None they have none, and examples are taken to
+        lie evenly.
 
     Notes
     -----
     A run is paid for by then and must end: if GEOS could not cut the faces, it ends as drawn.
     """
     try:
-        return _tidied(steps, unit)
+        return _tidied(steps, unit, scale)
     except shapely.errors.GEOSException:
         return None
 
 
-def _tidied(steps: Sequence[TileStep], unit: float) -> Tidied | None:
+def _tidied(steps: Sequence[TileStep], unit: float, scale: Fraction | None) -> Tidied | None:
     d = steps[0].tile.d
     grain = 1 / units(d)
     zones = np.array([step.tile.polygon() for step in steps])
     drawn = shapely.union_all([step.shape() for step in steps], grid_size=grain)
     faces = cut_faces(_lines(steps, zones, d), grain)
     labels = faces.inside(drawn)
-    weights = faces.areas / unit**2
-    lengths = STRENGTH * faces.lengths / unit
+    if scale is None:
+        squares = np.full(len(steps), unit**2)
+    else:
+        squares = nat_squares([step.count or 0 for step in steps], shapely.area(zones), unit, scale)
+    tree = shapely.STRtree(zones)
+
+    def squares_at(points: NDArray[Any]) -> NDArray[np.float64]:
+        nearest: NDArray[np.float64] = squares[tree.nearest(points)]
+        return nearest
+
+    of_faces = squares_at(shapely.point_on_surface(faces.figures))
+    weights = faces.areas / of_faces
+    lengths = STRENGTH * faces.lengths / np.sqrt(of_faces[faces.pairs].min(axis=1))
     found = least_cut(labels, weights, faces.pairs, lengths)
-    most = min(MOST_NATS, _MOST_SHARE * d * d / unit**2)
-    kept = without_large(labels, found, weights, faces.pairs, most)
+    most = _MOST_SHARE * d * d
+    nats = min(MOST_NATS, most / unit**2)
+    kept = without_large(labels, found, weights, faces.pairs, nats)
+    whole = shapely.simplify(shapely.coverage_union_all(faces.figures[kept]), 2 * grain)
+    borders = shapely.union_all(shapely.boundary(zones))
+    near = max(_NEAR, _NEAR_GRAINS * grain)
+    straight = straightened(whole, borders, d, unit, squares_at, near, most)
+    if straight is not None:
+        # a line that has moved crosses the old one: what lies between is counted as it is drawn
+        return Tidied(Outline.of(shapely.box(0, 0, d, d), d), Outline.of(straight, d))
     if (kept == labels).all():
         return None
-    changed, whole = (
-        shapely.simplify(shapely.coverage_union_all(faces.figures[which]), 2 * grain)
-        for which in (kept != labels, kept)
-    )
+    changed = shapely.simplify(shapely.coverage_union_all(faces.figures[kept != labels]), 2 * grain)
     return Tidied(Outline.of(changed, d), Outline.of(whole, d))
+
+
+def nat_squares(
+    counts: Sequence[int], areas: NDArray[np.float64], unit: float, scale: Fraction
+) -> NDArray[np.float64]:
+    """u^2 in every tile, in square grid units, by noisy counts.
+
+    What counts differ from an even spread is shrunk by the part of its variance that noise and
+    chance do not explain (James and Stein 1961), none if that is not seen clearly.
+
+    Parameters
+    ----------
+    counts : sequence of int
+    areas : ndarray of float64, shape (t,)
+        Of the tiles, in square grid units.
+    unit : float
+        u on the average.
+    scale : Fraction
+        Of the integer Laplace noise of every count.
+    """
+    even = max(1.0, sum(counts)) * areas / areas.sum()
+    excess = np.asarray(counts, dtype=np.float64) - even
+    # a Laplace variable's square has a variance of five times the square of its mean
+    noise = 2 * float(scale) ** 2 + even.mean()
+    chance = noise * (1 + _CLEARLY * math.sqrt(5 / len(counts)))
+    seen = float(np.mean(excess**2))
+    share = max(0.0, 1 - chance / seen) if seen else 0.0
+    density = np.maximum((even + share * excess) / even, 1 / _SPARSEST)
+    found: NDArray[np.float64] = unit**2 / density
+    return found
 
 
 def _lines(steps: Sequence[TileStep], zones: NDArray[Any], d: int) -> Iterator[BaseGeometry]:

@@ -18,7 +18,14 @@ from learners.specks import largest_speck
 from learners.support import noisy_support
 from learners.tidying import nat_side, tidied
 from learners.tile_choice import choice_rate, choose_per_side, piece_rate, usual_count
-from learners.tiles import Agreeing, noisy_count, plan_tiles, tile_lattice, tile_steps
+from learners.tiles import (
+    Agreeing,
+    noisy_count,
+    noisy_tile_counts,
+    plan_tiles,
+    tile_lattice,
+    tile_steps,
+)
 
 
 def tile_run(told: PlaneParameters, support: float | None = None, *, tidy: bool = False) -> Run:
@@ -40,8 +47,16 @@ def tile_run(told: PlaneParameters, support: float | None = None, *, tidy: bool 
         belongs to a run with k pieces.
     """
     counting = told.tiles is None or support is not None
+    # of tiles that are told, how densely examples lie is not asked, and their number is not noisy
+    tidy = tidy and told.tiles is None
     budget = plan_tiles(
-        told.epsilon, told.delta, told.neighbours, told.seed is None, counting, support
+        told.epsilon,
+        told.delta,
+        told.neighbours,
+        told.seed is None,
+        counting,
+        support,
+        tiles_counted=tidy,
     )
 
     def begin(counts: GridCounts, watch: Watch | None) -> Stream:
@@ -74,20 +89,25 @@ def tile_run(told: PlaneParameters, support: float | None = None, *, tidy: bool 
         index = TileIndex.of(tiles)
         # where the tiles are told it need not be known how many examples there are
         speck = largest_speck(count, eta, told.grid) if told.tiles is None else Fraction(0)
+        groups = index.groups(counts.points)
+        noisy = None
+        if budget.tile_scale is not None:
+            noisy = noisy_tile_counts(counts, groups, budget.tile_scale, source)
         unit = nat_side(count, told.grid**2, eta)
         lattice = tile_lattice(tiles, told.measure)
         selection = ConceptSelection(lattice, told.edges)
         records = tile_steps(
             counts,
             tiles=tiles,
-            groups=index.groups(counts.points),
+            groups=groups,
             selection=lambda tile: selection,
             eta=eta,
             source=source,
             watch=watch,
             agreeing=Agreeing(len(alone), index, border_strength(count, per_side)),
             largest_speck=speck,
-            tidy=(lambda steps: tidied(steps, unit)) if tidy and told.tiles is None else None,
+            tidy=(lambda steps: tidied(steps, unit, budget.tile_scale)) if tidy else None,
+            noisy=noisy,
         )
         public = {"tiles": per_side, "edges": told.edges, **counted}
         return Stream(records, lattice, tuple(public.items()), supported)

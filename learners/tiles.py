@@ -7,15 +7,16 @@
    drawn, rho = 0.
 3. In every tile a labelled piece of at most two edges is drawn by its number of mistakes on the
    tile's own examples (:mod:`learners.envelope.concept_selection`), with a rate of eta - rho nats.
-4. With the last one labels along the tiles' borders are changed where the noise alone explains
+4. Where they are to be tidied, every tile's examples are counted, with integer Laplace noise, and
+   with the last tile labels along borders and edges are changed where the noise alone explains
    them (:mod:`learners.tidying`): a function of what is released.
 
 Privacy (docs/privacy.md, lemma 7), for neighbours that add or remove one example: b, the draw of
-the number of tiles and the draws of pieces compose.  Given the tiles the example lies in one, and
-the draws of all others have the same law with and without it.  The run is (epsilon_noise + eta)-DP
-by basic composition, whatever the number of tiles (parallel composition: McSherry 2009); delta
-only pays for events that the samplers' arithmetic neglects.  Where a share of epsilon goes to
-support (:mod:`learners.support`, lemma 10), all this has the rest.
+the number of tiles, the counts of tiles and the draws of pieces compose.  Given the tiles the
+example lies in one, and the counts and draws of all others have the same law with and without it.
+The run is (epsilon_noise + eta)-DP by basic composition, whatever the number of tiles (parallel
+composition: McSherry 2009); delta only pays for events that the samplers' arithmetic neglects.
+Where a share of epsilon goes to support (:mod:`learners.support`, lemma 10), all this has the rest.
 
 Departs from the source: KMMS cover the region by k triangles one after the other, each selected
 from all examples with a share of epsilon.  Here the pieces need no k and no share, for the price
@@ -55,13 +56,15 @@ from learners.agreeing_borders import Borders
 from learners.checks import check_open_unit
 from learners.envelope.concept_selection import ConceptDraw, ConceptSelection
 from learners.noise import discrete_laplace
+from learners.noise_arrays import discrete_laplace_array
 from learners.randomness import RandomSource
 from learners.records import StepDiagnostics, StepRecord, Tidied, TileStep, halfplanes_of
 from learners.selection import Selected, SelectionProgress, Watch
 from learners.side_by_side import side_by_side
 from learners.specks import without_speck
 
-#: Share of epsilon that pays for the noisy number of examples.
+#: Share of epsilon that pays for noisy numbers of examples: of all, or half of it for all and half
+#: for those in every tile.
 COUNT_SHARE = 0.02
 
 
@@ -79,12 +82,15 @@ class TileBudget:
         However many tiles there are.
     support_scale : Fraction or None
         Scale of the integer Laplace noise of every cell's count; None when support is not released.
+    tile_scale : Fraction or None
+        Scale of the integer Laplace noise of every tile's count; None when tiles are not counted.
     """
 
     scale: Fraction | None
     eta: float
     spent: PrivacySpent
     support_scale: Fraction | None = None
+    tile_scale: Fraction | None = None
 
 
 def plan_tiles(
@@ -94,8 +100,10 @@ def plan_tiles(
     private: bool,
     counted: bool,
     support: float | None = None,
+    *,
+    tiles_counted: bool = False,
 ) -> TileBudget:
-    """Divide epsilon between support, the count, if there are these, and the selections.
+    """Divide epsilon between support, the counts, if there are these, and the selections.
 
     Parameters
     ----------
@@ -106,6 +114,8 @@ def plan_tiles(
         Whether there is a noisy number of examples.
     support : float, optional
         Share of epsilon for :mod:`learners.support`, strictly between 0 and 1.
+    tiles_counted : bool
+        Whether there is one in every tile as well.
 
     Raises
     ------
@@ -127,11 +137,19 @@ def plan_tiles(
     # an example lies in one tile: one draw is off
     eta, _ = after_arithmetic(inner - epsilon_noise, inner_delta, 1)
     eta = min(eta, MOST_RATE)
-    scale = noise_scale(epsilon_noise, 1) if counted else None
-    count = (Charge("noisy number of examples", epsilon_noise),) if counted else ()
+    scale = tile_scale = None
+    count: tuple[Charge, ...] = ()
+    if counted and tiles_counted:
+        # halves of a double are exact
+        epsilon_noise /= 2
+        tile_scale = noise_scale(epsilon_noise, 1)
+        beside = (*beside, Charge("tile counts", epsilon_noise))
+    if counted:
+        scale = noise_scale(epsilon_noise, 1)
+        count = (Charge("noisy number of examples", epsilon_noise),)
     charges = (*count, *beside, Charge("selections", eta))
     spent = PrivacySpent(epsilon, LEAST_DELTA, neighbours, "basic", charges, private)
-    return TileBudget(scale, eta, spent, support_scale)
+    return TileBudget(scale, eta, spent, support_scale, tile_scale)
 
 
 def tile_lattice(tiles: tuple[Tile, ...], measure: Measure) -> HalfplaneLattice:
@@ -143,6 +161,17 @@ def tile_lattice(tiles: tuple[Tile, ...], measure: Measure) -> HalfplaneLattice:
 def noisy_count(n: int, scale: Fraction, source: RandomSource) -> int:
     """The number of examples with integer Laplace noise of that scale."""
     return n + discrete_laplace(source, scale)
+
+
+def noisy_tile_counts(
+    counts: GridCounts, groups: Sequence[NDArray[np.int64]], scale: Fraction, source: RandomSource
+) -> tuple[int, ...]:
+    """The numbers of examples of all tiles, each with integer Laplace noise of that scale.
+
+    `groups` are the entries that each tile holds, every entry once: an example is in one tile.
+    """
+    noise = discrete_laplace_array(source, scale, len(groups)).tolist()
+    return tuple(counts.where(rows).n + z for rows, z in zip(groups, noise, strict=True))
 
 
 def tile_steps(
@@ -159,6 +188,7 @@ def tile_steps(
     agreeing: Agreeing | None = None,
     largest_speck: Fraction = Fraction(0),
     tidy: Callable[[Sequence[TileStep]], Tidied | None] | None = None,
+    noisy: Sequence[int | None] | None = None,
 ) -> Iterator[StepRecord]:
     """Learn tile after tile, one record each.
 
@@ -188,6 +218,8 @@ def tile_steps(
         A piece that cuts off less area of its tile is left out (:mod:`learners.specks`).
     tidy : callable, optional
         What the last record changes in all tiles, by what is released of each, in their order.
+    noisy : sequence of int, optional
+        The noisy number of examples in every tile; by default none is released.
     """
     errors = _Errors(counts, before)
     released: dict[int, TileStep] = {}
@@ -210,13 +242,15 @@ def tile_steps(
     for part in (paired[:alone], paired[alone:]):
         begun = itertools.starmap(begin, part)
         settle = functools.partial(_settle, told=told)
-        learned = []
+        learned: list[TileStep] = []
         for rows, held, step, selected, seconds in side_by_side(
             settle, enumerate(begun, start=number), None if told is None else told.tick
         ):
             if told is not None:
                 told.next(selected.progress)
             step = without_speck(step, largest_speck)
+            if noisy is not None:
+                step = replace(step, count=noisy[len(released) + len(learned)])
             predicted = step.predict(held.points)
             diagnostics = errors.enter(rows, held, predicted, selected, seconds)
             learned.append(step)

@@ -141,6 +141,30 @@ def test_figures_fill_the_square_once(pieces: tuple[Piece, ...], side: int) -> N
             assert (shapely.distance(figure, spots[where == number]) < 1e-9).all()
 
 
+def test_a_needle_fills_no_cell() -> None:
+    """One edge's figure ends in a needle that doubles hardly tell from nothing: of a cell that it
+    reaches its intersection was all of the cell, 2 % of the square that labels knew nothing of."""
+    lattice = HalfplaneLattice(1024)
+    above, below, right, left = (
+        Sheet.FLAT_ABOVE, Sheet.FLAT_BELOW, Sheet.STEEP_RIGHT, Sheet.STEEP_LEFT,
+    )  # fmt: skip
+    told = (
+        ((above, 32083284, 26059), (below, 27274527, 35980038), (left, 34766718, 12993318)),
+        ((above, 7536840, 337194), (above, 23428212, 8977501), (below, 33451788, 1472992)),
+        ((above, -18184091, 10307607), (above, 19105453, -10825411), (below, 3320684, 9377088)),
+        ((above, -11474539, 13499287), (below, 31336522, 11544867), (right, 35450106, 4352891)),
+        ((right, 7089157, 6667469), (left, -438226, 32791636), (left, 17180665, -113830)),
+        ((above, 21612728, 31650987), (below, 46420428, 15518208), (right, 21122885, 15347089)),
+        ((above, 35735077, 18995636), (left, -20875820, 93593), (left, 43764133, 20852397)),
+        ((above, 20359962, 36685299), (left, 23172354, -3184678), (left, 2832707, -30004773)),
+    )
+    pieces = tuple(tuple(lattice.halfplane(*each) for each in piece) for piece in told)
+    zones = EdgeZones(pieces, 158).all()
+    areas = shapely.area([zone.polygon() for zone in zones])
+    assert areas.sum() == pytest.approx(1024**2, abs=0.01)
+    assert zones[123].polygon().area < 1e-6
+
+
 def ties(pieces: tuple[Piece, ...], x: int, y: int) -> bool:
     """Whether several edges have the excess that decides whose zone a point is in."""
     far = [[excess(h, x, y) for h in piece] for piece in pieces]

@@ -6,6 +6,7 @@ run where it is installed (``pip install opendp``).
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -123,15 +124,16 @@ def test_a_run_by_tiles_composes_to_no_more_than_it_states(google) -> None:
     whole = composed(google, document)
     assert 0.9 < whole.get_epsilon_for_delta(1e-10) <= document["whole"]["epsilon"] + 3 * STEP
     # no more than their distributions of pure epsilons
-    first, second = (
+    single = [
         theirs.from_privacy_parameters(
             google.pld.common.DifferentialPrivacyParameters(one["epsilon"], 0.0),
             value_discretization_interval=STEP,
         )
         for one in document["charges"]
-    )
+    ]
+    together = functools.reduce(lambda one, other: one.compose(other), single)
     for epsilon in (0.1, 0.5, 0.9):
-        pure = first.compose(second).get_delta_for_epsilon(epsilon)
+        pure = together.get_delta_for_epsilon(epsilon)
         assert whole.get_delta_for_epsilon(epsilon) <= pure + 3 * STEP
 
 

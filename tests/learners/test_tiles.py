@@ -72,6 +72,25 @@ def test_count_and_one_tile_spend_no_more_than_epsilon(
     assert 0.999 * inner < charged <= inner * (1 + 1e-15)
 
 
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+def test_counts_of_tiles_have_half_of_what_the_count_has_else(
+    epsilon: float, neighbours: Any
+) -> None:
+    plain = plan_tiles(epsilon, 1e-6, neighbours, True, True)
+    budget = plan_tiles(epsilon, 1e-6, neighbours, True, True, tiles_counted=True)
+    assert (budget.eta, plain.tile_scale) == (plain.eta, None)
+    assert budget.scale is not None
+    assert budget.scale == budget.tile_scale
+    charges = {charge.name: charge.alone for charge in budget.spent.charges}
+    assert list(charges) == ["noisy number of examples", "tile counts", "selections"]
+    assert 2 * charges["tile counts"] == plain.spent.charges[0].alone
+    # what is drawn costs no more than what is charged
+    assert float(1 / budget.scale) <= charges["tile counts"]
+    inner = epsilon if neighbours == "add-remove" else halve_for_replacement(epsilon, 1e-6)[0]
+    assert 0.999 * inner < sum(charges.values()) + 2 * ARITHMETIC <= inner * (1 + 1e-15)
+
+
 def test_delta_pays_for_neglected_events_only() -> None:
     assert fitted(tiles=2).privacy_.delta == LEAST_DELTA
     # an example replaced is in one tile, twice, or in two; no rate is larger

@@ -83,7 +83,7 @@ def test_a_run_draws_by_the_lines_of_the_page_alone(monkeypatch: pytest.MonkeyPa
         for line in lines
         if re.search(r"source|draw\.settle", line) and "SystemRandom" not in line
     }
-    assert len(drawing) == 6
+    assert len(drawing) == 7
     seen: set[tuple[str, str]] = set()
     for lines in source.asked:
         assert lines & drawing, sorted(line for _, line in lines)

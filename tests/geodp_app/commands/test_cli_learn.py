@@ -357,8 +357,9 @@ def test_the_report_of_a_run_by_tiles_says_what_was_spent_and_on_what(by_tiles):
     report = json.loads((by_tiles[0] / "r.json").read_text())
     assert report["statement"].startswith("(1, 1e-40)-differentially private")
     assert report["account"] == (
-        "noisy number of examples: epsilon 0.02; selections: epsilon 0.98, however many tiles "
-        "there are: an example lies in one; 0.049 of it chose how many there are"
+        "noisy number of examples: epsilon 0.01; tile counts: epsilon 0.01; selections: "
+        "epsilon 0.98, however many tiles there are: an example lies in one; 0.049 of it chose "
+        "how many there are"
     )
     assert "seed" not in report["release"]["parameters"]
 

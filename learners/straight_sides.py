@@ -1,0 +1,407 @@
+"""Straight sides: what several tiles have drawn of one side, each for itself, as one line.
+
+Every tile draws its edges among its own examples, so along a straight side of the shape they differ
+a little from tile to tile, most of all at their ends: they meet the tiles' borders at different
+heights, and the outline has jogs there.  Here the outline of what all tiles label 1 is seen as a
+sequence of drawn edges, joined at corners or by stretches along borders.  It is divided into
+*sides*, runs of consecutive edges, and every side is drawn as one line, the one nearest to its
+edges (least squares, all along them).  Of all divisions the one is taken with the least of
+
+    (area between the edges and the lines) / u^2 + (nats of a side) * (number of sides),
+
+u^2 the area in which one nat is expected where the edge lies: what noise alone makes of a straight
+side costs some 2 nats an edge.  A side costs half the logarithm of d^2 / u^2, the number of places
+that can be told apart: a shorter description is preferred to a closer one, by as much as it is
+shorter (minimum description length: Rissanen 1978).  Dynamic programming finds the least.
+
+Two sides meet where their lines cross, where that is not farther from their ends than half of
+either.  Else a stretch along a border between them gives way to a straight line from one to the
+other, from as far as the middle of both, and from no farther than leaves :data:`JOINT_NATS` between
+it and them: an edge is known best in its middle, worst at its ends.
+
+Privacy: a function of what is released and of public numbers (docs/privacy.md, lemmas 7 and 8).
+What was measured: docs/decisions/0033-straight-sides.md.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+from shapely.geometry import Polygon
+from shapely.geometry.base import BaseGeometry
+
+from geometry.polygons import orient_valid
+
+#: Expected nats between edges and the straight line that joins them, at most.
+JOINT_NATS = 2.0
+
+#: Most edges of a side: bounds the work.
+_MOST_EDGES = 40
+
+#: An edge of a side goes at least so far ahead along its line, in parts of its length: edges of a
+#: right angle are never of one side.
+_LEAST_AHEAD = 0.75
+
+#: Corners so near to a line, in parts of d, lie on it but for rounding.
+_ROUNDING = 2.0**-40
+
+#: A line is drawn out beyond the rim by so many times what it is off where the edges ended.
+_FARTHER = 20.0
+
+#: Halvings of how far from a border a joint begins.
+_HALVINGS = 14
+
+#: Areas u^2, in square grid units, at points, an array (n,) of shapely's.
+Squares = Callable[[NDArray[Any]], NDArray[np.float64]]
+
+
+def straightened(
+    shape: BaseGeometry,
+    borders: BaseGeometry,
+    d: int,
+    unit: float,
+    squares: Squares,
+    near: float,
+    most: float,
+) -> BaseGeometry | None:
+    """The shape with straight sides; None if that is the shape.
+
+    Parameters
+    ----------
+    shape : shapely geometry
+        Polygons in the square 0..d, in grid units, that the tiles label 1.
+    borders : shapely geometry
+        All borders of tiles.
+    d : int
+        Grid size.
+    unit : float
+        Side of the square in which one nat is expected, on the average, in grid units.
+    squares : callable
+        The area of that square where an edge has its middle.
+    near : float
+        What lies at most so near a border lies along it, in grid units.
+    most : float
+        A connected change is no larger, in square grid units.
+    """
+    along = shapely.buffer(borders, near)
+    box = shapely.box(0, 0, d, d)
+    rim = shapely.buffer(box.exterior, near)
+    shapely.prepare(along)
+    shapely.prepare(rim)
+    price = 0.5 * math.log(max(1.0, d * d / unit**2))
+    rings, unchanged = [], True
+    for ring in shapely.get_rings(shapely.get_parts(shape)):
+        corners = shapely.get_coordinates(ring)[:-1]
+        ahead = np.roll(corners, -1, axis=0)
+        stretches = shapely.linestrings(np.stack([corners, ahead], axis=1))
+        drawn = ~shapely.contains(along, stretches)
+        fixed = shapely.contains(rim, stretches)
+        middles = shapely.points((corners + ahead) / 2)
+        found = _ring(corners, drawn, fixed, squares(middles), price)
+        if len(found) > 2 and set(map(tuple, found.tolist())) != set(map(tuple, corners.tolist())):
+            corners, unchanged = found, False
+        rings.append(shapely.make_valid(Polygon(corners)))
+    if unchanged:
+        return None
+    # a point is inside where it is inside of an odd number of rings, whether or not they cross now
+    found = shapely.intersection(functools.reduce(shapely.symmetric_difference, rings), box)
+    changes = shapely.get_parts(shapely.symmetric_difference(shape, found))
+    large = changes[shapely.area(changes) > most]
+    if len(large):
+        found = shapely.symmetric_difference(found, shapely.union_all(large))
+    return orient_valid(shapely.simplify(orient_valid(found), _ROUNDING * d))
+
+
+def _ring(
+    corners: NDArray[np.float64],
+    drawn: NDArray[np.bool_],
+    fixed: NDArray[np.bool_],
+    squares: NDArray[np.float64],
+    price: float,
+) -> NDArray[np.float64]:
+    """A ring's corners, made straight between stretches along the rim of the square, which stay."""
+    if not fixed.any():
+        return _closed(corners, drawn, squares, price)
+    first = int(np.flatnonzero(fixed)[0])
+    corners = np.roll(corners, -first, axis=0)
+    drawn, fixed = np.roll(drawn, -first), np.roll(fixed, -first)
+    squares = np.roll(squares, -first)
+    closed = np.vstack([corners, corners[:1]])
+    found, begin = [], 0
+    for end in (*np.flatnonzero(fixed).tolist(), len(corners)):
+        if end > begin:
+            chain = _Chain.of(closed[begin : end + 1], drawn[begin:end], squares[begin:end])
+            found.append(chain.straight(price))
+        if end < len(corners):
+            found.append(closed[end : end + 2])
+        begin = end + 1
+    together = np.vstack(found)
+    # where two parts meet a corner is in both
+    differs: NDArray[np.bool_] = (together != np.roll(together, 1, axis=0)).any(axis=1)
+    return together[differs]
+
+
+def _closed(
+    corners: NDArray[np.float64],
+    drawn: NDArray[np.bool_],
+    squares: NDArray[np.float64],
+    price: float,
+) -> NDArray[np.float64]:
+    """The same of a ring that nowhere lies along the rim of the square."""
+    first = 0
+    # where it is cut open edges cannot be of one side: the second time, at a corner of the first
+    for _ in range(2):
+        starts = np.flatnonzero(np.roll(drawn, -first))
+        if len(starts) < 2:
+            return corners
+        first = (first + int(starts[0])) % len(corners)
+        around = np.roll(corners, -first, axis=0)
+        chain = _Chain.of(
+            np.vstack([around, around[:1]]), np.roll(drawn, -first), np.roll(squares, -first)
+        )
+        sides = chain.sides(price)
+        if len(sides) < 2:
+            return corners
+        first = (first + int(chain.starts[sides[len(sides) // 2].first])) % len(corners)
+    return chain.around(sides)
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """Edges `first` to `last` of a chain, and the two ends of their line."""
+
+    first: int
+    last: int
+    begin: NDArray[np.float64]
+    end: NDArray[np.float64]
+
+    @property
+    def one(self) -> bool:
+        """Whether it is an edge as it was drawn."""
+        return self.first == self.last
+
+    @property
+    def length(self) -> float:
+        """From end to end, in grid units."""
+        return float(np.hypot(*(self.end - self.begin)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """A part of an outline.
+
+    Attributes
+    ----------
+    points : ndarray of float64, shape (m + 1, 2)
+    squares : ndarray of float64, shape (m,)
+        u^2 of each stretch from point to point.
+    starts : ndarray of int64, shape (e,)
+        Stretches that are drawn edges; the others lie along borders.
+    """
+
+    points: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, points: NDArray[np.float64], drawn: NDArray[np.bool_], squares: NDArray[np.float64]
+    ) -> _Chain:
+        return cls(points, squares, np.flatnonzero(drawn))
+
+    def straight(self, price: float) -> NDArray[np.float64]:
+        """Its points with straight sides; the first and the last lie on the rim and stay."""
+        if len(self.starts) < 2:
+            return self.points
+        sides = self.sides(price)
+        begin, end = sides[0], sides[-1]
+        first, last = int(self.starts[0]), int(self.starts[-1]) + 1
+        found = [*self.points[: first + 1]]
+        if not begin.one:
+            found.append(_beyond(begin.begin, begin.end, self.points[first]))
+        for one, other in itertools.pairwise(sides):
+            found += self._joint(one, other, self._between(one, other))
+        if not end.one:
+            found.append(_beyond(end.end, end.begin, self.points[last]))
+        return np.array([*found, *self.points[last:]])
+
+    def around(self, sides: list[_Side]) -> NDArray[np.float64]:
+        """The corners of a closed chain that begins with an edge."""
+        found: list[NDArray[np.float64]] = []
+        for one, other in itertools.pairwise(sides):
+            found += self._joint(one, other, self._between(one, other))
+        # its last point is its first
+        rest = self.points[self.starts[-1] + 1 :]
+        return np.array(found + self._joint(sides[-1], sides[0], rest))
+
+    def sides(self, price: float) -> list[_Side]:
+        """The division into sides that costs least."""
+        edges = len(self.starts)
+        least = np.full(edges + 1, np.inf)
+        least[0] = 0.0
+        found: list[_Side | None] = [None] * (edges + 1)
+        for first in range(edges):
+            begins, ends, costs = self._lines(first)
+            # one edge is drawn as it is
+            costs[0] = 0.0
+            for i in np.flatnonzero(
+                least[first] + costs + price < least[first + 1 :][: len(costs)]
+            ):
+                last = first + int(i)
+                least[last + 1] = least[first] + costs[i] + price
+                found[last + 1] = _Side(first, last, begins[i], ends[i])
+        sides, after = [], edges
+        while after:
+            side = found[after]
+            assert side is not None
+            if side.one:
+                at = self.starts[side.first]
+                side = _Side(side.first, side.last, self.points[at], self.points[at + 1])
+            sides.append(side)
+            after = side.first
+        return sides[::-1]
+
+    def _lines(
+        self, first: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """The lines of edges first to first, first + 1, ...: both ends (r, 2) and the nats (r,)."""
+        starts = self.starts[first : first + _MOST_EDGES]
+        low, high = starts[0], starts[-1] + 1
+        # small numbers: moments are differences
+        points = self.points[low : high + 1] - self.points[low]
+        begins, ends = points[starts - low], points[starts - low + 1]
+        lengths = np.hypot(*(ends - begins).T)
+        middles, aheads = _nearest_lines(begins, ends, lengths / self.squares[starts])
+        lefts = np.stack([-aheads[:, 1], aheads[:, 0]], axis=1)
+        # shape (points, lines)
+        places = points @ aheads.T - (middles * aheads).sum(axis=1)
+        heights = points @ lefts.T - (middles * lefts).sum(axis=1)
+        areas = _area(heights[:-1], heights[1:], np.diff(places, axis=0))
+        # a line is about all up to the end of its last edge
+        about = np.arange(low, high)[:, None] <= starts
+        costs = (np.where(about, areas, 0.0) / self.squares[low:high, None]).sum(axis=0)
+        back = (ends - begins) @ aheads.T < _LEAST_AHEAD * lengths[:, None]
+        runs = np.arange(len(starts))
+        costs[(back & (runs[:, None] <= runs)).any(axis=0)] = np.inf
+        origins = self.points[low] + middles
+        return (
+            origins + aheads * places[0][:, None],
+            origins + aheads * places[starts - low + 1, runs][:, None],
+            costs,
+        )
+
+    def _between(self, one: _Side, other: _Side) -> NDArray[np.float64]:
+        """The points from the end of a side's last edge to the beginning of the other's first."""
+        return self.points[self.starts[one.last] + 1 : self.starts[other.first] + 1]
+
+    def _joint(
+        self, one: _Side, other: _Side, between: NDArray[np.float64]
+    ) -> list[NDArray[np.float64]]:
+        """The points from side to side, `between` the ones that were there."""
+        corner = len(between) == 1
+        if corner and one.one and other.one:
+            return [between[0]]
+        meet = _crossing(one, other)
+        if meet is not None:
+            return [meet]
+        if corner:
+            return [one.end, other.begin]
+        square = min(self.squares[self.starts[one.last]], self.squares[self.starts[other.first]])
+        inner = between[1:-1]
+
+        def ends(reach: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            back, ahead = min(reach, one.length / 2), min(reach, other.length / 2)
+            return (
+                one.end + (one.begin - one.end) * (back / one.length),
+                other.begin + (other.end - other.begin) * (ahead / other.length),
+            )
+
+        def fits(reach: float) -> bool:
+            begin, end = ends(reach)
+            path = np.vstack([begin, one.end, inner, other.begin, end])
+            return _area_to_line(path) <= JOINT_NATS * float(square)
+
+        if not fits(0.0):
+            return [one.end, *inner, other.begin]
+        low, high = 0.0, max(one.length, other.length) / 2
+        if fits(high):
+            return list(ends(high))
+        for _ in range(_HALVINGS):
+            reach = (low + high) / 2
+            low, high = (reach, high) if fits(reach) else (low, reach)
+        return list(ends(low))
+
+
+def _nearest_lines(
+    begins: NDArray[np.float64], ends: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """For every number of edges the line nearest to the first of them: a point of it, and a unit
+    vector the way that they go, both (r, 2).
+
+    Distances are squared and meant along all of an edge, which has its weight (r,).
+    """
+
+    def outer(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        return vectors[:, :, None] * vectors[:, None, :]
+
+    totals = np.cumsum(weights)[:, None]
+    middles = np.cumsum(weights[:, None] * (begins + ends) / 2, axis=0) / totals
+    # the mean of xx from a to b is (aa + bb + (a + b)(a + b)) / 6
+    squares = (outer(begins) + outer(ends) + outer(begins + ends)) / 6
+    moments = np.cumsum(weights[:, None, None] * squares, axis=0) / totals[:, :, None]
+    spread = moments - outer(middles)
+    angles = np.arctan2(2 * spread[:, 0, 1], spread[:, 0, 0] - spread[:, 1, 1]) / 2
+    aheads = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    aheads[(np.cumsum(ends - begins, axis=0) * aheads).sum(axis=1) < 0] *= -1
+    return middles, aheads
+
+
+def _area(
+    left: NDArray[np.float64], right: NDArray[np.float64], width: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Between a line and stretches with ends at these heights over it, so far apart along it."""
+    high = np.abs(left) + np.abs(right)
+    safe = np.where(high > 0, high, 1.0)
+    crossing = (left**2 + right**2) / (2 * safe)
+    return np.abs(width) * np.where(left * right >= 0, high / 2, crossing)
+
+
+def _area_to_line(path: NDArray[np.float64]) -> float:
+    """Between a path and the straight line from its first point to its last."""
+    ahead = path[-1] - path[0]
+    size = float(np.hypot(*ahead))
+    if size == 0:
+        return 0.0
+    places = (path - path[0]) @ ahead / size
+    heights = (path - path[0]) @ np.array([-ahead[1], ahead[0]]) / size
+    return float(_area(heights[:-1], heights[1:], np.diff(places)).sum())
+
+
+def _crossing(one: _Side, other: _Side) -> NDArray[np.float64] | None:
+    """Where the lines of two sides cross, if no farther from their ends than half of either."""
+    first, second = one.end - one.begin, other.end - other.begin
+    turn = float(first[0] * second[1] - first[1] * second[0])
+    if turn == 0:
+        return None
+    gap = other.begin - one.end
+    along = (gap[0] * second[1] - gap[1] * second[0]) / turn
+    meet: NDArray[np.float64] = one.end + along * first
+    if abs(along) * one.length >= one.length / 2:
+        return None
+    return meet if np.hypot(*(meet - other.begin)) < other.length / 2 else None
+
+
+def _beyond(end: NDArray[np.float64], other: NDArray[np.float64], old: NDArray[np.float64]) -> Any:
+    """The end of a line whose other end is `other`, drawn out: it may end before the rim of the
+    square, on which the drawn edges end at `old`, and what is beyond the rim is cut off."""
+    length = float(np.hypot(*(end - other)))
+    farther = min(_FARTHER * float(np.hypot(*(end - old))), length / 2)
+    return end + (end - other) * (farther / length)

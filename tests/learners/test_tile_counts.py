@@ -1,0 +1,181 @@
+"""Noisy numbers of examples in tiles: their law, what is released, and what is read off them."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import json
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from chi_square import assert_drawn_from
+from counted import counted
+from silent_noise import silent_noise
+
+from geometry.grid_counts import GridCounts
+from geometry.tiling import TileIndex, tile_square
+from learners import ConvexPolygonLearner, PolygonUnionLearner, tiles
+from learners.codec import release_from_dict, release_to_dict
+from learners.randomness import SeededRandom
+from learners.releases import TilesRelease
+from learners.tidying import nat_squares
+from learners.tiles import noisy_tile_counts
+
+TYPES = [(x, y, label) for x in (0, 1) for y in (0, 1) for label in (0, 1)]
+SAMPLES = [each for n in range(4) for each in itertools.combinations_with_replacement(TYPES, n)]
+INDEX = TileIndex.of(tile_square(1, 2))
+
+
+def rows_of(examples: Any) -> GridCounts:
+    table = np.array(examples, dtype=np.int64).reshape(-1, 3)
+    return counted(table[:, :2], table[:, 2], 1)
+
+
+def in_tiles(examples: Any) -> list[int]:
+    """Examples in each of four tiles of the grid 0..1, from the top row down."""
+    found = [0] * 4
+    for x, y, _ in examples:
+        found[2 * (1 - y) + x] += 1
+    return found
+
+
+def sample(d: int = 64, n: int = 4000) -> tuple[np.ndarray, np.ndarray]:
+    points = np.random.default_rng(0).integers(0, d + 1, (n, 2))
+    return points, np.hypot(*(points - d / 2).T) < d / 3
+
+
+def fitted(**parameters: Any) -> TilesRelease:
+    release = PolygonUnionLearner(grid=64, seed=5, **parameters).fit(*sample()).release_
+    assert isinstance(release, TilesRelease)
+    return release
+
+
+# -- the law --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 4), Fraction(1), Fraction(100)])
+def test_neighbours_differ_by_one_over_the_scale_over_every_outcome(scale: Fraction) -> None:
+    """ln P of counts is the sum over tiles of -|count - number| / scale, and what does not depend
+    on the sample."""
+    outcomes = list(itertools.product(range(-2, 6), repeat=4))
+    seen = np.array(outcomes)
+    worst = 0.0
+    for examples in SAMPLES:
+        for added in TYPES:
+            one, other = in_tiles(examples), in_tiles((*examples, added))
+            ratio = (np.abs(seen - other) - np.abs(seen - one)).sum(axis=1) / float(scale)
+            worst = max(worst, float(np.abs(ratio).max()))
+    assert worst == pytest.approx(float(1 / scale))
+
+
+def test_draws_follow_that_law() -> None:
+    examples, scale, draws = ((0, 0, 1), (0, 0, 0), (0, 0, 1), (1, 1, 0)), Fraction(1, 3), 6000
+    rows, source = rows_of(examples), SeededRandom(4)
+    groups = INDEX.groups(rows.points)
+    drawn = collections.Counter(
+        noisy_tile_counts(rows, groups, scale, source) for _ in range(draws)
+    )
+    p = math.exp(-1 / float(scale))
+    law = {
+        outcome: math.prod(
+            (1 - p) / (1 + p) * p ** abs(count - number)
+            for count, number in zip(outcome, in_tiles(examples), strict=True)
+        )
+        for outcome in itertools.product(range(-9, 13), repeat=4)
+    }
+    assert_drawn_from(law, drawn, draws, 5)
+
+
+def test_one_example_moves_one_tile_by_one_whatever_its_label(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = silent_noise(monkeypatch, tiles)
+    for examples in SAMPLES:
+        rows = rows_of(examples)
+        groups = INDEX.groups(rows.points)
+        found = noisy_tile_counts(rows, groups, Fraction(7), SeededRandom(1))
+        assert found == tuple(in_tiles(examples))
+    assert set(asked) == {(Fraction(7), 4)}
+
+
+# -- the release ----------------------------------------------------------------------------------
+
+
+def test_every_tile_says_about_how_many_examples_it_holds() -> None:
+    release, (points, _) = fitted(epsilon=8.0), sample()
+    groups = release.index().groups(points)
+    noise = [step.count - len(rows) for step, rows in zip(release.tiles, groups, strict=True)]
+    assert release.privacy is not None
+    charge = release.privacy.charge("tile counts")
+    assert charge is not None
+    assert len(noise) > 3
+    assert any(noise)
+    assert max(map(abs, noise)) < 12 / charge.alone
+
+
+def test_no_other_run_counts_them() -> None:
+    told = fitted(tiles=3)
+    assert {step.count for step in told.tiles} == {None}
+    convex = ConvexPolygonLearner(grid=64, seed=5).fit(*sample()).release_
+    cover = PolygonUnionLearner(k=2, grid=64, seed=5).fit(*sample()).release_
+    assert {step.count for step in cover.zones} == {None}
+    for release in (told, convex, cover):
+        assert release.privacy.charge("tile counts") is None
+        assert '"count"' not in json.dumps(release_to_dict(release))
+
+
+def test_a_release_survives_a_file_and_names_no_true_number() -> None:
+    release = fitted()
+    data = json.loads(json.dumps(release_to_dict(release)))
+    assert release_from_dict(data) == release
+    assert [tile["count"] for tile in data["tiles"]] == [step.count for step in release.tiles]
+
+
+def test_counts_that_cost_nothing_or_are_missing_are_refused() -> None:
+    data = release_to_dict(fitted())
+    charges = [each for each in data["privacy"]["charges"] if each["name"] != "tile counts"]
+    for privacy in (None, {**data["privacy"], "charges": charges}):
+        with pytest.raises(ValueError, match="count: the privacy statement does not say what"):
+            release_from_dict({**data, "privacy": privacy})
+    for value, message in ((1.5, "count"), (True, "count"), (None, "count")):
+        some = [{**data["tiles"][0], "count": value}, *data["tiles"][1:]]
+        with pytest.raises(ValueError, match=message):
+            release_from_dict({**data, "tiles": some})
+    first = {key: value for key, value in data["tiles"][0].items() if key != "count"}
+    with pytest.raises(ValueError, match="all tiles have one, or none has"):
+        release_from_dict({**data, "tiles": [first, *data["tiles"][1:]]})
+
+
+# -- what is read off them ------------------------------------------------------------------------
+
+
+def test_an_even_spread_is_even_whatever_the_noise() -> None:
+    """So noise alone changes u in no more than one sample of twenty."""
+    rng, areas, scale = np.random.default_rng(2), np.full(49, 100.0), Fraction(100)
+    uneven = 0
+    for _ in range(200):
+        counts = rng.poisson(200, 49) + np.rint(rng.laplace(0, 100, 49)).astype(int)
+        squares = nat_squares(counts.tolist(), areas, 3.0, scale)
+        uneven += not np.allclose(squares, 9.0)
+    assert uneven <= 10
+
+
+def test_a_dense_tile_has_a_small_unit_and_an_empty_one_a_limited_one() -> None:
+    areas = np.array([100.0] * 8 + [50.0] * 2)
+    counts = [1000, 0, *[125] * 6, 125, 125]
+    squares = nat_squares(counts, areas, 3.0, Fraction(1))
+    even = sum(counts) * areas / areas.sum()
+    assert squares[0] == pytest.approx(9.0 * even[0] / 1000, rel=0.01)
+    assert squares[1] == pytest.approx(4 * 9.0)
+    # as many examples on half the area are twice as dense
+    assert squares[2] / squares[8] == pytest.approx(2, rel=0.01)
+
+
+def test_any_counts_give_areas() -> None:
+    for counts in ([0, 0], [-5, 3], [7], [10**9, -(10**9)]):
+        squares = nat_squares(counts, np.full(len(counts), 4.0), 2.0, Fraction(50))
+        assert (squares > 0).all()
+        assert np.isfinite(squares).all()
