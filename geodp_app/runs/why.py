@@ -20,7 +20,10 @@ _LEAST_PERCENT = 0.01
 #: What a piece is called.
 _PIECES = {1: "halfplane", 3: "triangle"}
 #: What is said of the last tile or zone, if more is changed than it.
-_TIDIED = " It is the last: slits and teeth at borders that noise alone explains are gone now."
+_TIDIED = (
+    " It is the last: slits and teeth at borders that noise alone explains are gone now, and "
+    "what was drawn of one side is one line."
+)
 
 
 @dataclass(frozen=True, slots=True)
