@@ -82,11 +82,11 @@ def test_where_it_is_hopeless_runs_do_learn_nothing() -> None:
     shape, frame = place_target(read_geojson(example_path("star")), 1024)
     fresh = draw_examples(shape, 100_000, frame, rng=open_generator(9))
     chance = min(fresh.labels.mean(), 1 - fresh.labels.mean())
-    assert expected_error("few-edges", TILES, 30) is None
+    assert expected_error("few-edges", replace(TILES, epsilon=0.3), 30) is None
     lost = 0
     for seed in range(50, 60):
         sample = draw_examples(shape, 30, frame, rng=open_generator(seed))
-        model = PolygonUnionLearner(seed=seed).fit(sample.points, sample.labels)
+        model = PolygonUnionLearner(epsilon=0.3, seed=seed).fit(sample.points, sample.labels)
         lost += float(np.mean(model.predict(fresh.points) != fresh.labels)) >= 0.9 * chance
     assert lost >= 7
 
@@ -175,7 +175,7 @@ def test_beyond_what_was_measured_nothing_is_said(n: int, epsilon: float, reason
 
 
 def test_less_than_a_hopeless_sample_is_hopeless_too() -> None:
-    assert expected_error("few-edges", TILES, 1) is None
+    assert expected_error("few-edges", replace(TILES, epsilon=0.3), 1) is None
     assert expected_error("few-edges", replace(TILES, epsilon=0.01), 100) is None
 
 
