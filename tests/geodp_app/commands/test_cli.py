@@ -401,9 +401,10 @@ def test_a_plan_for_an_error_tells_examples_and_back(capsys):
 
 
 def test_a_plan_calls_the_hopeless_hopeless(capsys):
-    assert main(["plan", "--n", "30"]) == 0
-    assert capsys.readouterr().out.startswith("Hopeless: with 30 examples at epsilon = 1 the noise")
-    for kind in plan(capsys, "--n", 30)["in_practice"]:
+    assert main(["plan", "--n", "30", "--epsilon", "0.3"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("Hopeless: with 30 examples at epsilon = 0.3 the noise")
+    for kind in plan(capsys, "--n", 30, "--epsilon", 0.3)["in_practice"]:
         assert (kind["error"], kind["hopeless"]) == (None, True)
 
 
