@@ -121,7 +121,7 @@ def _tidied(steps: Sequence[TileStep], unit: float, scale: Fraction | None) -> T
     near = max(_NEAR, _NEAR_GRAINS * grain)
     straight = straightened(whole, borders, d, unit, squares_at, near, most)
     if straight is not None:
-        # a line that has moved crosses the old one: what lies between is counted as it is drawn
+        # lines that have moved cross the drawn ones in many slivers: all labels are the outline's
         return Tidied(Outline.of(shapely.box(0, 0, d, d), d), Outline.of(straight, d))
     if (kept == labels).all():
         return None
@@ -134,8 +134,8 @@ def nat_squares(
 ) -> NDArray[np.float64]:
     """u^2 in every tile, in square grid units, by noisy counts.
 
-    What counts differ from an even spread is shrunk by the part of its variance that noise and
-    chance do not explain (James and Stein 1961), none if that is not seen clearly.
+    What counts differ from an even spread is shrunk to the part of its variance that noise and
+    chance do not explain (James and Stein 1961), to nothing if that is not seen clearly.
 
     Parameters
     ----------
