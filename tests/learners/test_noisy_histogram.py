@@ -15,6 +15,7 @@ from counted import counted
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter, map_coordinates
 from silent_noise import silent_noise
+from tiny_samples import TYPES
 
 import assets
 from geodp_app.document.sampling import draw_points
@@ -171,9 +172,6 @@ def positive(difference: int, scale: Fraction) -> float:
     """Probability that a difference is positive with integer Laplace noise."""
     p = math.exp(-1 / scale)
     return p ** (1 - difference) / (1 + p) if difference < 1 else 1 - p**difference / (1 + p)
-
-
-TYPES = [(x, y, label) for x in (0, 1) for y in (0, 1) for label in (0, 1)]
 
 
 def release_law(examples: tuple[tuple[int, int, int], ...], scale: Fraction) -> list[float]:

@@ -17,6 +17,7 @@ from chi_square import assert_drawn_from
 from counted import counted
 from numpy.typing import NDArray
 from silent_noise import silent_noise
+from tiny_samples import SAMPLES, TYPES, in_quarters
 
 import assets
 from geodp_app.document.sampling import draw_points, place_target
@@ -114,9 +115,6 @@ def test_the_largest_epsilon_can_be_drawn_with() -> None:
 
 # -- the law -------------------------------------------------------------------------------
 
-TYPES = [(x, y, label) for x in (0, 1) for y in (0, 1) for label in (0, 1)]
-SAMPLES = [each for n in range(4) for each in itertools.combinations_with_replacement(TYPES, n)]
-
 
 def tail(t: int, scale: Fraction) -> float:
     """P(z >= t) of integer Laplace noise."""
@@ -126,12 +124,7 @@ def tail(t: int, scale: Fraction) -> float:
 
 def cells_of(examples: tuple[tuple[int, int, int], ...], per_side: int) -> list[int]:
     """Examples in each cell of the grid 0..1, from the top row down."""
-    if per_side == 1:
-        return [len(examples)]
-    counts = [0] * 4
-    for x, y, _ in examples:
-        counts[2 * (1 - y) + x] += 1
-    return counts
+    return [len(examples)] if per_side == 1 else in_quarters(examples)
 
 
 def law_given(

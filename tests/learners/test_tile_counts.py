@@ -14,6 +14,7 @@ import pytest
 from chi_square import assert_drawn_from
 from counted import counted
 from silent_noise import silent_noise
+from tiny_samples import SAMPLES, TYPES, in_quarters
 
 from geometry.grid_counts import GridCounts
 from geometry.tiling import TileIndex, tile_square
@@ -24,22 +25,12 @@ from learners.releases import TilesRelease
 from learners.tidying import nat_squares
 from learners.tiles import noisy_tile_counts
 
-TYPES = [(x, y, label) for x in (0, 1) for y in (0, 1) for label in (0, 1)]
-SAMPLES = [each for n in range(4) for each in itertools.combinations_with_replacement(TYPES, n)]
 INDEX = TileIndex.of(tile_square(1, 2))
 
 
 def rows_of(examples: Any) -> GridCounts:
     table = np.array(examples, dtype=np.int64).reshape(-1, 3)
     return counted(table[:, :2], table[:, 2], 1)
-
-
-def in_tiles(examples: Any) -> list[int]:
-    """Examples in each of four tiles of the grid 0..1, from the top row down."""
-    found = [0] * 4
-    for x, y, _ in examples:
-        found[2 * (1 - y) + x] += 1
-    return found
 
 
 def sample(d: int = 64, n: int = 4000) -> tuple[np.ndarray, np.ndarray]:
@@ -65,7 +56,7 @@ def test_neighbours_differ_by_one_over_the_scale_over_every_outcome(scale: Fract
     worst = 0.0
     for examples in SAMPLES:
         for added in TYPES:
-            one, other = in_tiles(examples), in_tiles((*examples, added))
+            one, other = in_quarters(examples), in_quarters((*examples, added))
             ratio = (np.abs(seen - other) - np.abs(seen - one)).sum(axis=1) / float(scale)
             worst = max(worst, float(np.abs(ratio).max()))
     assert worst == pytest.approx(float(1 / scale))
@@ -82,7 +73,7 @@ def test_draws_follow_that_law() -> None:
     law = {
         outcome: math.prod(
             (1 - p) / (1 + p) * p ** abs(count - number)
-            for count, number in zip(outcome, in_tiles(examples), strict=True)
+            for count, number in zip(outcome, in_quarters(examples), strict=True)
         )
         for outcome in itertools.product(range(-9, 13), repeat=4)
     }
@@ -97,7 +88,7 @@ def test_one_example_moves_one_tile_by_one_whatever_its_label(
         rows = rows_of(examples)
         groups = INDEX.groups(rows.points)
         found = noisy_tile_counts(rows, groups, Fraction(7), SeededRandom(1))
-        assert found == tuple(in_tiles(examples))
+        assert found == tuple(in_quarters(examples))
     assert set(asked) == {(Fraction(7), 4)}
 
 
