@@ -41,6 +41,7 @@ ChargeName = Literal[
     "selections",
     "sharpening",
     "noisy number of examples",
+    "noisy number of mistakes",
     "noisy cells",
     "support counts",
     "tile counts",

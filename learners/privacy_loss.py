@@ -41,6 +41,7 @@ _KINDS: dict[ChargeName, Kind] = {
     "selections": "exponential mechanism",
     "sharpening": "exponential mechanism",
     "noisy number of examples": "discrete Laplace",
+    "noisy number of mistakes": "discrete Laplace",
     "noisy cells": "pure",  # an example may be spread over four
     "support counts": "discrete Laplace",
     "tile counts": "discrete Laplace",

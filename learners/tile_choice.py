@@ -4,18 +4,24 @@ The right number differs by a factor of six between shapes at the same number of
 triangle wants few tiles, a ragged coast many.  So of a short public list of numbers m
 (:func:`candidates`) one is drawn by the exponential mechanism with the score
 
-    -S(m),  S(m) = the sum over the m * m tiles of the least of mistakes plus `edge` for each edge,
+    -S(m) - `tile` m * m,
+    S(m) = the sum over the m * m tiles of the least of mistakes plus `edge` for each edge,
 
 the least over a finite public class of labelled pieces (:mod:`learners.fewest_mistakes`), exactly.
 One example lies in one tile of every m, and changes S(m) by 0 or by 1, upwards if it is added: so
 the draw at a rate of rho nats is rho-DP (docs/privacy.md, lemmas X1 and 7).
+
+Where labels are wrong, small tiles and sharp draws follow the wrong ones.  So S of the usual number
+of tiles is released first, with noise (:func:`noisy_mistakes`).  It tells about how many labels are
+wrong (:func:`wrong_share`), and that decides what a tile costs, and how sharply pieces are drawn at
+most (:func:`piece_rate`).
 
 Of more than :data:`MOST_EXAMPLES` examples, by the noisy count, the scores count those on some of
 the grid points only, which a public rule picks.
 
 Below :data:`LEAST_PAYS` examples times eta the noise of a choice that can be paid for is as large
 as what it decides, and the usual number is taken.  Figures, and what else was tried:
-docs/decisions/0025-how-many-tiles.md.
+docs/decisions/0025-how-many-tiles.md and 0034-how-many-labels-are-wrong.md.
 """
 
 from __future__ import annotations
@@ -23,6 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +38,7 @@ from geometry.grid_counts import GridCounts
 from geometry.tiling import TileIndex, tile_square
 from learners.exponential_mechanism import exponential_index
 from learners.fewest_mistakes import MOST_WIDE, fewest_in_tile, scaled
+from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
 from learners.selection import SelectionProgress, Watch
 from learners.side_by_side import side_by_side
@@ -50,8 +58,17 @@ LEAST_PAYS = 5_000
 #: Half octaves below and above the usual number that the list reaches.
 _BELOW, _ABOVE = 2, 4
 
-#: Mistakes times eta that an edge must save: about what drawing it costs.
-_EDGE = 6.5
+#: Nats that an edge must save, and a tile: about what drawing them costs.
+_EDGE, _TILE = 4.0, 0.1
+
+#: So many nats more a tile must save, times the share of wrong labels: by chance it fits some.
+_TILE_WRONG = 5.0
+
+#: What bends cost is so large a share of the examples, where all labels are right, or less.
+_BENDS = 0.03
+
+#: No larger share of labels is taken to be wrong: more than that may be a shape of many parts.
+_MOST_WRONG = 1 / 3
 
 #: The scores count about so many examples at most.
 MOST_EXAMPLES = 200_000
@@ -75,17 +92,44 @@ def usual_per_side(count: int, eta: float, d: int) -> int:
     return _rounded(_usual(count, eta), d)
 
 
-def candidates(count: int, eta: float, d: int) -> Candidates:
-    """The list to choose from: a public function of a noisy count, eta and the grid.
+def wrong_share(mistakes: int, count: int, d: int) -> float:
+    """About how large a share of the labels is wrong, in 0..1/3, by two noisy numbers.
 
-    The usual number times powers of the square root of 2, from a half of it to four times, each
-    weighing half as much as the one before on the way from the usual one; or that one alone.
+    Parameters
+    ----------
+    mistakes : int
+        Of :func:`noisy_mistakes`.
+    count : int
+        A noisy number of examples, above 0.
+    d : int
+        Side of the grid.
+    """
+    found = mistakes / (_share_scored(count, d) * count) - _BENDS
+    return min(max(0.0, found), _MOST_WRONG)
+
+
+def label_rate(wrong: float) -> float:
+    """Nats per mistake that labels are worth if so large a share of them is wrong: ln((1 - w)/w).
+
+    Pieces that are drawn at this rate are drawn from their posterior; at a larger one they follow
+    wrong labels.
+    """
+    return math.log((1 - wrong) / wrong) if wrong > 0 else math.inf
+
+
+def candidates(count: int, eta: float, d: int, wrong: float = 0.0) -> Candidates:
+    """The list to choose from: a public function of noisy numbers, eta and the grid.
+
+    The usual number, for :func:`label_rate` if that is less than eta, times powers of the square
+    root of 2, from a half of it to four times, each weighing half as much as the one before on the
+    way from the usual one; or that one alone.
     """
     if eta * count < LEAST_PAYS:
         return Candidates((usual_per_side(count, eta, d),), (1,))
     weights: dict[int, int] = {}
+    usual = _usual(count, min(eta, label_rate(wrong)))
     for half_octaves in range(-_BELOW, _ABOVE + 1):
-        per_side = _rounded(_usual(count, eta) * math.sqrt(2) ** half_octaves, d)
+        per_side = _rounded(usual * math.sqrt(2) ** half_octaves, d)
         weight = 1 << max(_BELOW, _ABOVE) - abs(half_octaves)
         weights[per_side] = weights.get(per_side, 0) + weight
     return Candidates(tuple(weights), tuple(weights.values()))
@@ -96,10 +140,13 @@ def choice_rate(count: int, eta: float, d: int) -> float:
     return CHOICE_SHARE * eta if len(candidates(count, eta, d).per_side) > 1 else 0.0
 
 
-def piece_rate(count: int, eta: float, d: int) -> float:
-    """Nats per mistake that are left of eta for the pieces, rounded down."""
+def piece_rate(count: int, eta: float, d: int, wrong: float = 0.0) -> float:
+    """Nats per mistake that are left of eta for the pieces, rounded down.
+
+    No more than :func:`label_rate` of the share of wrong labels.
+    """
     rate = choice_rate(count, eta, d)
-    return math.nextafter(eta - rate, 0.0) if rate else eta
+    return min(math.nextafter(eta - rate, 0.0) if rate else eta, label_rate(wrong))
 
 
 def usual_count(per_side: int, eta: float) -> int:
@@ -115,6 +162,42 @@ def _rounded(wanted: float, d: int) -> int:
     return max(1, min(round(wanted), MOST_PER_SIDE, (d + 1) // 2))
 
 
+def noisy_mistakes(
+    counts: GridCounts,
+    count: int,
+    eta: float,
+    edges: int,
+    scale: Fraction,
+    source: RandomSource,
+    watch: Watch | None = None,
+) -> int:
+    """S of the usual number of tiles with integer Laplace noise of that scale.
+
+    The number of tiles and the price of an edge are those of eta, or of 1 if that is less: at a
+    large rate edges are cheap, and follow wrong labels until few are left.
+
+    Parameters
+    ----------
+    counts : GridCounts
+    count : int
+        A noisy number of examples, above 0.
+    eta : float
+        Nats per mistake of the choice and the pieces' draws together.
+    edges : int
+        Most edges of a piece, 1 or 2.
+    scale : Fraction
+        One example changes S by 0 or 1, upwards if it is added.
+    source : RandomSource
+    watch : callable, optional
+        As in :func:`choose_per_side`.
+    """
+    rate = min(eta, 1.0)
+    scored, share = _scored(counts, count)
+    numbers = (usual_per_side(count, rate, counts.d),)
+    least = int(fewest_mistakes(scored, numbers, edges, math.ceil(_EDGE * share / rate), watch)[0])
+    return least + discrete_laplace(source, scale)
+
+
 def choose_per_side(
     counts: GridCounts,
     count: int,
@@ -122,6 +205,8 @@ def choose_per_side(
     edges: int,
     source: RandomSource,
     watch: Watch | None = None,
+    *,
+    wrong: float = 0.0,
 ) -> int:
     """Draw one of the list; it costs :func:`choice_rate` of eta.
 
@@ -137,16 +222,31 @@ def choose_per_side(
     source : RandomSource
     watch : callable, optional
         Called after every tile and while one is waited for; may raise Cancelled.
+    wrong : float
+        About how large a share of the labels is wrong: a released number.
     """
-    listed, rate = candidates(count, eta, counts.d), choice_rate(count, eta, counts.d)
+    listed, rate = candidates(count, eta, counts.d, wrong), choice_rate(count, eta, counts.d)
     if not rate:
         return listed.per_side[0]
-    share = min(1.0, MOST_EXAMPLES / min(max(1, count), (counts.d + 1) ** 2))
-    scored = counts if share == 1 else counts.where(_kept(counts.points, share))
-    edge = math.ceil(_EDGE * share / (eta - rate))
-    scores = fewest_mistakes(scored, listed.per_side, edges, edge, watch)
+    scored, share = _scored(counts, count)
+    # mistakes that a nat is worth, of those that are counted
+    nat = share / piece_rate(count, eta, counts.d, wrong)
+    scores = fewest_mistakes(scored, listed.per_side, edges, math.ceil(_EDGE * nat), watch)
+    tile = (_TILE + _TILE_WRONG * wrong) * nat
+    scores += np.array([math.ceil(tile * m * m) for m in listed.per_side])
     drawn = exponential_index(source, -scores, rate, listed.weights)
     return listed.per_side[drawn]
+
+
+def _share_scored(count: int, d: int) -> float:
+    """The share of the grid's points whose examples are counted."""
+    return min(1.0, MOST_EXAMPLES / min(max(1, count), (d + 1) ** 2))
+
+
+def _scored(counts: GridCounts, count: int) -> tuple[GridCounts, float]:
+    """The examples that are counted, and on how large a share of the grid's points they lie."""
+    share = _share_scored(count, counts.d)
+    return (counts if share == 1 else counts.where(_kept(counts.points, share))), share
 
 
 def _kept(points: NDArray[np.int64], share: float) -> NDArray[np.bool_]:

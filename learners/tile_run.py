@@ -17,7 +17,14 @@ from learners.selection import Watch
 from learners.specks import largest_speck
 from learners.support import noisy_support
 from learners.tidying import nat_side, tidied
-from learners.tile_choice import choice_rate, choose_per_side, piece_rate, usual_count
+from learners.tile_choice import (
+    choice_rate,
+    choose_per_side,
+    noisy_mistakes,
+    piece_rate,
+    usual_count,
+    wrong_share,
+)
 from learners.tiles import (
     Agreeing,
     noisy_count,
@@ -57,6 +64,7 @@ def tile_run(told: PlaneParameters, support: float | None = None, *, tidy: bool 
         counting,
         support,
         tiles_counted=tidy,
+        chosen=told.tiles is None,
     )
 
     def begin(counts: GridCounts, watch: Watch | None) -> Stream:
@@ -80,10 +88,18 @@ def tile_run(told: PlaneParameters, support: float | None = None, *, tidy: bool 
         if budget.support_scale is not None:
             supported = noisy_support(counts, count, budget.support_scale, source)
         if told.tiles is None:
-            per_side = choose_per_side(counts, count, eta, told.edges, source, watch)
+            wrong = 0.0
             if rate := choice_rate(count, eta, told.grid):
-                counted["choice_rate"] = rate
-            eta = piece_rate(count, eta, told.grid)
+                assert budget.mistakes_scale is not None  # the number of tiles is not told
+                mistakes = noisy_mistakes(
+                    counts, count, eta, told.edges, budget.mistakes_scale, source, watch
+                )
+                wrong = wrong_share(mistakes, count, told.grid)
+                counted |= {"choice_rate": rate, "noisy_mistakes": mistakes}
+            per_side = choose_per_side(counts, count, eta, told.edges, source, watch, wrong=wrong)
+            eta = piece_rate(count, eta, told.grid, wrong)
+            if wrong:
+                counted["piece_rate"] = eta
         alone, others = chessboard(tile_square(told.grid, per_side))
         tiles = alone + others
         index = TileIndex.of(tiles)

@@ -67,6 +67,9 @@ from learners.specks import without_speck
 #: for those in every tile.
 COUNT_SHARE = 0.02
 
+#: Share of epsilon that pays for a noisy number of mistakes, where tiles are chosen.
+MISTAKES_SHARE = 0.005
+
 
 @dataclass(frozen=True, slots=True)
 class TileBudget:
@@ -84,6 +87,9 @@ class TileBudget:
         Scale of the integer Laplace noise of every cell's count; None when support is not released.
     tile_scale : Fraction or None
         Scale of the integer Laplace noise of every tile's count; None when tiles are not counted.
+    mistakes_scale : Fraction or None
+        Scale of the integer Laplace noise of the number of mistakes; None when their number is not
+        chosen.
     """
 
     scale: Fraction | None
@@ -91,6 +97,7 @@ class TileBudget:
     spent: PrivacySpent
     support_scale: Fraction | None = None
     tile_scale: Fraction | None = None
+    mistakes_scale: Fraction | None = None
 
 
 def plan_tiles(
@@ -102,8 +109,9 @@ def plan_tiles(
     support: float | None = None,
     *,
     tiles_counted: bool = False,
+    chosen: bool = False,
 ) -> TileBudget:
-    """Divide epsilon between support, the counts, if there are these, and the selections.
+    """Divide epsilon between support, noisy numbers, if there are these, and the selections.
 
     Parameters
     ----------
@@ -116,6 +124,8 @@ def plan_tiles(
         Share of epsilon for :mod:`learners.support`, strictly between 0 and 1.
     tiles_counted : bool
         Whether there is one in every tile as well.
+    chosen : bool
+        Whether the examples choose how many tiles there are, if they are many enough.
 
     Raises
     ------
@@ -133,6 +143,12 @@ def plan_tiles(
         beside = (Charge("support counts", epsilon_support),)
         # rounded down: the shares must not add up to more
         inner = math.nextafter(inner - epsilon_support, 0.0)
+    mistakes_scale = None
+    if chosen:
+        epsilon_mistakes = min(MISTAKES_SHARE * inner, MOST_RATE)
+        mistakes_scale = noise_scale(epsilon_mistakes, 1)
+        beside = (*beside, Charge("noisy number of mistakes", epsilon_mistakes))
+        inner = math.nextafter(inner - epsilon_mistakes, 0.0)
     epsilon_noise = COUNT_SHARE * inner if counted else 0.0
     # an example lies in one tile: one draw is off
     eta, _ = after_arithmetic(inner - epsilon_noise, inner_delta, 1)
@@ -149,7 +165,7 @@ def plan_tiles(
         count = (Charge("noisy number of examples", epsilon_noise),)
     charges = (*count, *beside, Charge("selections", eta))
     spent = PrivacySpent(epsilon, LEAST_DELTA, neighbours, "basic", charges, private)
-    return TileBudget(scale, eta, spent, support_scale, tile_scale)
+    return TileBudget(scale, eta, spent, support_scale, tile_scale, mistakes_scale)
 
 
 def tile_lattice(tiles: tuple[Tile, ...], measure: Measure) -> HalfplaneLattice:

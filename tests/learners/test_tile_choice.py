@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
 from chi_square import assert_drawn_from, power
 from numpy.typing import NDArray
+from stability_laws import laplace
 
 from geometry.grid_counts import GridCounts
 from geometry.tiling import TileIndex, tile_square
@@ -25,10 +28,13 @@ from learners.tile_choice import (
     choice_rate,
     choose_per_side,
     fewest_mistakes,
+    label_rate,
+    noisy_mistakes,
     piece_rate,
     usual_per_side,
+    wrong_share,
 )
-from learners.tiles import plan_tiles
+from learners.tiles import MISTAKES_SHARE, plan_tiles
 
 D = 11
 
@@ -152,15 +158,22 @@ def test_only_so_many_examples_are_scored(
     choose_per_side(counts, 4000, 1.0, 2, SeededRandom(1))
     monkeypatch.setattr(tile_choice, "MOST_EXAMPLES", 1000)
     choose_per_side(counts, 4000, 1.0, 2, SeededRandom(1))
-    assert scored[0] == (4000, 7)
+    assert scored[0] == (4000, 5)
     assert scored[1] == (pytest.approx(1000, rel=0.1), 2)
+    # a quarter of the examples, a quarter of the mistakes
+    assert wrong_share(300, 4000, 200) == pytest.approx(0.3 - 0.03)
 
 
 # -- the draw ------------------------------------------------------------------------------
 
 
-def law(counts: GridCounts, listed: Candidates, rate: float) -> dict[int, float]:
-    scores = fewest_mistakes(counts, listed.per_side, 2, 7)
+def law(
+    counts: GridCounts, listed: Candidates, rate: float, wrong: float = 0.0
+) -> dict[int, float]:
+    """Of the draw, if eta is 1: an edge costs 4 nats and a tile .1, and 5 for each wrong label."""
+    nat = 1 / min(1 - CHOICE_SHARE, label_rate(wrong))
+    scores = fewest_mistakes(counts, listed.per_side, 2, math.ceil(4 * nat))
+    scores = scores + np.ceil((0.1 + 5 * wrong) * nat * np.square(listed.per_side))
     weights = [
         weight * math.exp(-rate * (score - int(scores.min())))
         for weight, score in zip(listed.weights, scores.tolist(), strict=True)
@@ -168,16 +181,21 @@ def law(counts: GridCounts, listed: Candidates, rate: float) -> dict[int, float]
     return {m: each / sum(weights) for m, each in zip(listed.per_side, weights, strict=True)}
 
 
-def test_the_draw_follows_its_law(listed: Candidates, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("wrong", [0.0, 0.2])
+def test_the_draw_follows_its_law(
+    listed: Candidates, monkeypatch: pytest.MonkeyPatch, wrong: float
+) -> None:
     counts, rate = coast(60, 700), CHOICE_SHARE
-    source, draws, stated = SeededRandom(3), 360, law(counts, listed, rate)
-    scores = fewest_mistakes(counts, listed.per_side, 2, 7)
-    monkeypatch.setattr(tile_choice, "fewest_mistakes", lambda *told: scores)
-    drawn = Counter(choose_per_side(counts, 700, 1.0, 2, source) for _ in range(draws))
+    source, draws, stated = SeededRandom(3), 360, law(counts, listed, rate, wrong)
+    found = cache(fewest_mistakes)
+    monkeypatch.setattr(
+        tile_choice, "fewest_mistakes", lambda scored, *told: found(counts, *told[:3]).copy()
+    )
+    drawn = Counter(choose_per_side(counts, 700, 1.0, 2, source, wrong=wrong) for _ in range(draws))
     assert_drawn_from(stated, drawn, draws, 4)
     # neither without the scores, nor with twice the rate
-    assert power(stated, law(counts, listed, 1e-9), draws) > 0.995
-    assert power(stated, law(counts, listed, 2 * rate), draws) > 0.995
+    assert power(stated, law(counts, listed, 1e-9, wrong), draws) > 0.995
+    assert power(stated, law(counts, listed, 2 * rate, wrong), draws) > 0.995
 
 
 def test_no_neighbour_is_more_than_the_rate_apart() -> None:
@@ -209,11 +227,83 @@ def test_choice_and_pieces_together_spend_eta(monkeypatch: pytest.MonkeyPatch) -
         rows = np.repeat(np.arange(len(counts)), counts.amounts)
         points, labels = counts.points[rows], counts.labels[rows]
         list(PolygonUnionLearner(grid=60, seed=1).steps(points, labels))
-        eta = plan_tiles(1.0, 1e-6, "add-remove", False, counted=True).eta
+        eta = plan_tiles(1.0, 1e-6, "add-remove", False, counted=True, chosen=True).eta
         assert rates["choice"] == pytest.approx(share * eta)
         assert rates["choice"] + rates["pieces"] <= eta
         assert rates["choice"] + rates["pieces"] == pytest.approx(eta)
         assert rates == {"choice": choice_rate(n, eta, 60), "pieces": piece_rate(n, eta, 60)}
+
+
+# -- wrong labels --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("eta", "per_side", "edge"), [(0.25, 4, 16), (1.0, 6, 4), (9.0, 6, 4)])
+def test_mistakes_are_those_of_the_usual_number_with_noise(
+    monkeypatch: pytest.MonkeyPatch, eta: float, per_side: int, edge: int
+) -> None:
+    """That of a rate of at most 1, and the noise is the one of the stated scale."""
+    counts, scale, count = coast(60, 700), Fraction(3, 2), 28_000
+    least = int(fewest_mistakes(counts, (per_side,), 2, edge)[0])
+    monkeypatch.setattr(tile_choice, "fewest_mistakes", cache(fewest_mistakes))
+    source, draws = SeededRandom(5), 4000
+    found = [noisy_mistakes(counts, count, eta, 2, scale, source) for _ in range(draws)]
+    stated = dict(zip(range(-60, 61), laplace(scale, 60), strict=True))
+    assert_drawn_from(stated, Counter(each - least for each in found), draws, 9)
+    wider = dict(zip(range(-60, 61), laplace(Fraction(9, 5), 60), strict=True))
+    assert power(stated, wider, draws) > 0.995
+
+
+def test_the_noise_of_mistakes_is_what_they_are_charged() -> None:
+    for neighbours, epsilon in itertools.product(("add-remove", "replace-one"), (0.1, 1.0, 30.0)):
+        budget = plan_tiles(epsilon, 1e-6, neighbours, True, True, tiles_counted=True, chosen=True)
+        charge = budget.spent.charge("noisy number of mistakes")
+        assert charge is not None
+        assert budget.mistakes_scale is not None
+        inner = epsilon if neighbours == "add-remove" else epsilon / 2
+        assert charge.each == MISTAKES_SHARE * inner
+        assert 0.999 * charge.each < float(1 / budget.mistakes_scale) <= charge.each
+    without = plan_tiles(1.0, 1e-6, "add-remove", True, True, tiles_counted=True)
+    assert without.mistakes_scale is without.spent.charge("noisy number of mistakes") is None
+
+
+def test_a_share_of_wrong_labels_lies_between_nothing_and_a_third() -> None:
+    shares = [wrong_share(mistakes, 10_000, 1024) for mistakes in (-400, 0, 300, 1300, 5000)]
+    assert shares == [0, 0, 0, pytest.approx(0.1), pytest.approx(1 / 3)]
+
+
+def test_no_piece_is_drawn_more_sharply_than_labels_are_worth() -> None:
+    """At the rate of the posterior: ln(7/3) where three labels in ten are wrong."""
+    assert label_rate(0.3) == pytest.approx(math.log(7 / 3))
+    assert label_rate(0.0) == math.inf
+    assert piece_rate(10_000, 5.0, 1024) == pytest.approx(4.75)
+    assert piece_rate(10_000, 5.0, 1024, 0.3) == label_rate(0.3)
+    assert piece_rate(10_000, 0.5, 1024, 0.3) == piece_rate(10_000, 0.5, 1024)
+    # and tiles are as many as that rate asks for
+    assert candidates(10_000, 5.0, 1024, 0.3).per_side[2] == usual_per_side(
+        10_000, label_rate(0.3), 1024
+    )
+    # where few examples leave no choice, there is none with wrong labels either
+    assert candidates(1000, 1.0, 1024, 0.3) == candidates(1000, 1.0, 1024)
+
+
+def test_wrong_labels_are_seen_and_not_followed() -> None:
+    """At a large epsilon pieces would follow them, and seven points in a hundred be wrong."""
+    rng = np.random.default_rng(8)
+    points = rng.integers(0, 257, (10_000, 2))
+    right = points.sum(axis=1) < 300
+    wrong = rng.random(10_000) < 0.2
+    grid = np.indices((257, 257)).reshape(2, -1).T
+    for labels, errors in ((right, 0.01), (right ^ wrong, 0.025)):
+        model = PolygonUnionLearner(grid=256, epsilon=5.0, seed=4).fit(points, labels)
+        public = dict(model.release_.parameters)
+        share = float(np.mean(labels != right))
+        assert public["noisy_mistakes"] / 10_000 == pytest.approx(share, abs=0.03)
+        assert ("piece_rate" in public) == (share > 0.1)
+        if share > 0.1:
+            assert public["piece_rate"] == label_rate(
+                wrong_share(public["noisy_mistakes"], public["noisy_count"], 256)
+            )
+        assert np.mean(model.predict(grid) != (grid.sum(axis=1) < 300)) < errors
 
 
 def test_a_ragged_coast_has_more_tiles_than_a_straight_one() -> None:
@@ -221,7 +311,7 @@ def test_a_ragged_coast_has_more_tiles_than_a_straight_one() -> None:
     x, y = points.T / 1024
     chosen = []
     for labels in (y < 0.5, y < 0.5 + 0.1 * np.sin(120 * x)):
-        model = PolygonUnionLearner(grid=1024, seed=2, edges=1).fit(points, labels)
+        model = PolygonUnionLearner(grid=1024, seed=1, edges=1).fit(points, labels)
         chosen.append(dict(model.release_.parameters)["tiles"])
         privacy = model.release_.privacy
         charge = None if privacy is None else privacy.charge("selections")

@@ -357,9 +357,9 @@ def test_the_report_of_a_run_by_tiles_says_what_was_spent_and_on_what(by_tiles):
     report = json.loads((by_tiles[0] / "r.json").read_text())
     assert report["statement"].startswith("(1, 1e-40)-differentially private")
     assert report["account"] == (
-        "noisy number of examples: epsilon 0.01; tile counts: epsilon 0.01; selections: "
-        "epsilon 0.98, however many tiles there are: an example lies in one; 0.049 of it chose "
-        "how many there are"
+        "noisy number of examples: epsilon 0.00995; noisy number of mistakes: epsilon 0.005; "
+        "tile counts: epsilon 0.00995; selections: epsilon 0.9751, however many tiles there are: "
+        "an example lies in one; 0.048755 of it chose how many there are"
     )
     assert "seed" not in report["release"]["parameters"]
 
@@ -438,7 +438,7 @@ def test_options_that_do_not_go_together_are_refused(run, tmp_path, capsys, opti
 def test_a_convex_polygon_is_fitted_to_tiles_or_covered_by_its_edges(run, tmp_path):
     out = tmp_path / "c.geojson"
     for argv, given in (
-        (["convex"], {"tiles", "edges", "noisy_count", "choice_rate"}),
+        (["convex"], {"tiles", "edges", "noisy_count", "noisy_mistakes", "choice_rate"}),
         (["convex-cover", "--k", 1], {"k", "steps", "beta"}),
     ):
         whole = ["learn", run / "p.csv", "--learner", *argv, "-o", out, "--quiet"]
