@@ -99,7 +99,7 @@ def tile_run(told: PlaneParameters, support: float | None = None, *, tidy: bool 
             per_side = choose_per_side(counts, count, eta, told.edges, source, watch, wrong=wrong)
             eta = piece_rate(count, eta, told.grid, wrong)
             if wrong:
-                counted["piece_rate"] = eta
+                counted["wrong_labels"] = wrong
         alone, others = chessboard(tile_square(told.grid, per_side))
         tiles = alone + others
         index = TileIndex.of(tiles)

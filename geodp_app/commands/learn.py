@@ -135,7 +135,13 @@ def run(options: argparse.Namespace) -> None:
     # the learners compile their loops: not worth waiting for on a mistyped option
     from geodp_app.commands.running import fit_learner
     from geodp_app.files.learned_file import place_note, write_learned
-    from geodp_app.files.reports import parts_text, records_text, report, support_text
+    from geodp_app.files.reports import (
+        parts_text,
+        records_text,
+        report,
+        support_text,
+        wrong_labels_text,
+    )
     from learners.accounting import privacy_statement
 
     def enter(plan: PrivacySpent | None) -> None:
@@ -164,8 +170,9 @@ def run(options: argparse.Namespace) -> None:
         tell_curator(f"geodp: {words}", quiet=options.quiet)
     parts = parts_text(release) + ("" if mask is None else f", clipped to {mask.name}")
     told = [f"{options.output}: {parts}, {privacy_statement(release.privacy)}"]
-    if (support := support_text(release)) is not None:
-        told.append(f"{options.output}: {support}")
+    for words_on in (wrong_labels_text, support_text):
+        if (more := words_on(release)) is not None:
+            told.append(f"{options.output}: {more}")
     if not options.raw_grid:
         told += place_note(options.output, sample.frame)
     if options.table or options.id is not None:

@@ -49,6 +49,8 @@ def report(release: Release) -> dict[str, Any]:
     unit = dict(release.parameters).get("unit")
     if unit is not None:
         document["unit"] = f"an example is one row of each {unit}, chosen among that one's rows"
+    if (told := wrong_labels_text(release)) is not None:
+        document["wrong labels"] = told
     if (told := support_text(release)) is not None:
         document["support"] = told
     if privacy is not None:
@@ -78,6 +80,15 @@ def parts_text(release: Release) -> str:
     if isinstance(release, SharpenedRelease):
         told += f" with their edges drawn again in {len(release.zones)} zones"
     return told
+
+
+def wrong_labels_text(release: Release) -> str | None:
+    """About how many labels are wrong, as a run by tiles saw it; None if it saw none."""
+    share = dict(release.parameters).get("wrong_labels") if release.privacy else None
+    if not share:
+        return None
+    told = f"about {100 * share:.0f} % of the labels look wrong, by a count with noise"
+    return f"{told}, or belong to parts too small to see"
 
 
 def support_text(release: Release) -> str | None:

@@ -416,9 +416,8 @@ class RunLog:
         if counted and self.settings.tiles is None:
             if self.release is not None:
                 public = dict(self.release.parameters)
-                if "piece_rate" in public:
-                    return float(public["piece_rate"])
-                return charge.each - float(public.get("choice_rate", 0.0))
+                wrong = float(public.get("wrong_labels", 0.0))
+                return piece_rate(public["noisy_count"], charge.each, self.grid, wrong)
             # until they are released the noisy numbers are not known here: the true one of examples
             # is near, and where few labels are wrong they lower no rate
             return piece_rate(len(self._examples.labels), charge.each, self.grid)

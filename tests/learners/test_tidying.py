@@ -189,7 +189,7 @@ def test_it_is_a_function_of_what_is_released(
     if k is None:
         scale = plan_tiles(1.0, 1e-6, "add-remove", False, True, tiles_counted=True).tile_scale
         public = dict(release.parameters)
-        eta = public.get("piece_rate", eta - public.get("choice_rate", 0.0))
+        eta -= public.get("choice_rate", 0.0)
         unit = nat_side(public["noisy_count"], 256**2, eta)
     else:
         area = sum(step.shape().area for step in drawn(release))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -362,6 +363,26 @@ def test_the_report_of_a_run_by_tiles_says_what_was_spent_and_on_what(by_tiles):
         "an example lies in one; 0.048755 of it chose how many there are"
     )
     assert "seed" not in report["release"]["parameters"]
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.25])
+def test_where_many_labels_look_wrong_it_says_about_how_many(run, tmp_path, capsys, noise):
+    points, out, report = (tmp_path / name for name in ("p.csv", "l.geojson", "r.json"))
+    sample = ["sample", "--target", run / "t.geojson", "--n", N, "--grid", 256, "--noise", noise]
+    for argv in (
+        [*sample, "--seed", 3, "-o", points],
+        ["learn", points, "--learner", "tiles", "-o", out, "--report", report],
+    ):
+        assert main([str(a) for a in argv]) == 0
+    found = re.findall(r"about (\d+) % of the labels look wrong", capsys.readouterr().err)
+    told = json.loads(report.read_text())
+    if noise:
+        # the noise is some 280 of 20,000, and three in a hundred are taken to be bends
+        assert 18 <= int(found[0]) <= 26
+        assert told["wrong labels"].startswith(f"about {found[0]} % of the labels look wrong")
+    else:
+        assert not found
+        assert "wrong labels" not in told
 
 
 def test_the_records_of_a_run_by_tiles_are_its_tiles(by_tiles, run):
