@@ -49,6 +49,10 @@ MOST_PER_SIDE = 128
 #: Tiles a side for 1000 examples at eta = 1.
 _TILES = 2.6
 
+#: So many times the usual number where there is no choice: a count that is too small by its noise
+#: must not leave two tiles a side where three are wanted.
+_UNCHOSEN = 1.06
+
 #: Share of eta that a choice costs.
 CHOICE_SHARE = 0.05
 
@@ -122,10 +126,10 @@ def candidates(count: int, eta: float, d: int, wrong: float = 0.0) -> Candidates
 
     The usual number, for :func:`label_rate` if that is less than eta, times powers of the square
     root of 2, from a half of it to four times, each weighing half as much as the one before on the
-    way from the usual one; or that one alone.
+    way from the usual one; or, where examples are few, one alone that is hardly larger.
     """
     if eta * count < LEAST_PAYS:
-        return Candidates((usual_per_side(count, eta, d),), (1,))
+        return Candidates((_rounded(_UNCHOSEN * _usual(count, eta), d),), (1,))
     weights: dict[int, int] = {}
     usual = _usual(count, min(eta, label_rate(wrong)))
     for half_octaves in range(-_BELOW, _ABOVE + 1):

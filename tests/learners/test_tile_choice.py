@@ -87,8 +87,10 @@ def test_numbers_that_fall_together_weigh_as_much_together() -> None:
 
 
 def test_few_examples_have_no_choice() -> None:
-    for count in (-5, 0, 1000, LEAST_PAYS - 1):
-        assert candidates(count, 1.0, 1024).per_side == (usual_per_side(count, 1.0, 1024),)
+    for count, per_side in ((-5, 1), (0, 1), (600, 2), (750, 3), (2500, 3), (LEAST_PAYS - 1, 4)):
+        assert candidates(count, 1.0, 1024) == Candidates((per_side,), (1,))
+    # a count may be too small
+    assert usual_per_side(750, 1.0, 1024) == 2
     assert len(candidates(LEAST_PAYS, 1.0, 1024).per_side) > 1
 
 
