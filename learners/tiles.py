@@ -88,8 +88,8 @@ class TileBudget:
     tile_scale : Fraction or None
         Scale of the integer Laplace noise of every tile's count; None when tiles are not counted.
     mistakes_scale : Fraction or None
-        Scale of the integer Laplace noise of the number of mistakes; None when their number is not
-        chosen.
+        Scale of the integer Laplace noise of the number of mistakes; None when the number of tiles
+        is not chosen.
     """
 
     scale: Fraction | None
