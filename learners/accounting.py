@@ -335,7 +335,7 @@ def after_arithmetic(epsilon: float, delta: float, steps: int) -> tuple[float, f
     slack = steps * ARITHMETIC
     left = epsilon - 2 * slack
     if left <= 0:
-        raise ValueError(f"epsilon = {epsilon} is too small to pay for {steps} selections")
+        raise ValueError(f"epsilon = {epsilon:.6g} is too small to pay for {steps} selections")
     return left, delta * math.exp(-slack)
 
 

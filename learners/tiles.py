@@ -143,18 +143,18 @@ def plan_tiles(
         beside = (Charge("support counts", epsilon_support),)
         # rounded down: the shares must not add up to more
         inner = math.nextafter(inner - epsilon_support, 0.0)
-    mistakes_scale = None
+    epsilon_mistakes = min(MISTAKES_SHARE * inner, MOST_RATE) if chosen else 0.0
     if chosen:
-        epsilon_mistakes = min(MISTAKES_SHARE * inner, MOST_RATE)
-        mistakes_scale = noise_scale(epsilon_mistakes, 1)
-        beside = (*beside, Charge("noisy number of mistakes", epsilon_mistakes))
         inner = math.nextafter(inner - epsilon_mistakes, 0.0)
     epsilon_noise = COUNT_SHARE * inner if counted else 0.0
     # an example lies in one tile: one draw is off
     eta, _ = after_arithmetic(inner - epsilon_noise, inner_delta, 1)
     eta = min(eta, MOST_RATE)
-    scale = tile_scale = None
+    scale = tile_scale = mistakes_scale = None
     count: tuple[Charge, ...] = ()
+    if chosen:
+        mistakes_scale = noise_scale(epsilon_mistakes, 1)
+        beside = (*beside, Charge("noisy number of mistakes", epsilon_mistakes))
     if counted and tiles_counted:
         # halves of a double are exact
         epsilon_noise /= 2

@@ -82,7 +82,7 @@ def frames_of(path: Path) -> tuple[list[Image.Image], list[int]]:
 
 def test_a_picture_and_the_learned_shape(tmp_path: Path) -> None:
     done = started(
-        tmp_path, "-o", "w.png", "--example", "tri", "--n", "3000", "--learner", "tiles",
+        tmp_path, "-o", "w.png", "--example", "tri", "--n", "4000", "--learner", "tiles",
         "--theme", "dark", "--size", "1280x800", "--learned", "l.geojson",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -92,7 +92,7 @@ def test_a_picture_and_the_learned_shape(tmp_path: Path) -> None:
     learned = json.loads((tmp_path / "l.geojson").read_text())
     assert learned["geodp"]["release"]["privacy"]["private"] is True
     told = [line for line in done.stderr.splitlines() if line != COMPILING]  # a first run says so
-    assert told[0] == "w.png: 9 of 9 steps, finished"
+    assert told[0] == "w.png: 16 of 16 steps, finished"
     assert told[1].startswith("l.geojson: lies at 0..1 degrees")  # the triangle lies nowhere
     assert len(told) == 2
 
