@@ -15,9 +15,7 @@ that can be told apart: a shorter description is preferred to a closer one, by a
 shorter (minimum description length: Rissanen 1978).  Dynamic programming finds the least.
 
 Two sides meet where their lines cross, where that is not farther from their ends than half of
-either.  Else a stretch along a border between them gives way to a straight line from one to the
-other, from as far as the middle of both, and from no farther than leaves :data:`JOINT_NATS` between
-it and them: an edge is known best in its middle, worst at its ends.
+either.  Else what leads from one to the other along borders is drawn anew (:mod:`learners.joints`).
 
 Privacy: a function of what is released and of public numbers (docs/privacy.md, lemmas 7 and 8).
 What was measured: docs/decisions/0033-straight-sides.md.
@@ -39,9 +37,11 @@ from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geometry.polygons import orient_valid
+from learners.joints import MOST_SHARE, joint
 
-#: Expected nats between edges and the straight line that joins them, at most.
-JOINT_NATS = 2.0
+#: An edge shorter than so many u, and no farther from a border, does not say which way a side goes:
+#: it is a part of what leads from one to the next.
+_SHORTEST = 2.0
 
 #: Most edges of a side: bounds the work.
 _MOST_EDGES = 40
@@ -55,9 +55,6 @@ _ROUNDING = 2.0**-40
 
 #: A line is drawn out beyond the rim by so many times what it is off where the edges ended.
 _FARTHER = 20.0
-
-#: Halvings of how far from a border a joint begins.
-_HALVINGS = 14
 
 #: Areas u^2, in square grid units, at points, an array (n,) of shapely's.
 Squares = Callable[[NDArray[Any]], NDArray[np.float64]]
@@ -104,8 +101,11 @@ def straightened(
         stretches = shapely.linestrings(np.stack([corners, ahead], axis=1))
         drawn = ~shapely.contains(along, stretches)
         fixed = shapely.contains(rim, stretches)
-        middles = shapely.points((corners + ahead) / 2)
-        found = _ring(corners, drawn, fixed, squares(middles), price)
+        around = squares(shapely.points((corners + ahead) / 2))
+        little = _SHORTEST * np.sqrt(around)
+        short = np.hypot(*(ahead - corners).T) < little
+        drawn &= ~(short & shapely.dwithin(stretches, borders, little))
+        found = _ring(corners, drawn, fixed, around, price, MOST_SHARE * d * d)
         if len(found) > 2 and set(map(tuple, found.tolist())) != set(map(tuple, corners.tolist())):
             corners, unchanged = found, False
         rings.append(shapely.make_valid(Polygon(corners)))
@@ -126,10 +126,11 @@ def _ring(
     fixed: NDArray[np.bool_],
     squares: NDArray[np.float64],
     price: float,
+    most: float,
 ) -> NDArray[np.float64]:
     """A ring's corners, made straight between stretches along the rim of the square, which stay."""
     if not fixed.any():
-        return _closed(corners, drawn, squares, price)
+        return _closed(corners, drawn, squares, price, most)
     first = int(np.flatnonzero(fixed)[0])
     corners = np.roll(corners, -first, axis=0)
     drawn, fixed = np.roll(drawn, -first), np.roll(fixed, -first)
@@ -139,7 +140,7 @@ def _ring(
     for end in (*np.flatnonzero(fixed).tolist(), len(corners)):
         if end > begin:
             chain = _Chain.of(closed[begin : end + 1], drawn[begin:end], squares[begin:end])
-            found.append(chain.straight(price))
+            found.append(chain.straight(price, most))
         if end < len(corners):
             found.append(closed[end : end + 2])
         begin = end + 1
@@ -154,6 +155,7 @@ def _closed(
     drawn: NDArray[np.bool_],
     squares: NDArray[np.float64],
     price: float,
+    most: float,
 ) -> NDArray[np.float64]:
     """The same of a ring that nowhere lies along the rim of the square."""
     first = 0
@@ -171,7 +173,7 @@ def _closed(
         if len(sides) < 2:
             return corners
         first = (first + int(chain.starts[sides[len(sides) // 2].first])) % len(corners)
-    return chain.around(sides)
+    return chain.around(sides, most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,30 +219,38 @@ class _Chain:
     ) -> _Chain:
         return cls(points, squares, np.flatnonzero(drawn))
 
-    def straight(self, price: float) -> NDArray[np.float64]:
+    def straight(self, price: float, most: float) -> NDArray[np.float64]:
         """Its points with straight sides; the first and the last lie on the rim and stay."""
         if len(self.starts) < 2:
             return self.points
         sides = self.sides(price)
         begin, end = sides[0], sides[-1]
         first, last = int(self.starts[0]), int(self.starts[-1]) + 1
-        found = [*self.points[: first + 1]]
-        if not begin.one:
-            found.append(_beyond(begin.begin, begin.end, self.points[first]))
+        found = []
+        if first:
+            found += self._joint(None, begin, slice(0, first), most)
+        else:
+            found.append(self.points[0])
+            if not begin.one:
+                found.append(_beyond(begin.begin, begin.end, self.points[0]))
         for one, other in itertools.pairwise(sides):
-            found += self._joint(one, other, self._between(one, other))
-        if not end.one:
-            found.append(_beyond(end.end, end.begin, self.points[last]))
-        return np.array([*found, *self.points[last:]])
+            found += self._joint(one, other, self._between(one, other), most)
+        if last < len(self.squares):
+            found += self._joint(end, None, slice(last, len(self.squares)), most)
+        else:
+            if not end.one:
+                found.append(_beyond(end.end, end.begin, self.points[last]))
+            found.append(self.points[last])
+        return np.array(found)
 
-    def around(self, sides: list[_Side]) -> NDArray[np.float64]:
+    def around(self, sides: list[_Side], most: float) -> NDArray[np.float64]:
         """The corners of a closed chain that begins with an edge."""
         found: list[NDArray[np.float64]] = []
         for one, other in itertools.pairwise(sides):
-            found += self._joint(one, other, self._between(one, other))
+            found += self._joint(one, other, self._between(one, other), most)
         # its last point is its first
-        rest = self.points[self.starts[-1] + 1 :]
-        return np.array(found + self._joint(sides[-1], sides[0], rest))
+        rest = slice(int(self.starts[-1]) + 1, len(self.squares))
+        return np.array(found + self._joint(sides[-1], sides[0], rest, most))
 
     def sides(self, price: float) -> list[_Side]:
         """The division into sides that costs least."""
@@ -298,46 +308,40 @@ class _Chain:
             costs,
         )
 
-    def _between(self, one: _Side, other: _Side) -> NDArray[np.float64]:
-        """The points from the end of a side's last edge to the beginning of the other's first."""
-        return self.points[self.starts[one.last] + 1 : self.starts[other.first] + 1]
+    def _between(self, one: _Side, other: _Side) -> slice:
+        """The stretches from a side's last edge to the other's first."""
+        return slice(int(self.starts[one.last]) + 1, int(self.starts[other.first]))
 
     def _joint(
-        self, one: _Side, other: _Side, between: NDArray[np.float64]
+        self, one: _Side | None, other: _Side | None, between: slice, most: float
     ) -> list[NDArray[np.float64]]:
-        """The points from side to side, `between` the ones that were there."""
-        corner = len(between) == 1
-        if corner and one.one and other.one:
-            return [between[0]]
-        meet = _crossing(one, other)
-        if meet is not None:
-            return [meet]
-        if corner:
-            return [one.end, other.begin]
-        square = min(self.squares[self.starts[one.last]], self.squares[self.starts[other.first]])
-        inner = between[1:-1]
+        """The points from side to side where these stretches were; no side is the end of the
+        chain."""
+        old = self.points[between.start : between.stop + 1]
+        squares = self.squares[between]
+        corner = len(old) == 1
+        ends = [self.squares[self.starts[one.last]]] if one else []
+        begins = [self.squares[self.starts[other.first]]] if other else []
+        if one and other:
+            if corner and one.one and other.one:
+                return [old[0]]
+            meet = _crossing(one, other)
+            if meet is not None:
+                return [meet]
+            if corner:
+                squares = np.minimum(ends, begins)
+        path = [*(_second_half(one) if one else old[:1]), *old[1:-1]]
+        path += _first_half(other) if other else [old[-1]]
+        sides = one is not None, other is not None
+        return [*joint(np.array(path), np.array([*ends, *squares, *begins]), sides, most)]
 
-        def ends(reach: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-            back, ahead = min(reach, one.length / 2), min(reach, other.length / 2)
-            return (
-                one.end + (one.begin - one.end) * (back / one.length),
-                other.begin + (other.end - other.begin) * (ahead / other.length),
-            )
 
-        def fits(reach: float) -> bool:
-            begin, end = ends(reach)
-            path = np.vstack([begin, one.end, inner, other.begin, end])
-            return _area_to_line(path) <= JOINT_NATS * float(square)
+def _second_half(side: _Side) -> list[NDArray[np.float64]]:
+    return [(side.begin + side.end) / 2, side.end]
 
-        if not fits(0.0):
-            return [one.end, *inner, other.begin]
-        low, high = 0.0, max(one.length, other.length) / 2
-        if fits(high):
-            return list(ends(high))
-        for _ in range(_HALVINGS):
-            reach = (low + high) / 2
-            low, high = (reach, high) if fits(reach) else (low, reach)
-        return list(ends(low))
+
+def _first_half(side: _Side) -> list[NDArray[np.float64]]:
+    return [side.begin, (side.begin + side.end) / 2]
 
 
 def _nearest_lines(
@@ -372,17 +376,6 @@ def _area(
     safe = np.where(high > 0, high, 1.0)
     crossing = (left**2 + right**2) / (2 * safe)
     return np.abs(width) * np.where(left * right >= 0, high / 2, crossing)
-
-
-def _area_to_line(path: NDArray[np.float64]) -> float:
-    """Between a path and the straight line from its first point to its last."""
-    ahead = path[-1] - path[0]
-    size = float(np.hypot(*ahead))
-    if size == 0:
-        return 0.0
-    places = (path - path[0]) @ ahead / size
-    heights = (path - path[0]) @ np.array([-ahead[1], ahead[0]]) / size
-    return float(_area(heights[:-1], heights[1:], np.diff(places)).sum())
 
 
 def _crossing(one: _Side, other: _Side) -> NDArray[np.float64] | None:
