@@ -4,12 +4,12 @@ Two tiles' edges seldom meet at their border, so the outline has a jog there, or
 has none: borders are the learner's.  What leads along borders from the middle of one side to the
 middle of the next gives way to the path, with corners on the old one, that has the least of
 
-    (area between the paths, of every straight piece that lies off the old one all but the first
-    FREE_NATS) / u^2 + TURN_NATS * (how far it turns, in radians),
+    (area between the paths) / u^2 + TURN_NATS * (how far it turns, in radians),
 
-u^2 the area in which one nat is expected.  A path that turns one way turns no farther than the two
-sides do; a jog turns there and back.  So jogs and teeth go if they are small enough, and a corner
-stays.  Up to the middle of a side, for an edge is known best there, worst at its ends.
+u^2 the area in which one nat is expected.  The first FREE_NATS between a straight piece and the old
+path count little, an eighth: an edge is known worst at its ends, best in its middle, which is why
+joints reach up to there.  A path that turns one way turns no farther than the two sides do; a jog
+turns there and back.  So jogs and teeth go if they are small enough, and a corner stays.
 
 Dynamic programming finds the least over the corners that :func:`joint` tries.  Nothing here is
 exact or needs to be: a function of what is released (docs/privacy.md, lemmas 7 and 8).  What was
@@ -24,8 +24,11 @@ from numpy.typing import NDArray
 #: What a turn by a radian weighs, in nats.
 TURN_NATS = 8.0
 
-#: So many nats between a new straight piece and the old path weigh nothing.
+#: So many nats between a new straight piece and the old path are known not to be meant.
 FREE_NATS = 2.0
+
+#: What these count, until those beyond do.
+FREE_WEIGHT = 1 / 8
 
 #: A straight piece leaves at most this share of the square between it and the old path.
 MOST_SHARE = 1 / 500
@@ -156,7 +159,8 @@ def _pieces(
         above = _area_above(side[:-1], side[1:]) * widths
         # what leads back over the same place is taken off
         total += np.abs(np.where(about, above, 0.0).sum(axis=0))
-    costs = np.maximum(0.0, total / np.minimum.accumulate(squares) - FREE_NATS)
+    nats = total / np.minimum.accumulate(squares)
+    costs = np.maximum(FREE_WEIGHT * nats, nats - FREE_NATS)
     costs[(total > most) | (lengths == 0)] = np.inf
     costs[0] = 0.0
     return costs, np.arctan2(vectors[:, 1], vectors[:, 0])

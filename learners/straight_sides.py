@@ -10,9 +10,11 @@ edges (least squares, all along them).  Of all divisions the one is taken with t
     (area between the edges and the lines) / u^2 + (nats of a side) * (number of sides),
 
 u^2 the area in which one nat is expected where the edge lies: what noise alone makes of a straight
-side costs some 2 nats an edge.  A side costs half the logarithm of d^2 / u^2, the number of places
-that can be told apart: a shorter description is preferred to a closer one, by as much as it is
-shorter (minimum description length: Rissanen 1978).  Dynamic programming finds the least.
+side costs some 2 nats an edge.  A side costs as much as it takes to say where it is, by d^2 / u^2,
+the number of places that can be told apart, and that there is one, by the odds that an edge of this
+outline begins a side: few do where sides are long, most on a coast.  So a shorter description is
+preferred to a closer one (minimum description length: Rissanen 1978).  Dynamic programming finds
+the least, twice: the first time at even odds, for the odds.
 
 Two sides meet where their lines cross, where that is not farther from their ends than half of
 either.  Else what leads from one to the other along borders is drawn anew (:mod:`learners.joints`).
@@ -26,7 +28,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +40,13 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.polygons import orient_valid
 from learners.joints import MOST_SHARE, joint
+
+#: Where half of the edges begin a side, one costs so many times the logarithm of d^2 / u^2.
+_PLACES = 0.7
+
+#: And less by so many times the logarithm of the odds that an edge does, at most by so many nats;
+#: or more.
+_ODDS, _MOST_ODDS = 2.0, 3.0
 
 #: An edge shorter than so many u, and no farther from a border, does not say which way a side goes:
 #: it is a part of what leads from one to the next.
@@ -93,19 +102,23 @@ def straightened(
     rim = shapely.buffer(box.exterior, near)
     shapely.prepare(along)
     shapely.prepare(rim)
-    price = 0.5 * math.log(max(1.0, d * d / unit**2))
-    rings, unchanged = [], True
+    old, parts = [], []
     for ring in shapely.get_rings(shapely.get_parts(shape)):
         corners = shapely.get_coordinates(ring)[:-1]
         ahead = np.roll(corners, -1, axis=0)
         stretches = shapely.linestrings(np.stack([corners, ahead], axis=1))
-        drawn = ~shapely.contains(along, stretches)
-        fixed = shapely.contains(rim, stretches)
         around = squares(shapely.points((corners + ahead) / 2))
         little = _SHORTEST * np.sqrt(around)
         short = np.hypot(*(ahead - corners).T) < little
+        drawn = ~shapely.contains(along, stretches)
         drawn &= ~(short & shapely.dwithin(stretches, borders, little))
-        found = _ring(corners, drawn, fixed, around, price, MOST_SHARE * d * d)
+        old.append(corners)
+        parts.append(_parts(corners, drawn, shapely.contains(rim, stretches), around))
+    chains = [part for ring in parts for part in ring if isinstance(part, _Chain)]
+    price = _price(chains, d, unit)
+    rings, unchanged = [], True
+    for corners, ring in zip(old, parts, strict=True):
+        found = _redrawn(ring, price, MOST_SHARE * d * d)
         if len(found) > 2 and set(map(tuple, found.tolist())) != set(map(tuple, corners.tolist())):
             corners, unchanged = found, False
         rings.append(shapely.make_valid(Polygon(corners)))
@@ -120,60 +133,53 @@ def straightened(
     return orient_valid(shapely.simplify(orient_valid(found), _ROUNDING * d))
 
 
-def _ring(
+def _price(chains: Sequence[_Chain], d: int, unit: float) -> float:
+    """What a side costs, in nats: by how many of the edges begin one, at the price that holds where
+    half of them do."""
+    even = _PLACES * math.log(max(1.0, d * d / unit**2))
+    divided = [chain.divided(even) for chain in chains]
+    sides = sum(len(found) for _, found in divided)
+    edges = sum(len(chain.starts) for chain, found in divided if found)
+    odds = _ODDS * math.log((edges - sides + 1) / (sides + 1))
+    return max(0.0, even + min(max(-_MOST_ODDS, odds), _MOST_ODDS))
+
+
+def _parts(
     corners: NDArray[np.float64],
     drawn: NDArray[np.bool_],
     fixed: NDArray[np.bool_],
     squares: NDArray[np.float64],
-    price: float,
-    most: float,
-) -> NDArray[np.float64]:
-    """A ring's corners, made straight between stretches along the rim of the square, which stay."""
-    if not fixed.any():
-        return _closed(corners, drawn, squares, price, most)
-    first = int(np.flatnonzero(fixed)[0])
-    corners = np.roll(corners, -first, axis=0)
+) -> list[_Chain | NDArray[np.float64]]:
+    """A ring as chains between stretches along the rim of the square, which stay; a ring that
+    nowhere lies along it is one closed chain."""
+    first = int(np.flatnonzero(fixed)[0]) if fixed.any() else 0
+    closed = np.vstack([np.roll(corners, -first, axis=0), corners[first]])
     drawn, fixed = np.roll(drawn, -first), np.roll(fixed, -first)
     squares = np.roll(squares, -first)
-    closed = np.vstack([corners, corners[:1]])
-    found, begin = [], 0
+    if not fixed.any():
+        return [_Chain(closed, squares, np.flatnonzero(drawn), closed=True)]
+    found: list[_Chain | NDArray[np.float64]] = []
+    begin = 0
     for end in (*np.flatnonzero(fixed).tolist(), len(corners)):
         if end > begin:
-            chain = _Chain.of(closed[begin : end + 1], drawn[begin:end], squares[begin:end])
-            found.append(chain.straight(price, most))
+            starts = np.flatnonzero(drawn[begin:end])
+            found.append(_Chain(closed[begin : end + 1], squares[begin:end], starts))
         if end < len(corners):
             found.append(closed[end : end + 2])
         begin = end + 1
-    together = np.vstack(found)
+    return found
+
+
+def _redrawn(
+    parts: Sequence[_Chain | NDArray[np.float64]], price: float, most: float
+) -> NDArray[np.float64]:
+    """A ring's corners, made straight."""
+    together = np.vstack(
+        [part.straight(price, most) if isinstance(part, _Chain) else part for part in parts]
+    )
     # where two parts meet a corner is in both
     differs: NDArray[np.bool_] = (together != np.roll(together, 1, axis=0)).any(axis=1)
     return together[differs]
-
-
-def _closed(
-    corners: NDArray[np.float64],
-    drawn: NDArray[np.bool_],
-    squares: NDArray[np.float64],
-    price: float,
-    most: float,
-) -> NDArray[np.float64]:
-    """The same of a ring that nowhere lies along the rim of the square."""
-    first = 0
-    # where it is cut open edges cannot be of one side: the second time, at a corner of the first
-    for _ in range(2):
-        starts = np.flatnonzero(np.roll(drawn, -first))
-        if len(starts) < 2:
-            return corners
-        first = (first + int(starts[0])) % len(corners)
-        around = np.roll(corners, -first, axis=0)
-        chain = _Chain.of(
-            np.vstack([around, around[:1]]), np.roll(drawn, -first), np.roll(squares, -first)
-        )
-        sides = chain.sides(price)
-        if len(sides) < 2:
-            return corners
-        first = (first + int(chain.starts[sides[len(sides) // 2].first])) % len(corners)
-    return chain.around(sides, most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,17 +219,39 @@ class _Chain:
     squares: NDArray[np.float64]
     starts: NDArray[np.int64]
 
-    @classmethod
-    def of(
-        cls, points: NDArray[np.float64], drawn: NDArray[np.bool_], squares: NDArray[np.float64]
-    ) -> _Chain:
-        return cls(points, squares, np.flatnonzero(drawn))
+    closed: bool = False
+
+    def divided(self, price: float) -> tuple[_Chain, list[_Side]]:
+        """The division into sides that costs least, none if it cannot be divided; and the chain,
+        if it is closed as it is cut open."""
+        if len(self.starts) < 2:
+            return self, []
+        if not self.closed:
+            return self, self.sides(price)
+        # edges on both sides of the cut are never of one side: so it is cut again, at a corner
+        chain = self._from(0)
+        sides = chain.sides(price)
+        if len(sides) > 1:
+            chain = chain._from(sides[len(sides) // 2].first)
+            sides = chain.sides(price)
+        return chain, sides if len(sides) > 1 else []
+
+    def _from(self, edge: int) -> _Chain:
+        """The same closed chain, beginning with that edge."""
+        first = int(self.starts[edge])
+        points = np.roll(self.points[:-1], -first, axis=0)
+        starts = np.sort((self.starts - first) % len(points))
+        squares = np.roll(self.squares, -first)
+        return _Chain(np.vstack([points, points[:1]]), squares, starts, closed=True)
 
     def straight(self, price: float, most: float) -> NDArray[np.float64]:
-        """Its points with straight sides; the first and the last lie on the rim and stay."""
-        if len(self.starts) < 2:
+        """Its points with straight sides; if it is not closed, the first and the last stay."""
+        chain, sides = self.divided(price)
+        if not sides:
             return self.points
-        sides = self.sides(price)
+        return chain._around(sides, most) if self.closed else chain._from_rim_to_rim(sides, most)
+
+    def _from_rim_to_rim(self, sides: list[_Side], most: float) -> NDArray[np.float64]:
         begin, end = sides[0], sides[-1]
         first, last = int(self.starts[0]), int(self.starts[-1]) + 1
         found = []
@@ -243,8 +271,7 @@ class _Chain:
             found.append(self.points[last])
         return np.array(found)
 
-    def around(self, sides: list[_Side], most: float) -> NDArray[np.float64]:
-        """The corners of a closed chain that begins with an edge."""
+    def _around(self, sides: list[_Side], most: float) -> NDArray[np.float64]:
         found: list[NDArray[np.float64]] = []
         for one, other in itertools.pairwise(sides):
             found += self._joint(one, other, self._between(one, other), most)

@@ -179,7 +179,7 @@ def chain_of(seed: int, edges: int) -> _Chain:
             steps.append(np.array([0.0, rng.uniform(-1, 1)]))
             drawn.append(False)
     points = np.vstack([[0.0, 0.0], np.cumsum(steps, axis=0)])
-    return _Chain.of(points, np.array(drawn), rng.uniform(0.2, 2, len(drawn)))
+    return _Chain(points, rng.uniform(0.2, 2, len(drawn)), np.flatnonzero(drawn))
 
 
 def nats_of(chain: _Chain, first: int, last: int) -> float:

@@ -131,7 +131,11 @@ def test_a_notch_is_closed_where_that_saves_more_than_it_weighs() -> None:
     wide = 23.5
     enough = wide / 2 / STRENGTH
     assert wide * 24.5 / enough**2 < MOST_NATS
-    assert tidied(steps, 0.99 * enough) is None
+    left = tidied(steps, 0.99 * enough)
+    assert left is not None  # its side along the border is no step any more
+    corner = TILES[MIDDLE].x0 + 40, TILES[MIDDLE].y0 + 24
+    corners = shapely.get_coordinates(left.outline.polygon())
+    assert np.hypot(*(corners - corner).T).min() < 1
     found = tidied(steps, 1.01 * enough)
     assert found is not None
     assert found.changed.polygon().area == pytest.approx(wide * 24.5, rel=0.01)
@@ -148,14 +152,20 @@ def test_no_more_than_a_hundredth_of_the_square_changes() -> None:
 
 
 def test_a_corner_stays() -> None:
-    """Half of the square is labelled 1, and a quarter of a tile: corners at all angles of 90."""
+    """Three tiles are labelled 1, and a quarter of a fourth: corners at all angles of 90."""
     piece = lines((Sheet.STEEP_LEFT, 30), (Sheet.FLAT_BELOW, 30))
     steps = [TileStep(tile, (), False) for tile in TILES]
     for number in (MIDDLE, MIDDLE + 16, MIDDLE - 1, MIDDLE + 15):
         steps[number] = TileStep(TILES[number], (), True)
     steps[MIDDLE] = TileStep(TILES[MIDDLE], piece, True)
-    for unit in (0.5, 2.0, 8.0):
+    for unit in (0.5, 2.0):
         assert tidied(steps, unit) is None
+    # steps along borders become slopes where u is a quarter of them; the piece's corner stays
+    found = tidied(steps, 8.0)
+    assert found is not None
+    right, top = TILES[MIDDLE].x0 + 30, TILES[MIDDLE].y0 + 30
+    corners = shapely.get_coordinates(found.outline.polygon())
+    assert np.hypot(*(corners - [right, top]).T).min() < 1
 
 
 @pytest.fixture(scope="module")
