@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shapely.geometry import Polygon, box
 from shapely.geometry.base import BaseGeometry
 
-from learners.straight_sides import _Chain, _nearest_lines, straightened
+from learners.straight_sides import _Chain, _nearest_lines, _price, straightened
 
 D = 1024
 SIDE = 64
@@ -180,6 +180,36 @@ def chain_of(seed: int, edges: int) -> _Chain:
             drawn.append(False)
     points = np.vstack([[0.0, 0.0], np.cumsum(steps, axis=0)])
     return _Chain(points, rng.uniform(0.2, 2, len(drawn)), np.flatnonzero(drawn))
+
+
+def level(heights: Sequence[float]) -> _Chain:
+    """Level edges, ten long, each at its height; upright stretches along borders between them."""
+    points = [(10.0 * (i + end), high) for i, high in enumerate(heights) for end in (0, 1)]
+    stretches = len(points) - 1
+    return _Chain(np.array(points), np.ones(stretches), np.arange(0, stretches, 2))
+
+
+@pytest.mark.parametrize(
+    ("heights", "sides"),
+    [([0.0] * 12, 1), ([0.0] * 6 + [30.0] * 6, 2), ([100.0 * (i % 2) for i in range(12)], 12)],
+)
+def test_a_side_costs_more_where_few_edges_begin_one(heights: list[float], sides: int) -> None:
+    """By the odds, one more of either, but by three nats at most."""
+    chain = level(heights)
+    d, unit = 1024, 1.0
+    even = 0.7 * math.log(d**2)
+    assert len(chain.divided(even)[1]) == sides
+    odds = (sides + 1) / (len(heights) - sides + 1)
+    told = even - min(max(-3.0, 2 * math.log(odds)), 3.0)
+    assert _price([chain], d, unit) == pytest.approx(told)
+    # two outlines have the odds of both together
+    pair = _price([chain, level([0.0] * 12)], d, unit)
+    assert told <= pair <= even + 3
+
+
+def test_what_cannot_be_divided_has_even_odds() -> None:
+    assert _price([level([0.0])], 1024, 1.0) == pytest.approx(0.7 * math.log(1024**2))
+    assert _price([], 4, 100.0) == 0
 
 
 def nats_of(chain: _Chain, first: int, last: int) -> float:
