@@ -102,9 +102,8 @@ def straightened(
     rim = shapely.buffer(box.exterior, near)
     shapely.prepare(along)
     shapely.prepare(rim)
-    old, parts = [], []
-    for ring in shapely.get_rings(shapely.get_parts(shape)):
-        corners = shapely.get_coordinates(ring)[:-1]
+    old, parts = _rings(shape), []
+    for corners in old:
         ahead = np.roll(corners, -1, axis=0)
         stretches = shapely.linestrings(np.stack([corners, ahead], axis=1))
         around = squares(shapely.points((corners + ahead) / 2))
@@ -112,7 +111,6 @@ def straightened(
         short = np.hypot(*(ahead - corners).T) < little
         drawn = ~shapely.contains(along, stretches)
         drawn &= ~(short & shapely.dwithin(stretches, borders, little))
-        old.append(corners)
         parts.append(_parts(corners, drawn, shapely.contains(rim, stretches), around))
     chains = [part for ring in parts for part in ring if isinstance(part, _Chain)]
     price = _price(chains, d, unit)
@@ -131,6 +129,25 @@ def straightened(
     if len(large):
         found = shapely.symmetric_difference(found, shapely.union_all(large))
     return orient_valid(shapely.simplify(orient_valid(found), _ROUNDING * d))
+
+
+def _rings(shape: BaseGeometry) -> list[NDArray[np.float64]]:
+    """Corners of the rings, the inside to their left.  Two that meet at a corner are one: where
+    borders cross, two tiles that touch there are a strip more often than not."""
+    found: list[NDArray[np.float64]] = []
+    for ring in shapely.get_rings(shapely.get_parts(orient_valid(shape))):
+        corners = shapely.get_coordinates(ring)[:-1]
+        for i, other in enumerate(found):
+            both = np.argwhere((corners[:, None] == other).all(axis=2))
+            if len(both):
+                here, there = both[0]
+                corners = np.vstack(
+                    [np.roll(corners, -here, axis=0), np.roll(other, -there, axis=0)]
+                )
+                del found[i]
+                break
+        found.append(corners)
+    return found
 
 
 def _price(chains: Sequence[_Chain], d: int, unit: float) -> float:

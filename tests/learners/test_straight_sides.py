@@ -137,6 +137,25 @@ def test_lines_that_cross_near_their_ends_meet_there() -> None:
     assert Polygon([(518.4, 381)] * 3).centroid.distance(found.boundary) < 1e-9
 
 
+def test_a_strip_that_passes_where_borders_cross_is_one() -> None:
+    """Of four tiles two draw it, and touch at one point."""
+    at = 8.0 * SIDE
+    left = Polygon([(at - 50, at + 55), (at - 50, at + 35), (at - 12, at), (at, at), (at, at + 12)])
+    drawn = shapely.union(left, shapely.affinity.rotate(left, 180, origin=(at, at)))
+    assert drawn.geom_type == "MultiPolygon"
+    found = straight(drawn, 4.0)
+    assert found is not None
+    assert found.geom_type == "Polygon"
+    assert found.intersection(box(at - 4, at - 4, at + 4, at + 4)).area > 40
+
+
+def test_tiles_that_touch_at_a_point_and_no_more_stay() -> None:
+    borders = shapely.union_all([BORDERS, shapely.affinity.rotate(BORDERS, 90, (D / 2, D / 2))])
+    two = shapely.union(box(64, 64, 128, 128), box(128, 128, 192, 192))
+    for shape in (two, box(0, 0, 256, 256).difference(two)):
+        assert straightened(shape, borders, D, 8.0, even(8.0), NEAR, math.inf) is None
+
+
 # -- what it keeps to -----------------------------------------------------------------------------
 
 
