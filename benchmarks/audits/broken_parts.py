@@ -9,6 +9,7 @@ from unittest import mock
 
 import numpy as np
 
+import benchmarks.audits.parts
 import learners.agreeing_borders
 import learners.set_cover
 import learners.sharpening
@@ -55,6 +56,26 @@ def _counted_in_every_tile() -> Breaks:
         return plain(counts, tuple(numbers), *more) * np.array(numbers)
 
     return mock.patch.object(learners.tile_choice, "fewest_mistakes", fewest)
+
+
+def _mistakes_of_both() -> Breaks:
+    """Every number of tiles is scored, and their mistakes added: as if one could not err in all."""
+    plain = learners.tile_choice.fewest_mistakes
+
+    def fewest(*given: Any) -> Any:
+        return 4 * np.asarray(plain(*given))
+
+    return mock.patch.object(learners.tile_choice, "fewest_mistakes", fewest)
+
+
+def _counted_next_door() -> Breaks:
+    """An example counts in the tiles beside its own too."""
+    plain = benchmarks.audits.parts.noisy_tile_counts
+
+    def counts_of(counts: GridCounts, groups: Sequence[Any], *more: Any) -> Any:
+        return plain(counts, [np.concatenate(list(groups))] * len(groups), *more)
+
+    return mock.patch.object(benchmarks.audits.parts, "noisy_tile_counts", counts_of)
 
 
 def _looks_next_door() -> Breaks:
@@ -171,6 +192,18 @@ PART_TWINS: tuple[Twin, ...] = (
          _best_of_the_list, 400),
     Twin("tile choice", "a mistake counted once for each tile a side", _of("tile-choice"),
          _counted_in_every_tile, 4_000, quick=False),
+    Twin("mistakes", "counts without noise", _of("mistakes"),
+         lambda: silent(learners.tile_choice), 200),
+    Twin("mistakes", "noise a quarter as wide", _of("mistakes"),
+         lambda: narrow(learners.tile_choice, 4, "discrete_laplace"), 1_500, quick=False),
+    Twin("mistakes", "those of four numbers of tiles, added", _of("mistakes"), _mistakes_of_both,
+         1_500, quick=False),
+    Twin("tile counts", "counts without noise", _of("tile-counts"),
+         lambda: silent_arrays(learners.tiles), 200),
+    Twin("tile counts", "noise a quarter as wide", _of("tile-counts"),
+         lambda: narrow(learners.tiles, 4), 1_500, quick=False),
+    Twin("tile counts", "an example counts in every tile", _of("tile-counts"), _counted_next_door,
+         8_000, quick=False),
     Twin("agreeing borders", "agrees with the examples next door, not with their tile's release",
          _of("agreeing-borders"), _looks_next_door, 2_000, quick=False),
     Twin("sharpening", "zones that overlap", _of("sharpening"), _all_in_the_box, 8_000,

@@ -26,6 +26,7 @@ from geodp_app.files.ledger import Ledger, NewRun, Source
 from geometry.edge_zones import EdgeZone
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
+from geometry.tiling import TileIndex, tile_square
 from learners import PolygonUnionLearner
 from learners.accounting import noise_scale, pure_spent
 from learners.audit import Outcome, Pair
@@ -35,7 +36,8 @@ from learners.randomness import RandomSource
 from learners.records import StepDiagnostics, StepRecord, StepRelease, TileStep
 from learners.sharpening import sharpened_steps
 from learners.support import cells_per_side
-from learners.tile_choice import CHOICE_SHARE, LEAST_PAYS, choose_per_side
+from learners.tile_choice import CHOICE_SHARE, LEAST_PAYS, choose_per_side, noisy_mistakes
+from learners.tiles import noisy_tile_counts
 
 
 def _examples(*given: tuple[int, int, int]) -> tuple[Any, Any]:
@@ -63,6 +65,27 @@ def _tile_choice(numbers: list[int], source: RandomSource) -> Told:
     eta = EPSILON / CHOICE_SHARE
     chosen = choose_per_side(counts, round(LEAST_PAYS / eta), eta, 2, source)
     return Told((chosen,), pure_spent(EPSILON, "add-remove", True))
+
+
+# -- what a run by tiles counts ----------------------------------------------------------------
+
+
+def _mistakes(numbers: list[int], source: RandomSource) -> Told:
+    """Examples of both labels at one grid point: the fewer are wrong however it is labelled."""
+    ones, zeros = numbers
+    counts = _counts(_CHOICE_GRID, *[(0, 0, 1)] * ones, *[(0, 0, 0)] * zeros)
+    found = noisy_mistakes(counts, 100, 1.0, 2, noise_scale(EPSILON, 1), source)
+    return Told((found,), pure_spent(EPSILON, "add-remove", True))
+
+
+def _tile_counts(numbers: list[int], source: RandomSource) -> Told:
+    """Examples in one of four tiles: its number, and whether the others have more than nothing."""
+    counts = _counts(3, *[(0, 0, 1)] * numbers[0])
+    tiles = tile_square(3, 2)
+    (own,) = (i for i, tile in enumerate(tiles) if tile.holds(np.zeros((1, 2), np.int64))[0])
+    groups = TileIndex.of(tiles).groups(counts.points)
+    found = list(noisy_tile_counts(counts, groups, noise_scale(EPSILON, 1), source))
+    return Told((found.pop(own), sum(found) > 0), pure_spent(EPSILON, "add-remove", True))
 
 
 # -- agreeing borders --------------------------------------------------------------------------
@@ -237,6 +260,8 @@ PARTS: dict[str, tuple[Callable[[], Case], int]] = {
         _alone("how many tiles a side", _tile_choice, ([1, 0], [1, 1]), ([3, 2], [4, 2])),
         10_000,
     ),
+    "mistakes": (_alone("mistakes of the usual tiles", _mistakes, ([3, 2], [3, 3])), 10_000),
+    "tile-counts": (_alone("examples of every tile", _tile_counts, ([0], [1])), 10_000),
     "agreeing-borders": (borders, 4_000),
     "sharpening": (_alone("zones of one triangle's edges", _sharpening, ([0], [1])), 8_000),
     "cover-auto": (cover_auto, 2_000),
