@@ -8,7 +8,8 @@ labellings of the faces the one is taken with the least of
 
     (area that is labelled otherwise than drawn) / u^2 + STRENGTH * (length of the outline) / u,
 
-u the side of a square in which one nat is expected, that is 1/rate examples, by the noisy counts.
+u the side of a square in which one nat is expected, by the noisy counts: that is 1/rate examples,
+and 1/(1 - 2w) times as many if a share w of the labels looks wrong (:mod:`learners.tile_choice`).
 A slit narrower than 2 * STRENGTH * u is closed so; a corner stays, unless some line cuts it off
 close by.  It is a minimal cut: labels 1 are what the source reaches (Greig, Porteous and Seheult
 1989).  Connected changes that weigh more than :data:`MOST_NATS` are taken back: what was drawn

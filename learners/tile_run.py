@@ -87,8 +87,8 @@ def tile_run(told: PlaneParameters, support: float | None = None, *, tidy: bool 
             counted["noisy_count"] = count = noisy_count(counts.n, budget.scale, source)
         if budget.support_scale is not None:
             supported = noisy_support(counts, count, budget.support_scale, source)
+        wrong = 0.0
         if told.tiles is None:
-            wrong = 0.0
             if rate := choice_rate(count, eta, told.grid):
                 assert budget.mistakes_scale is not None  # the number of tiles is not told
                 mistakes = noisy_mistakes(
@@ -109,7 +109,8 @@ def tile_run(told: PlaneParameters, support: float | None = None, *, tidy: bool 
         noisy = None
         if budget.tile_scale is not None:
             noisy = noisy_tile_counts(counts, groups, budget.tile_scale, source)
-        unit = nat_side(count, told.grid**2, eta)
+        # where a share of labels is wrong, so many examples speak for a change that is none
+        unit = nat_side(count, told.grid**2, eta * (1 - 2 * wrong))
         lattice = tile_lattice(tiles, told.measure)
         selection = ConceptSelection(lattice, told.edges)
         records = tile_steps(

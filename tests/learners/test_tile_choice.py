@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from fractions import Fraction
 from functools import cache
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -304,6 +305,21 @@ def test_wrong_labels_are_seen_and_not_followed() -> None:
         assert public.get("wrong_labels", 0.0) == found
         assert (found > 0) == (share > 0.1)
         assert np.mean(model.predict(grid) != (grid.sum(axis=1) < 300)) < errors
+
+
+def test_tidying_counts_wrong_labels_out() -> None:
+    """An example in what changes its label speaks against it once less 2w times."""
+    rng = np.random.default_rng(8)
+    points = rng.integers(0, 257, (10_000, 2))
+    labels = (points.sum(axis=1) < 300) ^ (rng.random(10_000) < 0.2)
+    with mock.patch.object(tile_run, "tidied", wraps=tile_run.tidied) as tidied:
+        release = PolygonUnionLearner(grid=256, epsilon=5.0, seed=4).fit(points, labels).release_
+    public = dict(release.parameters)
+    count, wrong = public["noisy_count"], public["wrong_labels"]
+    assert wrong > 0.1
+    (_, unit, _), _ = tidied.call_args
+    nats = count * label_rate(wrong) * (1 - 2 * wrong) * unit**2 / 256**2
+    assert nats == pytest.approx(1)
 
 
 def test_a_ragged_coast_has_more_tiles_than_a_straight_one() -> None:
