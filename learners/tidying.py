@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 import shapely
 from numpy.typing import NDArray
-from shapely.geometry import LineString, Point
+from shapely.geometry import LineString, MultiPolygon, Point, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geometry.faces import cut_faces
@@ -117,17 +117,43 @@ def _tidied(steps: Sequence[TileStep], unit: float, scale: Fraction | None) -> T
     most = _MOST_SHARE * d * d
     nats = min(MOST_NATS, most / unit**2)
     kept = without_large(labels, found, weights, faces.pairs, nats)
-    whole = shapely.simplify(shapely.coverage_union_all(faces.figures[kept]), 2 * grain)
+    whole = _united(faces.figures[kept], grain)
     borders = shapely.union_all(shapely.boundary(zones))
     near = max(_NEAR, _NEAR_GRAINS * grain)
     straight = straightened(whole, borders, d, unit, squares_at, near, most)
     if straight is not None:
         # lines that have moved cross the drawn ones in many slivers: all labels are the outline's
-        return Tidied(Outline.of(shapely.box(0, 0, d, d), d), Outline.of(straight, d))
+        straight = _without_specks(straight, grain)
+        return Tidied(
+            Outline.of(shapely.box(0, 0, d, d), d), Outline.of(_without_specks(straight, grain), d)
+        )
     if (kept == labels).all():
         return None
-    changed = shapely.simplify(shapely.coverage_union_all(faces.figures[kept != labels]), 2 * grain)
+    changed = _united(faces.figures[kept != labels], grain)
     return Tidied(Outline.of(changed, d), Outline.of(whole, d))
+
+
+def _united(figures: NDArray[Any], grain: float) -> BaseGeometry:
+    """The union of faces, corners on a line left out."""
+    return _without_specks(shapely.simplify(shapely.coverage_union_all(figures), 2 * grain), grain)
+
+
+def _without_specks(shape: BaseGeometry, grain: float) -> BaseGeometry:
+    """Without parts and holes that are rounding: no larger than what lies between a border and an
+    edge beside it, and without a grid point."""
+
+    def seen(ring: BaseGeometry) -> bool:
+        low, high = np.array(ring.bounds).reshape(2, 2)
+        large = (high - low).max() > 2 * max(_NEAR, _NEAR_GRAINS * grain)
+        return bool(large or (np.ceil(low) <= np.floor(high)).all())
+
+    parts = [part for part in shapely.get_parts(shape) if part.geom_type == "Polygon"]
+    kept = [
+        Polygon(part.exterior, [hole for hole in part.interiors if seen(hole)])
+        for part in parts
+        if not part.is_empty and seen(part.exterior)
+    ]
+    return kept[0] if len(kept) == 1 else MultiPolygon(kept)
 
 
 def nat_squares(

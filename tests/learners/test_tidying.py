@@ -141,6 +141,19 @@ def test_a_notch_is_closed_where_that_saves_more_than_it_weighs() -> None:
     assert found.changed.polygon().area == pytest.approx(wide * 24.5, rel=0.01)
 
 
+def test_specks_of_rounding_are_dropped() -> None:
+    """Parts and holes of a thousandth of a grid unit that hold no grid point."""
+    grain = 1 / units(D)
+    speck = box(9.5, 7.25, 9.5 + 1 / 1024, 7.25 + 1 / 1024)
+    at_point = box(40 - grain, 60 - grain, 40 + grain, 60 + grain)
+    shape = box(0, 0, 100, 100).difference(shapely.union(speck, at_point))
+    found = tidying._without_specks(shape, grain)
+    assert found.equals(box(0, 0, 100, 100).difference(at_point))
+    around = tidying._without_specks(shapely.union(speck, box(20, 20, 21, 21)), grain)
+    assert around.equals(box(20, 20, 21, 21))
+    assert tidying._without_specks(speck, grain).is_empty
+
+
 def test_no_more_than_a_hundredth_of_the_square_changes() -> None:
     """However few examples there are: u is as large as the square."""
     assert tidied(all_but(MIDDLE, ()), D) is None  # nothing to change
@@ -200,6 +213,7 @@ def test_it_is_a_function_of_what_is_released(
         scale = plan_tiles(1.0, 1e-6, "add-remove", False, True, tiles_counted=True).tile_scale
         public = dict(release.parameters)
         eta -= public.get("choice_rate", 0.0)
+        eta *= 1 - 2 * public.get("wrong_labels", 0.0)
         unit = nat_side(public["noisy_count"], 256**2, eta)
     else:
         area = sum(step.shape().area for step in drawn(release))
