@@ -124,9 +124,7 @@ def _tidied(steps: Sequence[TileStep], unit: float, scale: Fraction | None) -> T
     if straight is not None:
         # lines that have moved cross the drawn ones in many slivers: all labels are the outline's
         straight = _without_specks(straight, grain)
-        return Tidied(
-            Outline.of(shapely.box(0, 0, d, d), d), Outline.of(_without_specks(straight, grain), d)
-        )
+        return Tidied(Outline.of(shapely.box(0, 0, d, d), d), Outline.of(straight, d))
     if (kept == labels).all():
         return None
     changed = _united(faces.figures[kept != labels], grain)
