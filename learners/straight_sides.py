@@ -20,7 +20,7 @@ Two sides meet where their lines cross, where that is not farther from their end
 either.  Else what leads from one to the other along borders is drawn anew (:mod:`learners.joints`).
 
 Privacy: a function of what is released and of public numbers (docs/privacy.md, lemmas 7 and 8).
-What was measured: docs/decisions/0033-straight-sides.md.
+What was measured: docs/decisions/0033-straight-sides.md and 0035-joints.md.
 """
 
 from __future__ import annotations
