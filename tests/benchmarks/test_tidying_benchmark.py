@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from shapely.geometry import LineString, Polygon, box
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
@@ -24,5 +25,24 @@ def test_a_row_for_each_distribution_and_the_outlines(
     shown = capsys.readouterr().out.splitlines()
     rows = [line.split(" | ") for line in shown if line.startswith("| ") and "300" in line]
     assert [row[0] for row in rows] == ["| uniform, 300", "| clustered, 300", "| outlines, 300"]
-    assert {len(row) for row in rows} == {7}
-    assert all(" → " in row[column] for row in rows for column in (1, 3, 4, 5, 6))
+    assert {len(row) for row in rows} == {8}
+    assert all(" → " in row[column] for row in rows for column in (1, 3, 4, 5, 6, 7))
+
+
+def test_steps_are_turns_there_and_back_by_a_border(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    bench = importlib.import_module("tidying")
+    border = LineString([(512, 1), (512, 1023)])
+
+    def jog(at: float, high: float) -> Polygon:
+        return Polygon(
+            [(0, 0), (0, 300), (at, 300), (at, 300 + high), (1024, 300 + high), (1024, 0)]
+        )
+
+    assert bench.steps(jog(512, 20), border, 128) == 1
+    # far from the border, longer than a third of a tile, a corner, and a tooth of two steps
+    assert bench.steps(jog(560, 20), border, 128) == 0
+    assert bench.steps(jog(512, 60), border, 128) == 0
+    assert bench.steps(box(0, 0, 512, 300), border, 128) == 0
+    tooth = [(0, 0), (0, 300), (508, 300), (512, 320), (516, 300), (1024, 300), (1024, 0)]
+    assert bench.steps(Polygon(tooth), border, 128) == 2
