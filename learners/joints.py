@@ -70,11 +70,9 @@ def joint(
     """
     points, stretch = _stops(path, squares, sides)
     last = len(points) - 1
-    first_free = int(sides[0])
-    last_free = len(squares) - 1 - int(sides[1])
-    # corners up to which a piece lies on the first side alone, and from which on the second alone
-    leaves = int(np.searchsorted(stretch, first_free, side="left")) if first_free else 0
-    returns = int(np.searchsorted(stretch, last_free, side="right")) if sides[1] else last
+    # up to the one a piece lies on the first side alone, from the other on, on the second alone
+    leaves = int(np.searchsorted(stretch, int(sides[0])))
+    returns = int(np.searchsorted(stretch, len(squares) - int(sides[1])))
     before = _angle(path[1] - path[0]) if sides[0] else None
     after = _angle(path[-1] - path[-2]) if sides[1] else None
 

@@ -136,17 +136,16 @@ def _rings(shape: BaseGeometry) -> list[NDArray[np.float64]]:
     borders cross, two tiles that touch there are a strip more often than not."""
     found: list[NDArray[np.float64]] = []
     for ring in shapely.get_rings(shapely.get_parts(orient_valid(shape))):
-        corners = shapely.get_coordinates(ring)[:-1]
-        for i, other in enumerate(found):
+        corners, apart = shapely.get_coordinates(ring)[:-1], []
+        for other in found:
             both = np.argwhere((corners[:, None] == other).all(axis=2))
             if len(both):
                 here, there = both[0]
-                corners = np.vstack(
-                    [np.roll(corners, -here, axis=0), np.roll(other, -there, axis=0)]
-                )
-                del found[i]
-                break
-        found.append(corners)
+                joined = [np.roll(corners, -here, axis=0), np.roll(other, -there, axis=0)]
+                corners = np.vstack(joined)
+            else:
+                apart.append(other)
+        found = [*apart, corners]
     return found
 
 
@@ -229,13 +228,14 @@ class _Chain:
     squares : ndarray of float64, shape (m,)
         u^2 of each stretch from point to point.
     starts : ndarray of int64, shape (e,)
-        Stretches that are drawn edges; the others lie along borders.
+        Stretches that are drawn edges; the others lie along borders, or are too short.
+    closed : bool
+        Whether the last point is the first.
     """
 
     points: NDArray[np.float64]
     squares: NDArray[np.float64]
     starts: NDArray[np.int64]
-
     closed: bool = False
 
     def divided(self, price: float) -> tuple[_Chain, list[_Side]]:

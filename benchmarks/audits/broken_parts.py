@@ -58,8 +58,8 @@ def _counted_in_every_tile() -> Breaks:
     return mock.patch.object(learners.tile_choice, "fewest_mistakes", fewest)
 
 
-def _mistakes_of_both() -> Breaks:
-    """Every number of tiles is scored, and their mistakes added: as if one could not err in all."""
+def _mistakes_added() -> Breaks:
+    """The mistakes of four numbers of tiles, added, with the noise for one."""
     plain = learners.tile_choice.fewest_mistakes
 
     def fewest(*given: Any) -> Any:
@@ -196,7 +196,7 @@ PART_TWINS: tuple[Twin, ...] = (
          lambda: silent(learners.tile_choice), 200),
     Twin("mistakes", "noise a quarter as wide", _of("mistakes"),
          lambda: narrow(learners.tile_choice, 4, "discrete_laplace"), 1_500, quick=False),
-    Twin("mistakes", "those of four numbers of tiles, added", _of("mistakes"), _mistakes_of_both,
+    Twin("mistakes", "those of four numbers of tiles, added", _of("mistakes"), _mistakes_added,
          1_500, quick=False),
     Twin("tile counts", "counts without noise", _of("tile-counts"),
          lambda: silent_arrays(learners.tiles), 200),

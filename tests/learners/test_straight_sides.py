@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shapely.geometry import Polygon, box
 from shapely.geometry.base import BaseGeometry
 
-from learners.straight_sides import _Chain, _nearest_lines, _price, straightened
+from learners.straight_sides import _Chain, _nearest_lines, _price, _rings, straightened
 
 D = 1024
 SIDE = 64
@@ -147,6 +147,12 @@ def test_a_strip_that_passes_where_borders_cross_is_one() -> None:
     assert found is not None
     assert found.geom_type == "Polygon"
     assert found.intersection(box(at - 4, at - 4, at + 4, at + 4)).area > 40
+
+
+def test_rings_that_meet_one_after_the_other_are_one() -> None:
+    squares = [box(64 * i, 64 * i, 64 * i + 64, 64 * i + 64) for i in (1, 3, 2, 5)]
+    rings = _rings(shapely.union_all(squares))
+    assert sorted(map(len, rings)) == [4, 12]
 
 
 def test_tiles_that_touch_at_a_point_and_no_more_stay() -> None:
