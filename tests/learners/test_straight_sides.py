@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from shapely.geometry import Polygon, box
 from shapely.geometry.base import BaseGeometry
 
-from learners.straight_sides import _Chain, _nearest_lines, _price, _rings, straightened
+from learners.sides import Chain, _nearest_lines
+from learners.straight_sides import _price, _rings, straightened
 
 D = 1024
 SIDE = 64
@@ -192,7 +193,7 @@ def test_a_change_that_is_too_large_is_taken_back() -> None:
 # -- the parts ------------------------------------------------------------------------------------
 
 
-def chain_of(seed: int, edges: int) -> _Chain:
+def chain_of(seed: int, edges: int) -> Chain:
     """Edges and jogs in turn, all ahead by some 60 degrees at most."""
     rng = np.random.default_rng(seed)
     steps, drawn = [], []
@@ -204,14 +205,14 @@ def chain_of(seed: int, edges: int) -> _Chain:
             steps.append(np.array([0.0, rng.uniform(-1, 1)]))
             drawn.append(False)
     points = np.vstack([[0.0, 0.0], np.cumsum(steps, axis=0)])
-    return _Chain(points, rng.uniform(0.2, 2, len(drawn)), np.flatnonzero(drawn))
+    return Chain(points, rng.uniform(0.2, 2, len(drawn)), np.flatnonzero(drawn))
 
 
-def level(heights: Sequence[float]) -> _Chain:
+def level(heights: Sequence[float]) -> Chain:
     """Level edges, ten long, each at its height; upright stretches along borders between them."""
     points = [(10.0 * (i + end), high) for i, high in enumerate(heights) for end in (0, 1)]
     stretches = len(points) - 1
-    return _Chain(np.array(points), np.ones(stretches), np.arange(0, stretches, 2))
+    return Chain(np.array(points), np.ones(stretches), np.arange(0, stretches, 2))
 
 
 @pytest.mark.parametrize(
@@ -237,7 +238,7 @@ def test_what_cannot_be_divided_has_even_odds() -> None:
     assert _price([], 4, 100.0) == 0
 
 
-def nats_of(chain: _Chain, first: int, last: int) -> float:
+def nats_of(chain: Chain, first: int, last: int) -> float:
     """Between edges and their line, by shapely; the line from a singular value decomposition."""
     if first == last:
         return 0.0
@@ -281,7 +282,7 @@ def test_the_division_is_the_cheapest_of_all(seed: int, edges: int, price: float
         begins = [0, *(stop + 1 for stop in stops[:-1])]
         cost = sum(nats[span] for span in zip(begins, stops, strict=True))
         cheapest = min(cheapest, cost + price * len(stops))
-    sides = chain.sides(price)
+    sides = chain._sides(price)
     assert [side.first for side in sides] == [0, *(side.last + 1 for side in sides[:-1])]
     assert sides[-1].last == edges - 1
     found = sum(nats[side.first, side.last] for side in sides) + price * len(sides)
