@@ -43,8 +43,8 @@ from learners.sides import Chain
 #: Where half of the edges begin a side, one costs so many times the logarithm of d^2 / u^2.
 _PLACES = 0.7
 
-#: And less by so many times the logarithm of the odds that an edge does, at most by so many nats;
-#: or more.
+#: And less by so many times the logarithm of the odds that an edge does, so more where few do; by
+#: this many nats at most, either way.
 _ODDS, _MOST_ODDS = 2.0, 3.0
 
 #: An edge shorter than so many u, and no farther from a border, does not say which way a side goes:
