@@ -7,9 +7,6 @@ halfplane off its lattice, is a ValueError and never another hypothesis.  Each r
 it takes; then the release is written again and must be what was read, so that no member can be
 overlooked.
 
-Version 1, written by geodp 0.1.0, had neither ``kind`` nor ``version``; it is brought into the
-present form first.
-
 The steps of a run have the same form in records and sessions (:func:`step_to_dict`).
 """
 
@@ -91,7 +88,7 @@ def release_to_dict(release: AnyRelease) -> dict[str, Any]:
 
 
 def release_from_dict(data: Any) -> AnyRelease:
-    """Read what :func:`release_to_dict` wrote, or geodp 0.1.0.
+    """Read what :func:`release_to_dict` wrote.
 
     Raises
     ------
@@ -101,15 +98,13 @@ def release_from_dict(data: Any) -> AnyRelease:
     if not isinstance(data, dict):
         raise ValueError(f"a release must be an object, not {_short(data)}")
     try:
-        data = _upgraded(data)
-        kind, version = data["kind"], _whole(data["version"], "version")
-        if version > VERSION:
+        version, kind = _whole(data["version"], "version"), data["kind"]
+        if version != VERSION:
             raise ValueError(
-                f"its form is of version {version}, written by a newer geodp; this one reads up to "
-                f"version {VERSION}: update geodp to open it"
+                f"its form is of version {version}, and this geodp reads version {VERSION} alone"
             )
-        if version != VERSION or not isinstance(kind, str) or kind not in _FORMS:
-            raise ValueError(f"kind {_short(kind)}, version {version} is not known")
+        if not isinstance(kind, str) or kind not in _FORMS:
+            raise ValueError(f"kind {_short(kind)} is not known")
         privacy = data["privacy"]
         common = {
             "learner": _text(data["learner"], "learner"),
@@ -532,73 +527,6 @@ _FORMS: dict[str, _Form] = {
     "choice": _Form(_write_choice, _read_choice),
     "experts": _Form(_write_experts, _read_experts),
 }
-
-
-# -- version 1 -----------------------------------------------------------------------------
-
-#: Of version 1, a member that only releases of one kind have.
-_MARKS = {
-    "conics": "conics", "halfspaces": "space", "tiles": "tiles", "pieces": "cover",
-    "literals": "formula", "parity": "parity", "chosen": "experts", "index": "choice",
-}  # fmt: skip
-
-
-def _upgraded(data: dict[str, Any]) -> dict[str, Any]:
-    """The same in the present form, if it is of version 1."""
-    if "version" in data:
-        return data
-    kind = next((kind for mark, kind in _MARKS.items() if mark in data), None)
-    if kind is None:
-        raise ValueError("not a learned hypothesis: no kind is stated")
-    members = dict(data)
-    # version 1 called the shape of conics their kind
-    if kind == "conics" and members.get("kind") != kind:
-        members["shape"] = members.pop("kind")
-    elif "kind" in members:
-        raise ValueError("not a learned hypothesis: 'version' is missing")
-    if members["privacy"] is not None:
-        members["privacy"] = _upgraded_privacy(members["privacy"], members["learner"])
-    return {"kind": kind, "version": VERSION, **members}
-
-
-#: Members of a statement in version 1, in which shares of epsilon stood for charges.
-_SHARES = {"epsilon_noise", "epsilon_selection", "eta", "steps"}
-_KEPT = {"epsilon", "delta", "neighbours", "account", "private"}
-
-
-def _upgraded_privacy(data: Any, learner: Any) -> dict[str, Any]:
-    """A statement of version 1 in the present form."""
-    if not isinstance(data, dict) or set(data) != _SHARES | _KEPT:
-        raise ValueError("not a privacy statement: a member is missing or unknown")
-    noise, selection, eta, steps = (
-        data[name] for name in ("epsilon_noise", "epsilon_selection", "eta", "steps")
-    )
-    if not (all(map(_amount, (noise, selection, eta))) and type(steps) is int and steps >= 0):
-        raise ValueError(_ODD_VALUE)
-    charges: list[tuple[ChargeName, float, int]]
-    account = data["account"]
-    if account == "stability":
-        charges = [("unanswered queries", noise, 1)]
-    elif learner == "QuadtreeLearner":
-        charges = [("noisy splits", selection, 1), ("noisy cells", noise, 1)]
-    elif learner == "NoisyHistogramLearner":
-        charges = [("noisy cells", noise, 1)]
-    elif account == "parallel" and not eta:
-        charges = [("parities", selection, 1)]
-    elif account == "parallel":
-        charges = [("noisy number of examples", noise, 1), ("selections", eta, 1)]
-    elif eta:
-        each = noise / max(steps, 1)
-        charges = [("noisy counts", each, max(steps, 1)), ("selections", eta, max(steps, 1))]
-    else:
-        charges = [("noisy sums of losses", noise, 1)]
-    return {
-        **{name: data[name] for name in _KEPT},
-        "account": "basic" if account == "parallel" else account,
-        "charges": [
-            {"name": name, "each": each, "times": times} for name, each, times in charges if each
-        ],
-    }
 
 
 # -- parts ---------------------------------------------------------------------------------
