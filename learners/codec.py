@@ -12,6 +12,8 @@ The steps of a run have the same form in records and sessions (:func:`step_to_di
 
 from __future__ import annotations
 
+import math
+import re
 import reprlib
 import sys
 from collections.abc import Callable
@@ -25,8 +27,18 @@ from geometry.lift import Conic, ConicLattice
 from geometry.outline import Outline
 from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice
 from geometry.tiling import Tile
-from learners.accounting import AccountName, Charge, ChargeName, PrivacySpent, Relation
+from learners.accounting import (
+    LEAST_DELTA,
+    MOST_RATE,
+    AccountName,
+    Charge,
+    ChargeName,
+    PrivacySpent,
+    Relation,
+)
+from learners.privacy_loss import check_statement
 from learners.records import Piece, StepRelease, Tidied, TileStep
+from learners.registry import LEARNERS
 from learners.releases import (
     ConicRelease,
     CoverRelease,
@@ -48,7 +60,9 @@ if TYPE_CHECKING:
     AnyRelease: TypeAlias = Release | FormulaRelease | ParityRelease | ErmRelease | ExpertsRelease
 
 #: Of the form that is written.
-VERSION = 2
+VERSION = 3
+
+_RUN = re.compile("[0-9a-f]{32}")
 
 Lattice = HalfplaneLattice | ConicLattice
 
@@ -73,7 +87,7 @@ def release_to_dict(release: AnyRelease) -> dict[str, Any]:
     >>> model = ThresholdLearner(grid=4, seed=0).fit([[0, 1], [3, 1]] * 20, [0, 1] * 20)
     >>> data = release_to_dict(model.release_)
     >>> data["kind"], data["version"], len(data["pieces"])
-    ('cover', 2, 1)
+    ('cover', 3, 1)
     >>> release_from_dict(data) == model.release_
     True
     """
@@ -105,11 +119,15 @@ def release_from_dict(data: Any) -> AnyRelease:
             )
         if not isinstance(kind, str) or kind not in _FORMS:
             raise ValueError(f"kind {_short(kind)} is not known")
-        privacy = data["privacy"]
+        learner = _text(data["learner"], "learner")
+        parameters = _read_parameters(data["parameters"], learner)
+        privacy = None if data["privacy"] is None else privacy_from_dict(data["privacy"])
+        if privacy is not None and "edges" in parameters and privacy.delta != LEAST_DELTA:
+            raise ValueError(f"privacy.delta: of a run by tiles it is {LEAST_DELTA:g}")
         common = {
-            "learner": _text(data["learner"], "learner"),
-            "parameters": tuple(_read_parameters(data["parameters"]).items()),
-            "privacy": None if privacy is None else privacy_from_dict(privacy),
+            "learner": learner,
+            "parameters": tuple(parameters.items()),
+            "privacy": privacy,
         }
         release: AnyRelease = _FORMS[kind].read(data, common)
         odd = difference(release_to_dict(release), data)
@@ -145,11 +163,14 @@ def privacy_from_dict(data: Any) -> PrivacySpent:
         and data["neighbours"] in get_args(Relation)
         and data["account"] in get_args(AccountName)
         and type(data["private"]) is bool
+        and (data["run"] is None or (data["private"] and _RUN.fullmatch(_text(data["run"], "run"))))
         and isinstance(data["charges"], list)
     ):
         raise ValueError(_ODD_VALUE)
     charges = tuple(_read_charge(charge) for charge in data["charges"])
-    return PrivacySpent(**{**data, "charges": charges})
+    privacy = PrivacySpent(**{**data, "charges": charges})
+    check_statement(privacy)
+    return privacy
 
 
 def _read_charge(data: Any) -> Charge:
@@ -648,10 +669,34 @@ def _read_thresholds(data: dict[str, Any], pieces: int) -> tuple[int, ...]:
     return thresholds
 
 
-def _read_parameters(data: Any) -> dict[str, Any]:
+#: Public numbers of runs that nobody sets: whole ones, those that noise may bring below 0, and
+#: others with the greatest that they can be.
+_WHOLE_NUMBERS = frozenset(
+    {"steps", "blocks", "concepts", "domain", "experts", "hypotheses", "rounds", "runs", "cells",
+     "tiles", "edges", "queries", "halts", "kept", "chunks", "bound"}
+)  # fmt: skip
+_NOISY_NUMBERS = frozenset({"noisy_count", "noisy_mistakes"})
+_NUMBERS = {"choice_rate": MOST_RATE, "wrong_labels": 1.0, "tested": 1.0}
+
+
+def _read_parameters(data: Any, learner: str) -> dict[str, Any]:
+    """Public parameters: plain values, those that are known of their own kind and range."""
     plain = (type(None), bool, int, float, str)
     if not isinstance(data, dict) or not all(isinstance(v, plain) for v in data.values()):
         raise ValueError("parameters: must be an object of plain values")
+    declared = [each for each in LEARNERS if each.class_name == learner]
+    for name, value in data.items():
+        known = [p for each in declared if (p := each.parameter(name)) is not None]
+        if known:
+            right = any(parameter.accepts(value) for parameter in known)
+        elif name in _WHOLE_NUMBERS or name in _NOISY_NUMBERS:
+            right = type(value) is int and (value >= 0 or name in _NOISY_NUMBERS)
+        elif name in _NUMBERS:
+            right = _amount(value) and value <= _NUMBERS[name]
+        else:
+            right = not isinstance(value, float) or math.isfinite(value)
+        if not right:
+            raise ValueError(f"parameters.{name}: {_short(value)} is not of its kind or range")
     return data
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,6 @@ from geodp_app.errors import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source, past_run
 from geodp_app.files.ledger_state import Entry, State, budget_words
 from learners.accounting import Relation
-from learners.codec import release_to_dict
 from learners.privacy_filter import Budget, Composition
 from learners.privacy_loss import accounting_document
 
@@ -185,9 +183,7 @@ def _join(ledger: Ledger, path: Path, unit: str | None) -> None:
             f"{path}: protects {_unit(told)}, and {ledger.path} {_unit(unit)}: they do not add up"
         )
     source = Source.of_files([path], unit)
-    text = json.dumps(release_to_dict(release), sort_keys=True)
-    name = hashlib.sha256(text.encode()).hexdigest()[:32]
-    ledger.join([(NewRun("file", release.learner, release.privacy, name), "released")], source)
+    ledger.join([(NewRun("file", release.learner, release.privacy), "released")], source)
 
 
 # --- what is printed ---------------------------------------------------------------------------

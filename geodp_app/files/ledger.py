@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from geodp_app.document.charges import RunCharge, new_run_id
+from geodp_app.document.charges import RunCharge
 from geodp_app.errors import InputError
 from geodp_app.files import chained_lines
 from geodp_app.files.chained_lines import Line, Lines
@@ -29,7 +29,7 @@ from geodp_app.version import __version__
 from learners.accounting import PrivacySpent, Relation
 from learners.codec import privacy_to_dict
 from learners.privacy_filter import Budget, Composition, Rule
-from learners.randomness import SystemRandom
+from learners.randomness import SystemRandom, new_run_id
 
 #: Joined by whatever is read from the folder in which a file of this name lies.
 BESIDE = "geodp.ledger"
@@ -74,20 +74,23 @@ class NewRun:
     privacy : PrivacySpent or None
         What it will spend; None for a learner that is not private.
     run : str
-        Its name, which no other run has.
+        Its name: the statement's, or one that no other run has.
     """
 
     verb: str
     learner: str
     privacy: PrivacySpent | None
-    run: str = field(default_factory=new_run_id)
+    run: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        name = None if self.privacy is None else self.privacy.run
+        object.__setattr__(self, "run", name or new_run_id())
 
 
 def past_run(charge: RunCharge) -> tuple[NewRun, End]:
     """A run that the document or a session knows of, and how it ended."""
-    statement = charge.epsilon, charge.delta, charge.neighbours
-    spent = PrivacySpent(*statement, "basic", (), private=True)
-    return NewRun("window", "", spent, charge.run), "released" if charge.finished else "cancelled"
+    end: End = "released" if charge.finished else "cancelled"
+    return NewRun("window", "", charge.privacy), end
 
 
 class Ledger:

@@ -52,6 +52,7 @@ from geodp_app.files.writing import write_whole
 from geodp_app.version import __version__
 from geometry.geojson_rings import short
 from geometry.grid import Bounds, BoundsError
+from learners.codec import privacy_from_dict, privacy_to_dict
 
 _ROWS, _LABELS = "points.npy", "labels.npy"
 _VERSION = (1, 0)
@@ -204,7 +205,7 @@ def _state_bytes(work: Work, run: StoredRun | None) -> bytes:
         "run": asdict(work.run),
         "k_drawn": work.k_drawn,
         "examples": examples,
-        "spent": [asdict(charge) for charge in work.spent],
+        "spent": [_charge_to_dict(charge) for charge in work.spent],
         "has_steps": run is not None,
         "drawing": work.drawing.to_dict(),
         "within": None if work.within is None else work.within.to_dict(),
@@ -303,7 +304,12 @@ def _read_charges(state: dict[str, Any]) -> tuple[RunCharge, ...]:
     data = state["spent"]
     if not isinstance(data, list):
         raise ValueError(f"spent must be a list, not {short(data)}")
-    return tuple(read_fields(RunCharge, each, "spent") for each in data)
+    charges = [read_fields(RunCharge, each, "spent") for each in data]
+    return tuple(replace(one, privacy=privacy_from_dict(one.privacy)) for one in charges)
+
+
+def _charge_to_dict(charge: RunCharge) -> dict[str, Any]:
+    return {"privacy": privacy_to_dict(charge.privacy), "finished": charge.finished}
 
 
 def _with_examples(work: Work, said: Any, data: bytes) -> Work:
