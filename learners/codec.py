@@ -330,9 +330,11 @@ def _read_tiles(data: dict[str, Any], common: dict[str, Any]) -> TilesRelease:
     d, lattice = _whole(data["grid"], "grid"), _read_lattice(data, "side")
     tiles = _check_tidied(tuple(tile_from_dict(part, d, lattice) for part in data["tiles"]))
     _check_counts(tiles, common["privacy"])
-    support = None
+    support, privacy = None, common["privacy"]
     if "support" in data:
-        support = _read_support(data["support"], d, common["privacy"])
+        support = _read_support(data["support"], d, privacy)
+    elif privacy is not None and privacy.charge("support counts") is not None:
+        raise ValueError("support: is missing, and the privacy statement says what it cost")
     release = TilesRelease(**common, lattice=lattice, tiles=tiles, support=support)
     release.index()  # refuses tiles that overlap or leave a gap
     return release

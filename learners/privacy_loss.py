@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -27,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from learners.accounting import (
     ARITHMETIC,
+    LEAST_DELTA,
     MOST_RATE,
     Charge,
     ChargeName,
@@ -280,6 +282,7 @@ def _rounded_draws(privacy: PrivacySpent) -> int:
 _ABOVE, _BELOW, _SHORT = 1e-9, 1e-6, 1e-8
 
 
+@lru_cache(maxsize=4096)
 def check_statement(privacy: PrivacySpent) -> None:
     """Refuse a statement that its charges do not compose to, at its own delta, by its own account.
 
@@ -291,6 +294,8 @@ def check_statement(privacy: PrivacySpent) -> None:
     ValueError
         If they do.
     """
+    if not privacy.charges:
+        raise ValueError("a statement has charges")
     said = f"(epsilon, delta) = ({privacy.epsilon:g}, {privacy.delta:g})"
     if sum(charge.times for charge in privacy.charges) > 2 * MOST_MECHANISMS:
         raise ValueError(f"charges of more than {2 * MOST_MECHANISMS:,} values are of no run")
@@ -310,6 +315,8 @@ def check_statement(privacy: PrivacySpent) -> None:
     exact = privacy.account == "optimal" or (privacy.account == "basic" and not many)
     capped = any(charge.each >= MOST_RATE * (1 - _ABOVE) for charge in privacy.charges)
     room = _BELOW * privacy.epsilon + _SHORT * sum(charge.times for charge in privacy.charges)
+    if privacy.account == "basic" and exact and privacy.delta not in (0, LEAST_DELTA):
+        raise ValueError(f"delta of charges that add up is 0, or {LEAST_DELTA:g} for arithmetic")
     if exact and not capped and found < privacy.epsilon - room:
         raise ValueError(f"its charges compose to epsilon = {found:.6g}, and it says {said}")
 

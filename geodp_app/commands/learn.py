@@ -114,7 +114,11 @@ def run(options: argparse.Namespace) -> None:
     learner, parameters = _settle(options)
     inputs = options.table.files() if options.table else [options.points]
     recording = recording_of(
-        options.ledger, inputs, name=options.table.name if options.table else "", unit=options.id
+        options.ledger,
+        [*inputs, *(options.table.behind() if options.table else ())],
+        name=options.table.name if options.table else "",
+        unit=options.id,
+        head=options.head,
     )
     inputs += [path for path in (options.within, options.ledger) if path is not None]
     arguments.check_outputs(

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from geodp_app.commands import arguments
 from geodp_app.errors import InputError
-from geodp_app.files.ledger import Ledger, NewRun, Source, past_run
+from geodp_app.files.ledger import Ledger, NewRun, Source, no_head, past_run
 from geodp_app.files.ledger_state import Entry, State, budget_words
 from learners.accounting import Relation
 from learners.privacy_filter import Budget, Composition
@@ -41,8 +41,6 @@ _NEIGHBOURS = {
 }
 #: Of a first budget, unless it is told: as that of a run.
 _DELTA = 1e-6
-#: Least digits of a head.
-_DIGITS = 16
 
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
@@ -89,7 +87,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         metavar="FILE",
         help="enter what sessions and learned files of the past spent",
     )
-    parser.add_argument("--head", metavar="HASH", help="was it the head once?")
+    parser.add_argument("--head", type=arguments.head, metavar="HASH", help="was it the head once?")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments.add_quiet(parser)
     parser.set_defaults(run=run)
@@ -147,22 +145,14 @@ def _known(options: argparse.Namespace) -> Ledger:
     state = ledger.state()
     if options.of is not None and state.of != state.hash_of(options.of):
         raise InputError(f"{options.file}: was not begun for {options.of!r}")
-    if options.head is not None and not ledger.holds(_hex(options.head)):
-        raise InputError(
-            f"{options.file}: {options.head} was never its head: it was changed, or its end cut off"
-        )
+    if options.head is not None and not ledger.holds(options.head):
+        raise InputError(no_head(options.file, options.head))
     budget = _budget(options, _DELTA if state.budget is None else state.budget.delta)
     for path in options.join or ():
         _join(ledger, path, state.unit)
     if budget is not None:
         ledger.set_budget(budget)
     return ledger
-
-
-def _hex(text: str) -> str:
-    if len(text) < _DIGITS or not set(text.lower()) <= set("0123456789abcdef"):
-        raise InputError(f"--head needs at least {_DIGITS} hexadecimal digits, not {text!r}")
-    return text.lower()
 
 
 def _join(ledger: Ledger, path: Path, unit: str | None) -> None:

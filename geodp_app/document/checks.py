@@ -149,6 +149,8 @@ def check_charges(charges: tuple[RunCharge, ...]) -> None:
     for charge in charges:
         if not charge.privacy.private or charge.privacy.run is None:
             raise InputError("a run that is charged for is private, and has a name")
+        if sum(each.privacy.run == charge.privacy.run for each in charges) > 1:
+            raise InputError(f"run {charge.privacy.run} is charged for twice")
         if not isinstance(charge.finished, bool):
             raise InputError(f"finished: {short(charge.finished)} is neither true nor false")
 

@@ -24,15 +24,27 @@ from geodp_app.document.charges import RunCharge
 from geodp_app.errors import InputError
 from geodp_app.files import chained_lines
 from geodp_app.files.chained_lines import Line, Lines
-from geodp_app.files.ledger_state import FORMAT, VERSION, End, State, excess_words, read_state
+from geodp_app.files.ledger_state import (
+    FORMAT,
+    VERSION,
+    End,
+    Entry,
+    State,
+    excess_words,
+    read_state,
+)
 from geodp_app.version import __version__
 from learners.accounting import PrivacySpent, Relation
 from learners.codec import privacy_to_dict
 from learners.privacy_filter import Budget, Composition, Rule
+from learners.privacy_loss import check_statement
 from learners.randomness import SystemRandom, new_run_id
 
-#: Joined by whatever is read from the folder in which a file of this name lies.
+#: Joined by whatever is read from the folder in which a file of this name lies, or by a link to
+#: that file.
 BESIDE = "geodp.ledger"
+#: Links from one to the next that are followed; no system follows more.
+_MOST_LINKS = 40
 
 _WARNING = "Private: for the curator. What may be published of it is the budget."
 
@@ -83,8 +95,10 @@ class NewRun:
     run: str = field(init=False)
 
     def __post_init__(self) -> None:
-        name = None if self.privacy is None else self.privacy.run
-        object.__setattr__(self, "run", name or new_run_id())
+        spent = self.privacy
+        name = (None if spent is None else spent.run) or new_run_id()
+        object.__setattr__(self, "run", name)
+        object.__setattr__(self, "privacy", None if spent is None else spent.of_run(name))
 
 
 def past_run(charge: RunCharge) -> tuple[NewRun, End]:
@@ -185,8 +199,16 @@ class Ledger:
         """
         return chained_lines.read(self.path).holds(head)
 
-    def begin(self, runs: Sequence[NewRun], source: Source) -> None:
+    def begin(self, runs: Sequence[NewRun], source: Source, head: str | None = None) -> None:
         """Enter runs before they draw, all of them or none.
+
+        Parameters
+        ----------
+        runs : sequence of NewRun
+        source : Source
+        head : str, optional
+            What the ledger must have had as its head once (:meth:`holds`): then it is no older one
+            that was put back, as far as to there.
 
         Raises
         ------
@@ -198,6 +220,10 @@ class Ledger:
         def lines(found: Lines) -> list[Line]:
             state = self._state(found)
             self._check_unit(state, source)
+            if head is not None and not found.holds(head):
+                raise InputError(f"{no_head(self.path, head)}; nothing was drawn")
+            if {run.run for run in runs} & {entry.run for entry in state.entries}:
+                raise InputError(f"{self.path}: has such a run already; nothing was drawn")
             if excess := self._excess(state, (run.privacy for run in runs)):
                 raise InputError(f"{self.path}: {excess}; nothing was drawn")
             return [_begun(run, described) for run in runs]
@@ -229,8 +255,8 @@ class Ledger:
         Raises
         ------
         InputError
-            If the runs are about other neighbours or another unit than the ledger, or it cannot
-            be written.
+            If the runs are about other neighbours or another unit than the ledger, it says
+            otherwise of one of them, or it cannot be written.
         """
         described, added = self._described(source), 0
 
@@ -238,8 +264,12 @@ class Ledger:
             nonlocal added
             state = self._state(found)
             self._check_unit(state, source)
-            known = {entry.run for entry in state.entries}
+            known = {entry.run: entry for entry in state.entries}
             new = [(run, end) for run, end in runs if run.run not in known]
+            for run, _ in runs:
+                entry = known.get(run.run)
+                if entry is not None and (entry.privacy != run.privacy or not _counts(entry)):
+                    raise InputError(f"{self.path}: says otherwise of run {run.run}")
             self._excess(state, (run.privacy for run, _ in new))  # refuses other neighbours
             added = len(new)
             entered = [_begun(run, described) for run, _ in new]
@@ -288,8 +318,11 @@ class Ledger:
         )
 
     def _excess(self, state: State, new: Iterable[PrivacySpent | None]) -> str:
-        spending = [each for each in new if each is not None and each.private]
+        stated = [each for each in new if each is not None]
+        spending = [each for each in stated if each.private]
         try:
+            for each in stated:  # or the ledger could not be read any more
+                check_statement(each)
             return excess_words(state, spending) if spending else ""
         except ValueError as error:
             raise InputError(f"{self.path}: {error}") from None
@@ -298,10 +331,40 @@ class Ledger:
         return read_state(os.fspath(self.path), found)
 
 
-def beside(path: str | os.PathLike[str]) -> str | None:
-    """The ledger in a file's folder; None if there is none."""
-    ledger = os.path.realpath(Path(path).parent / BESIDE)
-    return ledger if os.path.isfile(ledger) else None
+def no_head(path: Path, head: str) -> str:
+    """What is wrong with a ledger that never had that head."""
+    how = "it was changed, its end cut off, or an old one put back"
+    return f"{path}: {head} was never its head: {how}"
+
+
+def _counts(entry: Entry) -> bool:
+    return entry.spends or entry.privacy is None or not entry.privacy.private
+
+
+def beside(*paths: str | os.PathLike[str]) -> str | None:
+    """The ledger beside files, None if there is none: in the folder in which a file is named, in
+    that of each file to which links lead from there, or in that of the last of them.
+
+    Raises
+    ------
+    InputError
+        If there are two.
+    """
+    found = {os.path.realpath(folder / BESIDE) for path in paths for folder in _folders(Path(path))}
+    ledgers = sorted(each for each in found if os.path.isfile(each))
+    if len(ledgers) > 1:
+        raise InputError(f"the data lie beside two ledgers, {ledgers[0]} and {ledgers[1]}: use one")
+    return ledgers[0] if ledgers else None
+
+
+def _folders(path: Path) -> Iterable[Path]:
+    """Where a file is named, by each link on the way to it."""
+    for _ in range(_MOST_LINKS):
+        yield path.parent
+        if not path.is_symlink():
+            break
+        path = path.parent / path.readlink()
+    yield Path(os.path.realpath(path)).parent
 
 
 def ledger_of(given: Path | None, files: Sequence[Path]) -> Ledger | None:
@@ -312,18 +375,16 @@ def ledger_of(given: Path | None, files: Sequence[Path]) -> Ledger | None:
     InputError
         If one is given, and another lies beside the files; or files lie beside different ones.
     """
-    found = sorted({path for path in map(beside, files) if path is not None})
+    found = beside(*files)
     if given is not None:
-        if any(os.path.realpath(given) != path for path in found):
+        if found is not None and os.path.realpath(given) != found:
             raise InputError(
-                f"{given}: is not the ledger of these data, which lies beside them: {found[0]}"
+                f"{given}: is not the ledger of these data, which lies beside them: {found}"
             )
         if not given.exists():
             raise InputError(f"{given}: there is no such ledger; geodp ledger --new begins one")
         return Ledger(given)
-    if len(found) > 1:
-        raise InputError(f"the data lie beside two ledgers, {found[0]} and {found[1]}: use one")
-    return Ledger(found[0]) if found else None
+    return None if found is None else Ledger(found)
 
 
 def _set(budget: Budget) -> Line:

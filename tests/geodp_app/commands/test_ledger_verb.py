@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from run_charges import run_charge
 from terminal import interrupted
 
 import geodp
 from geodp_app.cli import main
 from geodp_app.commands import ledger as verb, running
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
@@ -236,7 +236,7 @@ def test_sessions_and_learned_files_of_the_past_join(points, tmp_path, capsys) -
     spend(points)
     document = Document()
     import_examples(points, document)
-    document.charge(document.work.examples, RunCharge(0.5, 0.0, "add-remove", finished=True))
+    document.charge(document.work.examples, run_charge(0.5, 0.0, "add-remove", finished=True))
     save_session(tmp_path / "a.geodp", document.work)
     path = tmp_path / "b.ledger"
     said(capsys, path, "--new")

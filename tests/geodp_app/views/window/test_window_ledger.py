@@ -8,9 +8,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
+from run_charges import run_charge
 from window_driver import Lasting, action, finish_run, key, wait
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.files.ledger import Ledger, Source, past_run
 from geodp_app.files.session import load_session
 from geodp_app.palette import load_palette
@@ -68,7 +68,7 @@ def test_runs_are_entered_counted_with_those_of_others_and_refused_beyond(
     assert "1 run: together ε = 1, δ = 10⁻⁶, of a budget of" in note(window)
     # another process spends, and the window refuses what is then too much
     release, records = window.runs.log.release, window.runs.log.records
-    other = past_run(RunCharge(0.5, 0.0, "add-remove", finished=True))
+    other = past_run(run_charge(0.5, 0.0, "add-remove", finished=True))
     Ledger(ledger.path).join([other], Source.of_files([tmp_path / "p.csv"]))
     failures: list[str] = []
     window.runs.controller.failed.connect(failures.append)

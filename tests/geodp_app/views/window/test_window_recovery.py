@@ -30,7 +30,7 @@ _CRASH = """
 import os, signal, sys
 from pathlib import Path
 from PySide6.QtCore import QStandardPaths
-from geodp_app.document.charges import RunCharge
+from run_charges import run_charge
 from geodp_app.palette import load_palette
 from geodp_app.views.window.app import make_application
 from geodp_app.views.window.main_window import MainWindow
@@ -42,7 +42,7 @@ window.document.open_example("L")
 window.document.set_sampling(n=500)
 window.document.sample()
 for finished in (True, False):
-    charge = RunCharge(1.0, 1e-6, "add-remove", finished=finished)
+    charge = run_charge(1.0, 1e-6, "add-remove", finished=finished)
     window.document.charge(window.document.work.examples, charge)
 window.recovery.save()
 os.kill(os.getpid(), signal.SIGKILL)

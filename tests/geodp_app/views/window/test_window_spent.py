@@ -9,9 +9,9 @@ from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
+from run_charges import run_charge
 from window_driver import Lasting, action, drag, finish_run, key, wait
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.files.autosave import recoverable
 from geodp_app.files.session import load_session
 from geodp_app.views.window.main_window import MainWindow
@@ -306,7 +306,7 @@ def test_to_note_what_is_spent_draws_nothing_anew(
     assert examples is not None
     drawn: list[object] = []
     monkeypatch.setattr(window.plane, "show_examples", drawn.append)
-    window.document.charge(examples, RunCharge(1.0, 1e-6, "add-remove", finished=False))
+    window.document.charge(examples, run_charge(1.0, 1e-6, "add-remove", finished=False))
     assert note(window)
     assert drawn == []
     window.document.clear_examples()
