@@ -101,8 +101,6 @@ class Estimator(WithParameters, ABC):
     release_: Release
     bounds_: Bounds | None
     feature_names_in_: NDArray[np.object_]
-    #: What :meth:`plan` said that the next run is called.
-    _next_run: str | None = None
 
     @abstractmethod
     def _planned(self) -> Run:
@@ -128,7 +126,7 @@ class Estimator(WithParameters, ABC):
         """
         spent = self._planned().spent
         spent = None if spent is None else spent.of_run(run)
-        self._next_run = None if spent is None else spent.run
+        self.__dict__["_next_run"] = None if spent is None else spent.run
         return spent
 
     def steps(
@@ -270,7 +268,7 @@ class Estimator(WithParameters, ABC):
 
     def _named(self, spent: PrivacySpent | None) -> PrivacySpent | None:
         """The statement of the run that begins, by the name that was promised or a new one."""
-        name, self._next_run = self._next_run, None  # two runs never have one name
+        name = self.__dict__.pop("_next_run", None)  # two runs never have one name
         return None if spent is None else spent.of_run(name)
 
     def _keep(self, stream: Stream, spent: PrivacySpent | None) -> Iterator[StepRecord]:
@@ -283,6 +281,10 @@ class Estimator(WithParameters, ABC):
                 self.bounds_ = self._bounds()
                 self.release_ = release_of(common, self.role, released, stream.support)
             yield record
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the name of the next run, which is not a copy's."""
+        return {key: value for key, value in self.__dict__.items() if key != "_next_run"}
 
     def _check_points(self, X: ArrayLike, release: Release) -> NDArray[np.int64]:
         check_column_names(X, getattr(self, "feature_names_in_", None))

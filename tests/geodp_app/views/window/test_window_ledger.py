@@ -64,7 +64,7 @@ def test_runs_are_entered_counted_with_those_of_others_and_refused_beyond(
     assert ends(ledger) == ["released"]
     (charge,) = window.document.work.spent
     (entry,) = ledger.state().entries
-    assert (entry.run, entry.verb, entry.learner) == (charge.run, "window", "cover")
+    assert (entry.run, entry.verb, entry.learner) == (charge.privacy.run, "window", "cover")
     assert "1 run: together ε = 1, δ = 10⁻⁶, of a budget of" in note(window)
     # another process spends, and the window refuses what is then too much
     release, records = window.runs.log.release, window.runs.log.records
@@ -117,7 +117,7 @@ def test_what_a_session_spent_before_joins_with_its_next_run(
     window.files._save(tmp_path / "s.geodp")
     kept = load_session(tmp_path / "s.geodp").work
     assert kept.ledger == str(ledger.path)
-    assert [one.run for one in kept.spent] == [one.run for one in ledger.state().entries]
+    assert [one.privacy.run for one in kept.spent] == [one.run for one in ledger.state().entries]
     # a session that names none finds the one beside it
     window.document.set_ledger(None)
     window.files._save(tmp_path / "s.geodp")
@@ -171,7 +171,7 @@ def test_a_comparison_is_entered_whole(qtbot: QtBot, window: MainWindow, ledger:
     assert ends(ledger) == ["released"] * 3
     assert ledger.state().together == (1.0, 0.0)
     names = [entry.run for entry in ledger.state().entries if entry.spends]
-    assert [one.run for one in window.document.work.spent] == names
+    assert [one.privacy.run for one in window.document.work.spent] == names
     compare.compare()
     compare.controller.cancel()
     assert ends(ledger)[3:] == ["cancelled"] * 3  # nobody here knows which of them had begun
