@@ -65,6 +65,7 @@ def test_runs_are_entered_counted_with_those_of_others_and_refused_beyond(
     (charge,) = window.document.work.spent
     (entry,) = ledger.state().entries
     assert (entry.run, entry.verb, entry.learner) == (charge.privacy.run, "window", "cover")
+    assert window.runs.log.release.privacy.run == entry.run  # so a file of it is not counted twice
     assert "1 run: together ε = 1, δ = 10⁻⁶, of a budget of" in note(window)
     # another process spends, and the window refuses what is then too much
     release, records = window.runs.log.release, window.runs.log.records
