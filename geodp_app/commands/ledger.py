@@ -32,7 +32,11 @@ whatever file it was read from.
 
 It is private, as are the runs that it lists.  What may be published is the budget.  Its lines are
 chained by hashes: the last one, the head, noted elsewhere, tells later whether anything up to there
-was changed or cut off.  Without that, cutting off the end, or writing all anew, is not detected."""
+was changed or cut off; geodp learn --head HASH draws nothing then.  Without that, putting an older
+copy back, cutting off the end, or writing all anew, is not detected.
+
+A ledger by folder sees links to the data, and the files that a DuckDB view names.  It does not see
+copies, hard links, views that compute a path, servers, or data frames: there give --ledger."""
 
 _NEIGHBOURS = {
     "add-remove": "{} that is added or removed",

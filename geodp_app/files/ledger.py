@@ -3,7 +3,7 @@
 A ledger is a file of hash-chained lines (:mod:`geodp_app.files.chained_lines`): what was fixed when
 it was begun, budgets, and two lines a run.  The first of these is on the disk before anything is
 drawn, and from then on the run counts in full, however it ends.  Nothing is drawn that the budget
-does not allow (docs/privacy.md, lemma R1).
+does not allow (docs/privacy.md, lemma R1), unless somebody puts an older copy of the file back.
 
 Everything in a ledger counts as drawn from the same people, whatever file it was read from: a copy,
 a corrected file or a part of one begins no new count.  Names and contents of files stand in it as
