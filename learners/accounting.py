@@ -73,6 +73,9 @@ NEGLECTED = 2.0**-180
 #: epsilon: :func:`neglected_delta` of one draw at MOST_RATE, or of two, is below it.
 LEAST_DELTA = 1e-40
 
+#: Part of delta, at least, that pays for what the arithmetic of the draws in zones neglects.
+ZONES_DELTA = 2.0**-20
+
 #: From this epsilon / 2 on, delta / (1 + exp(epsilon / 2)) may be no normal double: 0 is less.
 _VANISHING = 600.0
 
@@ -333,7 +336,8 @@ def steps_cost(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName, f
     whole = privacy.epsilon
     if sharpening is not None:
         # the draws of the zones see none of these steps' delta
-        whole -= sharpening.each * (2 if neighbours == "replace-one" else 1)
+        moves = 2 if neighbours == "replace-one" else 1
+        whole -= moves * (sharpening.each + 2 * ARITHMETIC)
     if neighbours == "replace-one":
         delta, factor = halve_for_replacement(whole, delta)[1], 2
     delta *= math.exp(-privacy.steps * ARITHMETIC)
@@ -379,6 +383,14 @@ def neglected_delta(eta: float, draws: int, neighbours: Neighbours) -> float:
     moved = (2 if neighbours == "replace-one" else 1) * eta + 2 * ARITHMETIC
     # rates are at most MOST_RATE; one that is read from a file may be anything
     return draws * (1 + math.exp(min(moved, _VANISHING))) * NEGLECTED
+
+
+def delta_of_cover(delta: float, eta: float, neighbours: Neighbours) -> float:
+    """What the draws of zones at that rate leave of delta to the cover before them (lemma 8).
+
+    An example lies in one zone, and one that is replaced may lie in two.
+    """
+    return delta - max(ZONES_DELTA * delta, neglected_delta(eta, 2, neighbours))
 
 
 def halve_for_replacement(epsilon: float, delta: float) -> tuple[float, float]:

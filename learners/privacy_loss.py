@@ -18,7 +18,7 @@ via characteristic function*, 2022, theorem 10).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal
@@ -35,6 +35,7 @@ from learners.accounting import (
     Neighbours,
     PrivacySpent,
     Relation,
+    delta_of_cover,
     halve_for_replacement,
     neglected_delta,
     steps_cost,
@@ -277,9 +278,9 @@ def _rounded_draws(privacy: PrivacySpent) -> int:
     return sum(charge.times for charge in selected)
 
 
-#: What roundings may make of epsilon, in parts of it; and what those of noise to short fractions
-#: may leave of it, which is more.
-_ABOVE, _BELOW, _SHORT = 1e-9, 1e-6, 1e-8
+#: What roundings may make of epsilon, in parts of it; and what those of noise to short
+#: fractions may leave of it, which is more.
+_ABOVE, _BELOW, _SHORT = 1e-7, 1e-6, 1e-8
 
 
 @lru_cache(maxsize=4096)
@@ -296,6 +297,7 @@ def check_statement(privacy: PrivacySpent) -> None:
     """
     if not privacy.charges:
         raise ValueError("a statement has charges")
+    most = privacy.epsilon * (1 + _ABOVE)
     said = f"(epsilon, delta) = ({privacy.epsilon:g}, {privacy.delta:g})"
     if sum(charge.times for charge in privacy.charges) > 2 * MOST_MECHANISMS:
         raise ValueError(f"charges of more than {2 * MOST_MECHANISMS:,} values are of no run")
@@ -303,13 +305,12 @@ def check_statement(privacy: PrivacySpent) -> None:
         each = [charge for charge in privacy.charges if charge.name == "unanswered queries"]
         if len(each) != 1 or len(privacy.charges) != 1:
             raise ValueError("the charges of votes are those of unanswered queries")
-        at = privacy.epsilon * (1 + _ABOVE)
-        if optimal_delta(each[0].each, each[0].times, at) > privacy.delta:
+        if optimal_delta(each[0].each, each[0].times, most) > privacy.delta:
             raise ValueError(f"its charges do not compose to {said}")
         return
     with np.errstate(all="ignore"):  # rates that are read may be anything
         found = _composed(privacy)
-    if not found <= privacy.epsilon * (1 + _ABOVE):
+    if not found <= most:
         raise ValueError(f"its charges compose to epsilon = {found:.6g}, and it says {said}")
     many = any(charge.name == "selections" and charge.times > 1 for charge in privacy.charges)
     exact = privacy.account == "optimal" or (privacy.account == "basic" and not many)
@@ -375,8 +376,11 @@ def _of_a_cover(privacy: PrivacySpent) -> float:
     if literals is not None:
         delta = privacy.delta if moves == 1 else halve_for_replacement(*_stated(privacy))[1]
         return moves * max(literals.alone, run_epsilon(selections.each, delta, selections.times))
-    after = 0.0 if sharpening is None else moves * (sharpening.each + 2 * ARITHMETIC)
-    return steps_cost(privacy, selections.times)[0] + after
+    if sharpening is None:
+        return steps_cost(privacy, selections.times)[0]
+    relation: Neighbours = "add-remove" if moves == 1 else "replace-one"
+    left = replace(privacy, delta=delta_of_cover(privacy.delta, sharpening.each, relation))
+    return steps_cost(left, selections.times)[0] + moves * (sharpening.each + 2 * ARITHMETIC)
 
 
 def accounting_document(privacy: PrivacySpent) -> dict[str, Any]:

@@ -28,16 +28,6 @@ ROLES = ("x", "y", "lon", "lat", "label")
 _MOST_LINES, _MOST_BYTES = 100, 10_000
 
 
-#: What views and macros of a DuckDB file are called, and their SQL; texts and words in it.
-_DEFINED = (
-    "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal UNION ALL "
-    "SELECT function_name, macro_definition FROM duckdb_functions() WHERE NOT internal "
-    "AND macro_definition IS NOT NULL"
-)
-_QUOTED = re.compile(r"""'((?:[^']|'')*)'|"((?:[^"]|"")*)\"""")
-_WORD = re.compile(r"\w+")
-
-
 @dataclass(frozen=True, slots=True)
 class TableSource:
     """A table of examples, not opened yet.
@@ -80,7 +70,7 @@ class TableSource:
             return self._sqlite_file()
         if os.path.isdir(self.place):
             raise InputError(f"{self.name}: is a folder: name its files, such as {self.place}/*")
-        place = _local(self.place)
+        place = local_path(self.place)
         literal = os.path.exists(place) or self.kind == "duckdb"
         names = [place] if literal else sorted(glob.glob(place, recursive=True))
         if not (names and os.path.exists(names[0])):
@@ -113,37 +103,8 @@ class TableSource:
             raise InputError(f"{self.name}: there is no such file")
         return [Path(place)]
 
-    def behind(self) -> list[Path]:
-        """Local files that a view of a DuckDB file reads, as far as its SQL names them: by texts
-        in it, in views and in macros that it calls.  A path that SQL computes is not found."""
-        if self.kind != "duckdb":
-            return []
-        try:
-            import duckdb
 
-            with duckdb.connect(self.place, read_only=True) as connection:
-                rows = connection.execute(_DEFINED).fetchall()
-        except Exception:  # whatever is wrong with it is told when it is read
-            return []
-        defined: dict[str, str] = {}
-        for name, sql in rows:
-            defined[name.lower()] = defined.get(name.lower(), "") + " " + sql
-        texts: set[str] = set()
-        ahead, seen = [self.table.rpartition(".")[2].strip('"').lower()], set[str]()
-        while ahead:
-            name = ahead.pop()
-            if name in defined and name not in seen:
-                seen.add(name)
-                quoted = [one or other for one, other in _QUOTED.findall(defined[name])]
-                texts |= {each.replace("''", "'").replace('""', '"') for each in quoted}
-                words = _WORD.findall(defined[name])
-                ahead += [word.lower() for word in (*words, *quoted)]
-        places = {os.path.expanduser(_local(text)) for text in texts if text}
-        found = {each for place in places for each in glob.glob(place, recursive=True)} | places
-        return [Path(each) for each in sorted(found) if os.path.isfile(each)]
-
-
-def _local(place: str) -> str:
+def local_path(place: str) -> str:
     """A path that may be written as a URL."""
     return re.sub("^file:(//(localhost)?)?(?=/)", "", place)
 

@@ -30,6 +30,7 @@ _CRASH = """
 import os, signal, sys
 from pathlib import Path
 from PySide6.QtCore import QStandardPaths
+sys.path.append(sys.argv[2])
 from run_charges import run_charge
 from geodp_app.palette import load_palette
 from geodp_app.views.window.app import make_application
@@ -52,7 +53,9 @@ os.kill(os.getpid(), signal.SIGKILL)
 @pytest.fixture
 def crashed(tmp_path: Path) -> Path:
     folder = tmp_path / "recovery"
-    subprocess.run([sys.executable, "-c", _CRASH, str(folder)], timeout=120, check=False)
+    support = Path(__file__).parents[3] / "support"
+    argv = [sys.executable, "-c", _CRASH, str(folder), str(support)]
+    subprocess.run(argv, timeout=120, check=False)
     return folder
 
 
