@@ -78,8 +78,9 @@ def test_a_statement_that_its_charges_do_not_compose_to_is_refused() -> None:
         if not loose and spent.account != "stability":
             with pytest.raises(ValueError, match=r"compose"):
                 release_from_dict(with_privacy(data, epsilon=1.001 * spent.epsilon))
-            with pytest.raises(ValueError, match=r"compose|delta"):
-                release_from_dict(with_privacy(data, delta=0.5))
+            if "strawman" not in name:  # its list alone is epsilon-DP
+                with pytest.raises(ValueError, match=r"compose|delta"):
+                    release_from_dict(with_privacy(data, delta=0.5))
         if spent.delta and not loose and spent.account != "stability":
             with pytest.raises(ValueError, match=r"compose|delta"):
                 release_from_dict(with_privacy(data, delta=spent.delta / 10))

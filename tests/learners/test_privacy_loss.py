@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from learners import ConjunctionLearner, PrivateConsistentConjunctionLearner, PrivateParityLearner
-from learners.accounting import Charge, ChargeName, PrivacySpent
+from learners.accounting import AccountName, Charge, ChargeName, Neighbours, PrivacySpent
 from learners.boolean.strawman import strawman_budget
 from learners.cover_account import selections_delta
 from learners.declaration import Learner
@@ -201,3 +201,16 @@ def strawman(
     epsilon: float, delta: float, m: int, beta: float, neighbours: Any, private: bool
 ) -> Any:
     return strawman_budget(epsilon, delta, 5, m, beta, neighbours, private)
+
+
+@pytest.mark.parametrize("each", [1e-300, 20.0, 1e4, 1e200, 1e308])
+@pytest.mark.parametrize("account", get_args(AccountName))
+def test_any_charges_are_weighed_without_a_word(account: AccountName, each: float) -> None:
+    """Numbers of a hostile file overflow nothing, and what costs more than it says is refused."""
+    name: ChargeName = "unanswered queries" if account == "stability" else "selections"
+    for times in (1, 3, 1000):
+        for relation in get_args(Neighbours):
+            said = PrivacySpent(0.5, 1e-6, relation, account, (Charge(name, each, times),), True)
+            if each > 1:
+                with pytest.raises(ValueError, match="compose"):
+                    check_statement(said)
