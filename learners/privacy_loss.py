@@ -9,7 +9,7 @@ privacy loss ln P/P' of the worst pair of neighbours, in closed form (docs/priva
 * a selection of bounded range eta loses at most eta + 2 ln W, W uniform on exp(-eta) .. 1: the
   least law above all mechanisms of that range.
 
-What a statement says must be what its charges compose to (:func:`check_statement`).
+What a statement says must be what its charges compose to (:func:`check_statement`; lemma 6).
 
 Laws compose adaptively by convolution (Zhu, Dong, Wang, *Optimal accounting of differential privacy
 via characteristic function*, 2022, theorem 10).
