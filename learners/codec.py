@@ -16,7 +16,7 @@ import math
 import re
 import reprlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, get_args
 
@@ -36,6 +36,7 @@ from learners.accounting import (
     PrivacySpent,
     Relation,
 )
+from learners.declaration import Learner, Parameter
 from learners.privacy_loss import check_statement
 from learners.records import Piece, StepRelease, Tidied, TileStep
 from learners.registry import LEARNERS
@@ -686,9 +687,10 @@ def _read_parameters(data: Any, learner: str) -> dict[str, Any]:
     plain = (type(None), bool, int, float, str)
     if not isinstance(data, dict) or not all(isinstance(v, plain) for v in data.values()):
         raise ValueError("parameters: must be an object of plain values")
-    declared = [each for each in LEARNERS if each.class_name == learner]
+    own = [each for each in LEARNERS if each.class_name == learner]
     for name, value in data.items():
-        known = [p for each in declared if (p := each.parameter(name)) is not None]
+        # as its own learner declares it, or else any
+        known = _declared(own, name) or _declared(LEARNERS, name)
         if known:
             right = any(parameter.accepts(value) for parameter in known)
         elif name in _WHOLE_NUMBERS or name in _NOISY_NUMBERS:
@@ -700,6 +702,10 @@ def _read_parameters(data: Any, learner: str) -> dict[str, Any]:
         if not right:
             raise ValueError(f"parameters.{name}: {_short(value)} is not of its kind or range")
     return data
+
+
+def _declared(learners: Iterable[Learner], name: str) -> list[Parameter]:
+    return [found for each in learners if (found := each.parameter(name)) is not None]
 
 
 def _whole(value: Any, what: str) -> int:

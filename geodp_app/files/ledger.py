@@ -361,9 +361,9 @@ def _folders(path: Path) -> Iterable[Path]:
     """Where a file is named, by each link on the way to it."""
     for _ in range(_MOST_LINKS):
         yield path.parent
-        if not path.is_symlink():
+        if not os.path.islink(path):
             break
-        path = path.parent / path.readlink()
+        path = path.parent / os.readlink(path)
     yield Path(os.path.realpath(path)).parent
 
 

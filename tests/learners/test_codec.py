@@ -139,6 +139,10 @@ def test_a_parameter_is_of_its_kind_and_in_its_range(
     for value in wrong:
         with pytest.raises(ValueError, match=rf"parameters\.{parameter}"):
             release_from_dict(data | {"parameters": data["parameters"] | {parameter: value}})
+    # nor is another learner's, by its name
+    strange = data["parameters"] | {"k": 1.5, "steps": 1.5}
+    with pytest.raises(ValueError, match=r"parameters\.(k|steps)"):
+        release_from_dict(data | {"parameters": strange})
 
 
 # -- strictness ----------------------------------------------------------------------------
