@@ -190,7 +190,7 @@ def read_points(
     told = Told(grid, box, dict(columns or {}), known, layer, out_of_bounds, id)
     if is_data_frame(source):
         return read_opened(open_frame(source), told).examples
-    return replace(read(source, told).examples, source=os.path.abspath(source))
+    return replace(read(source, told).examples, source=os.path.join(os.getcwd(), source))
 
 
 def sample(

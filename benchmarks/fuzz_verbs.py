@@ -25,7 +25,7 @@ from geodp_app.files import chained_lines
 from geodp_app.files.ledger import Ledger, NewRun, Source
 from geodp_app.files.ledger_state import budget_words
 from geodp_app.qgis.command import GeodpError, option_arguments, run as run_program
-from learners.accounting import PrivacySpent
+from learners.accounting import Charge, pure_spent
 from learners.privacy_filter import Budget
 
 # Verbs
@@ -158,7 +158,7 @@ def run_render(data: bytes) -> str:
 
 
 def _run_of(name: str) -> NewRun:
-    spent = PrivacySpent(0.1, 1e-9, "add-remove", "basic", (), private=True)
+    spent = pure_spent(0.1, "add-remove", True, Charge("noisy cells", 0.1))
     return NewRun("learn", name, spent)
 
 

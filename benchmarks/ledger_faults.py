@@ -27,7 +27,7 @@ from pathlib import Path
 
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source
-from learners.accounting import PrivacySpent
+from learners.accounting import Charge, pure_spent
 from learners.privacy_filter import Budget
 
 ROWS = Source("rows.csv")
@@ -51,7 +51,7 @@ class Outcome:
 
 def new_run() -> NewRun:
     """A run that costs EACH."""
-    spent = PrivacySpent(EACH, 0.0, "add-remove", "basic", (), private=True)
+    spent = pure_spent(EACH, "add-remove", True, Charge("noisy cells", EACH))
     return NewRun("learn", "tiles", spent)
 
 

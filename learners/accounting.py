@@ -23,12 +23,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
 from learners.cover_account import GIVEN_UP, run_epsilon
+from learners.randomness import new_run_id
 
 #: How charges are put together: the closed form of a set cover (lemma 4); their sum; zCDP, the
 #: set-cover account or advanced composition of selections, beside the sum of counts (lemma A1);
@@ -38,6 +39,7 @@ AccountName = Literal["optimal", "basic", "zcdp", "set-cover", "advanced", "stab
 #: What is charged for, by the one name that it has for every learner.
 ChargeName = Literal[
     "noisy counts",
+    "noisy literals",
     "selections",
     "sharpening",
     "noisy number of examples",
@@ -70,6 +72,9 @@ NEGLECTED = 2.0**-180
 #: The least delta that can be asked for.  It pays for all that a run by tiles neglects, at any
 #: epsilon: :func:`neglected_delta` of one draw at MOST_RATE, or of two, is below it.
 LEAST_DELTA = 1e-40
+
+#: Part of delta, at least, that pays for what the arithmetic of the draws in zones neglects.
+ZONES_DELTA = 2.0**-20
 
 #: From this epsilon / 2 on, delta / (1 + exp(epsilon / 2)) may be no normal double: 0 is less.
 _VANISHING = 600.0
@@ -135,6 +140,10 @@ class PrivacySpent:
         it (and no account grants selections more for all classes of pieces).
     private : bool
         False when a seed made the randomness reproducible.
+    run : str or None
+        Public name of the run, so that nobody counts it twice or takes two for one: 32 random
+        hexadecimal digits, drawn beside all else.  None of a run that is not private, so that the
+        same seed gives the same release, and of one that is not begun.
     """
 
     epsilon: float
@@ -143,6 +152,11 @@ class PrivacySpent:
     account: AccountName
     charges: tuple[Charge, ...]
     private: bool
+    run: str | None = field(default=None, compare=False)
+
+    def of_run(self, run: str | None = None) -> PrivacySpent:
+        """The statement of the run of that name, or of a new one; unchanged if not private."""
+        return replace(self, run=run or new_run_id()) if self.private else self
 
     def charge(self, name: ChargeName) -> Charge | None:
         """The charge of that name; None if there is none."""
@@ -293,12 +307,28 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
     """
     if steps < 0:
         raise ValueError(f"steps must not be negative, got {steps}")
+    # all is spent in the first step, or before it
+    last = privacy.steps + (privacy.charge("sharpening") is not None)
+    if steps == 0 or steps >= last or privacy.charge("selections") is None:
+        return (privacy.epsilon if steps else 0.0), privacy.account
+    spent, name, whole = steps_cost(privacy, steps)
+    return min(spent, whole), name
+
+
+def steps_cost(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName, float]:
+    """What the charges of so many steps of a cover come to, by :func:`spent_after`.
+
+    Returns
+    -------
+    epsilon : float
+        At the statement's delta, however much the statement says.
+    account : {"optimal", "basic", "zcdp", "set-cover"}
+    whole : float
+        What the statement leaves the cover beside its sharpening.
+    """
     counts, selections = privacy.charge("noisy counts"), privacy.charge("selections")
     sharpening = privacy.charge("sharpening")
-    # all is spent in the first step, or before it
-    last = privacy.steps + (sharpening is not None)
-    if steps == 0 or steps >= last or selections is None:
-        return (privacy.epsilon if steps else 0.0), privacy.account
+    assert selections is not None  # of a cover
     delta, factor = privacy.delta, 1
     neighbours: Neighbours = "replace-one" if privacy.neighbours == "replace-one" else "add-remove"
     if privacy.account == "optimal":
@@ -306,7 +336,8 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
     whole = privacy.epsilon
     if sharpening is not None:
         # the draws of the zones see none of these steps' delta
-        whole -= sharpening.each * (2 if neighbours == "replace-one" else 1)
+        moves = 2 if neighbours == "replace-one" else 1
+        whole -= moves * (sharpening.each + 2 * ARITHMETIC)
     if neighbours == "replace-one":
         delta, factor = halve_for_replacement(whole, delta)[1], 2
     delta *= math.exp(-privacy.steps * ARITHMETIC)
@@ -314,7 +345,7 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
     noise = 0.0 if counts is None else counts.each
     if privacy.account == "optimal":
         spent = factor * (run_epsilon(selections.each, delta, steps, noise) + arithmetic)
-        return min(spent, whole), "optimal"
+        return spent, "optimal", whole
     eta = selections.each / (1 - GIVEN_UP)
     options: tuple[tuple[AccountName, float], ...] = (
         ("basic", steps * eta),
@@ -322,8 +353,7 @@ def spent_after(privacy: PrivacySpent, steps: int) -> tuple[float, AccountName]:
         ("set-cover", math.expm1(eta) * (1 - math.log(delta))),
     )
     name, cost = min(options, key=lambda option: option[1])
-    spent = factor * (steps * noise + cost + arithmetic)
-    return min(spent, whole), name
+    return factor * (steps * noise + cost + arithmetic), name, whole
 
 
 def after_arithmetic(epsilon: float, delta: float, steps: int) -> tuple[float, float]:
@@ -353,6 +383,14 @@ def neglected_delta(eta: float, draws: int, neighbours: Neighbours) -> float:
     moved = (2 if neighbours == "replace-one" else 1) * eta + 2 * ARITHMETIC
     # rates are at most MOST_RATE; one that is read from a file may be anything
     return draws * (1 + math.exp(min(moved, _VANISHING))) * NEGLECTED
+
+
+def delta_of_cover(delta: float, eta: float, neighbours: Neighbours) -> float:
+    """What the draws of zones at that rate leave of delta to the cover before them (lemma 8).
+
+    An example lies in one zone, and one that is replaced may lie in two.
+    """
+    return delta - max(ZONES_DELTA * delta, neglected_delta(eta, 2, neighbours))
 
 
 def halve_for_replacement(epsilon: float, delta: float) -> tuple[float, float]:

@@ -7,17 +7,16 @@ halfplane off its lattice, is a ValueError and never another hypothesis.  Each r
 it takes; then the release is written again and must be what was read, so that no member can be
 overlooked.
 
-Version 1, written by geodp 0.1.0, had neither ``kind`` nor ``version``; it is brought into the
-present form first.
-
 The steps of a run have the same form in records and sessions (:func:`step_to_dict`).
 """
 
 from __future__ import annotations
 
+import math
+import re
 import reprlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, get_args
 
@@ -28,8 +27,19 @@ from geometry.lift import Conic, ConicLattice
 from geometry.outline import Outline
 from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice
 from geometry.tiling import Tile
-from learners.accounting import AccountName, Charge, ChargeName, PrivacySpent, Relation
+from learners.accounting import (
+    LEAST_DELTA,
+    MOST_RATE,
+    AccountName,
+    Charge,
+    ChargeName,
+    PrivacySpent,
+    Relation,
+)
+from learners.declaration import Learner, Parameter
+from learners.privacy_loss import check_statement
 from learners.records import Piece, StepRelease, Tidied, TileStep
+from learners.registry import LEARNERS
 from learners.releases import (
     ConicRelease,
     CoverRelease,
@@ -51,7 +61,9 @@ if TYPE_CHECKING:
     AnyRelease: TypeAlias = Release | FormulaRelease | ParityRelease | ErmRelease | ExpertsRelease
 
 #: Of the form that is written.
-VERSION = 2
+VERSION = 3
+
+_RUN = re.compile("[0-9a-f]{32}")
 
 Lattice = HalfplaneLattice | ConicLattice
 
@@ -76,7 +88,7 @@ def release_to_dict(release: AnyRelease) -> dict[str, Any]:
     >>> model = ThresholdLearner(grid=4, seed=0).fit([[0, 1], [3, 1]] * 20, [0, 1] * 20)
     >>> data = release_to_dict(model.release_)
     >>> data["kind"], data["version"], len(data["pieces"])
-    ('cover', 2, 1)
+    ('cover', 3, 1)
     >>> release_from_dict(data) == model.release_
     True
     """
@@ -91,7 +103,7 @@ def release_to_dict(release: AnyRelease) -> dict[str, Any]:
 
 
 def release_from_dict(data: Any) -> AnyRelease:
-    """Read what :func:`release_to_dict` wrote, or geodp 0.1.0.
+    """Read what :func:`release_to_dict` wrote.
 
     Raises
     ------
@@ -101,20 +113,22 @@ def release_from_dict(data: Any) -> AnyRelease:
     if not isinstance(data, dict):
         raise ValueError(f"a release must be an object, not {_short(data)}")
     try:
-        data = _upgraded(data)
-        kind, version = data["kind"], _whole(data["version"], "version")
-        if version > VERSION:
+        version, kind = _whole(data["version"], "version"), data["kind"]
+        if version != VERSION:
             raise ValueError(
-                f"its form is of version {version}, written by a newer geodp; this one reads up to "
-                f"version {VERSION}: update geodp to open it"
+                f"its form is of version {version}, and this geodp reads version {VERSION} alone"
             )
-        if version != VERSION or not isinstance(kind, str) or kind not in _FORMS:
-            raise ValueError(f"kind {_short(kind)}, version {version} is not known")
-        privacy = data["privacy"]
+        if not isinstance(kind, str) or kind not in _FORMS:
+            raise ValueError(f"kind {_short(kind)} is not known")
+        learner = _text(data["learner"], "learner")
+        parameters = _read_parameters(data["parameters"], learner)
+        privacy = None if data["privacy"] is None else privacy_from_dict(data["privacy"])
+        if privacy is not None and "edges" in parameters and privacy.delta != LEAST_DELTA:
+            raise ValueError(f"privacy.delta: of a run by tiles it is {LEAST_DELTA:g}")
         common = {
-            "learner": _text(data["learner"], "learner"),
-            "parameters": tuple(_read_parameters(data["parameters"]).items()),
-            "privacy": None if privacy is None else privacy_from_dict(privacy),
+            "learner": learner,
+            "parameters": tuple(parameters.items()),
+            "privacy": privacy,
         }
         release: AnyRelease = _FORMS[kind].read(data, common)
         odd = difference(release_to_dict(release), data)
@@ -150,11 +164,14 @@ def privacy_from_dict(data: Any) -> PrivacySpent:
         and data["neighbours"] in get_args(Relation)
         and data["account"] in get_args(AccountName)
         and type(data["private"]) is bool
+        and (data["run"] is None or (data["private"] and _RUN.fullmatch(_text(data["run"], "run"))))
         and isinstance(data["charges"], list)
     ):
         raise ValueError(_ODD_VALUE)
     charges = tuple(_read_charge(charge) for charge in data["charges"])
-    return PrivacySpent(**{**data, "charges": charges})
+    privacy = PrivacySpent(**{**data, "charges": charges})
+    check_statement(privacy)
+    return privacy
 
 
 def _read_charge(data: Any) -> Charge:
@@ -314,9 +331,11 @@ def _read_tiles(data: dict[str, Any], common: dict[str, Any]) -> TilesRelease:
     d, lattice = _whole(data["grid"], "grid"), _read_lattice(data, "side")
     tiles = _check_tidied(tuple(tile_from_dict(part, d, lattice) for part in data["tiles"]))
     _check_counts(tiles, common["privacy"])
-    support = None
+    support, privacy = None, common["privacy"]
     if "support" in data:
-        support = _read_support(data["support"], d, common["privacy"])
+        support = _read_support(data["support"], d, privacy)
+    elif privacy is not None and privacy.charge("support counts") is not None:
+        raise ValueError("support: is missing, and the privacy statement says what it cost")
     release = TilesRelease(**common, lattice=lattice, tiles=tiles, support=support)
     release.index()  # refuses tiles that overlap or leave a gap
     return release
@@ -534,73 +553,6 @@ _FORMS: dict[str, _Form] = {
 }
 
 
-# -- version 1 -----------------------------------------------------------------------------
-
-#: Of version 1, a member that only releases of one kind have.
-_MARKS = {
-    "conics": "conics", "halfspaces": "space", "tiles": "tiles", "pieces": "cover",
-    "literals": "formula", "parity": "parity", "chosen": "experts", "index": "choice",
-}  # fmt: skip
-
-
-def _upgraded(data: dict[str, Any]) -> dict[str, Any]:
-    """The same in the present form, if it is of version 1."""
-    if "version" in data:
-        return data
-    kind = next((kind for mark, kind in _MARKS.items() if mark in data), None)
-    if kind is None:
-        raise ValueError("not a learned hypothesis: no kind is stated")
-    members = dict(data)
-    # version 1 called the shape of conics their kind
-    if kind == "conics" and members.get("kind") != kind:
-        members["shape"] = members.pop("kind")
-    elif "kind" in members:
-        raise ValueError("not a learned hypothesis: 'version' is missing")
-    if members["privacy"] is not None:
-        members["privacy"] = _upgraded_privacy(members["privacy"], members["learner"])
-    return {"kind": kind, "version": VERSION, **members}
-
-
-#: Members of a statement in version 1, in which shares of epsilon stood for charges.
-_SHARES = {"epsilon_noise", "epsilon_selection", "eta", "steps"}
-_KEPT = {"epsilon", "delta", "neighbours", "account", "private"}
-
-
-def _upgraded_privacy(data: Any, learner: Any) -> dict[str, Any]:
-    """A statement of version 1 in the present form."""
-    if not isinstance(data, dict) or set(data) != _SHARES | _KEPT:
-        raise ValueError("not a privacy statement: a member is missing or unknown")
-    noise, selection, eta, steps = (
-        data[name] for name in ("epsilon_noise", "epsilon_selection", "eta", "steps")
-    )
-    if not (all(map(_amount, (noise, selection, eta))) and type(steps) is int and steps >= 0):
-        raise ValueError(_ODD_VALUE)
-    charges: list[tuple[ChargeName, float, int]]
-    account = data["account"]
-    if account == "stability":
-        charges = [("unanswered queries", noise, 1)]
-    elif learner == "QuadtreeLearner":
-        charges = [("noisy splits", selection, 1), ("noisy cells", noise, 1)]
-    elif learner == "NoisyHistogramLearner":
-        charges = [("noisy cells", noise, 1)]
-    elif account == "parallel" and not eta:
-        charges = [("parities", selection, 1)]
-    elif account == "parallel":
-        charges = [("noisy number of examples", noise, 1), ("selections", eta, 1)]
-    elif eta:
-        each = noise / max(steps, 1)
-        charges = [("noisy counts", each, max(steps, 1)), ("selections", eta, max(steps, 1))]
-    else:
-        charges = [("noisy sums of losses", noise, 1)]
-    return {
-        **{name: data[name] for name in _KEPT},
-        "account": "basic" if account == "parallel" else account,
-        "charges": [
-            {"name": name, "each": each, "times": times} for name, each, times in charges if each
-        ],
-    }
-
-
 # -- parts ---------------------------------------------------------------------------------
 
 
@@ -720,11 +672,40 @@ def _read_thresholds(data: dict[str, Any], pieces: int) -> tuple[int, ...]:
     return thresholds
 
 
-def _read_parameters(data: Any) -> dict[str, Any]:
+#: Public numbers of runs that nobody sets: whole ones, those that noise may bring below 0, and
+#: others with the greatest that they can be.
+_WHOLE_NUMBERS = frozenset(
+    {"steps", "blocks", "concepts", "domain", "experts", "hypotheses", "rounds", "runs", "cells",
+     "tiles", "edges", "queries", "halts", "kept", "chunks", "bound"}
+)  # fmt: skip
+_NOISY_NUMBERS = frozenset({"noisy_count", "noisy_mistakes"})
+_NUMBERS = {"choice_rate": MOST_RATE, "wrong_labels": 1.0, "tested": 1.0}
+
+
+def _read_parameters(data: Any, learner: str) -> dict[str, Any]:
+    """Public parameters: plain values, those that are known of their own kind and range."""
     plain = (type(None), bool, int, float, str)
     if not isinstance(data, dict) or not all(isinstance(v, plain) for v in data.values()):
         raise ValueError("parameters: must be an object of plain values")
+    own = [each for each in LEARNERS if each.class_name == learner]
+    for name, value in data.items():
+        # as its own learner declares it, or else any
+        known = _declared(own, name) or _declared(LEARNERS, name)
+        if known:
+            right = any(parameter.accepts(value) for parameter in known)
+        elif name in _WHOLE_NUMBERS or name in _NOISY_NUMBERS:
+            right = type(value) is int and (value >= 0 or name in _NOISY_NUMBERS)
+        elif name in _NUMBERS:
+            right = _amount(value) and value <= _NUMBERS[name]
+        else:
+            right = not isinstance(value, float) or math.isfinite(value)
+        if not right:
+            raise ValueError(f"parameters.{name}: {_short(value)} is not of its kind or range")
     return data
+
+
+def _declared(learners: Iterable[Learner], name: str) -> list[Parameter]:
+    return [found for each in learners if (found := each.parameter(name)) is not None]
 
 
 def _whole(value: Any, what: str) -> int:

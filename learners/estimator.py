@@ -106,20 +106,28 @@ class Estimator(WithParameters, ABC):
     def _planned(self) -> Run:
         """The run that the parameters ask for; raises as :meth:`plan`."""
 
-    def plan(self) -> PrivacySpent | None:
+    def plan(self, run: str | None = None) -> PrivacySpent | None:
         """What a run with these parameters will spend, by public numbers alone.
+
+        Parameters
+        ----------
+        run : str, optional
+            Name of the next run, if that is private; by default a new one.
 
         Returns
         -------
         PrivacySpent or None
-            As `privacy_` says after the run; None for a learner that is not private.
+            As the release says after the next run; None for a learner that is not private.
 
         Raises
         ------
         ValueError
             If a parameter is out of range.
         """
-        return self._planned().spent
+        spent = self._planned().spent
+        spent = None if spent is None else spent.of_run(run)
+        self.__dict__["_next_run"] = None if spent is None else spent.run
+        return spent
 
     def steps(
         self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
@@ -256,7 +264,12 @@ class Estimator(WithParameters, ABC):
     def _start(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
         """The records of a run on a sample that has been checked; checks the parameters now."""
         run = self._planned()
-        return self._keep(run.begin(counts, watch), run.spent)
+        return self._keep(run.begin(counts, watch), self._named(run.spent))
+
+    def _named(self, spent: PrivacySpent | None) -> PrivacySpent | None:
+        """The statement of the run that begins, by the name that was promised or a new one."""
+        name = self.__dict__.pop("_next_run", None)  # two runs never have one name
+        return None if spent is None else spent.of_run(name)
 
     def _keep(self, stream: Stream, spent: PrivacySpent | None) -> Iterator[StepRecord]:
         """Pass the records on, and keep the release once the run is complete."""
@@ -268,6 +281,10 @@ class Estimator(WithParameters, ABC):
                 self.bounds_ = self._bounds()
                 self.release_ = release_of(common, self.role, released, stream.support)
             yield record
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the name of the next run, which is not a copy's."""
+        return {key: value for key, value in self.__dict__.items() if key != "_next_run"}
 
     def _check_points(self, X: ArrayLike, release: Release) -> NDArray[np.int64]:
         check_column_names(X, getattr(self, "feature_names_in_", None))

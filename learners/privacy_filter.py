@@ -9,7 +9,8 @@ basic   the sums of epsilon and of delta do not exceed the budget
 renyi   the sum of Renyi divergences of one order, fixed beforehand, does not exceed what the budget
         leaves at that order, and the sum of delta is at most half of the budget's
 
-What one run costs at an order is lemma R2.  Numbers count as they are written: ten times 0.1 is 1.
+What one run costs at an order is lemma R2; that runs may be asked in turns, lemma R4.  Numbers
+count as they are written: ten times 0.1 is 1.
 """
 
 from __future__ import annotations

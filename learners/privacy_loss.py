@@ -9,6 +9,8 @@ privacy loss ln P/P' of the worst pair of neighbours, in closed form (docs/priva
 * a selection of bounded range eta loses at most eta + 2 ln W, W uniform on exp(-eta) .. 1: the
   least law above all mechanisms of that range.
 
+What a statement says must be what its charges compose to (:func:`check_statement`; lemma 6).
+
 Laws compose adaptively by convolution (Zhu, Dong, Wang, *Optimal accounting of differential privacy
 via characteristic function*, 2022, theorem 10).
 """
@@ -16,8 +18,9 @@ via characteristic function*, 2022, theorem 10).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -25,19 +28,28 @@ from numpy.typing import ArrayLike, NDArray
 
 from learners.accounting import (
     ARITHMETIC,
+    LEAST_DELTA,
+    MOST_RATE,
     Charge,
     ChargeName,
     Neighbours,
     PrivacySpent,
     Relation,
+    delta_of_cover,
+    halve_for_replacement,
     neglected_delta,
+    steps_cost,
+    zcdp_epsilon,
 )
+from learners.composition import MOST_MECHANISMS, advanced_epsilon, optimal_delta
+from learners.cover_account import run_epsilon
 
 #: What a mechanism is known by: its worst pair of laws.
 Kind = Literal["discrete Laplace", "pure", "exponential mechanism"]
 
 _KINDS: dict[ChargeName, Kind] = {
     "noisy counts": "discrete Laplace",
+    "noisy literals": "discrete Laplace",
     "selections": "exponential mechanism",
     "sharpening": "exponential mechanism",
     "noisy number of examples": "discrete Laplace",
@@ -55,6 +67,9 @@ _KINDS: dict[ChargeName, Kind] = {
 #: Charges that hold for the neighbours of the statement; all others are for examples added or
 #: removed, and a replacement is two such steps.
 _FOR_ITS_OWN: frozenset[ChargeName] = frozenset({"parities", "unanswered queries", "noisy votes"})
+
+#: Beyond, exp would overflow; no run has such a rate.
+_LARGEST_RATE = 700.0
 
 #: Selections of which one example moves one score up and another down.
 _EITHER_WAY: frozenset[ChargeName] = frozenset({"noisy votes"})
@@ -261,6 +276,111 @@ def _rounded_draws(privacy: PrivacySpent) -> int:
         return 0
     selected = [charge for charge in privacy.charges if charge.name in ("selections", "sharpening")]
     return sum(charge.times for charge in selected)
+
+
+#: What roundings may make of epsilon, in parts of it; and what those of noise to short
+#: fractions may leave of it, which is more.
+_ABOVE, _BELOW, _SHORT = 1e-7, 1e-6, 1e-8
+
+
+@lru_cache(maxsize=4096)
+def check_statement(privacy: PrivacySpent) -> None:
+    """Refuse a statement that its charges do not compose to, at its own delta, by its own account.
+
+    None of them may cost more.  By the accounts of all learners but experts, votes and those that
+    are there to be compared, they do not cost less either, unless a rate is the greatest there is.
+
+    Raises
+    ------
+    ValueError
+        If they do.
+    """
+    if not privacy.charges:
+        raise ValueError("a statement has charges")
+    most = privacy.epsilon * (1 + _ABOVE)
+    said = f"(epsilon, delta) = ({privacy.epsilon:g}, {privacy.delta:g})"
+    if sum(charge.times for charge in privacy.charges) > 2 * MOST_MECHANISMS:
+        raise ValueError(f"charges of more than {2 * MOST_MECHANISMS:,} values are of no run")
+    if privacy.account == "stability":
+        each = [charge for charge in privacy.charges if charge.name == "unanswered queries"]
+        if len(each) != 1 or len(privacy.charges) != 1:
+            raise ValueError("the charges of votes are those of unanswered queries")
+        with np.errstate(all="ignore"):  # rates that are read may be anything
+            delta = optimal_delta(each[0].each, each[0].times, most)
+        if delta > privacy.delta:
+            raise ValueError(f"its charges do not compose to {said}")
+        return
+    with np.errstate(all="ignore"):
+        found = _composed(privacy)
+    if not found <= most:
+        raise ValueError(f"its charges compose to epsilon = {found:.6g}, and it says {said}")
+    many = any(charge.name == "selections" and charge.times > 1 for charge in privacy.charges)
+    exact = privacy.account == "optimal" or (privacy.account == "basic" and not many)
+    capped = any(charge.each >= MOST_RATE * (1 - _ABOVE) for charge in privacy.charges)
+    room = _BELOW * privacy.epsilon + _SHORT * sum(charge.times for charge in privacy.charges)
+    if privacy.account == "basic" and exact and privacy.delta not in (0, LEAST_DELTA):
+        raise ValueError(f"delta of charges that add up is 0, or {LEAST_DELTA:g} for arithmetic")
+    if exact and not capped and found < privacy.epsilon - room:
+        raise ValueError(f"its charges compose to epsilon = {found:.6g}, and it says {said}")
+
+
+def _composed(privacy: PrivacySpent) -> float:
+    """Epsilon of the charges at the statement's delta."""
+    if privacy.account == "optimal":
+        return _of_a_cover(privacy)
+    several = [(c.times, mechanism(c, privacy.neighbours)) for c in privacy.charges]
+    moves = 2 if privacy.neighbours == "replace-one" else 1
+    basic = math.fsum(times * one.epsilon for times, one in several)
+    basic += 2 * rounding_epsilon(privacy, moves)
+    if privacy.account == "basic" or privacy.delta == 0:
+        return basic
+    # a replacement is a selection of twice the range, or two runs
+    ways = [_by_account(privacy, moves, privacy.delta)]
+    if moves == 2:
+        ways.append(2 * _by_account(privacy, 1, halve_for_replacement(*_stated(privacy))[1]))
+    return min(basic, *ways)
+
+
+def _stated(privacy: PrivacySpent) -> tuple[float, float]:
+    return privacy.epsilon, privacy.delta
+
+
+def _by_account(privacy: PrivacySpent, moves: int, delta: float) -> float:
+    """Epsilon by one of the accounts of lemma A1, for examples that make so many moves."""
+    relation: Relation = "add-remove" if moves == 1 else "replace-one"
+    drawn = [c for c in privacy.charges if _KINDS[c.name] == "exponential mechanism"]
+    beside = math.fsum(c.alone * moves for c in privacy.charges if c not in drawn)
+    if len(drawn) != 1 or delta <= 0:
+        return math.inf
+    one, times = mechanism(drawn[0], privacy.neighbours, relation), drawn[0].times
+    if one.kind != "exponential mechanism" or one.epsilon > _LARGEST_RATE:
+        return math.inf
+    if privacy.account == "zcdp":
+        return beside + zcdp_epsilon(times * one.rho, delta)
+    if privacy.account == "set-cover":
+        return beside + math.expm1(one.epsilon) * (1 - math.log(delta))
+    return beside + advanced_epsilon(one.epsilon, times, delta)
+
+
+def _of_a_cover(privacy: PrivacySpent) -> float:
+    """Epsilon by lemma 4, with what lemma 8 draws after it; or by lemma C3."""
+    named = {charge.name: charge for charge in privacy.charges}
+    odd = set(named) - {"noisy counts", "noisy literals", "selections", "sharpening"}
+    selections, counts = named.get("selections"), named.get("noisy counts")
+    if odd or selections is None or len(named) != len(privacy.charges):
+        raise ValueError("the charges of a cover are those of counts, selections and sharpening")
+    if counts is not None and counts.times != selections.times:
+        raise ValueError("a cover has as many noisy counts as selections")
+    moves = 2 if privacy.neighbours == "replace-one" else 1
+    literals, sharpening = named.get("noisy literals"), named.get("sharpening")
+    if literals is not None:
+        delta = privacy.delta if moves == 1 else halve_for_replacement(*_stated(privacy))[1]
+        return moves * max(literals.alone, run_epsilon(selections.each, delta, selections.times))
+    if sharpening is None:
+        return steps_cost(privacy, selections.times)[0]
+    relation: Neighbours = "add-remove" if moves == 1 else "replace-one"
+    left = replace(privacy, delta=delta_of_cover(privacy.delta, sharpening.each, relation))
+    return steps_cost(left, selections.times)[0] + moves * (sharpening.each + 2 * ARITHMETIC)
 
 
 def accounting_document(privacy: PrivacySpent) -> dict[str, Any]:

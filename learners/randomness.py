@@ -80,6 +80,11 @@ class SeededRandom:
         return joined[:count]
 
 
+def new_run_id() -> str:
+    """A name for one run, of 32 hexadecimal digits, that no other run has; it tells nothing."""
+    return SystemRandom().bytes(16).hex()
+
+
 def open_source(seed: int | None) -> RandomSource:
     """The system's generator, or a seeded one that marks every report as not private."""
     return SystemRandom() if seed is None else SeededRandom(seed)

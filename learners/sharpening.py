@@ -36,11 +36,13 @@ from geometry.tiling import Tile, rows_by_number
 from learners.accounting import (
     LEAST_DELTA,
     MOST_RATE,
+    ZONES_DELTA,
     Charge,
     Neighbours,
     PrivacySpent,
     after_arithmetic,
     check_budget,
+    delta_of_cover,
     inner_budget,
     neglected_delta,
 )
@@ -61,9 +63,6 @@ _TILES_LONG = 2
 
 #: What the rule of their size takes for the number of examples.
 _EXAMPLES_PER_POSITIVE = 4
-
-#: Part of delta, at least, that pays for what the arithmetic of the zones' draws neglects.
-_DELTA_SHARE = 2.0**-20
 
 #: Share of the square that the shape covers at least, in the rule of what is noise.
 _LEAST_COVERED = 0.02
@@ -113,11 +112,9 @@ def plan_sharpened(
     inner, _ = inner_budget(epsilon - COVER_SHARE * epsilon, delta, neighbours)
     # an example lies in one zone: one draw is off
     eta = min(after_arithmetic(inner, delta, 1)[0], MOST_RATE)
-    # an example that is replaced may lie in two
-    neglected = neglected_delta(eta, 2, neighbours)
-    left = delta - max(_DELTA_SHARE * delta, neglected)
+    left = delta_of_cover(delta, eta, neighbours)
     if left < LEAST_DELTA:
-        least = LEAST_DELTA / (1 - _DELTA_SHARE) + neglected
+        least = LEAST_DELTA / (1 - ZONES_DELTA) + neglected_delta(eta, 2, neighbours)
         raise ValueError(
             f"delta = {delta:g} does not pay for what the arithmetic of a sharpened cover neglects "
             f"at epsilon = {epsilon:g}: use a delta above {least:.3g}"

@@ -28,7 +28,7 @@ from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice, Sheet
 from geometry.tiling import TileIndex, tile_square
 from learners import PolygonUnionLearner
-from learners.accounting import noise_scale, pure_spent
+from learners.accounting import Charge, noise_scale, pure_spent
 from learners.audit import Outcome, Pair
 from learners.noise import discrete_laplace
 from learners.privacy_filter import Budget
@@ -225,7 +225,8 @@ def _budgeted(numbers: list[int], source: RandomSource) -> Told:
 
     Whoever asks cancels each after it was seen.
     """
-    spent = pure_spent(EPSILON, "add-remove", True)
+    charge = Charge("noisy number of examples", EPSILON)
+    spent = pure_spent(EPSILON, "add-remove", True, charge)
     seen = []
     with tempfile.TemporaryDirectory() as folder:
         ledger = Ledger.create(Path(folder) / "l.ledger", budget=Budget(EPSILON, 0.0))

@@ -154,6 +154,19 @@ def _states_n() -> Breaks:
     return mock.patch.object(PolygonUnionLearner, "fit", fit)
 
 
+def _named_by_n() -> Breaks:
+    """The name of a run says how many examples there are."""
+    plain = PolygonUnionLearner.fit
+
+    def fit(self: Any, X: Any, y: Any, **more: Any) -> Any:
+        plain(self, X, y, **more)
+        stated = replace(self.release_.privacy, run=f"{len(y):032x}")
+        self.release_ = replace(self.release_, privacy=stated)
+        return self
+
+    return mock.patch.object(PolygonUnionLearner, "fit", fit)
+
+
 def _same_bits(module: Any) -> Breaks:
     """Every run has the same bits."""
 
@@ -262,6 +275,8 @@ TWINS: tuple[Twin, ...] = (
     Twin("parity", "every example is taken", _of("private-parity"), _all_examples, 2_000),
     Twin("release", "the number of examples among the parameters", _of("tiles-given"),
          _states_n, 200, "whole", quick=False),
+    Twin("release", "the run is named by the number of examples", _of("tiles-given"),
+         _named_by_n, 200, "whole", quick=False),
     Twin("plain histogram", "noise a quarter as wide, one run",
          _of("plain-histogram"), lambda: narrow(learners.noisy_histogram, 4), 1, "canaries"),
     Twin("tiles", "ten times the rate, two runs",

@@ -35,9 +35,12 @@ _TRAINING = 0.4
 
 
 def features(release: Any) -> dict[str, Any]:
-    """Whatever a release holds, by where it stands; its statement is the same for all."""
+    """Whatever a release holds, by where it stands; its statement is the same for all but for the
+    name of the run."""
     form = release_to_dict(release) if hasattr(release, "kind") else asdict(release)
-    form.pop("privacy")
+    privacy = form.pop("privacy")
+    if privacy is not None and privacy["run"] is not None:
+        form["run"] = [int(digit, 16) for digit in privacy["run"]]
     return dict(_flat("", form))
 
 

@@ -158,6 +158,15 @@ def add_output(parser: Parser, text: str) -> None:
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=text)
 
 
+def head(text: str) -> str:
+    """The beginning of a hash, long enough to be no other's."""
+    if len(text) < _HEAD_DIGITS or not set(text.lower()) <= set("0123456789abcdef"):
+        raise argparse.ArgumentTypeError(
+            f"needs at least {_HEAD_DIGITS} hexadecimal digits, not {text!r}"
+        )
+    return text.lower()
+
+
 def add_ledger(parser: Parser) -> None:
     """Where runs are entered before they draw."""
     parser.add_argument(
@@ -166,6 +175,13 @@ def add_ledger(parser: Parser) -> None:
         metavar="FILE",
         help="enter what is spent in this ledger, and draw nothing that its budget does not allow "
         "(default: geodp.ledger beside the data, if there is one; geodp ledger begins one)",
+    )
+    parser.add_argument(
+        "--head",
+        type=head,
+        metavar="HASH",
+        help="draw nothing unless the ledger had this head once: an older one that was put back "
+        "had not",
     )
 
 
@@ -237,6 +253,9 @@ def check_outputs(outputs: Sequence[tuple[Path | None, Holds]], inputs: Sequence
         taken[real] = "another output"
         check_ending(output, holds)
 
+
+#: Least digits of a ledger's head.
+_HEAD_DIGITS = 16
 
 #: What `--k` asks for, of learners that have none.
 _WITH_K = {"tiles": "cover", "convex": "convex-cover"}

@@ -108,7 +108,7 @@ def run(options: argparse.Namespace) -> None:
     contenders = _contenders(options)
     if options.output:
         check_folder(options.output)
-    recording = recording_of(options.ledger, [options.points])
+    recording = recording_of(options.ledger, [options.points], head=options.head)
     examples, test = _read(options)
     spenders = [contender.kind for contender in contenders if contender.kind.private]
     if spenders:

@@ -15,7 +15,7 @@ from geodp_app.document.mask import Mask, read_mask
 from geodp_app.errors import InputError, PictureError
 from geodp_app.files.recording import recording_of
 from geodp_app.progress import tell_curator
-from geodp_app.tables.counts import TableCounts, read_counts
+from geodp_app.tables.counts import TableCounts, files_behind, read_counts
 from geodp_app.tables.source import TableSource, table_source
 from geometry.files import atomic_write
 from learners.declaration import Learner
@@ -114,7 +114,11 @@ def run(options: argparse.Namespace) -> None:
     learner, parameters = _settle(options)
     inputs = options.table.files() if options.table else [options.points]
     recording = recording_of(
-        options.ledger, inputs, name=options.table.name if options.table else "", unit=options.id
+        options.ledger,
+        [*inputs, *(files_behind(options.table) if options.table else ())],
+        name=options.table.name if options.table else "",
+        unit=options.id,
+        head=options.head,
     )
     inputs += [path for path in (options.within, options.ledger) if path is not None]
     arguments.check_outputs(

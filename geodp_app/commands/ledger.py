@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +10,9 @@ from typing import Any, get_args
 
 from geodp_app.commands import arguments
 from geodp_app.errors import InputError
-from geodp_app.files.ledger import Ledger, NewRun, Source, past_run
+from geodp_app.files.ledger import Ledger, NewRun, Source, no_head, past_run
 from geodp_app.files.ledger_state import Entry, State, budget_words
 from learners.accounting import Relation
-from learners.codec import release_to_dict
 from learners.privacy_filter import Budget, Composition
 from learners.privacy_loss import accounting_document
 
@@ -34,7 +32,11 @@ whatever file it was read from.
 
 It is private, as are the runs that it lists.  What may be published is the budget.  Its lines are
 chained by hashes: the last one, the head, noted elsewhere, tells later whether anything up to there
-was changed or cut off.  Without that, cutting off the end, or writing all anew, is not detected."""
+was changed or cut off; geodp learn --head HASH draws nothing then.  Without that, putting an older
+copy back, cutting off the end, or writing all anew, is not detected.
+
+A ledger by folder sees links to the data, and the files that a DuckDB view names.  It does not see
+copies, hard links, views that compute a path, servers, or data frames: there give --ledger."""
 
 _NEIGHBOURS = {
     "add-remove": "{} that is added or removed",
@@ -43,8 +45,6 @@ _NEIGHBOURS = {
 }
 #: Of a first budget, unless it is told: as that of a run.
 _DELTA = 1e-6
-#: Least digits of a head.
-_DIGITS = 16
 
 
 def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
@@ -91,7 +91,7 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
         metavar="FILE",
         help="enter what sessions and learned files of the past spent",
     )
-    parser.add_argument("--head", metavar="HASH", help="was it the head once?")
+    parser.add_argument("--head", type=arguments.head, metavar="HASH", help="was it the head once?")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments.add_quiet(parser)
     parser.set_defaults(run=run)
@@ -149,22 +149,14 @@ def _known(options: argparse.Namespace) -> Ledger:
     state = ledger.state()
     if options.of is not None and state.of != state.hash_of(options.of):
         raise InputError(f"{options.file}: was not begun for {options.of!r}")
-    if options.head is not None and not ledger.holds(_hex(options.head)):
-        raise InputError(
-            f"{options.file}: {options.head} was never its head: it was changed, or its end cut off"
-        )
+    if options.head is not None and not ledger.holds(options.head):
+        raise InputError(no_head(options.file, options.head))
     budget = _budget(options, _DELTA if state.budget is None else state.budget.delta)
     for path in options.join or ():
         _join(ledger, path, state.unit)
     if budget is not None:
         ledger.set_budget(budget)
     return ledger
-
-
-def _hex(text: str) -> str:
-    if len(text) < _DIGITS or not set(text.lower()) <= set("0123456789abcdef"):
-        raise InputError(f"--head needs at least {_DIGITS} hexadecimal digits, not {text!r}")
-    return text.lower()
 
 
 def _join(ledger: Ledger, path: Path, unit: str | None) -> None:
@@ -185,9 +177,7 @@ def _join(ledger: Ledger, path: Path, unit: str | None) -> None:
             f"{path}: protects {_unit(told)}, and {ledger.path} {_unit(unit)}: they do not add up"
         )
     source = Source.of_files([path], unit)
-    text = json.dumps(release_to_dict(release), sort_keys=True)
-    name = hashlib.sha256(text.encode()).hexdigest()[:32]
-    ledger.join([(NewRun("file", release.learner, release.privacy, name), "released")], source)
+    ledger.join([(NewRun("file", release.learner, release.privacy), "released")], source)
 
 
 # --- what is printed ---------------------------------------------------------------------------

@@ -7,17 +7,11 @@ may depend on the examples.  Charges add up by basic composition.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from geodp_app.formatting import SPACE, amount
-from learners.accounting import Relation
+from learners.accounting import PrivacySpent
 from learners.privacy_filter import added_up, joint_relation, restated
-from learners.randomness import SystemRandom
-
-
-def new_run_id() -> str:
-    """A name for one run, of 32 hexadecimal digits, that no other run has."""
-    return SystemRandom().bytes(16).hex()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,21 +20,15 @@ class RunCharge:
 
     Attributes
     ----------
-    epsilon, delta : float
-        Of the whole run, as its privacy statement says or would have said.
-    neighbours : {"add-remove", "replace-one", "replace-label"}
-        What the statement is about.
+    privacy : PrivacySpent
+        Of the whole run, as its release says or would have said; it has the run's name, so that no
+        ledger (:mod:`geodp_app.files.ledger`) counts it twice.
     finished : bool
         Whether it came to its end; one that was cancelled, failed or is under way did not.
-    run : str
-        Its name in ledgers (:mod:`geodp_app.files.ledger`), so that none counts it twice.
     """
 
-    epsilon: float
-    delta: float
-    neighbours: Relation
+    privacy: PrivacySpent
     finished: bool
-    run: str = field(default_factory=new_run_id, compare=False)
 
 
 def total(charges: Sequence[RunCharge]) -> tuple[float, float]:
@@ -50,10 +38,9 @@ def total(charges: Sequence[RunCharge]) -> tuple[float, float]:
     replacing: that is two neighbouring steps of the former, (2·epsilon, (1 + e^epsilon)·delta).
     Where some protect labels alone, so does the total: to replace a label is to replace an example.
     """
-    relation = joint_relation(charge.neighbours for charge in charges)
-    return added_up(
-        restated(charge.epsilon, charge.delta, charge.neighbours, relation) for charge in charges
-    )
+    stated = [charge.privacy for charge in charges]
+    relation = joint_relation(one.neighbours for one in stated)
+    return added_up(restated(one.epsilon, one.delta, one.neighbours, relation) for one in stated)
 
 
 def spent_words(charges: Sequence[RunCharge], *, under_way: bool = False) -> str:
@@ -69,7 +56,7 @@ def spent_words(charges: Sequence[RunCharge], *, under_way: bool = False) -> str
     if not charges or (len(charges) < 2 and not given_up):
         return ""
     epsilon, delta = total(charges)
-    labels = any(charge.neighbours == "replace-label" for charge in charges)
+    labels = any(charge.privacy.neighbours == "replace-label" for charge in charges)
     one = "the label of one example" if labels else "one example"
     about = f" for replacing {one}" if labels or _mixed(charges) else ""
     equals = f"{SPACE}={SPACE}"
@@ -81,4 +68,4 @@ def spent_words(charges: Sequence[RunCharge], *, under_way: bool = False) -> str
 
 
 def _mixed(charges: Sequence[RunCharge]) -> bool:
-    return len({charge.neighbours for charge in charges}) > 1
+    return len({charge.privacy.neighbours for charge in charges}) > 1

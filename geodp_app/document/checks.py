@@ -147,15 +147,12 @@ def check_examples(examples: Examples) -> None:
 def check_charges(charges: tuple[RunCharge, ...]) -> None:
     """Refuse charges that no run can have made."""
     for charge in charges:
-        for name, value, most in (("epsilon", charge.epsilon, 1e300), ("delta", charge.delta, 1.0)):
-            if not (_number(value) and 0 <= value <= most):
-                raise InputError(f"{name} {short(value)} of a run is no privacy parameter")
-        _check_choice("neighbours", charge.neighbours, get_args(Relation))
+        if not charge.privacy.private or charge.privacy.run is None:
+            raise InputError("a run that is charged for is private, and has a name")
+        if sum(each.privacy.run == charge.privacy.run for each in charges) > 1:
+            raise InputError(f"run {charge.privacy.run} is charged for twice")
         if not isinstance(charge.finished, bool):
             raise InputError(f"finished: {short(charge.finished)} is neither true nor false")
-        run = charge.run
-        if not (isinstance(run, str) and len(run) == 32 and set(run) <= _HEXADECIMAL):
-            raise InputError(f"{short(run)} is no name of a run")
 
 
 def check_ledger(path: Any) -> None:

@@ -46,12 +46,8 @@ def all_tiles(records: Sequence[StepRecord]) -> tuple[Tile | EdgeZone, ...]:
     d, per_side = tiles[0].d, math.isqrt(records[0].steps)
     if not 1 <= per_side <= min(MOST_TILES, d + 1):
         return tiles
-    square = tile_square(d, per_side)
-    # runs of 0.1.0 went row by row
-    for whole in (tuple(itertools.chain(*chessboard(square))), square):
-        if whole[: len(tiles)] == tiles:
-            return whole
-    return tiles
+    whole = tuple(itertools.chain(*chessboard(tile_square(d, per_side))))
+    return whole if whole[: len(tiles)] == tiles else tiles
 
 
 def own_lattice(records: Sequence[StepRecord], measure: Measure) -> HalfplaneLattice:

@@ -24,10 +24,6 @@ from learners.set_cover import Finish, Pieces, default_steps
 LEARNERS: tuple[str, ...] = tuple(learner.id for learner in offered("window"))
 
 
-#: What geodp 0.1.0 called learners in its files.
-_FIRST_NAMES = {"union": "cover", "convex": "convex-cover", "greedy-union": "greedy-cover"}
-
-
 @dataclass(frozen=True, slots=True)
 class SampleSettings:
     """How simulated examples are drawn from the target.
@@ -203,14 +199,3 @@ class Work:
     def frame(self) -> Frame:
         """The grid of the work, and its bounds in degrees if it has any."""
         return Frame(self.drawing.grid, self.bounds)
-
-
-def first_names(settings: Any) -> Any:
-    """Settings of a run as geodp 0.1.0 wrote them, in today's names."""
-    if not isinstance(settings, dict) or not isinstance(settings.get("learner"), str):
-        return settings
-    learner = _FIRST_NAMES.get(settings["learner"], settings["learner"])
-    # settings that were not there yet, as such a run had them
-    unset = dict.fromkeys(("tiles", "support", "chunks", "direction"))
-    absent = {"finish": "none", **unset, "halts": 1, "kept": 0}
-    return {**absent, **settings, "learner": learner}

@@ -3,7 +3,7 @@
 A ledger is a file of hash-chained lines (:mod:`geodp_app.files.chained_lines`): what was fixed when
 it was begun, budgets, and two lines a run.  The first of these is on the disk before anything is
 drawn, and from then on the run counts in full, however it ends.  Nothing is drawn that the budget
-does not allow (docs/privacy.md, lemma R1).
+does not allow (docs/privacy.md, lemma R1), unless somebody puts an older copy of the file back.
 
 Everything in a ledger counts as drawn from the same people, whatever file it was read from: a copy,
 a corrected file or a part of one begins no new count.  Names and contents of files stand in it as
@@ -20,19 +20,31 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from geodp_app.document.charges import RunCharge, new_run_id
+from geodp_app.document.charges import RunCharge
 from geodp_app.errors import InputError
 from geodp_app.files import chained_lines
 from geodp_app.files.chained_lines import Line, Lines
-from geodp_app.files.ledger_state import FORMAT, VERSION, End, State, excess_words, read_state
+from geodp_app.files.ledger_state import (
+    FORMAT,
+    VERSION,
+    End,
+    Entry,
+    State,
+    excess_words,
+    read_state,
+)
 from geodp_app.version import __version__
 from learners.accounting import PrivacySpent, Relation
 from learners.codec import privacy_to_dict
 from learners.privacy_filter import Budget, Composition, Rule
-from learners.randomness import SystemRandom
+from learners.privacy_loss import check_statement
+from learners.randomness import SystemRandom, new_run_id
 
-#: Joined by whatever is read from the folder in which a file of this name lies.
+#: Joined by whatever is read from the folder in which a file of this name lies, or by a link to
+#: that file.
 BESIDE = "geodp.ledger"
+#: Links from one to the next that are followed; no system follows more.
+_MOST_LINKS = 40
 
 _WARNING = "Private: for the curator. What may be published of it is the budget."
 
@@ -74,20 +86,25 @@ class NewRun:
     privacy : PrivacySpent or None
         What it will spend; None for a learner that is not private.
     run : str
-        Its name, which no other run has.
+        Its name: the statement's, or one that no other run has.
     """
 
     verb: str
     learner: str
     privacy: PrivacySpent | None
-    run: str = field(default_factory=new_run_id)
+    run: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        spent = self.privacy
+        name = (None if spent is None else spent.run) or new_run_id()
+        object.__setattr__(self, "run", name)
+        object.__setattr__(self, "privacy", None if spent is None else spent.of_run(name))
 
 
 def past_run(charge: RunCharge) -> tuple[NewRun, End]:
     """A run that the document or a session knows of, and how it ended."""
-    statement = charge.epsilon, charge.delta, charge.neighbours
-    spent = PrivacySpent(*statement, "basic", (), private=True)
-    return NewRun("window", "", spent, charge.run), "released" if charge.finished else "cancelled"
+    end: End = "released" if charge.finished else "cancelled"
+    return NewRun("window", "", charge.privacy), end
 
 
 class Ledger:
@@ -182,8 +199,16 @@ class Ledger:
         """
         return chained_lines.read(self.path).holds(head)
 
-    def begin(self, runs: Sequence[NewRun], source: Source) -> None:
+    def begin(self, runs: Sequence[NewRun], source: Source, head: str | None = None) -> None:
         """Enter runs before they draw, all of them or none.
+
+        Parameters
+        ----------
+        runs : sequence of NewRun
+        source : Source
+        head : str, optional
+            What the ledger must have had as its head once (:meth:`holds`): then it is no older one
+            that was put back, as far as to there.
 
         Raises
         ------
@@ -195,6 +220,10 @@ class Ledger:
         def lines(found: Lines) -> list[Line]:
             state = self._state(found)
             self._check_unit(state, source)
+            if head is not None and not found.holds(head):
+                raise InputError(f"{no_head(self.path, head)}; nothing was drawn")
+            if {run.run for run in runs} & {entry.run for entry in state.entries}:
+                raise InputError(f"{self.path}: has such a run already; nothing was drawn")
             if excess := self._excess(state, (run.privacy for run in runs)):
                 raise InputError(f"{self.path}: {excess}; nothing was drawn")
             return [_begun(run, described) for run in runs]
@@ -226,8 +255,8 @@ class Ledger:
         Raises
         ------
         InputError
-            If the runs are about other neighbours or another unit than the ledger, or it cannot
-            be written.
+            If the runs are about other neighbours or another unit than the ledger, it says
+            otherwise of one of them, or it cannot be written.
         """
         described, added = self._described(source), 0
 
@@ -235,8 +264,12 @@ class Ledger:
             nonlocal added
             state = self._state(found)
             self._check_unit(state, source)
-            known = {entry.run for entry in state.entries}
+            known = {entry.run: entry for entry in state.entries}
             new = [(run, end) for run, end in runs if run.run not in known]
+            for run, _ in runs:
+                entry = known.get(run.run)
+                if entry is not None and (entry.privacy != run.privacy or not _counts(entry)):
+                    raise InputError(f"{self.path}: says otherwise of run {run.run}")
             self._excess(state, (run.privacy for run, _ in new))  # refuses other neighbours
             added = len(new)
             entered = [_begun(run, described) for run, _ in new]
@@ -285,8 +318,11 @@ class Ledger:
         )
 
     def _excess(self, state: State, new: Iterable[PrivacySpent | None]) -> str:
-        spending = [each for each in new if each is not None and each.private]
+        stated = [each for each in new if each is not None]
+        spending = [each for each in stated if each.private]
         try:
+            for each in stated:  # or the ledger could not be read any more
+                check_statement(each)
             return excess_words(state, spending) if spending else ""
         except ValueError as error:
             raise InputError(f"{self.path}: {error}") from None
@@ -295,10 +331,40 @@ class Ledger:
         return read_state(os.fspath(self.path), found)
 
 
-def beside(path: str | os.PathLike[str]) -> str | None:
-    """The ledger in a file's folder; None if there is none."""
-    ledger = os.path.realpath(Path(path).parent / BESIDE)
-    return ledger if os.path.isfile(ledger) else None
+def no_head(path: Path, head: str) -> str:
+    """What is wrong with a ledger that never had that head."""
+    how = "it was changed, its end cut off, or an old one put back"
+    return f"{path}: {head} was never its head: {how}"
+
+
+def _counts(entry: Entry) -> bool:
+    return entry.spends or entry.privacy is None or not entry.privacy.private
+
+
+def beside(*paths: str | os.PathLike[str]) -> str | None:
+    """The ledger beside files, None if there is none: in the folder in which a file is named, in
+    that of each file to which links lead from there, or in that of the last of them.
+
+    Raises
+    ------
+    InputError
+        If there are two.
+    """
+    found = {os.path.realpath(folder / BESIDE) for path in paths for folder in _folders(Path(path))}
+    ledgers = sorted(each for each in found if os.path.isfile(each))
+    if len(ledgers) > 1:
+        raise InputError(f"the data lie beside two ledgers, {ledgers[0]} and {ledgers[1]}: use one")
+    return ledgers[0] if ledgers else None
+
+
+def _folders(path: Path) -> Iterable[Path]:
+    """Where a file is named, by each link on the way to it."""
+    for _ in range(_MOST_LINKS):
+        yield path.parent
+        if not os.path.islink(path):
+            break
+        path = path.parent / os.readlink(path)
+    yield Path(os.path.realpath(path)).parent
 
 
 def ledger_of(given: Path | None, files: Sequence[Path]) -> Ledger | None:
@@ -309,18 +375,16 @@ def ledger_of(given: Path | None, files: Sequence[Path]) -> Ledger | None:
     InputError
         If one is given, and another lies beside the files; or files lie beside different ones.
     """
-    found = sorted({path for path in map(beside, files) if path is not None})
+    found = beside(*files)
     if given is not None:
-        if any(os.path.realpath(given) != path for path in found):
+        if found is not None and os.path.realpath(given) != found:
             raise InputError(
-                f"{given}: is not the ledger of these data, which lies beside them: {found[0]}"
+                f"{given}: is not the ledger of these data, which lies beside them: {found}"
             )
         if not given.exists():
             raise InputError(f"{given}: there is no such ledger; geodp ledger --new begins one")
         return Ledger(given)
-    if len(found) > 1:
-        raise InputError(f"the data lie beside two ledgers, {found[0]} and {found[1]}: use one")
-    return Ledger(found[0]) if found else None
+    return None if found is None else Ledger(found)
 
 
 def _set(budget: Budget) -> Line:

@@ -18,7 +18,7 @@ from learners.accounting import PrivacySpent, Relation
 from learners.codec import privacy_from_dict
 from learners.privacy_filter import Budget, Rule, added_up, restated
 
-FORMAT, VERSION = "geodp ledger", 1
+FORMAT, VERSION = "geodp ledger", 2
 
 #: How a run ended; one that never began to draw was withdrawn, and costs nothing.
 End = Literal["released", "cancelled", "failed", "withdrawn"]
@@ -216,7 +216,7 @@ def _first(name: str, line: Line) -> State:
     if line.get("format") != FORMAT or line.get("kind") != "ledger":
         raise ValueError("is not the beginning of a ledger of geodp")
     if line["version"] != VERSION:
-        raise ValueError(f"is of version {line['version']}, and this geodp knows {VERSION}")
+        raise ValueError(f"is of version {line['version']}, and this geodp reads {VERSION} alone")
     if line["neighbours"] not in get_args(Relation):
         raise ValueError("names no neighbours that are known")
     order = None if line["order"] is None else _number(line, "order")
@@ -247,8 +247,11 @@ def _text(line: Line, name: str) -> str | None:
 def _entry(line: Line) -> Entry:
     data: Any = line["privacy"]
     privacy = None if data is None else privacy_from_dict(data)
+    run = str(line["run"])
+    if privacy is not None and privacy.private and privacy.run != run:
+        raise ValueError("has a statement of another run")
     return Entry(
-        run=str(line["run"]),
+        run=run,
         verb=str(line["verb"]),
         learner=str(line["learner"]),
         privacy=privacy,

@@ -11,7 +11,7 @@ from typing import Self
 
 from geodp_app.document.examples import Examples
 from geodp_app.errors import InputError
-from geodp_app.files.ledger import Ledger, NewRun, Source, ledger_of
+from geodp_app.files.ledger import Ledger, NewRun, Source, ledger_of, no_head
 from geodp_app.files.ledger_state import End, budget_words
 from learners.accounting import PrivacySpent
 from learners.selection import Cancelled
@@ -27,10 +27,12 @@ class Recording:
     ----------
     ledger : Ledger or None
     source : Source
+    head : str, optional
+        What the ledger must have had as its head once.
     """
 
-    def __init__(self, ledger: Ledger | None, source: Source) -> None:
-        self._ledger, self._source = ledger, source
+    def __init__(self, ledger: Ledger | None, source: Source, head: str | None = None) -> None:
+        self._ledger, self._source, self._head = ledger, source, head
         self._open: list[str] = []
 
     def enter(self, verb: str, plans: Iterable[tuple[str, PrivacySpent | None]]) -> None:
@@ -46,7 +48,7 @@ class Recording:
             If the ledger or its budget does not allow them.
         """
         if self._ledger is not None:
-            self._ledger.begin(runs, self._source)
+            self._ledger.begin(runs, self._source, self._head)
             self._open += [run.run for run in runs]
 
     def released(self) -> None:
@@ -104,7 +106,12 @@ def recording_for(examples: Examples, ledger: str | os.PathLike[str] | None) -> 
 
 
 def recording_of(
-    given: Path | None, files: Sequence[Path], *, name: str = "", unit: str | None = None
+    given: Path | None,
+    files: Sequence[Path],
+    *,
+    name: str = "",
+    unit: str | None = None,
+    head: str | None = None,
 ) -> Recording:
     """What tells runs on files to their ledger, if there is one.
 
@@ -117,13 +124,19 @@ def recording_of(
         Of the source, where it is not its files.
     unit : str, optional
         The column that names persons.
+    head : str, optional
+        What the ledger must have had as its head once.
 
     Raises
     ------
     InputError
-        If the ledger cannot be read, or is not that of the files.
+        If the ledger cannot be read, is not that of the files, or never had that head.
     """
     ledger = ledger_of(given, files)
     if ledger is not None:
         ledger.state()  # what is wrong with it is told before long work
-    return Recording(ledger, Source.of_files(files, unit, name))
+        if head is not None and not ledger.holds(head):
+            raise InputError(no_head(ledger.path, head))
+    elif head is not None:
+        raise InputError("--head is of a ledger, and there is none: give --ledger, too")
+    return Recording(ledger, Source.of_files(files, unit, name), head)

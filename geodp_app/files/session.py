@@ -9,8 +9,7 @@ A session is a zip archive with three members:
 ``steps.jsonl``    the run, if there is one (:mod:`geodp_app.files.stored_run`)
 
 Members are stored without compression: random grid points hardly shrink, and saving stays fast.
-The same session gives the same bytes.  A reader of an older schema is kept in
-:data:`_MIGRATIONS`; a newer one is refused with a clear word.
+The same session gives the same bytes.  A session of another schema is refused in one line.
 
 Nothing in a file is trusted: the header of each array is compared with the bytes that are there
 before it is made, and nothing is unpickled.
@@ -19,7 +18,6 @@ before it is made, and nothing is unpickled.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import json
 import math
@@ -27,7 +25,7 @@ import os
 import tokenize
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
@@ -38,7 +36,7 @@ from geodp_app.document.charges import RunCharge
 from geodp_app.document.checks import check_change, check_crossings, check_examples
 from geodp_app.document.examples import Examples
 from geodp_app.document.mask import Mask
-from geodp_app.document.work import RunSettings, SampleSettings, Work, first_names
+from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing
 from geodp_app.errors import InputError
 from geodp_app.files.stored_run import StoredRun
@@ -54,6 +52,7 @@ from geodp_app.files.writing import write_whole
 from geodp_app.version import __version__
 from geometry.geojson_rings import short
 from geometry.grid import Bounds, BoundsError
+from learners.codec import privacy_from_dict, privacy_to_dict
 
 _ROWS, _LABELS = "points.npy", "labels.npy"
 _VERSION = (1, 0)
@@ -126,7 +125,7 @@ def _read_array(
     return np.frombuffer(body, wanted).reshape(shape)
 
 
-SCHEMA = 9
+SCHEMA = 10
 _FORMAT = "geodp session"
 _WARNING = (
     "Private data: this file holds the examples, and true counts of the run if there is one. "
@@ -136,68 +135,6 @@ _STATE, _POINTS, _STEPS = "session.json", "points.npz", "steps.jsonl"
 #: Most bytes of each member that are written or read.
 _LIMITS = {_STATE: 32 * 2**20, _POINTS: 384 * 2**20, _STEPS: 16 * 2**20}
 
-
-def _without_tiles(state: dict[str, Any]) -> dict[str, Any]:
-    """Schema 1 knew no runs by tiles."""
-    return {**state, "run": {"tiles": None, **state["run"]}}
-
-
-def _without_charges(state: dict[str, Any]) -> dict[str, Any]:
-    """Schema 2 did not say what runs had spent, None where it is not known; and had other names."""
-    return {"spent": None, **state, "run": first_names(state["run"])}
-
-
-def _with_own_k(state: dict[str, Any]) -> dict[str, Any]:
-    """Before schema 4 every k was set by hand."""
-    return {**state, "k_drawn": False}
-
-
-def _unsharpened(state: dict[str, Any]) -> dict[str, Any]:
-    """Before schema 5 covers stopped at their triangles."""
-    return {**state, "run": {"finish": "none", **state["run"]}}
-
-
-def _unclipped(state: dict[str, Any]) -> dict[str, Any]:
-    """Before schema 6 shapes were not clipped."""
-    return {"within": None, **state}
-
-
-def _without_support(state: dict[str, Any]) -> dict[str, Any]:
-    """Before schema 7 no run released where there were enough examples."""
-    return {**state, "run": {"support": None, **state["run"]}}
-
-
-def _with_any_direction(state: dict[str, Any]) -> dict[str, Any]:
-    """Before schema 8 the direction of a threshold was learned in every run."""
-    return {**state, "run": {"direction": None, **state["run"]}}
-
-
-def _without_ledger(state: dict[str, Any]) -> dict[str, Any]:
-    """Before schema 9 runs had no names, and there were no ledgers.
-
-    The names are made from all that the session says, so that a copy of it has the same ones.
-    """
-    text = json.dumps(state, sort_keys=True).encode()
-    spent = state["spent"]
-    if isinstance(spent, list):
-        spent = [
-            {"run": hashlib.sha256(b"%d %b" % (i, text)).hexdigest()[:32], **one}
-            for i, one in enumerate(spent)
-        ]
-    return {"ledger": None, **state, "spent": spent}
-
-
-#: From each older schema, a function that turns its ``session.json`` into the next one's.
-_MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    1: _without_tiles,
-    2: _without_charges,
-    3: _with_own_k,
-    4: _unsharpened,
-    5: _unclipped,
-    6: _without_support,
-    7: _with_any_direction,
-    8: _without_ledger,
-}
 
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, InputError)
 
@@ -268,7 +205,7 @@ def _state_bytes(work: Work, run: StoredRun | None) -> bytes:
         "run": asdict(work.run),
         "k_drawn": work.k_drawn,
         "examples": examples,
-        "spent": [asdict(charge) for charge in work.spent],
+        "spent": [_charge_to_dict(charge) for charge in work.spent],
         "has_steps": run is not None,
         "drawing": work.drawing.to_dict(),
         "within": None if work.within is None else work.within.to_dict(),
@@ -289,7 +226,7 @@ def _archive_bytes(members: dict[str, bytes]) -> bytes:
 
 def _read_archive(archive: Archive) -> Session:
     with _damage_in(_STATE):
-        state = _migrated(read_json(archive.read(_STATE)))
+        state = _checked(read_json(archive.read(_STATE)))
         work = _read_work(state)
         examples = state["examples"]
         if examples is None and work.spent:
@@ -308,9 +245,6 @@ def _read_archive(archive: Archive) -> Session:
         return Session(work)
     with _damage_in(_STEPS):
         run = StoredRun.from_lines(archive.read(_STEPS).split(b"\n"))
-    if state["spent"] is None and work.examples is not None:
-        name = hashlib.sha256(archive.read(_STEPS)).hexdigest()[:32]
-        work = replace(work, spent=tuple(replace(one, run=name) for one in _charges_of(run)))
     return Session(work, run)
 
 
@@ -323,24 +257,18 @@ def _damage_in(member: str) -> Iterator[None]:
         raise DamagedFileError(f"{member}: {one_line(error)}") from None
 
 
-def _migrated(state: Any) -> dict[str, Any]:
-    """The state in the current schema."""
+def _checked(state: Any) -> dict[str, Any]:
+    """The state, if it is of this schema."""
     if not isinstance(state, dict) or state.get("format") != _FORMAT:
         raise ValueError("this is not a session of geodp")
     schema = state.get("schema")
     if isinstance(schema, bool) or not isinstance(schema, int):
         raise ValueError(f"schema {short(schema)} is not a whole number")
-    if schema > SCHEMA:
+    if schema != SCHEMA:
         raise ValueError(
-            f"is of schema {schema}, written by a newer geodp; geodp {__version__} reads up to "
-            f"schema {SCHEMA}: update geodp to open it"
+            f"is of schema {schema}, and geodp {__version__} reads schema {SCHEMA} alone"
         )
-    while schema < SCHEMA:
-        if schema not in _MIGRATIONS:
-            raise ValueError(f"schema {schema} is not known")
-        state = _MIGRATIONS[schema](state)
-        schema += 1
-    return dict(state)
+    return state
 
 
 def _read_work(state: dict[str, Any]) -> Work:
@@ -374,22 +302,14 @@ def _read_bounds(data: Any) -> Bounds | None:
 
 def _read_charges(state: dict[str, Any]) -> tuple[RunCharge, ...]:
     data = state["spent"]
-    if data is None and state["schema"] < 3:  # it is the run's, if there is one
-        return ()
     if not isinstance(data, list):
         raise ValueError(f"spent must be a list, not {short(data)}")
-    return tuple(read_fields(RunCharge, each, "spent") for each in data)
+    charges = [read_fields(RunCharge, each, "spent") for each in data]
+    return tuple(replace(one, privacy=privacy_from_dict(one.privacy)) for one in charges)
 
 
-def _charges_of(run: StoredRun) -> tuple[RunCharge, ...]:
-    """What the one run that an older session knows of has spent."""
-    s, release = run.settings, run.release
-    if not s.private or not run.records:
-        return ()
-    if release is not None and release.privacy is not None:
-        stated = release.privacy
-        return (RunCharge(stated.epsilon, stated.delta, s.neighbours, finished=True),)
-    return (RunCharge(s.epsilon, s.delta, s.neighbours, finished=False),)
+def _charge_to_dict(charge: RunCharge) -> dict[str, Any]:
+    return {"privacy": privacy_to_dict(charge.privacy), "finished": charge.finished}
 
 
 def _with_examples(work: Work, said: Any, data: bytes) -> Work:

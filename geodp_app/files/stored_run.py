@@ -16,7 +16,7 @@ from typing import Any
 
 from geodp_app.document.checks import check_run
 from geodp_app.document.tiles import widest, zone_follows
-from geodp_app.document.work import RunSettings, first_names
+from geodp_app.document.work import RunSettings
 from geodp_app.errors import InputError
 from geodp_app.files.strict import DamagedFileError, one_line, read_fields, read_json
 from geometry.edge_zones import EdgeZones
@@ -39,8 +39,7 @@ from learners.stability.stable_queries import QueryRelease
 
 Lattice = HalfplaneLattice | ConicLattice
 
-#: Of the first line; files of geodp 0.1.0 have none, in version 2 no cover was sharpened, up to
-#: version 3 no support released, and up to version 4 every threshold's direction learned.
+#: Of the first line.
 _VERSION = 5
 
 _WARNING = "Private: true counts and errors of a run. Do not publish."
@@ -226,17 +225,10 @@ def _read_head(data: dict[str, Any]) -> tuple[StoredRun, Lattice]:
     if data.get("kind") != "run":
         raise ValueError("is not the beginning of a run")
     names = {"kind", "version", "warning", "settings", "grid", "bits"}
-    if "version" not in data:
-        data = {**data, "version": _VERSION, "settings": first_names(data["settings"])}
-    if data["version"] in (2, 3, 4):
-        earlier = {"direction": None, **data["settings"]}
-        if data["version"] < 4:
-            earlier = {"support": None, **earlier}
-        if data["version"] == 2:
-            earlier = {"finish": "none", **earlier}
-        data = {**data, "version": _VERSION, "settings": earlier}
     if data["version"] != _VERSION:
-        raise ValueError(f"version {short(data['version'])} is not known")
+        raise ValueError(
+            f"is of version {short(data['version'])}, and this geodp reads version {_VERSION} alone"
+        )
     odd = sorted(names - set(data)) or sorted(set(data) - names - {"side"})
     if odd:
         raise KeyError(odd[0])

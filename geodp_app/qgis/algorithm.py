@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 import re
 import shlex
 from html import escape
@@ -206,9 +207,13 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
         if layer is not None:
             registry = QgsProviderRegistry.instance()
             path = registry.decodeUri(layer.providerType(), layer.source()).get("path")
-            beside = Path(path or "nowhere").with_name(_LEDGER)
-            found = str(beside) if path and beside.is_file() else ""
-        if chosen and found and Path(chosen).resolve() != Path(found).resolve():
+            ledgers = _ledgers(Path(path)) if path else []
+            found = ledgers[0] if ledgers else ""
+            if len(ledgers) > 1:
+                raise QgsProcessingException(
+                    f"the points lie beside two ledgers, {found} and {ledgers[1]}: use one"
+                )
+        if chosen and found and os.path.realpath(chosen) != found:
             raise QgsProcessingException(
                 f"{chosen}: is not the ledger of these points, which lies beside them: {found}"
             )
@@ -305,6 +310,16 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
     def given(self, values: dict[str, Any]) -> list[str]:
         """Options of the verb for values by their names."""
         return option_arguments(declared()["verbs"][self.verb], values)
+
+
+def _ledgers(path: Path) -> list[str]:
+    """Ledgers beside a file: in the folders in which it and each link on the way to it lie."""
+    folders = [path.parent, Path(os.path.realpath(path)).parent]
+    while path.is_symlink() and len(folders) < 40:  # no system follows more
+        path = path.parent / path.readlink()
+        folders.append(path.parent)
+    found = {os.path.realpath(folder / _LEDGER) for folder in folders}
+    return sorted(each for each in found if os.path.isfile(each))
 
 
 def system(crs: Any) -> str | None:

@@ -33,7 +33,7 @@ from geodp_app.files.writing import check_folder_ending, check_home
 from geometry.files import atomic_write
 from learners.declaration import Learner
 from learners.privacy_filter import added_up
-from learners.randomness import SeededRandom, SystemRandom, words
+from learners.randomness import SeededRandom, SystemRandom, new_run_id, words
 from learners.registry import offered
 from learners.releases import Release
 
@@ -65,11 +65,14 @@ class Contender:
     kind : Learner
     parameters : tuple of (str, value)
         Of the learner, without ``grid``.
+    run : str
+        Name of its run, if that is private.
     """
 
     name: str
     kind: Learner = field(repr=False)
     parameters: tuple[tuple[str, Any], ...]
+    run: str = field(default_factory=new_run_id, repr=False, compare=False)
 
     def build(self, grid: int, **changes: Any) -> Estimator:
         """The learner, not yet fitted."""
@@ -118,6 +121,8 @@ class Progress:
         It is the number-th of so many, from 1.
     step, steps : int
         Steps that it has made, of how many; 0 of 0 before its first.
+    plan : PrivacySpent or None
+        What it spends, from the moment at which it may draw.
     """
 
     name: str
@@ -125,6 +130,7 @@ class Progress:
     of: int
     step: int = 0
     steps: int = 0
+    plan: PrivacySpent | None = None
 
     @property
     def share(self) -> float:
@@ -259,7 +265,7 @@ def plans_of(contenders: Sequence[Contender], grid: int) -> tuple[PrivacySpent |
     plans = []
     for contender in contenders:
         try:
-            plans.append(contender.build(grid).plan())
+            plans.append(contender.build(grid).plan(contender.run))
         except ValueError as error:
             raise InputError(f"{contender.name}: {error}") from None
     return tuple(plans)
@@ -272,10 +278,11 @@ def _rows(
     watch: CompareWatch | None,
 ) -> Iterator[Row]:
     for number, contender in enumerate(contenders, start=1):
-        teller = _Teller(contender.name, number, len(contenders), watch)
+        model = contender.build(examples.frame.d)
+        place = contender.name, number, len(contenders)
+        teller = _Teller(place, model.plan(contender.run), watch)
         teller.tell()
         started = time.perf_counter()
-        model = contender.build(examples.frame.d)
         try:
             stream = model.steps(examples.points, examples.labels, watch=teller.tell)
         except ValueError as error:
@@ -300,15 +307,16 @@ def _rows(
 class _Teller:
     """Tells the watch where the comparison is."""
 
-    def __init__(self, name: str, number: int, of: int, watch: CompareWatch | None) -> None:
-        self._place = (name, number, of)
-        self._watch = watch
+    def __init__(
+        self, place: tuple[str, int, int], plan: PrivacySpent | None, watch: CompareWatch | None
+    ) -> None:
+        self._place, self._plan, self._watch = place, plan, watch
         self.step = self.steps = 0
 
     def tell(self, progress: SelectionProgress | None = None) -> None:
         """Also the watch of a selection."""
         if self._watch is not None:
-            self._watch(Progress(*self._place, self.step, self.steps))
+            self._watch(Progress(*self._place, self.step, self.steps, self._plan))
 
 
 def _try_out(contender: Contender) -> None:

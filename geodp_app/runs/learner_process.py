@@ -150,7 +150,7 @@ class LearnerServer:
         self._drop()
         self._ended = None
         self._run = _Run(request.run, request.job, self._look)
-        self._send(Started(request.run, self._run.learner.plan()))
+        self._send(Started(request.run, self._run.plan))
         if request.job.at_once:
             self._go_on(self._run)
 
@@ -284,6 +284,7 @@ class _Run:
         self._votes: VoteView | None = None
         # a run at once is looked after between its steps, which take moments
         watch = None if job.at_once else self._watch
+        self.plan = self.learner.plan()
         self._stream: Iterator[StepRecord] = self.learner.steps(job.points, job.labels, watch=watch)
 
     def advance(self) -> Stepped:

@@ -10,12 +10,15 @@ groups here, in DuckDB :data:`ENGINE_MEMORY` and then the disk.
 
 from __future__ import annotations
 
+import glob
+import os
 import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,7 +30,7 @@ from geodp_app.files.examples_csv import settle_frame
 from geodp_app.progress import ProgressBar
 from geodp_app.tables.columns import TableColumns, find_columns, refuse_faults
 from geodp_app.tables.query import abilities, count_expression, load_ibis
-from geodp_app.tables.source import CsvHead, TableSource, csv_head, hide_password
+from geodp_app.tables.source import CsvHead, TableSource, csv_head, hide_password, local_path
 from geometry.grid import Bounds
 from geometry.grid_counts import GridCounts
 
@@ -46,6 +49,15 @@ _LONGEST = 200
 
 #: Errors of DuckDB whose text holds no values of rows.
 _TELLING = ("IOException", "OutOfMemoryException", "PermissionException", "HTTPException")
+
+#: What views and macros of a DuckDB file are called, and their SQL; texts and words in it.
+_DEFINED = (
+    "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal UNION ALL "
+    "SELECT function_name, macro_definition FROM duckdb_functions() WHERE NOT internal "
+    "AND macro_definition IS NOT NULL"
+)
+_QUOTED = re.compile(r"""'((?:[^']|'')*)'|"((?:[^"]|"")*)\"""")
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +129,34 @@ def read_counts(
 
 
 # -- opening -----------------------------------------------------------------------------------
+
+
+def files_behind(source: TableSource) -> list[Path]:
+    """Local files that a view of a DuckDB file reads, as far as its SQL names them: by texts in it,
+    in views and in macros that it calls.  A path that SQL computes is not found."""
+    if source.kind != "duckdb":
+        return []
+    try:
+        connection = load_ibis().duckdb.connect(source.place, read_only=True)
+        rows = connection.raw_sql(_DEFINED).fetchall()
+        connection.disconnect()
+    except Exception:  # whatever is wrong with it is told when it is read
+        return []
+    defined: dict[str, str] = {}
+    for name, sql in rows:
+        defined[name.lower()] = defined.get(name.lower(), "") + " " + sql
+    texts: set[str] = set()
+    ahead, seen = [source.table.rpartition(".")[2].strip('"').lower()], set[str]()
+    while ahead:
+        name = ahead.pop()
+        if name in defined and name not in seen:
+            seen.add(name)
+            quoted = [one or other for one, other in _QUOTED.findall(defined[name])]
+            texts |= {each.replace("''", "'").replace('""', '"') for each in quoted}
+            ahead += [word.lower() for word in (*_WORD.findall(defined[name]), *quoted)]
+    places = {os.path.expanduser(local_path(text)) for text in texts if text}
+    found = {each for place in places for each in glob.glob(place, recursive=True)} | places
+    return [Path(each) for each in sorted(found) if os.path.isfile(each)]
 
 
 @contextmanager

@@ -56,7 +56,7 @@ class TableSource:
     @property
     def remote(self) -> bool:
         """Whether its files lie elsewhere: on a web server, in an object store."""
-        return "://" in self.place
+        return "://" in self.place and not self.place.startswith("file:")
 
     def files(self) -> list[Path]:
         """The local files that it names, in order.
@@ -67,12 +67,12 @@ class TableSource:
             If there is none, or a database is not of the engine that it is said to be.
         """
         if self.kind == "url" or self.remote:
-            self._check_sqlite()
-            return []
+            return self._sqlite_file()
         if os.path.isdir(self.place):
             raise InputError(f"{self.name}: is a folder: name its files, such as {self.place}/*")
-        literal = os.path.exists(self.place) or self.kind == "duckdb"
-        names = [self.place] if literal else sorted(glob.glob(self.place, recursive=True))
+        place = local_path(self.place)
+        literal = os.path.exists(place) or self.kind == "duckdb"
+        names = [place] if literal else sorted(glob.glob(place, recursive=True))
         if not (names and os.path.exists(names[0])):
             relative = self.kind == "duckdb" and os.path.exists(self.place.lstrip("/"))
             hint = f"; for the one in this folder: duckdb:{self.place.lstrip('/')}"
@@ -94,11 +94,19 @@ class TableSource:
             sqlite = start.startswith(b"SQLite format 3")
             raise InputError(f"{self.name}: is not a DuckDB file{hint if sqlite else ''}")
 
-    def _check_sqlite(self) -> None:
-        """Refuse a SQLite file that is not there: opening it would make it."""
+    def _sqlite_file(self) -> list[Path]:
+        """That of a SQLite database; refuses one that is not there, as opening it would make it."""
         place = self.place.removeprefix("sqlite://").partition("?")[0]
-        if self.place.startswith("sqlite://") and place and not os.path.isfile(place):
+        if not self.place.startswith("sqlite://") or not place:
+            return []
+        if not os.path.isfile(place):
             raise InputError(f"{self.name}: there is no such file")
+        return [Path(place)]
+
+
+def local_path(place: str) -> str:
+    """A path that may be written as a URL."""
+    return re.sub("^file:(//(localhost)?)?(?=/)", "", place)
 
 
 def hide_password(text: str) -> str:

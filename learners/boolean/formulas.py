@@ -218,7 +218,7 @@ class BooleanLearner(WithParameters, ABC):
             literals=tuple(step.literal for step in released),
             thresholds=tuple(s.threshold for s in released if s.threshold is not None),
             parameters=parameters,
-            privacy=privacy,
+            privacy=None if privacy is None else privacy.of_run(),
         )
 
     def _publish(

@@ -357,7 +357,7 @@ class PrivateParityLearner(_Parity):
         )
         parity = None if found is None else _as_tuple(found, rows.d)
         name = type(self).__name__
-        self.release_ = ParityRelease(name, rows.d, parity, parameters, plan.spent)
+        self.release_ = ParityRelease(name, rows.d, parity, parameters, plan.spent.of_run())
         return self
 
 

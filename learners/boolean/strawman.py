@@ -95,7 +95,7 @@ def strawman_budget(
     scale = noise_scale(inner[0], check_count("the number of variables", d))
     margin = math.ceil(float(scale) * math.log(2 * d / beta))
     eta = run_rate(*inner, steps)
-    charges = (Charge("noisy counts", float(1 / scale), d), Charge("selections", eta, steps))
+    charges = (Charge("noisy literals", float(1 / scale), d), Charge("selections", eta, steps))
     spent = PrivacySpent(epsilon, delta, neighbours, "optimal", charges, private)
     return StrawmanBudget(scale, margin, eta, spent)
 

@@ -71,7 +71,8 @@ class Choice:
     def release(self, learner: object, parameters: tuple[tuple[str, Any], ...]) -> ErmRelease:
         """The same as the release of a learner with these public parameters."""
         name = type(learner).__name__
-        return ErmRelease(name, self.index, self.noisy_sums, parameters, self.spent)
+        spent = None if self.spent is None else self.spent.of_run()
+        return ErmRelease(name, self.index, self.noisy_sums, parameters, spent)
 
 
 def choose_least(

@@ -328,4 +328,5 @@ class PrivateExperts:
             ("bound", self._weights.bound),
         )
         name = type(self).__name__
-        self.release_ = ExpertsRelease(name, tuple(self._chosen), parameters, self.plan.spent)
+        spent = self.plan.spent.of_run()
+        self.release_ = ExpertsRelease(name, tuple(self._chosen), parameters, spent)

@@ -128,7 +128,7 @@ class PointClass:
         Number of points.
     all_zero : bool
         Whether there is the concept that labels everything 0.  Without it concept j is the point
-        j, as in geodp 0.1.0: releases from then count so.
+        j.
     """
 
     domain: int

@@ -156,7 +156,7 @@ class ChunkClassifier(WithParameters, Generic[Queries]):
         self.private_models_: PrivateModels[Queries] = private
         public = (*parameters, ("chunks", chunks), ("constants", self.constants))
         name = type(self).__name__
-        self.release_: ClassifierRelease = ClassifierRelease(name, public, budget.spent)
+        self.release_: ClassifierRelease = ClassifierRelease(name, public, budget.spent.of_run())
         self.diagnostics_ = ClassifierDiagnostics(tuple(models.sizes.tolist()), models.failed)
 
     @property

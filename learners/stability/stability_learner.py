@@ -277,7 +277,8 @@ class StabilityLearner(Estimator):
         # each row has a coin: counts, which have another order, are voted on alike, not equally
         points, labels = self._begin(X, y)
         budget = plan_for(self, plan_sparse_vector, self.seed is None)
-        return self._keep(self._vote(budget, points, labels, watch), budget.spent)
+        stream = self._vote(budget, points, labels, watch)
+        return self._keep(stream, self._named(budget.spent))
 
     def _vote(
         self,

@@ -1,92 +1,148 @@
-"""Releases in files: what is written is read, what 0.1.0 wrote is read, and nothing else."""
+"""Releases in files: what is written is read, and nothing else."""
 
 from __future__ import annotations
 
 import copy
 import json
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-import shapely
+from every_learner import every_release
 
-from geodp_app.files.learned_file import read_learned
-from geodp_app.files.session import load_session
-from learners.codec import VERSION, release_from_dict, release_to_dict
-
-#: Written by geodp 0.1.0, from examples on a small grid and with a seed.
-FILES = Path(__file__).parents[1] / "files" / "0.1.0"
-SHAPES = sorted(path.name for path in FILES.glob("*.geojson"))
-OBJECTS = sorted(path.name for path in FILES.glob("*.json") if path.name != "labels.json")
-SESSIONS = sorted(path.name for path in FILES.glob("*.geodp"))
-#: What 0.1.0 predicted on all grid points (x, y), x slower, as a text of digits.
-LABELS = json.loads((FILES / "labels.json").read_text())
+from geodp_app.document.examples import Frame
+from geodp_app.files.learned_file import learned_text, read_learned
+from learners.codec import VERSION, privacy_from_dict, release_from_dict, release_to_dict
 
 
-def stored(name: str) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads((FILES / name).read_text())
-    if name.startswith("report"):
-        return dict(data["release"])
-    return dict(data["geodp"]["release"]) if name.endswith(".geojson") else data
+def written(name: str) -> dict[str, Any]:
+    """A release as it stands in a file."""
+    data: dict[str, Any] = json.loads(json.dumps(release_to_dict(every_release()[name])))
+    return data
 
 
-def kinds() -> list[str]:
-    """One file of each kind of release."""
-    found = {release_from_dict(stored(name)).kind: name for name in (*SHAPES, *OBJECTS)}
-    found["conics, 5 parameters"] = "ellipses.geojson"
-    return sorted(found.values())
+#: One of each kind, by names of :mod:`every_learner`.
+KINDS = {
+    "cover": "cover k=2 finish=none add-remove",
+    "sharpened": "cover k=2 add-remove",
+    "tiles": "tiles support=0.2 add-remove",
+    "conics": "discs k=2 replace-one",
+    "conics, 5 parameters": "ellipses  add-remove",
+    "space": "polytope  add-remove",
+    "lifted": "balls  add-remove",
+    "formula": "conjunction  add-remove",
+    "parity": "private-parity  add-remove",
+    "choice": "private-finite-class mechanism=laplace add-remove",
+    "experts": "experts 3 replace-one",
+}
+kind = pytest.mark.parametrize("name", KINDS.values(), ids=KINDS)
 
 
-def grid_points(d: int) -> np.ndarray:
-    return np.indices((d + 1, d + 1)).reshape(2, -1).T
+def test_every_release_is_read_as_it_was_written() -> None:
+    for name, release in every_release().items():
+        back = release_from_dict(written(name))
+        assert back == release, name
+        privacy = release.privacy
+        assert (back.privacy and back.privacy.run) == (privacy and privacy.run), name
+        assert pickle.loads(pickle.dumps(release)).privacy == privacy, name
+    assert {each.kind for each in every_release().values()} == {
+        name.split(",")[0] for name in KINDS
+    }
 
 
-# -- files of 0.1.0 ------------------------------------------------------------------------
+# -- statements ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_a_learned_file_of_0_1_0_opens_and_predicts_what_it_did(name: str) -> None:
-    file = read_learned(FILES / name)
-    assert file.release is not None
-    points = grid_points(file.release.d)
-    predicted = file.release.predict(points)
-    assert "".join(map(str, predicted)) == LABELS[name]
-    # and the polygons of the file, which know nothing of the release, agree off their outlines
-    shape = file.target.on_grid(file.release.d, file.target.bounds)
-    clear = shapely.distance(shape.boundary, shapely.points(points)) > 1e-6
-    assert clear.mean() > 0.5
-    inside = shapely.contains_xy(shape, points.astype(float))
-    tiled = file.release.kind == "tiles" or file.release.kind == "conics"
-    if not tiled:  # chords and borders between grid points lie elsewhere than the labels' edges
-        np.testing.assert_array_equal(inside[clear], predicted[clear].astype(bool))
+def with_privacy(data: dict[str, Any], **members: Any) -> dict[str, Any]:
+    return data | {"privacy": data["privacy"] | members}
 
 
-@pytest.mark.parametrize("name", OBJECTS)
-def test_an_object_of_0_1_0_is_read(name: str) -> None:
-    release = release_from_dict(stored(name))
-    new = release_to_dict(release)
-    assert new["version"] == VERSION
-    assert release_from_dict(json.loads(json.dumps(new))) == release
+#: Accounts that are there to be compared, and experts, may cost less than they state.
+LOOSE = ("account=", "experts")
 
 
-@pytest.mark.parametrize("name", SESSIONS)
-def test_a_session_of_0_1_0_opens_with_its_run(name: str) -> None:
-    work, run = load_session(FILES / name)
-    assert work.examples is not None
-    assert run is not None
-    assert run.release is not None
-    assert len(run.records) == run.records[-1].steps
-    predicted = run.release.predict(grid_points(run.grid))
-    assert "".join(map(str, predicted)) == LABELS[name]
+def test_a_statement_that_its_charges_do_not_compose_to_is_refused() -> None:
+    """Of every learner, for all neighbours: by any account less is said than is spent."""
+    for name, release in every_release().items():
+        spent, data = release.privacy, written(name)
+        if spent is None:
+            continue
+        loose = any(word in name for word in LOOSE)
+        with pytest.raises(ValueError, match=r"compose"):
+            release_from_dict(with_privacy(data, epsilon=0.01))
+        if not loose:
+            with pytest.raises(ValueError, match=r"compose"):
+                release_from_dict(with_privacy(data, epsilon=0.999 * spent.epsilon))
+        if not loose and spent.account != "stability":
+            with pytest.raises(ValueError, match=r"compose"):
+                release_from_dict(with_privacy(data, epsilon=1.001 * spent.epsilon))
+            if "strawman" not in name:  # its list alone is epsilon-DP
+                with pytest.raises(ValueError, match=r"compose|delta"):
+                    release_from_dict(with_privacy(data, delta=0.5))
+        if spent.delta and not loose and spent.account != "stability":
+            with pytest.raises(ValueError, match=r"compose|delta"):
+                release_from_dict(with_privacy(data, delta=spent.delta / 10))
+        # without one of its charges, and with one that is more
+        for i, charge in enumerate(data["privacy"]["charges"]):
+            more = [*data["privacy"]["charges"]]
+            more[i] = charge | {"each": 4 * charge["each"]}
+            with pytest.raises(ValueError, match=r"compose"):
+                release_from_dict(with_privacy(data, charges=more))
+        with pytest.raises(ValueError, match=r"charges"):
+            release_from_dict(with_privacy(data, charges=[]))
 
 
-def test_every_kind_has_a_file() -> None:
-    read = [release_from_dict(stored(name)).kind for name in (*SHAPES, *OBJECTS)]
-    assert set(read) == {
-        "cover", "tiles", "conics", "space", "formula", "parity", "choice", "experts",
-    }  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"account": "basic"}, "compose"),
+        ({"account": "stability"}, "unanswered queries"),
+        ({"neighbours": "replace-one"}, "compose"),
+        ({"run": "x"}, "value that it cannot have"),
+        ({"run": 7}, "run: 7 is not a text"),
+        ({"private": False}, "value that it cannot have"),  # a seeded run has no name
+    ],
+)
+def test_a_statement_of_a_cover_that_was_changed_is_refused(
+    change: dict[str, Any], message: str
+) -> None:
+    data = written(KINDS["cover"])["privacy"]
+    assert privacy_from_dict(data).epsilon == 1.0
+    with pytest.raises(ValueError, match=message):
+        privacy_from_dict(data | change)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "wrong"),
+    [
+        ("cover", "k", [1.5, 0, "two", True, 10**9, None]),
+        ("cover", "steps", [1.5, -1, "6", True, None]),
+        ("cover", "beta", [0, 1, "0.1", -0.1, None]),
+        ("tiles", "tiles", [1.5, 0, "2", False]),
+        ("tiles", "noisy_count", [0.5, "9", None, True]),
+        ("tiles", "edges", [3, 1.0]),
+        ("conics", "k", [1.5]),
+        ("formula", "k", [1.5]),
+        ("parity", "constants", ["loose", 1]),
+        ("choice", "mechanism", ["gaussian"]),
+        ("choice", "concepts", [2.5, -1]),
+        ("experts", "rounds", [2.5, "3"]),
+    ],
+)
+def test_a_parameter_is_of_its_kind_and_in_its_range(
+    name: str, parameter: str, wrong: list[Any]
+) -> None:
+    data = written(KINDS[name])
+    assert parameter in data["parameters"]
+    for value in wrong:
+        with pytest.raises(ValueError, match=rf"parameters\.{parameter}"):
+            release_from_dict(data | {"parameters": data["parameters"] | {parameter: value}})
+    # nor is another learner's, by its name
+    strange = data["parameters"] | {"k": 1.5, "steps": 1.5}
+    with pytest.raises(ValueError, match=r"parameters\.(k|steps)"):
+        release_from_dict(data | {"parameters": strange})
 
 
 # -- strictness ----------------------------------------------------------------------------
@@ -110,43 +166,41 @@ def changed(data: Any, path: tuple[Any, ...], value: Any) -> Any:
     return data
 
 
-@pytest.mark.parametrize("name", kinds())
+@kind
 def test_whole_numbers_are_never_rounded_and_nothing_stands_for_something_else(name: str) -> None:
-    for data in (stored(name), release_to_dict(release_from_dict(stored(name)))):
-        exact = 0
-        for path, value in leaves(data):
-            if path[0] == "parameters" or path[0] == "learner":
-                continue  # any plain value, any name
-            if type(value) is int and path[0] != "privacy":
-                wrong: list[Any] = [value + 0.9, float(value), str(value), None, [value], {}]
-                wrong += [bool(value)] if value in (0, 1) else []
-            elif type(value) is bool:
-                wrong = [int(value), str(value), None]
-            elif value is None:
-                wrong = ["", 0.5, True]
-            else:
-                wrong = [True, None, [value]]
-            for other in wrong:
-                exact += 1
-                with pytest.raises(ValueError, match=r"."):
-                    release_from_dict(changed(data, path, other))
-        assert exact > 10
+    data, exact = written(name), 0
+    for path, value in leaves(data):
+        if path[0] in ("parameters", "learner") or path[-1] == "run":
+            continue  # their own tests; and a run need not have a name
+        if type(value) is int and path[0] != "privacy":
+            wrong: list[Any] = [value + 0.9, float(value), str(value), None, [value], {}]
+            wrong += [bool(value)] if value in (0, 1) else []
+        elif type(value) is bool:
+            wrong = [int(value), str(value), None]
+        elif value is None:
+            wrong = ["", 0.5, True]
+        else:
+            wrong = [True, None, [value]]
+        for other in wrong:
+            exact += 1
+            with pytest.raises(ValueError, match=r"."):
+                release_from_dict(changed(data, path, other))
+    assert exact > 10
 
 
-@pytest.mark.parametrize("name", kinds())
+@kind
 def test_a_member_too_many_or_too_few_is_refused(name: str) -> None:
-    for data in (stored(name), release_to_dict(release_from_dict(stored(name)))):
-        for member in data:
-            rest = {key: value for key, value in data.items() if key != member}
-            if member != "privacy" or data["privacy"] is not None:
-                with pytest.raises(ValueError, match=r"is missing|not known|must be|no kind"):
-                    release_from_dict(rest)
-        with pytest.raises(ValueError, match="surplus"):
-            release_from_dict({**data, "surplus": 1})
+    data = written(name)
+    for member in data:
+        rest = {key: value for key, value in data.items() if key != member}
+        with pytest.raises(ValueError, match=r"is missing|not known|must be"):
+            release_from_dict(rest)
+    with pytest.raises(ValueError, match="surplus"):
+        release_from_dict({**data, "surplus": 1})
 
 
 def test_what_was_read_as_another_hypothesis_is_refused() -> None:
-    cover, tiles = stored("cover.geojson"), stored("tiles.geojson")
+    cover, tiles = written(KINDS["cover"]), written(KINDS["tiles"])
     sheet, u, v = cover["pieces"][0][0]
     for data, wrong in (
         (cover, {"pieces": [[[sheet, u + 0.9, v], *cover["pieces"][0][1:]], cover["pieces"][1]]}),
@@ -155,9 +209,9 @@ def test_what_was_read_as_another_hypothesis_is_refused() -> None:
         (cover, {"bits": -1}),
         (tiles, {"bits": -1}),
         (tiles, {"side": True}),
-        (stored("discs.geojson"), {"bits": -1}),
-        (stored("polytope.json"), {"reach": 1.2}),
-        (stored("conjunction.json"), {"variables": 5.5}),
+        (written(KINDS["conics"]), {"bits": -1}),
+        (written(KINDS["space"]), {"reach": 1.2}),
+        (written(KINDS["formula"]), {"variables": 5.5}),
     ):
         release_from_dict(data)
         with pytest.raises(ValueError, match=r"whole number|negative"):
@@ -167,31 +221,34 @@ def test_what_was_read_as_another_hypothesis_is_refused() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": VERSION + 1}, "written by a newer geodp"),
-        ({"version": 1}, "is not known"),
+        (
+            {"version": VERSION + 1},
+            f"version {VERSION + 1}, and this geodp reads version {VERSION} alone",
+        ),
+        ({"version": 1}, f"is of version 1, and this geodp reads version {VERSION} alone"),
         ({"version": True}, "version: True is not a whole number"),
-        ({"kind": "mosaic"}, "kind 'mosaic', version 2 is not known"),
+        ({"kind": "mosaic"}, "kind 'mosaic' is not known"),
         ({"kind": ["cover"]}, "is not known"),
         ({"kind": "tiles"}, "'side' is missing"),
     ],
 )
 def test_an_unknown_form_is_refused(change: dict[str, Any], message: str) -> None:
-    data = release_to_dict(release_from_dict(stored("cover.geojson")))
+    data = written(KINDS["cover"])
     with pytest.raises(ValueError, match=message):
         release_from_dict(data | change)
 
 
 @pytest.mark.parametrize("data", [None, 3, [], "cover", {}, {"learner": "x"}])
 def test_what_is_no_release_is_refused(data: Any) -> None:
-    with pytest.raises(ValueError, match=r"release must be|no kind is stated"):
+    with pytest.raises(ValueError, match=r"release must be|'version' is missing"):
         release_from_dict(data)
 
 
 def test_a_learned_file_that_holds_no_shape_is_refused_in_one_line(tmp_path: Path) -> None:
     from geodp_app.errors import InputError
 
-    whole = json.loads((FILES / "cover.geojson").read_text())
-    whole["geodp"]["release"] = stored("parity.json")
+    whole = json.loads(learned_text(every_release()[KINDS["cover"]], Frame(16)))
+    whole["geodp"]["release"] = written(KINDS["parity"])
     (tmp_path / "a.geojson").write_text(json.dumps(whole))
     with pytest.raises(InputError, match=r"a\.geojson: geodp\.release: a parity, which is no"):
         read_learned(tmp_path / "a.geojson")

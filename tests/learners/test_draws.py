@@ -34,6 +34,8 @@ from learners.codec import release_from_dict, release_to_dict
 from learners.finite.experts import PrivateExperts
 from learners.noise import discrete_laplace
 from learners.noise_arrays import discrete_laplace_array
+from learners.polygon_union import PolygonUnionLearner
+from learners.tile_choice import choice_rate, wrong_share
 
 ROOT = Path(__file__).parents[2]
 _GENERATORS = {"random", "secrets", "uuid", "numpy.random"}
@@ -165,6 +167,8 @@ def release(name: str, seed: int, log: Counter[str], side: int, patch: pytest.Mo
         for module in list(sys.modules.values()):
             if getattr(module, "open_source", None) is original:
                 patched.setattr(module, "open_source", lambda _: Counting(seed, log))
+        # the run's name is drawn beside all else, and tells nothing
+        patched.setattr("learners.accounting.new_run_id", lambda: "a" * 32)
         patched.setattr(os, "urandom", refuse)
         patched.setattr(random, "random", refuse)
         patched.setattr(random, "getrandbits", refuse)
@@ -289,6 +293,22 @@ def test_mironovs_attack_tells_neighbours_apart_by_floats_and_not_by_whole_numbe
         assert abs(math.log(ratio)) <= 1 / 5 + 1e-12
     # as floats they have no bits below the unit at all
     assert (ours.astype(float) == np.floor(ours.astype(float))).all()
+
+
+def test_the_floats_of_a_release_are_functions_of_its_whole_numbers() -> None:
+    """Those that depend on the examples, by what is drawn: they carry no bits of their own."""
+    rng = np.random.default_rng(3)
+    points = rng.integers(0, 65, (10_000, 2))
+    labels = (points.sum(axis=1) < 64) ^ (rng.random(10_000) < 0.2)
+    release = PolygonUnionLearner(grid=64, seed=1).fit(points, labels).release_
+    public = dict(release.parameters)
+    assert release.privacy is not None
+    eta = release.privacy.charge("selections").each
+    floats = {name for name, value in public.items() if type(value) is float}
+    assert floats == {"choice_rate", "wrong_labels"}
+    assert public["choice_rate"] == choice_rate(public["noisy_count"], eta, 64)
+    wrong = wrong_share(public["noisy_mistakes"], public["noisy_count"], 64)
+    assert public["wrong_labels"] == wrong
 
 
 def test_the_stream_of_a_seed_is_shake_of_its_label() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import subprocess
 import sys
@@ -50,6 +51,28 @@ def test_classes_do_not_depend_on_the_examples(model, label):
     model.fit(SQUARE, np.full(len(SQUARE), label))
     assert model.classes_.tolist() == [0, 1]
     assert set(model.predict(SQUARE)) <= {0, 1}
+
+
+def test_each_private_run_has_a_name_of_its_own_that_its_plan_says():
+    model = learners.NoisyHistogramLearner(grid=16, cells=2)
+    names = [model.fit(SQUARE, INSIDE).release_.privacy.run for _ in range(2)]
+    planned = model.plan()
+    assert model.fit(SQUARE, INSIDE).release_.privacy.run == planned.run
+    assert model.fit(SQUARE, INSIDE).release_.privacy.run not in (planned.run, *names)
+    told = model.plan("a" * 32)
+    copies = [pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model)]
+    named = [each.fit(SQUARE, INSIDE).release_.privacy.run for each in (model, *copies)]
+    assert told.run == named[0] == "a" * 32
+    assert len({planned.run, *names, *named}) == 7
+    assert {len(name) for name in named} == {32}
+
+
+@pytest.mark.parametrize("seed", [1, None])
+def test_a_run_that_is_not_private_has_no_name(seed):
+    model = learners.NoisyHistogramLearner(grid=16, seed=1) if seed else every_learner()[-1]
+    planned = model.plan("a" * 32)
+    privacy = model.fit(SQUARE, INSIDE).release_.privacy
+    assert (planned and planned.run, privacy and privacy.run) == (None, None)
 
 
 @every

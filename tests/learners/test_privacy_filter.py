@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
+from stability_laws import pass_law
 
 from learners.accounting import Charge, PrivacySpent, zcdp_epsilon
 from learners.privacy_filter import Budget, Rule, added_up, joint_relation, renyi_cost, restated
 from learners.set_cover import plan_budget
 from learners.sharpening import plan_sharpened
+from learners.stability.sparse_vector import plan_sparse_vector
 from learners.tiles import plan_tiles
 
 #: A mechanism on two neighbours: each outcome's probability under either.
@@ -100,6 +104,134 @@ def test_the_worst_analyst_stays_within_a_budget_by_renyi_divergence() -> None:
     assert allowed > 2 * budget.epsilon / eta  # far more than by basic composition
     delta = worst(rule, budget, choices, 4)
     assert 0.05 < delta <= budget.delta
+
+
+# -- runs that answer step by step (lemma R4) --------------------------------------------------
+
+
+class Node:
+    """A run from some history on: weights of that history under two samples, and for each request
+    the runs that may follow, one an answer."""
+
+    def __init__(self, p: float, q: float, requests: Sequence[Sequence[Node]] = ()) -> None:
+        self.p, self.q, self.requests = p, q, requests
+
+    def greatest(self, whole: Callable[[float, float], float]) -> float:
+        """Of what whole histories count, the most that any asking attains."""
+        if not self.requests:
+            return whole(self.p, self.q)
+        return max(sum(each.greatest(whole) for each in answers) for answers in self.requests)
+
+    def stated(self, epsilon: float) -> float:
+        """The least delta at which it is DP, however it is asked."""
+        factor = math.exp(epsilon)
+        return max(
+            self.greatest(lambda p, q: max(0.0, p - factor * q)),
+            self.greatest(lambda p, q: max(0.0, q - factor * p)),
+        )
+
+    def shared(self, factor: float) -> tuple[float, float]:
+        """m and m' of the proof."""
+        return (
+            -self.greatest(lambda p, q: -min(p, factor * q)),
+            -self.greatest(lambda p, q: -min(q, factor * p)),
+        )
+
+
+def random_run(
+    rng: random.Random, depth: int, spread: float, p: float = 1.0, q: float = 1.0
+) -> Node:
+    requests = []
+    for _ in range(2 if depth else 0):
+        one = [rng.random() + 0.05 for _ in range(2)]
+        other = [each * math.exp(rng.uniform(-spread, spread)) for each in one]
+        odds = zip(one, other, strict=True)
+        weights = [(p * a / sum(one), q * b / sum(other)) for a, b in odds]
+        requests.append([random_run(rng, depth - 1, spread, *each) for each in weights])
+    return Node(p, q, requests)
+
+
+def votes(fars: Sequence[tuple[int, int]], depth: int) -> Node:
+    """Tests of distances under two samples, one of a few a request, until one is not passed."""
+    budget = plan_sparse_vector(1.5, 0.1, queries=depth, halts=1)
+
+    def node(asked: tuple[tuple[int, int], ...], over: bool) -> Node:
+        laws = (
+            [pass_law(far, budget) for far in zip(*asked, strict=True)]
+            if asked
+            else [{(): 1.0}] * 2
+        )
+        outcome = (True,) * (len(asked) - over) + (False,) * over
+        weights = [law.get(outcome, 0.0) for law in laws]
+        if over or len(asked) == depth:
+            return Node(weights[0], weights[1])
+        return Node(*weights, [[node((*asked, far), end) for end in (False, True)] for far in fars])
+
+    return node((), False)
+
+
+def divide(run: Node, factor: float, x: float, y: float) -> None:
+    """Divide the weights x and y of two rules among answers as the proof does, and look at each
+    whole history."""
+    assert y / factor * (1 - 1e-9) <= x <= factor * y * (1 + 1e-9)
+    if not run.requests:
+        assert x <= run.p * (1 + 1e-9)
+        assert y <= run.q * (1 + 1e-9)
+        return
+    for answers in run.requests:
+        shares = [each.shared(factor) for each in answers]
+        m, n = np.sum(shares, axis=0)
+        corners = [(m, m / factor), (m, n), (n / factor, n), (0, 0)]
+        found = linprog(
+            [0] * 4, A_eq=[*zip(*corners, strict=True), [1] * 4], b_eq=[x, y, 1], bounds=(0, 1)
+        )
+        assert found.success  # (x, y) lies among the corners of the sum of all answers' sets
+        u, v, w, _ = found.x
+        for each, (a, b) in zip(answers, shares, strict=True):
+            part = (u + v) * a + w * b / factor, u * a / factor + (v + w) * b
+            divide(each, factor, part[0] * (1 - 1e-9), part[1] * (1 - 1e-9))
+
+
+def test_a_run_that_answers_step_by_step_is_one_draw_at_its_beginning() -> None:
+    rng = random.Random(1)
+    runs = [(random_run(rng, 3, 0.6), epsilon) for _ in range(10) for epsilon in (0.3, 1.0)]
+    runs.append((votes([(0, 1), (1, 0), (60, 59)], 3), 1.5))
+    for run, epsilon in runs:
+        delta, factor = run.stated(epsilon), math.exp(epsilon)
+        assert min(run.shared(factor)) == pytest.approx(1 - delta)
+        divide(run, factor, 1 - delta, 1 - delta)
+
+
+def test_the_worst_analyst_who_asks_runs_in_turns_stays_within_a_budget() -> None:
+    """Two runs of two requests each, and one that is over at once, begun as the budget allows and
+    asked in any turns: each request may follow all that has been answered."""
+    budget, epsilon = Budget(1.0, 0.3), 0.35
+    rule = Rule.of_budget(budget, "add-remove", "renyi")
+    rng = random.Random(3)
+    runs = [random_run(rng, 2, 0.6) for _ in range(2)]
+    entered = [pure(epsilon, run.stated(epsilon)) for run in runs]
+    assert all(one.delta > 0.01 for one in entered)
+    third = two_points(0.3, 0.01)
+    assert rule.allows(budget, [*entered, pure(0.3, 0.01)])
+    assert not rule.allows(budget, [*entered, *entered, pure(0.3, 0.01)])
+    least = math.exp(budget.epsilon)
+
+    def worth(nodes: tuple[Node, ...], p: float, q: float, more: bool, turns: bool) -> float:
+        """The greatest delta from here on; p and q are weights of what else has been answered."""
+        weights = math.prod([p, *(n.p for n in nodes)]), math.prod([q, *(n.q for n in nodes)])
+        best = max(0.0, weights[0] - least * weights[1])
+        for i, node in enumerate(nodes):
+            for answers in node.requests:
+                rests = [(*nodes[:i], each, *nodes[i + 1 :]) for each in answers]
+                best = max(best, sum(worth(rest, p, q, more, turns) for rest in rests))
+            if node.requests and not turns:
+                break  # the first is asked to its end
+        if more:
+            best = max(best, sum(worth(nodes, p * a, q * b, False, turns) for a, b in third))
+        return best
+
+    apart, in_turns = (worth(tuple(runs), 1.0, 1.0, True, turns) for turns in (False, True))
+    assert 0.02 < apart <= in_turns <= budget.delta
 
 
 def test_of_many_selections_the_exact_delta_is_below_the_budgets() -> None:

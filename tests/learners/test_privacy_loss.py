@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import json
 import math
-from typing import get_args
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 from learners import ConjunctionLearner, PrivateConsistentConjunctionLearner, PrivateParityLearner
-from learners.accounting import Charge, ChargeName, PrivacySpent
+from learners.accounting import AccountName, Charge, ChargeName, Neighbours, PrivacySpent
+from learners.boolean.strawman import strawman_budget
 from learners.cover_account import selections_delta
 from learners.declaration import Learner
-from learners.privacy_loss import LossLaw, accounting_document, mechanism
+from learners.finite.experts import plan_experts
+from learners.noisy_histogram import plan_histogram
+from learners.privacy_loss import LossLaw, accounting_document, check_statement, mechanism
+from learners.quadtree import plan_quadtree
 from learners.registry import offered
+from learners.set_cover import plan_budget
+from learners.sharpening import plan_sharpened
+from learners.stability.noisy_votes import plan_noisy_votes
+from learners.stability.sparse_vector import plan_sparse_vector
+from learners.tiles import plan_tiles
 
 SIZES = (1e-6, 0.02, 0.3, 1.0, 4.0, 16.0)
 LAWS = [LossLaw(kind, size) for kind in ("two points", "log-uniform") for size in SIZES]
@@ -145,3 +156,61 @@ def check_charges(privacy: PrivacySpent) -> None:
     else:
         assert together > whole * (1 - 1e-6)
     assert told["besides"]["delta"] <= privacy.delta
+
+
+def test_what_is_planned_is_what_its_charges_compose_to() -> None:
+    """Whatever epsilon, delta, steps and neighbours: else a ledger could not take the run."""
+    plans: list[Callable[[float, float, Any], PrivacySpent]] = [
+        lambda e, d, n: plan_tiles(e, d, n, True, True, tiles_counted=True, chosen=True).spent,
+        lambda e, d, n: plan_tiles(e, d, n, True, True, 0.3).spent,
+        lambda e, d, n: plan_tiles(e, d, n, True, False).spent,
+        lambda e, d, n: plan_histogram(e, d, n, True, counted=True).spent,
+        lambda e, d, n: plan_quadtree(e, d, n, True).spent,
+        lambda e, d, n: plan_experts(4, 300, e, d, n).spent,
+        lambda e, d, n: plan_noisy_votes(e, d, queries=40, neighbours=n).spent,
+        lambda e, d, n: plan_noisy_votes(e, d, queries=40, account="advanced", neighbours=n).spent,
+        *(
+            lambda e, d, n, m=m, plan=plan: plan(e, d, m, 0.1, n, True).spent
+            for m in (1, 6, 200)
+            for plan in (plan_budget, plan_sharpened, strawman)
+        ),
+        *(
+            lambda e, d, n, m=m: plan_sparse_vector(e, d, queries=500, halts=m, neighbours=n).spent
+            for m in (1, 7, 100)
+        ),
+    ]
+    planned = 0
+    for epsilon in (1e-6, 1e-3, 0.1, 1.0, 7.0, 60.0, 5000.0):
+        for delta in (1e-40, 1e-12, 1e-6, 0.3):
+            for neighbours in ("add-remove", "replace-one"):
+                for plan in plans:
+                    try:
+                        spent = plan(epsilon, delta, neighbours)
+                    except ValueError:
+                        continue  # too little to pay for it
+                    planned += 1
+                    check_statement(spent)
+                    if 1e3 * delta < epsilon < 10 and spent.account in ("optimal", "stability"):
+                        # no rate is the greatest there is, and delta does not pay for it all
+                        with pytest.raises(ValueError, match="compose"):
+                            check_statement(replace(spent, epsilon=0.5 * epsilon))
+    assert planned > 600
+
+
+def strawman(
+    epsilon: float, delta: float, m: int, beta: float, neighbours: Any, private: bool
+) -> Any:
+    return strawman_budget(epsilon, delta, 5, m, beta, neighbours, private)
+
+
+@pytest.mark.parametrize("each", [1e-300, 20.0, 1e4, 1e200, 1e308])
+@pytest.mark.parametrize("account", get_args(AccountName))
+def test_any_charges_are_weighed_without_a_word(account: AccountName, each: float) -> None:
+    """Numbers of a hostile file overflow nothing, and what costs more than it says is refused."""
+    name: ChargeName = "unanswered queries" if account == "stability" else "selections"
+    for times in (1, 3, 1000):
+        for relation in get_args(Neighbours):
+            said = PrivacySpent(0.5, 1e-6, relation, account, (Charge(name, each, times),), True)
+            if each > 1:
+                with pytest.raises(ValueError, match="compose"):
+                    check_statement(said)

@@ -200,7 +200,7 @@ def test_a_release_publishes_these_members_and_no_others() -> None:
         "parameters", "privacy",
     }  # fmt: skip
     assert set(data["privacy"]) == {
-        "epsilon", "delta", "neighbours", "account", "charges", "private",
+        "epsilon", "delta", "neighbours", "account", "charges", "private", "run",
     }  # fmt: skip
     # the type itself has room for nothing else: a new field must be thought about here
     assert {f.name for f in fields(Release)} == {"learner", "lattice", "parameters", "privacy"}

@@ -1,9 +1,18 @@
-"""Learners of polygons, one of each kind."""
+"""Learners of polygons, one of each kind; and what each learner of all releases."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
 import learners
 from learners.estimator import Estimator
+from learners.finite.experts import PrivateExperts
+from learners.finite.finite_class import ThresholdClass
+from learners.registry import LEARNERS
 
 
 def every_learner() -> list[Estimator]:
@@ -16,3 +25,80 @@ def every_learner() -> list[Estimator]:
         learners.GreedyUnionLearner(grid=16, k=1, max_boxes=256),
         learners.GreedyConvexLearner(grid=16, k=2, loss_weight=3, max_boxes=256),
     ]
+
+
+#: What makes a run of a learner, by its id, another one: other charges, or another form.
+_VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "cover": [{"k": 1}, {"k": 2, "finish": "none"}, {"k": 2}, {"measure": "paper"}],
+    "tiles": [{"tiles": 2}, {"support": 0.2}, {"tiles": 1, "support": 0.3}],
+    "discs": [{"k": 2}],
+    "histogram": [{"cells": 3}],
+    "stability": [{"queries": 40, "halts": 2, "chunks": 60}, {"neighbours": "replace-label"}],
+    "conjunction": [{"account": name} for name in ("basic", "zcdp", "set-cover", "naive")],
+    "private-finite-class": [{"mechanism": "laplace"}],
+    "private-empirical-risk": [{"mechanism": "laplace"}],
+    "private-parity": [{"constants": "source", "epsilon": 3.0, "beta": 0.2}],
+    "private-consistent-conjunction": [{"monotone": True}],
+}
+#: What keeps runs small.
+_SMALL: dict[str, dict[str, Any]] = {
+    "stability": {"queries": 20, "chunks": 40, "k": 1},
+    "polytope": {"levels": 4, "k": 1},
+    "simplices": {"levels": 4},
+    "balls": {"centres": 3, "levels": 4},
+    "polynomials": {"levels": 8},
+    "greedy-cover": {"k": 1},
+    "greedy-convex": {"k": 2},
+    "conjunction": {"k": 2},
+}
+
+
+@functools.cache
+def every_release() -> dict[str, Any]:
+    """A release of every learner that has one, for all neighbours and of all forms, by a name."""
+    found = {}
+    for name, model in _models():
+        learned = _fitted(model)
+        if learned is not None:
+            found[name] = learned
+    for neighbours in ("add-remove", "replace-one"):
+        for rounds in (3, 400):
+            game = PrivateExperts(experts=3, rounds=rounds, neighbours=neighbours)
+            for row in np.eye(3, dtype=int)[np.arange(rounds) % 3]:
+                game.choose()
+                game.observe(row)
+            found[f"experts {rounds} {neighbours}"] = game.release_
+    return found
+
+
+def _models() -> Iterator[tuple[str, Any]]:
+    for declared in LEARNERS:
+        names = {each.name for each in declared.parameters}
+        for variant in [{}, *_VARIANTS.get(declared.id, [])]:
+            given = {**_SMALL.get(declared.id, {}), **variant}
+            relations = ["add-remove", "replace-one"] if "neighbours" in names else [None]
+            for relation in relations:
+                more = {} if relation is None else {"neighbours": relation}
+                words = " ".join(f"{key}={value}" for key, value in variant.items())
+                if "finite-class" in declared.id:
+                    more["concepts"] = ThresholdClass(5)
+                if "empirical" in declared.id:
+                    more["losses"] = lambda X, y: np.asarray(X)
+                yield f"{declared.id} {words} {relation}", declared.build(**more | given)
+
+
+def _fitted(model: Any) -> Any:
+    module = type(model).__module__
+    rng = np.random.default_rng(1)
+    if isinstance(model, Estimator):
+        model.grid = 4 if model.dimensions == 3 else 16
+        points = rng.integers(0, model.grid + 1, (80, model.dimensions))
+        return model.fit(points, points[:, 0] * 2 < model.grid).release_
+    if "boolean" in module:
+        rows = rng.integers(0, 2, (60, 4))
+        return model.fit(rows, rows[:, 0]).release_
+    if "finite_class" in module:
+        return model.fit(rng.integers(0, 5, (60, 1)), rng.integers(0, 2, 60)).release_
+    if "empirical_risk" in module:
+        return model.fit(rng.integers(0, 2, (60, 4)), np.zeros(60, dtype=int)).release_
+    return None  # it releases nothing

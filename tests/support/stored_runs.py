@@ -19,9 +19,10 @@ from learners.support import Support
 LATTICE = HalfplaneLattice(100, "chord")
 
 
+#: The account of experts: what it states may be more than its charges come to.
 SPENT = PrivacySpent(
     1.0, 1e-6, "add-remove", "zcdp",
-    (Charge("noisy counts", 0.9 - 1e-16, 2), Charge("selections", math.pi / 7, 2)), True,
+    (Charge("noisy counts", 0.1 - 1e-16, 2), Charge("selections", math.pi / 70, 2)), True, "a" * 32,
 )  # fmt: skip
 
 
@@ -123,7 +124,7 @@ def sharpened(steps: int = 8) -> StoredRun:
     )
     releases = [StepRelease(pieces[0], -17), StepRelease(pieces[1], 3), *zones]
     records = tuple(StepRecord(i, 8, each, diagnostics()) for i, each in enumerate(releases, 1))
-    charges = (*SPENT.charges, Charge("sharpening", 0.7))
+    charges = (*SPENT.charges, Charge("sharpening", 0.1))
     release = SharpenedRelease(
         learner="PolygonUnionLearner",
         lattice=LATTICE,

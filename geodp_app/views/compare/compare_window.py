@@ -58,6 +58,7 @@ from geodp_app.views.compare.compare_table import CompareTable, short_title
 from geodp_app.views.widgets.number_fields import set_auto
 from geodp_app.views.widgets.panes import Pane, dressed, fill, scrolled, show_words
 from geodp_app.workers.task_controller import CompareController
+from learners.accounting import PrivacySpent
 
 #: Checked at first: private, without k, and done in moments.
 _FIRST = ("tiles", "histogram", "quadtree")
@@ -218,12 +219,13 @@ class CompareWindow(QDialog):
     def _enter(self, job: CompareJob) -> None:
         """Tell the ledger of the examples, if there is one, what all contenders will spend."""
         work, grid = self._document.work, job.examples.frame.d
-        runs = [NewRun("compare", contender.kind.id, None) for contender in job.contenders]
-        if ledger_of_work(work) is not None:
-            plans = plans_of(job.contenders, grid)
-            runs = [replace(run, privacy=plan) for run, plan in zip(runs, plans, strict=True)]
+        self._names, self._ended_runs = [], 0
+        if ledger_of_work(work) is None:
+            return
+        planned = zip(job.contenders, plans_of(job.contenders, grid), strict=True)
+        runs = [NewRun("compare", contender.kind.id, plan) for contender, plan in planned]
         enter(work, runs)
-        self._names, self._ended_runs = [run.run for run in runs], 0
+        self._names = [run.run for run in runs]
 
     def _tell_ends(self, first: End, later: End | None = None) -> None:
         """Tell the ledger how the run at work ended, and those after it, which may have begun in
@@ -270,28 +272,26 @@ class CompareWindow(QDialog):
         if told.preparing:
             self.state.setText(f"Preparing {text}")
             return
-        self._charge_contender(p.number)
+        self._charge_contender(p.number, p.plan)
         steps = f", step {p.step} of {p.steps}" if p.steps else ""
         self.state.setText(text + steps)
         self.progress.setValue(round(_FINE * p.share))
 
-    def _charge_contender(self, number: int) -> None:
+    def _charge_contender(self, number: int, plan: PrivacySpent | None) -> None:
         """Note with the sample what the contender at work spends, as soon as it has begun."""
         job = self._job_now
         if job is None or self._charge is not None or number != len(self.rows) + 1:
             return
-        given = dict(job.contenders[number - 1].parameters)
-        if "epsilon" in given and given["seed"] is None:
-            budget = given["epsilon"], given["delta"], given["neighbours"]
-            self._charge = RunCharge(*budget, finished=False, run=self._names[number - 1])
+        if plan is not None and plan.private:
+            self._charge = RunCharge(plan, finished=False)
             self._document.charge(job.examples, self._charge)
 
     def _arrived(self, row: Row) -> None:
-        self._charge_contender(len(self.rows) + 1)  # it may have been too quick to be told of
+        # it may have been too quick to be told of
+        self._charge_contender(len(self.rows) + 1, row.privacy)
         begun, self._charge = self._charge, None
-        if begun is not None and row.privacy is not None and self._job_now is not None:
-            stated = replace(begun, delta=row.privacy.delta, finished=True)
-            self._document.charge(self._job_now.examples, stated, begun)
+        if begun is not None and self._job_now is not None:
+            self._document.charge(self._job_now.examples, replace(begun, finished=True), begun)
         self._tell_ends("released")
         self.rows.append(row)
         self.table.add(row)

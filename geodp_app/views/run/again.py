@@ -90,8 +90,7 @@ class Again(QObject):
     def _begun(self, reply: AgainBegun) -> None:
         plan, work, self._charge = reply.plan, self._work, None
         if plan is not None and work is not None and work.examples is not None and work.run.private:
-            spent = plan.epsilon, plan.delta, work.run.neighbours
-            self._charge = RunCharge(*spent, finished=False)
+            self._charge = RunCharge(plan, finished=False)
             self._document.charge(work.examples, self._charge)
 
     def _arrived(self, shape: BaseGeometry) -> None:

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from geodp_app.document.charges import RunCharge, new_run_id
+from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document, same_sample
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.runs.run_log import RunLog
@@ -39,7 +39,7 @@ class LoggedRun:
     tried : bool
         It follows a drag: its examples are in the document only if the drag ends there.
     name : str
-        Its name in ledgers.
+        Its name in a ledger; empty as long as it is in none.
     charge, noted : RunCharge or None
         What it spends, from its first step on, and what the document says of it.
     entered : bool
@@ -57,7 +57,7 @@ class LoggedRun:
     work: Work
     log: RunLog
     tried: bool = False
-    name: str = field(default_factory=new_run_id)
+    name: str = ""
     charge: RunCharge | None = None
     noted: RunCharge | None = None
     entered: bool = False
@@ -81,8 +81,7 @@ class LoggedRun:
         """Note what it spends, once: its first step begins."""
         s, stated = self.log.settings, self.log.privacy
         if self.charge is None and stated is not None and s.private and not self.log.records:
-            spent = stated.epsilon, stated.delta, s.neighbours
-            self.charge = RunCharge(*spent, finished=False, run=self.name)
+            self.charge = RunCharge(stated, finished=False)
             self.note(document)
 
     def note(self, document: Document) -> None:

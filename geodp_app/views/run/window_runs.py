@@ -390,7 +390,8 @@ class WindowRuns(QObject):
         if run is None:
             return
         run.log.plan = plan
-        new = NewRun("window", run.log.settings.learner, plan, run.name)
+        new = NewRun("window", run.log.settings.learner, plan)
+        run.name = new.run
         try:  # the learner draws when it is told to make a step, which it has not been
             enter(run.work, [new])
             run.entered = True

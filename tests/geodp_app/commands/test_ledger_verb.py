@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from run_charges import run_charge
 from terminal import interrupted
 
 import geodp
 from geodp_app.cli import main
 from geodp_app.commands import ledger as verb, running
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
@@ -177,6 +177,156 @@ def test_in_python_too(points, ledger) -> None:
     assert ledger.state().together == (2.0, 0.0)
 
 
+@pytest.fixture
+def linked(points, ledger, tmp_path) -> Path:
+    """A folder without a ledger from which links lead to the points."""
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "q.csv").symlink_to(points)
+    duckdb = pytest.importorskip("duckdb")
+    rows = points.read_text().splitlines()
+    (other / "plain.csv").symlink_to("bare.csv")
+    (other / "bare.csv").symlink_to(tmp_path / "bare.csv")
+    (tmp_path / "bare.csv").write_text("\n".join(rows[1:]) + "\n")
+    with duckdb.connect(str(other / "a.db")) as made:
+        made.execute(f"CREATE VIEW direct AS SELECT * FROM '{tmp_path}/bare.csv'")
+        made.execute("CREATE VIEW over AS SELECT * FROM direct WHERE label < 2")
+        made.execute("CREATE MACRO m(f) AS TABLE SELECT * FROM read_csv(f)")
+        made.execute(f"CREATE VIEW called AS SELECT * FROM m('{tmp_path}/ba?e.csv')")
+        made.execute("CREATE TABLE own AS SELECT * FROM direct")
+    return other
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["q.csv", "--table csv:*.csv", "--table csv:file://HERE/plain.csv", "--table duckdb:a.db::over",
+     "--table duckdb:a.db::called", "--table duckdb:a.db::main.direct"],
+)  # fmt: skip
+def test_a_link_or_a_view_does_not_lead_past_a_ledger(
+    linked, ledger, capsys, monkeypatch, source
+) -> None:
+    monkeypatch.chdir(linked)
+    given = source.replace("HERE", str(linked)).split()
+    if "*" in source:
+        (linked / "q.csv").unlink()  # its first line is another one
+    argv = ["learn", *given, "--grid", D, "--learner", "histogram", "--epsilon", 3, "-o", "o.gpkg"]
+    assert "epsilon would be 3, and the budget allows 2" in fails(capsys, *argv)
+    if given == ["q.csv"]:
+        assert "epsilon would be 6" in fails(capsys, "compare", "q.csv", "--learners",
+                                             "histogram,quadtree", "--epsilon", 3)  # fmt: skip
+        with pytest.raises(InputError, match="epsilon would be 3"):
+            geodp.learn(geodp.read_points("q.csv"), "histogram", epsilon=3.0)
+        document = Document()
+        import_examples(linked / "q.csv", document)
+        assert document.work.ledger == str(ledger.path)
+    assert ledger.state().entries == ()
+
+
+def test_a_table_of_its_own_is_beside_its_own_database(linked, ledger, monkeypatch) -> None:
+    """It is a copy: nothing tells of what."""
+    monkeypatch.chdir(linked)
+    argv = ["learn", "--table", "duckdb:a.db::own", "--grid", str(D), "--learner", "histogram"]
+    assert main([*argv, "-o", "o.geojson", "--quiet"]) == 0
+    assert ledger.state().entries == ()
+    Ledger.create(linked / "geodp.ledger")
+    assert main([*argv, "-o", "o.geojson", "--quiet"]) == 0
+    assert len(Ledger(linked / "geodp.ledger").state().entries) == 1
+
+
+def test_a_run_that_asks_for_a_head_is_not_entered_in_an_older_ledger(
+    points, ledger, capsys
+) -> None:
+    old = ledger.path.read_bytes()
+    assert spend(points) == 0
+    head = ledger.state().head
+    assert spend(points, "--epsilon", 0.5, "--head", head) == 0
+    ledger.path.write_bytes(old)
+    told = fails(capsys, *learn(points, "--head", head[:16]))
+    assert "was never its head" in told
+    assert "was never its head" in fails(capsys, "compare", points, "--head", head)
+    assert ledger.path.read_bytes() == old
+    ledger.path.unlink()
+    assert "--head is of a ledger, and there is none" in fails(
+        capsys, *learn(points, "--head", head)
+    )
+
+
+# -- names of runs -----------------------------------------------------------------------------
+
+
+def test_equal_releases_of_several_runs_count_each_and_a_file_counts_once(
+    points, tmp_path, capsys
+) -> None:
+    files = [tmp_path / f"{name}.geojson" for name in "abc"]
+    rows = ["x,y,label", *(f"{i % D},{i // 2},{int(i >= 20)}" for i in range(20))]
+    rows += [f"{D},{D},1"] * 20
+    points.write_text("\n".join(rows) + "\n")
+    for path in files:
+        argv = ["learn", points, "--grid", D, "--learner", "threshold", "--direction", "right"]
+        assert main([*map(str, argv), "--quiet", "-o", str(path)]) == 0
+    shapes = [geodp.load(path) for path in files]
+    assert len({shape.release.privacy.run for shape in shapes}) == 3
+    copies = [tmp_path / "d.gpkg", tmp_path / "e.geojson"]
+    for copy in copies:
+        geodp.save(shapes[0], copy)
+    path = tmp_path / "own" / "l.ledger"
+    path.parent.mkdir()
+    said(capsys, path, "--new", "--epsilon", 2, "--delta", 1e-5)
+    text = said(capsys, path, "--join", *files, *copies, files[0])
+    assert "3 runs together: epsilon = 3" in text
+    told = fails(capsys, "learn", points, "--grid", D, "--ledger", path, "-o", tmp_path / "f.gpkg")
+    assert "epsilon would be 4" in told
+
+
+def test_what_was_learned_under_a_ledger_is_in_it_already(points, ledger, tmp_path, capsys) -> None:
+    report = tmp_path / "r.json"
+    assert spend(points, "--epsilon", 0.5, "--report", report) == 0
+    argv = ["compare", points, "--learners", "quadtree,histogram", "--epsilon", 0.25, "--quiet"]
+    assert main([*map(str, argv), "-o", str(tmp_path / "shapes")]) == 0
+    shape = geodp.learn(geodp.read_points(points), "quadtree", epsilon=0.5)
+    geodp.save(shape, tmp_path / "p.gpkg")
+    names = [entry.run for entry in ledger.state().entries]
+    released = json.loads(report.read_text())["release"]["privacy"]["run"]
+    assert (released, shape.release.privacy.run) == (names[0], names[3])
+    files = [points.parent / "h.geojson", *sorted((tmp_path / "shapes").glob("*.geojson"))]
+    assert len(files) == 3
+    assert "4 runs together: epsilon = 1.5" in said(
+        capsys, ledger.path, "--join", *files, tmp_path / "p.gpkg"
+    )
+
+
+def test_files_that_do_not_name_their_run_count_each(points, tmp_path, capsys) -> None:
+    spend(points)
+    file = points.parent / "h.geojson"
+    data = json.loads(file.read_text())
+    data["geodp"]["release"]["privacy"]["run"] = None
+    file.write_text(json.dumps(data))
+    path = tmp_path / "l.ledger"
+    said(capsys, path, "--new")
+    assert "2 runs together: epsilon = 2" in said(capsys, path, "--join", file, file)
+
+
+def test_a_statement_that_was_changed_is_refused_wherever_it_is_read(
+    points, tmp_path, capsys
+) -> None:
+    spend(points)
+    file, path = points.parent / "h.geojson", tmp_path / "l.ledger"
+    said(capsys, path, "--new")
+    file.write_text(file.read_text().replace('"epsilon": 1.0', '"epsilon": 0.01'))
+    for argv in (
+        ["render", file, "-o", tmp_path / "a.svg"],
+        ["ledger", path, "--join", file],
+        ["predict", file, points, "-o", tmp_path / "q.csv"],
+        ["evaluate", file, points],
+    ):
+        assert "its charges compose to epsilon = 1, and it says (epsilon, delta) = (0.01" in fails(
+            capsys, *argv
+        )
+    with pytest.raises(InputError, match="compose"):
+        geodp.load(file)
+    assert Ledger(path).state().entries == ()
+
+
 # -- the verb ----------------------------------------------------------------------------------
 
 
@@ -236,7 +386,7 @@ def test_sessions_and_learned_files_of_the_past_join(points, tmp_path, capsys) -
     spend(points)
     document = Document()
     import_examples(points, document)
-    document.charge(document.work.examples, RunCharge(0.5, 0.0, "add-remove", finished=True))
+    document.charge(document.work.examples, run_charge(0.5, 0.0, "add-remove", finished=True))
     save_session(tmp_path / "a.geodp", document.work)
     path = tmp_path / "b.ledger"
     said(capsys, path, "--new")

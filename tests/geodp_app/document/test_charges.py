@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 
 import pytest
+from run_charges import run_charge
 
 from geodp_app.document.charges import RunCharge, spent_words as told, total
 
-ONE = RunCharge(1.0, 1e-40, "add-remove", finished=True)
-HALF = RunCharge(0.5, 1e-6, "add-remove", finished=False)
-SWAP = RunCharge(2.0, 1e-6, "replace-one", finished=True)
+ONE = run_charge(1.0, 1e-40, "add-remove", finished=True)
+HALF = run_charge(0.5, 1e-6, "add-remove", finished=False)
+SWAP = run_charge(2.0, 1e-6, "replace-one", finished=True)
 
 
 def spent_words(charges: Sequence[RunCharge], *, under_way: bool = False) -> str:
@@ -32,7 +33,7 @@ def test_where_kinds_are_mixed_a_replacement_is_two_steps_of_the_other():
 
 
 def test_no_sum_overflows_and_no_probability_exceeds_one():
-    large = RunCharge(1000.0, 0.5, "add-remove", finished=True)
+    large = run_charge(1000.0, 0.5, "add-remove", finished=True)
     assert total([large, SWAP]) == (2002.0, 1.0)
 
 
@@ -55,7 +56,7 @@ def test_the_kind_is_said_where_it_is_mixed():
 
 
 def test_where_labels_alone_are_protected_no_more_is_said_of_the_sum():
-    label = RunCharge(3.0, 1e-6, "replace-label", finished=True)
+    label = run_charge(3.0, 1e-6, "replace-label", finished=True)
     words = " for replacing the label of one example"
     assert spent_words([label, label]) == f"2 runs: together ε = 6, δ = 2·10⁻⁶{words}"
     # to replace a label is to replace an example: one step of the one, two of the other

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import shapely
 from hypothesis import given, settings, strategies as st
+from run_charges import run_charge
 
 import assets
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.simulating import simulate
@@ -543,7 +543,7 @@ def test_what_is_spent_on_a_sample_goes_and_comes_back_with_it_and_is_never_undo
     d = document()
     d.sample()
     sample = d.work.examples
-    first = RunCharge(1.0, 1e-6, "add-remove", finished=False)
+    first = run_charge(1.0, 1e-6, "add-remove", finished=False)
     d.set_run(epsilon=2.0)
     d.charge(sample, first)
     d.undo()
@@ -567,14 +567,14 @@ def test_what_is_spent_on_a_sample_goes_and_comes_back_with_it_and_is_never_undo
 
 def test_what_is_spent_stays_with_examples_that_are_put_on_the_globe():
     d = document(examples=imported(), simulated=False)
-    charge = RunCharge(1.0, 1e-6, "add-remove", finished=True)
+    charge = run_charge(1.0, 1e-6, "add-remove", finished=True)
     d.charge(d.work.examples, charge)
     d.set_bounds(BOX)
     assert d.work.spent == (charge,)
 
 
 def test_a_charge_is_unsaved_where_it_matters():
-    charge = RunCharge(1.0, 1e-6, "add-remove", finished=True)
+    charge = run_charge(1.0, 1e-6, "add-remove", finished=True)
     d = document(examples=imported())  # simulated, in no file: play
     d.charge(d.work.examples, charge)
     assert not d.dirty

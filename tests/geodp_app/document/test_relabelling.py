@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from run_charges import run_charge
 from shapely.geometry import Point
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
 from geodp_app.document.examples import Examples
 from geodp_app.document.work import SampleSettings, Work
@@ -72,7 +72,7 @@ def test_points_that_the_drawing_placed_stay_where_they_are(where):
 
 def test_undo_and_redo_bring_back_exactly_what_was_there_with_its_note():
     d = sampled(noise=0.1)
-    charge = RunCharge(1.0, 1e-6, "add-remove", finished=True)
+    charge = run_charge(1.0, 1e-6, "add-remove", finished=True)
     d.charge(d.work.examples, charge)
     first = d.work
     d.edit("move", Drawing(100, (MOVED,)))
@@ -102,7 +102,7 @@ def test_a_charge_finds_its_labels_only():
     d = sampled()
     first = d.work.examples
     d.edit("move", Drawing(100, (MOVED,)))
-    d.charge(first, RunCharge(1.0, 1e-6, "add-remove", finished=True))
+    d.charge(first, run_charge(1.0, 1e-6, "add-remove", finished=True))
     assert d.work.spent == ()
     d.undo()
     assert len(d.work.spent) == 1

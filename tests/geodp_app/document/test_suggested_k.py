@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -186,31 +183,6 @@ def test_other_settings_leave_k_alone() -> None:
     d.set_sampling(n=77)
     d.sample()
     assert (d.work.run.k, d.work.k_drawn) == (before, True)
-
-
-# -- sessions ----------------------------------------------------------------------------------
-
-
-def test_a_session_of_schema_3_keeps_its_k_whatever_is_drawn_next(tmp_path: Path) -> None:
-    """It knew no other k than one that was set by hand."""
-    path = tmp_path / "a.geodp"
-    work = Work(drawing=Drawing(100, (SQUARE,)), run=RunSettings(k=11))
-    save_session(path, work)
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    state = json.loads(members["session.json"])
-    assert (state["schema"], state.pop("k_drawn")) == (9, True)
-    assert state["run"].pop("finish") == "sharpen"
-    members["session.json"] = json.dumps({**state, "schema": 3}).encode()
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    opened = load_session(path).work
-    # nor did it know how to sharpen
-    assert opened == replace(work, k_drawn=False, run=replace(work.run, finish="none"))
-    d = Document(opened, path)
-    d.edit("draw", Drawing(100, (HOLED,)))
-    assert d.work.run.k == 11
 
 
 @pytest.mark.parametrize("k_drawn", [True, False])

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from run_charges import run_charge, stated
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source, beside, ledger_of, past_run
 from geodp_app.files.ledger_state import budget_words, share_spent
-from geodp_app.files.recording import Recording
+from geodp_app.files.recording import Recording, recording_of
 from learners.accounting import Charge, PrivacySpent
 from learners.privacy_filter import Budget
 from learners.selection import Cancelled
@@ -23,7 +24,9 @@ ROWS = Source("rows.csv")
 
 
 def one(epsilon: float = 1.0, delta: float = 0.0, neighbours: str = "add-remove") -> PrivacySpent:
-    charges = (Charge("noisy cells", epsilon),)
+    if delta:
+        return stated(epsilon, delta, neighbours)
+    charges = (Charge("noisy cells", epsilon / 2 if neighbours == "replace-one" else epsilon),)
     return PrivacySpent(epsilon, delta, neighbours, "basic", charges, True)
 
 
@@ -88,7 +91,7 @@ def test_delta_is_a_budget_too(ledger: Ledger) -> None:
 def test_runs_without_privacy_and_seeded_ones_are_entered_and_spend_nothing(
     ledger: Ledger,
 ) -> None:
-    seeded = PrivacySpent(50.0, 0.0, "add-remove", "basic", (), False)
+    seeded = replace(one(50.0), private=False)
     ledger.begin([NewRun("compare", "greedy-cover", None), run(seeded)], ROWS)
     state = ledger.state()
     assert [entry.spends for entry in state.entries] == [False, False]
@@ -176,7 +179,7 @@ def test_names_and_contents_are_salted_hashes(tmp_path: Path) -> None:
 
 
 def test_what_a_session_spent_joins_once(ledger: Ledger) -> None:
-    charges = [RunCharge(2.0, 1e-6, "add-remove", finished=f) for f in (True, False)]
+    charges = [run_charge(2.0, 1e-6, "add-remove", finished=f) for f in (True, False)]
     past = [past_run(charge) for charge in charges]
     assert ledger.join(past, ROWS) == 2  # beyond the budget: it has been spent all the same
     assert ledger.join(past, ROWS) == 0
@@ -249,17 +252,78 @@ def test_a_ledger_beside_the_data_is_theirs(tmp_path: Path) -> None:
         ledger_of(None, [a, b])
 
 
+def test_a_link_hides_no_ledger(tmp_path: Path) -> None:
+    """A file is beside the ledgers of each folder on the way to it."""
+    for name in ("data", "way", "other"):
+        (tmp_path / name).mkdir()
+    data, way, other = (tmp_path / name for name in ("data", "way", "other"))
+    (data / "p.csv").write_text("x,y,label\n")
+    (way / "p.csv").symlink_to("../data/p.csv")
+    (other / "q.csv").symlink_to(way / "p.csv")
+    (other / "folder").symlink_to(data, target_is_directory=True)
+    (other / "loop.csv").symlink_to("loop.csv")
+    linked = [data / "p.csv", way / "p.csv", other / "q.csv", other / "folder" / "p.csv"]
+    assert {beside(path) for path in [*linked, other / "loop.csv"]} == {None}
+    ledger = Ledger.create(data / "geodp.ledger")
+    assert {beside(path) for path in linked} == {str(ledger.path)}
+    assert beside(other / "folder" / ".." / "data" / "p.csv") == str(ledger.path)
+    between = Ledger.create(way / "geodp.ledger")
+    for path in (way / "p.csv", other / "q.csv"):
+        with pytest.raises(InputError, match="the data lie beside two ledgers"):
+            beside(path)
+    ledger.path.unlink()
+    assert beside(other / "q.csv") == str(between.path)
+
+
+# -- a head that is known ----------------------------------------------------------------------
+
+
+def test_an_older_ledger_that_was_put_back_has_not_the_head(ledger: Ledger) -> None:
+    old = ledger.path.read_bytes()
+    ledger.begin([run()], ROWS)
+    head = ledger.state().head
+    ledger.begin([run()], ROWS, head)
+    ledger.path.write_bytes(old)
+    with pytest.raises(InputError, match=r"was never its head: .* nothing was drawn"):
+        ledger.begin([run()], ROWS, head)
+    assert ledger.path.read_bytes() == old
+    with pytest.raises(InputError, match=r"an old one put back$"):
+        recording_of(ledger.path, [], head=head)
+    with pytest.raises(InputError, match="--head is of a ledger, and there is none"):
+        recording_of(None, [], head=head)
+
+
+# -- names of runs -----------------------------------------------------------------------------
+
+
+def test_a_run_is_in_a_ledger_once_and_says_one_thing(ledger: Ledger) -> None:
+    named = run(one().of_run())
+    ledger.begin([named], ROWS)
+    with pytest.raises(InputError, match="has such a run already; nothing was drawn"):
+        ledger.begin([named], ROWS)
+    assert ledger.join([(named, "released")], ROWS) == 0
+    less = NewRun("file", "histogram", one(0.5).of_run(named.run))
+    with pytest.raises(InputError, match=f"says otherwise of run {named.run}"):
+        ledger.join([(less, "released")], ROWS)
+    wrong = replace(one(), epsilon=0.1)
+    for use in (ledger.begin, lambda runs, _: ledger.join([(runs[0], "released")], ROWS)):
+        with pytest.raises(InputError, match="its charges compose to epsilon = 1"):
+            use([run(wrong)], ROWS)
+    assert ledger.state().together == (1.0, 0.0)
+
+
 # -- processes ---------------------------------------------------------------------------------
 
 _SPEND = """
 import sys
 from geodp_app.errors import InputError
 from geodp_app.files.ledger import Ledger, NewRun, Source
-from learners.accounting import PrivacySpent
+from learners.accounting import Charge, PrivacySpent
 ledger, source, made = Ledger(sys.argv[1]), Source("rows.csv"), 0
 sys.stdin.readline()
 while True:
-    run = NewRun("learn", "tiles", PrivacySpent(0.1, 0.0, "add-remove", "basic", (), True))
+    charges = (Charge("noisy cells", 0.1),)
+    run = NewRun("learn", "tiles", PrivacySpent(0.1, 0.0, "add-remove", "basic", charges, True))
     try:
         ledger.begin([run], source)
     except InputError:
@@ -308,7 +372,14 @@ def rewritten(ledger: Ledger, change) -> None:
     ("change", "said"),
     [
         (lambda lines: lines[0].update(format="other"), "line 1 is not the beginning of a ledger"),
-        (lambda lines: lines[0].update(version=2), "line 1 is of version 2"),
+        (
+            lambda lines: lines[0].update(version=1),
+            "line 1 is of version 1, and this geodp reads 2",
+        ),
+        (
+            lambda lines: lines[0].update(version=3),
+            "line 1 is of version 3, and this geodp reads 2",
+        ),
         (lambda lines: lines[0].update(neighbours="any"), "line 1 names no neighbours"),
         (lambda lines: lines[0].update(order=0.5), "line 1 has an order"),
         (lambda lines: lines[0].update(salt="zz"), "line 1 "),
@@ -321,6 +392,12 @@ def rewritten(ledger: Ledger, change) -> None:
         (lambda lines: lines[1].update(kind="gift"), "line 2 is of no known kind"),
         (lambda lines: lines[2].pop("privacy"), "line 3 'privacy' is missing"),
         (lambda lines: lines[2]["privacy"].update(epsilon="x"), "line 3 not a privacy statement"),
+        (lambda lines: lines[2]["privacy"].update(epsilon=0.01), "line 3 its charges compose to"),
+        (lambda lines: lines[2]["privacy"].update(delta=1e-3), "line 3 delta of charges that add"),
+        (
+            lambda lines: lines[2]["privacy"].update(run="a" * 32),
+            "line 3 has a statement of",
+        ),
         (lambda lines: lines.append(lines[2]), "line 5 tells of a run twice"),
         (lambda lines: lines.append(lines[3]), "line 5 tells of an end that cannot be"),
         (lambda lines: lines[3].update(end="free"), "line 4 tells of an end that cannot be"),

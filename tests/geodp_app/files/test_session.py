@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 from full_work import BOX, examples, full_work
 from hypothesis import given, settings, strategies as st
+from run_charges import run_charge
 from stored_runs import sharpened, stored
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.document.document import Document
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.work import RunSettings, Work
@@ -176,96 +176,18 @@ def rewrite(path: Path, change: Any) -> None:
             archive.writestr(name, data)
 
 
-def test_an_older_schema_is_migrated_step_by_step(tmp_path, monkeypatch):
-    """Version 0 of this test: the drawing was called target, and there was no name."""
+@pytest.mark.parametrize("other", [session.SCHEMA - 1, session.SCHEMA + 1])
+def test_another_schema_is_refused_before_anything_else_is_asked(tmp_path, other):
     path = tmp_path / "a.geodp"
-    save_session(path, full_work(), stored())
-
-    def aged(state):
-        state["target"] = state.pop("drawing")
-        del state["name"]
-        return {**state, "schema": 0}
-
-    rewrite(path, aged)
-    with pytest.raises(InputError, match=r"session.json: schema 0 is not known"):
+    save_session(path, full_work())
+    rewrite(path, lambda state: {"format": state["format"], "schema": other, "geodp": "9.1.0"})
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("dual.bin", b"of another schema")
+    with pytest.raises(InputError) as caught:
         load_session(path)
-
-    def from_0(state):
-        return {**state, "drawing": state["target"], "name": "named later"}
-
-    monkeypatch.setitem(session._MIGRATIONS, 0, from_0)
-    work, run = load_session(path)
-    # and on the way from 3 to 4 its k became one that was set by hand
-    assert_same(replace(full_work(), name="named later", k_drawn=False), work)
-    assert run == stored()
-
-
-def test_before_schema_5_covers_ended_with_their_triangles(tmp_path):
-    """The settings said nothing of an end, nor did those of the run."""
-    path = tmp_path / "a.geodp"
-    save_session(path, full_work(), stored())
-    rewrite(path, lambda state: {**state, "schema": 4} | {"run": without_finish(state["run"])})
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    head, *lines = members["steps.jsonl"].splitlines(keepends=True)
-    first = json.loads(head)
-    first |= {"version": 2, "settings": without_finish(first["settings"])}
-    members["steps.jsonl"] = b"".join([json.dumps(first).encode() + b"\n", *lines])
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    work, run = load_session(path)
-    assert_same(replace(full_work(), run=replace(full_work().run, finish="none")), work)
-    assert run == stored()
-    rewrite(path, lambda state: {**state, "schema": 5} | {"run": without_finish(state["run"])})
-    with pytest.raises(InputError, match=r"session.json: run: 'finish' is missing"):
-        load_session(path)
-
-
-def test_before_schema_6_shapes_were_not_clipped(tmp_path):
-    path = tmp_path / "a.geodp"
-    save_session(path, full_work(), stored())
-
-    def aged(state):
-        del state["within"]
-        return {**state, "schema": 5}
-
-    rewrite(path, aged)
-    work, run = load_session(path)
-    assert_same(replace(full_work(), within=None), work)
-    assert run == stored()
-
-
-def test_before_schema_7_no_run_released_support(tmp_path):
-    path = tmp_path / "a.geodp"
-    save_session(path, full_work(), stored())
-
-    def aged(state):
-        del state["run"]["support"]
-        return {**state, "schema": 6}
-
-    rewrite(path, aged)
-    work, run = load_session(path)
-    assert_same(replace(full_work(), run=replace(full_work().run, support=None)), work)
-    assert run == stored()
-
-
-def test_before_schema_8_every_direction_was_learned(tmp_path):
-    path = tmp_path / "a.geodp"
-    save_session(path, full_work(), stored())
-
-    def aged(state):
-        del state["run"]["direction"]
-        return {**state, "schema": 7}
-
-    rewrite(path, aged)
-    work, run = load_session(path)
-    assert_same(replace(full_work(), run=replace(full_work().run, direction=None)), work)
-    assert run == stored()
-
-
-def without_finish(settings: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if name != "finish"}
+    told = f"{path}: session.json: is of schema {other}, and geodp "
+    assert str(caught.value).startswith(told)
+    assert str(caught.value).endswith(f"reads schema {session.SCHEMA} alone")
 
 
 def test_a_damaged_zone_is_refused_with_the_name_of_its_line(tmp_path):
@@ -286,8 +208,8 @@ def test_a_damaged_zone_is_refused_with_the_name_of_its_line(tmp_path):
 
 
 CHARGES = (
-    RunCharge(1.0, 1e-40, "add-remove", finished=True),
-    RunCharge(0.1 + 0.2, 0.0, "replace-one", finished=False),
+    run_charge(1.0, 1e-40, "add-remove", finished=True),
+    run_charge(0.1 + 0.2, 0.0, "replace-one", finished=False),
 )
 
 
@@ -297,67 +219,13 @@ def test_what_runs_on_the_examples_spent_comes_back(tmp_path):
     back = load_session(path).work
     assert_same(work, back)
     assert back.spent == CHARGES
-    assert [one.run for one in back.spent] == [one.run for one in CHARGES]
-
-
-def test_before_schema_9_runs_had_no_names_and_copies_of_a_session_give_them_the_same(tmp_path):
-    def aged(state):
-        del state["ledger"]
-        for charge in state["spent"]:
-            del charge["run"]
-        return {**state, "schema": 8}
-
-    names = []
-    for name in ("a.geodp", "b.geodp"):
-        save_session(tmp_path / name, replace(full_work(), spent=CHARGES))
-        rewrite(tmp_path / name, aged)
-        back = load_session(tmp_path / name).work
-        assert (back.spent, back.ledger) == (CHARGES, None)
-        names.append([one.run for one in back.spent])
-    assert names[0] == names[1]
-    assert len(set(names[0])) == len(CHARGES)
+    assert [one.privacy.run for one in back.spent] == [one.privacy.run for one in CHARGES]
 
 
 def test_a_session_of_examples_keeps_its_ledger(tmp_path):
     path, work = tmp_path / "a.geodp", replace(full_work(), ledger="/data/geodp.ledger")
     save_session(path, work)
     assert load_session(path).work.ledger == "/data/geodp.ledger"
-
-
-@pytest.mark.parametrize("finished", [True, False])
-def test_a_session_of_schema_2_owes_its_one_run(tmp_path, finished):
-    """It did not say what runs had spent, and forgot all but the last."""
-    path = tmp_path / "a.geodp"
-    run = stored(finished)
-
-    def aged(state):
-        del state["spent"]
-        return {**state, "schema": 2}
-
-    save_session(path, full_work(), run)
-    rewrite(path, aged)
-    s = run.settings
-    assert load_session(path).work.spent == (
-        RunCharge(s.epsilon, s.delta, s.neighbours, finished=finished),
-    )
-    for free in (None, replace(run, settings=replace(s, seed=1)), replace(run, records=())):
-        if free is not None and free.release is not None:
-            free = replace(free, release=None)
-        save_session(path, full_work(), free)
-        rewrite(path, aged)
-        assert load_session(path).work.spent == ()
-
-
-def test_a_newer_schema_is_refused_before_anything_else_is_asked(tmp_path):
-    path = tmp_path / "a.geodp"
-    save_session(path, full_work())
-    rewrite(path, lambda state: {"format": state["format"], "schema": 10, "geodp": "9.1.0"})
-    with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr("dual.bin", b"new in schema 10")
-    with pytest.raises(InputError) as caught:
-        load_session(path)
-    assert f"{path}: session.json: is of schema 10, written by a newer geodp" in str(caught.value)
-    assert "update geodp" in str(caught.value)
 
 
 # -- failures while writing ---------------------------------------------------------------------

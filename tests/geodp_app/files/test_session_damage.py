@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 import pytest
 from full_work import full_work
+from run_charges import stated
 from stored_runs import stored
 
 from geodp_app.errors import InputError
 from geodp_app.files.session import load_session, save_session
+from learners.codec import privacy_to_dict
 
 Members = dict[str, bytes]
 
@@ -99,9 +101,13 @@ def drop(key: str) -> Callable[[Members], None]:
 BOW = [[[14, 43], [15, 44], [15, 43], [14, 44], [14, 43]]]
 FAR = [[[1, 2], [2, 2], [2, 3], [1, 2]]]
 
-CHARGE = {
-    "epsilon": 1.0, "delta": 1e-6, "neighbours": "add-remove", "finished": True, "run": 32 * "a",
-}  # fmt: skip
+SPENT = privacy_to_dict(stated(1.0, 1e-6).of_run(32 * "a"))
+CHARGE = {"privacy": SPENT, "finished": True}
+
+
+def spent(**members: Any) -> Callable[[Members], None]:
+    """One charge whose statement has other members."""
+    return put("spent", value=[{**CHARGE, "privacy": {**SPENT, **members}}])
 
 
 def without_examples(change: Callable[[Members], None]) -> Callable[[Members], None]:
@@ -124,9 +130,9 @@ def without_examples(change: Callable[[Members], None]) -> Callable[[Members], N
         (drop("sampling"), "'sampling' is missing"),
         (drop("format"), "this is not a session of geodp"),
         (drop("schema"), "schema None is not a whole number"),
-        (put("schema", value=-1), "schema -1 is not known"),
+        (put("schema", value=-1), "is of schema -1, and geodp"),
         (put("schema", value=True), "schema True is not a whole number"),
-        (put("schema", value=10**30), "written by a newer geodp"),
+        (put("schema", value=10**30), "reads schema 10 alone"),
         (put("name", value=7), "a name is a text"),
         (put("name", value="x" * 10**5), "a name is a text of at most 200 characters"),
         (put("bounds", value=[0, 0, 1]), "bounds: must be four numbers"),
@@ -159,17 +165,19 @@ def without_examples(change: Callable[[Members], None]) -> Callable[[Members], N
         (put("spent", value=None), "spent must be a list, not None"),
         (put("spent", value={}), "spent must be a list, not {}"),
         (put("spent", value=[7]), "spent must be an object, not 7"),
-        (put("spent", value=[{}]), "spent: 'delta' is missing or unknown"),
+        (put("spent", value=[{}]), "spent: 'finished' is missing or unknown"),
         (put("spent", value=[{**CHARGE, "paid": 1}]), "spent: 'paid' is missing or unknown"),
-        (put("spent", value=[{**CHARGE, "epsilon": -1}]), "epsilon -1 of a run is no privacy"),
-        (put("spent", value=[{**CHARGE, "epsilon": "1"}]), "epsilon '1' of a run is no privacy"),
-        (put("spent", value=[{**CHARGE, "epsilon": True}]), "epsilon True of a run is no privacy"),
-        (put("spent", value=[{**CHARGE, "delta": 2}]), "delta 2 of a run is no privacy"),
-        (put("spent", value=[{**CHARGE, "delta": None}]), "delta None of a run is no privacy"),
-        (put("spent", value=[{**CHARGE, "neighbours": []}]), "neighbours []: use one of"),
         (put("spent", value=[{**CHARGE, "finished": 1}]), "finished: 1 is neither true nor false"),
-        (put("spent", value=[{**CHARGE, "run": "x"}]), "'x' is no name of a run"),
-        (put("spent", value=[{**CHARGE, "run": 7}]), "7 is no name of a run"),
+        (put("spent", value=[CHARGE, CHARGE]), "is charged for twice"),
+        (put("spent", value=[{**CHARGE, "privacy": None}]), "not a privacy statement"),
+        (spent(epsilon=-1), "not a privacy statement"),
+        (spent(epsilon="1"), "not a privacy statement"),
+        (spent(epsilon=0.01), "its charges do not compose to (epsilon, delta) = (0.01, 1e-06)"),
+        (spent(delta=2), "not a privacy statement"),
+        (spent(neighbours=[]), "not a privacy statement"),
+        (spent(run="x"), "not a privacy statement"),
+        (spent(run=None), "a run that is charged for is private, and has a name"),
+        (spent(private=False, run=None), "a run that is charged for is private, and has a name"),
         (put("ledger", value=""), "'' is no path of a ledger"),
         (put("ledger", value=["a"]), "['a'] is no path of a ledger"),
         (drop("ledger"), "'ledger' is missing"),

@@ -116,42 +116,11 @@ def test_pieces_of_another_lattice_are_not_written():
             wrong.to_lines()
 
 
-def test_a_run_kept_before_there_were_tiles_is_read():
+@pytest.mark.parametrize("version", [4, 6, None])
+def test_a_run_of_another_version_is_refused_in_one_line(version: int | None):
     lines = stored().to_lines()
-    head = json.loads(lines[0])
-    assert head.pop("version") == 5
-    head["settings"]["learner"] = "union"
-    for name in ("finish", "tiles", "chunks", "halts", "kept"):
-        del head["settings"][name]
-    before = RunSettings("cover", halts=1, kept=0, finish="none")
-    assert StoredRun.from_lines([json.dumps(head), *lines[1:]]) == replace(
-        stored(), settings=before
-    )
-
-
-def test_a_run_kept_before_covers_were_sharpened_is_read():
-    for run in (stored(), by_tiles()):
-        lines = run.to_lines()
-        head = json.loads(lines[0])
-        del head["settings"]["finish"]
-        settings = replace(run.settings, finish="none")
-        lines[0] = json.dumps({**head, "version": 2})
-        assert StoredRun.from_lines(lines) == replace(run, settings=settings)
-        lines[0] = json.dumps(head)  # a version that knows of it must say so
-        with pytest.raises(DamagedFileError, match="line 1: settings: 'finish' is missing"):
-            StoredRun.from_lines(lines)
-
-
-@pytest.mark.parametrize(("name", "last"), [("support", 3), ("direction", 4)])
-def test_a_run_kept_before_there_was_support_or_a_direction_is_read(name: str, last: int):
-    lines = by_tiles().to_lines()
-    head = json.loads(lines[0])
-    del head["settings"][name]
-    for version in range(2, last + 1):
-        lines[0] = json.dumps({**head, "version": version})
-        assert StoredRun.from_lines(lines) == by_tiles()
-    lines[0] = json.dumps(head)
-    with pytest.raises(DamagedFileError, match=f"line 1: settings: '{name}' is missing"):
+    lines[0] = json.dumps({**json.loads(lines[0]), "version": version})
+    with pytest.raises(DamagedFileError, match=f"version {version}, and this geodp reads"):
         StoredRun.from_lines(lines)
 
 

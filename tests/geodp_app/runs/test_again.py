@@ -99,7 +99,7 @@ def test_outlines_arrive_each_run_counts_and_an_edit_takes_them_away(
     assert len(window.again.shapes) == 3
     assert window.plane_pane.note.words == "3 runs, one outline each"
     spent = window.document.work.spent
-    assert [charge.epsilon for charge in spent] == [2.0] * 3
+    assert [charge.privacy.epsilon for charge in spent] == [2.0] * 3
     assert all(charge.finished for charge in spent)
     assert "3 runs: together ε\u00a0=\u00a06" in window.spent.words.text()
     outline = window.plane.learned._again

@@ -109,7 +109,7 @@ def test_a_release_comes_back_from_its_json_and_says_what_it_spent() -> None:
     release = StrawmanDisjunctionLearner(k=2, seed=1).fit(X, X[:, 1] | X[:, 3]).release_
     assert release_from_dict(release_to_dict(release)) == release
     assert release.privacy is not None
-    assert [charge.name for charge in release.privacy.charges] == ["noisy counts", "selections"]
+    assert [charge.name for charge in release.privacy.charges] == ["noisy literals", "selections"]
     assert (release.privacy.epsilon, release.privacy.delta) == (1.0, 1e-6)
     # examples to lose pay for the list alone, the others for the draws alone
     assert release.privacy.charges[0].alone <= 1.0

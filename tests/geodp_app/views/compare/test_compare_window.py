@@ -83,9 +83,9 @@ def test_three_learners_on_a_drawing(
 
     assert window.document.work.examples is not None  # sampled, as Run does
     # what the private ones spent is in the note of runs on the sample
-    charges = [(charge.epsilon, charge.finished) for charge in window.document.work.spent]
+    charges = [(charge.privacy.epsilon, charge.finished) for charge in window.document.work.spent]
     assert charges == [(2.0, True), (2.0, True)]
-    assert window.document.work.spent[0].delta == 1e-40  # as its statement says
+    assert window.document.work.spent[0].privacy.delta == 1e-40  # as its statement says
     table, plane = compare.table, compare.plane
     assert [table.name(line) for line in range(table.rowCount())] == [
         "tiles",

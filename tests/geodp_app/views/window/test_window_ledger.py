@@ -8,9 +8,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
+from run_charges import run_charge
 from window_driver import Lasting, action, finish_run, key, wait
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.files.ledger import Ledger, Source, past_run
 from geodp_app.files.session import load_session
 from geodp_app.palette import load_palette
@@ -64,11 +64,12 @@ def test_runs_are_entered_counted_with_those_of_others_and_refused_beyond(
     assert ends(ledger) == ["released"]
     (charge,) = window.document.work.spent
     (entry,) = ledger.state().entries
-    assert (entry.run, entry.verb, entry.learner) == (charge.run, "window", "cover")
+    assert (entry.run, entry.verb, entry.learner) == (charge.privacy.run, "window", "cover")
+    assert window.runs.log.release.privacy.run == entry.run  # so a file of it is not counted twice
     assert "1 run: together ε = 1, δ = 10⁻⁶, of a budget of" in note(window)
     # another process spends, and the window refuses what is then too much
     release, records = window.runs.log.release, window.runs.log.records
-    other = past_run(RunCharge(0.5, 0.0, "add-remove", finished=True))
+    other = past_run(run_charge(0.5, 0.0, "add-remove", finished=True))
     Ledger(ledger.path).join([other], Source.of_files([tmp_path / "p.csv"]))
     failures: list[str] = []
     window.runs.controller.failed.connect(failures.append)
@@ -117,7 +118,7 @@ def test_what_a_session_spent_before_joins_with_its_next_run(
     window.files._save(tmp_path / "s.geodp")
     kept = load_session(tmp_path / "s.geodp").work
     assert kept.ledger == str(ledger.path)
-    assert [one.run for one in kept.spent] == [one.run for one in ledger.state().entries]
+    assert [one.privacy.run for one in kept.spent] == [one.run for one in ledger.state().entries]
     # a session that names none finds the one beside it
     window.document.set_ledger(None)
     window.files._save(tmp_path / "s.geodp")
@@ -171,7 +172,7 @@ def test_a_comparison_is_entered_whole(qtbot: QtBot, window: MainWindow, ledger:
     assert ends(ledger) == ["released"] * 3
     assert ledger.state().together == (1.0, 0.0)
     names = [entry.run for entry in ledger.state().entries if entry.spends]
-    assert [one.run for one in window.document.work.spent] == names
+    assert [one.privacy.run for one in window.document.work.spent] == names
     compare.compare()
     compare.controller.cancel()
     assert ends(ledger)[3:] == ["cancelled"] * 3  # nobody here knows which of them had begun

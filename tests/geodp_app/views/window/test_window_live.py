@@ -210,7 +210,7 @@ def test_what_a_run_that_followed_spends_is_noted_with_its_own_labels(
     followed(qtbot, window, first)
     (charge,) = window.document.work.spent
     assert charge.finished
-    assert charge.epsilon == 4.0
+    assert charge.privacy.epsilon == 4.0
     assert "selecting" in states
     assert "waiting" not in states  # tiles follow at full speed, whatever the pace
     action(window, "undo")

@@ -190,7 +190,7 @@ def test_labels_alone_are_protected_by_a_learner_that_can(qtbot: QtBot, window: 
     assert log.privacy.neighbours == "replace-label"
     assert dict(log.release.parameters)["public_points"] == "sample"  # type: ignore[union-attr]
     assert window.figures.budget.values["Neighbours"].text() == "replace one label"
-    assert [charge.neighbours for charge in document.work.spent] == ["replace-label"]
+    assert [charge.privacy.neighbours for charge in document.work.spent] == ["replace-label"]
     # others protect whole examples, and do not offer it
     panel.learner.setCurrentIndex(panel.learner.findData("tiles"))
     assert document.work.run.neighbours == box.currentData() == "add-remove"

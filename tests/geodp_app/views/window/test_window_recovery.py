@@ -30,7 +30,8 @@ _CRASH = """
 import os, signal, sys
 from pathlib import Path
 from PySide6.QtCore import QStandardPaths
-from geodp_app.document.charges import RunCharge
+sys.path.append(sys.argv[2])
+from run_charges import run_charge
 from geodp_app.palette import load_palette
 from geodp_app.views.window.app import make_application
 from geodp_app.views.window.main_window import MainWindow
@@ -42,7 +43,7 @@ window.document.open_example("L")
 window.document.set_sampling(n=500)
 window.document.sample()
 for finished in (True, False):
-    charge = RunCharge(1.0, 1e-6, "add-remove", finished=finished)
+    charge = run_charge(1.0, 1e-6, "add-remove", finished=finished)
     window.document.charge(window.document.work.examples, charge)
 window.recovery.save()
 os.kill(os.getpid(), signal.SIGKILL)
@@ -52,7 +53,9 @@ os.kill(os.getpid(), signal.SIGKILL)
 @pytest.fixture
 def crashed(tmp_path: Path) -> Path:
     folder = tmp_path / "recovery"
-    subprocess.run([sys.executable, "-c", _CRASH, str(folder)], timeout=120, check=False)
+    support = Path(__file__).parents[3] / "support"
+    argv = [sys.executable, "-c", _CRASH, str(folder), str(support)]
+    subprocess.run(argv, timeout=120, check=False)
     return folder
 
 

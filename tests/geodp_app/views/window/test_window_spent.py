@@ -9,9 +9,9 @@ from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
+from run_charges import run_charge
 from window_driver import Lasting, action, drag, finish_run, key, wait
 
-from geodp_app.document.charges import RunCharge
 from geodp_app.files.autosave import recoverable
 from geodp_app.files.session import load_session
 from geodp_app.views.window.main_window import MainWindow
@@ -226,8 +226,8 @@ def test_what_is_charged_at_the_first_step_is_what_the_release_states(
         assert log.release is not None
         stated, charge = log.release.privacy, window.document.work.spent[-1]
         assert stated is not None
-        assert (charge.epsilon, charge.delta) == (stated.epsilon, stated.delta)
-        assert (charge.neighbours, charge.finished) == (stated.neighbours, True)
+        assert (charge.privacy.epsilon, charge.privacy.delta) == (stated.epsilon, stated.delta)
+        assert (charge.privacy.neighbours, charge.finished) == (stated.neighbours, True)
 
 
 def test_a_number_that_is_being_typed_survives_a_run_that_begins_and_ends(
@@ -241,7 +241,7 @@ def test_a_number_that_is_being_typed_survives_a_run_that_begins_and_ends(
     QTest.keyClicks(field, "0.7")
     window.runs.run_or_pause()
     finish_run(qtbot, window)
-    assert window.document.work.spent[0].epsilon == 1.0
+    assert window.document.work.spent[0].privacy.epsilon == 1.0
     assert field.text() == "0.7"
     QTest.keyClick(field, Qt.Key.Key_Return)
     assert window.document.work.run.epsilon == 0.7
@@ -306,7 +306,7 @@ def test_to_note_what_is_spent_draws_nothing_anew(
     assert examples is not None
     drawn: list[object] = []
     monkeypatch.setattr(window.plane, "show_examples", drawn.append)
-    window.document.charge(examples, RunCharge(1.0, 1e-6, "add-remove", finished=False))
+    window.document.charge(examples, run_charge(1.0, 1e-6, "add-remove", finished=False))
     assert note(window)
     assert drawn == []
     window.document.clear_examples()
