@@ -40,6 +40,7 @@ from common import (
     unit_seconds,
 )
 from peers import ENVELOPE, METHODS
+from piles import PILED, Pile, time_piles
 from questions import Case, Listener, Time, first_question, peak_memory
 
 from geodp_app.runs.warm_up import warm_up as load_loops
@@ -360,6 +361,18 @@ def ragged_part(bench: Bench) -> Iterator[Row]:
                 yield make_row(f"{name}: zones", zones, Goal(2, 5), trouble)
 
 
+def piles_part(bench: Bench) -> Iterator[Row]:
+    """Every step of runs on reports in few places, or within few steps of them, d = 1024."""
+    for told in PILED:
+        for n in (bench.n // 50, bench.n):
+            for places in (1, 3, 30, 300):
+                for kind, steps in (("at", 0), ("near", 1), ("near", 3), ("opposite", 1)):
+                    pile = Pile(places, kind, steps, n)
+                    name = f"{told}, n = {n:,}, {places} places, {kind} {steps}"
+                    runs, trouble = bench.each(name, time_piles, pile, told)
+                    yield make_row(name, [s for run in runs for s in run], Goal(2, 5), trouble)
+
+
 #: Parts by name.
 PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "peers": peers_part,
@@ -369,6 +382,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "paper": paper_part,
     "learner": learner_part,
     "ragged": ragged_part,
+    "piles": piles_part,
     "wrong": wrong_part,
 }
 

@@ -27,9 +27,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from geometry.inner_loops import inner
-from learners.conic.shared_points import examples_of, greatest_score
 from learners.envelope.chunks import exponential, uniform_below
 from learners.envelope.partition import draw_box, put_mass
+from learners.envelope.shared_points import examples_of, greatest_score
 from learners.envelope.target import score_value
 from learners.scores import POWER
 

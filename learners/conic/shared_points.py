@@ -11,8 +11,6 @@ Point i has the weight 2**i in prefix sums like those of the examples, so what c
 of a shape gives the set of the points that it holds, as a word of bits.
 """
 
-# mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls, allow-untyped-decorators
-
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -22,25 +20,10 @@ from numpy.typing import NDArray
 
 from geometry.columns import Counts
 from geometry.grid_counts import GridCounts
-from geometry.inner_loops import inner
-from learners.envelope.target import score_value
+from learners.envelope.shared_points import heavy_points
 
 #: Most points taken out: their bits fit 32-bit tables.
 MOST = 30
-
-#: Nats that the fewer label of a point must weigh, or it is left among the others.
-_HEAVY = 4.0
-
-#: And it must have at least so large a share of what all points have of the fewer label: where
-#: nearly every point is shared, draws end without this, and sooner.
-_SHARE = 1 / 64
-
-#: So many ways to hold open points are tried, a power of two.
-_WAYS = 64
-
-#: For points further down the score, the smaller of A and B, is bounded by mixes of the two,
-#: (m * A + (_MIX - m) * B) / _MIX, and each point is held where that is more.
-_MIX = 16
 
 
 class Tables(NamedTuple):
@@ -71,12 +54,7 @@ def make_tables(counts: GridCounts, eta: float) -> Tables:
     eta : float
         Nats an example; it steers the sampler, never its law.
     """
-    # a point's negatives stand before its positives
-    second = np.flatnonzero(~counts.begins)
-    fewer = np.minimum(counts.amounts[second - 1], counts.amounts[second])
-    taken = np.argsort(-fewer, kind="stable")[:MOST]
-    least = max(_HEAVY / eta, _SHARE * int(fewer.sum()))
-    second = second[taken[fewer[taken] >= least]]
+    second = heavy_points(counts, eta, MOST)
     left = np.ones(len(counts), dtype=np.bool_)
     left[second] = left[second - 1] = False
     negatives, positives = count_areas(counts.where(left), counts.count_type)
@@ -110,62 +88,3 @@ def _prefix_sums(cells: NDArray[np.int64], kind: type) -> Counts:
     area: Counts = np.zeros((side + 1, side + 1), dtype=kind)
     area[1:, 1:] = cells.cumsum(axis=0).cumsum(axis=1)
     return area
-
-
-@inner
-def examples_of(shared, label, held):
-    """Examples of a label on the shared points of a word."""
-    found = np.int64(0)
-    for i in range(len(shared)):
-        if (held >> i) & 1:
-            found += shared[i, label]
-    return found
-
-
-@inner
-def greatest_score(target, shared, held, open_points, positives, negatives):
-    """The greatest score with all points of one word and any of those of the other.
-
-    positives, negatives : those on no shared point, at most and at least.
-    """
-    positives += examples_of(shared, 1, held)
-    negatives += examples_of(shared, 0, held)
-    if open_points == 0:
-        return score_value(target, positives, negatives)
-    mixed = np.zeros(_MIX + 1, dtype=np.int64)
-    gained = np.empty(_WAYS, dtype=np.int64)
-    lost = np.empty(_WAYS, dtype=np.int64)
-    gained[0], lost[0] = positives, negatives
-    ways, mixes = 1, False
-    for i in range(len(shared)):
-        if (open_points >> i) & 1 == 0:
-            continue
-        if ways == _WAYS:
-            mixes = True
-            for m in range(_MIX + 1):
-                more = m * shared[i, 1] - (_MIX - m) * shared[i, 0]
-                mixed[m] += target.k * max(more, 0)
-            continue
-        for way in range(ways):
-            gained[ways + way] = gained[way] + shared[i, 1]
-            lost[ways + way] = lost[way] + shared[i, 0]
-        ways *= 2
-    best = np.int64(-(1 << 62))
-    for way in range(ways):
-        if mixes:
-            best = max(best, _least_mix(target, mixed, gained[way], lost[way]))
-        else:
-            best = max(best, score_value(target, gained[way], lost[way]))
-    return best
-
-
-@inner
-def _least_mix(target, mixed, positives, negatives):
-    """The least bound of the score, mixed[m] being the most that further points add to mix m."""
-    above, below = target.k * positives + target.c_pos, -target.k * negatives + target.c_neg
-    if target.total:
-        return above + below + mixed[_MIX // 2] // (_MIX // 2)
-    least = below
-    for m in range(1, _MIX + 1):
-        least = min(least, (m * above + (_MIX - m) * below + mixed[m]) // _MIX)
-    return least

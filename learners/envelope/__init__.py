@@ -19,6 +19,7 @@ partition            boxes that cover the class, with their masses in a sum tree
 trials               a point of a plain box, kept with the probability it deserves
 splits               a plain box is halved where a rejected point suggests
 close_pairs          a bound that wrong labels hardly loosen
+shared_points        a bound for places with many examples of both labels
 factorised_boxes     tighter envelopes for small boxes, divided into cells
 uncertain            the examples that a box's edges leave uncertain
 cell_weights         what cells weigh

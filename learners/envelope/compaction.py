@@ -36,6 +36,7 @@ from learners.envelope.partition import (
     MIX_USED,
     PLAIN,
     Partition,
+    bound_of,
     box_mass,
     weigh,
 )
@@ -92,7 +93,7 @@ def _find_partners(target, partition, partners, rises, slots):
             while slots[at] != _NONE:
                 j = slots[at]
                 if _meet(boxes[i], boxes[j], axis):
-                    _join(boxes[i], boxes[j], both)
+                    _join(target, boxes[i], boxes[j], both)
                     rise = box_mass(target, both, plain) - masses[i] - masses[j]
                     if rise < rises[i]:
                         partners[i], rises[i] = j, rise
@@ -124,7 +125,7 @@ def _meet(one, two, axis):
 
 
 @inner
-def _join(one, two, both):
+def _join(target, one, two, both):
     """Make `both` the box that two boxes are together."""
     both[:] = one
     for axis in range(6):
@@ -132,7 +133,12 @@ def _join(one, two, both):
         both[2 * axis + 1] = max(one[2 * axis + 1], two[2 * axis + 1])
     both[POSITIVES] = max(one[POSITIVES], two[POSITIVES])
     both[NEGATIVES] = min(one[NEGATIVES], two[NEGATIVES])
-    set_pairs_across(both, max(pairs_across(one), pairs_across(two)))
+    across = max(pairs_across(one), pairs_across(two))
+    if min(pairs_across(one), pairs_across(two)) < -1:
+        # the greater of both bounds
+        set_pairs_across(both, -1)
+        across = max(bound_of(target, one), bound_of(target, two)) - bound_of(target, both) - 1
+    set_pairs_across(both, across)
 
 
 @inner
@@ -159,7 +165,7 @@ def _merge(target, partition, partners, rises, order, left):
         if merged[i] or merged[j]:
             continue
         left -= rises[i]
-        _join(boxes[i], boxes[j], both)
+        _join(target, boxes[i], boxes[j], both)
         boxes[i] = both
         _make_plain(factors, i)
         merged[i] = merged[j] = gone[j] = True

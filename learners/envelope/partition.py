@@ -35,7 +35,8 @@ from learners.envelope.boxes import (
 from learners.envelope.chunks import less
 from learners.envelope.close_pairs import crossed_by
 from learners.envelope.factorised_boxes import MIX
-from learners.envelope.target import score_value
+from learners.envelope.shared_points import examples_of, greatest_score
+from learners.envelope.target import bound_value, score_value
 
 #: Entries of `Partition.tally`.  TRIAL_WORK and SPLIT_WORK decide when a box is refined, SPENT
 #: when a slice of work ends: microseconds, counted and not measured.
@@ -195,8 +196,34 @@ def halve(partition: Partition) -> tuple[Partition, Partition]:
 @inner
 def bound_of(target, box):
     """What no piece of the box scores above, by its counts."""
-    bound = score_value(target, np.int64(box[POSITIVES]), np.int64(box[NEGATIVES]))
-    return bound + target.k * max(pairs_across(box), 0)
+    across = pairs_across(box)
+    bound = bound_value(target, np.int64(box[POSITIVES]), np.int64(box[NEGATIVES]), across)
+    return bound + min(across + 1, 0)
+
+
+@inner
+def open_points(tables, rows):
+    """The word of the shared points that a box's outer piece holds and its inner one does not."""
+    held, some = np.int64(-1), np.int64(-1)
+    for e in range(3):
+        some &= tables.words[rows[e]]
+        held &= tables.words[rows[3 + e]]
+    return some & ~held
+
+
+@inner
+def corner_bound(target, tables, rows, across, positives, negatives):
+    """The bound of a box by the counts and the lines of its outer and inner piece: docs/privacy.md,
+    lemma E5."""
+    some = np.int64(0)
+    if across < 0 and len(tables.marked) > 0:
+        some = open_points(tables, rows)
+    if some == 0:
+        return bound_value(target, positives, negatives, across)
+    shared = tables.marked[:, 2:]
+    return greatest_score(
+        target, shared, np.int64(0), some, positives - examples_of(shared, 1, some), negatives
+    )
 
 
 @inner
@@ -266,6 +293,7 @@ def add_boxes(target, partition, tables, pairs, boxes):
         copy_box(boxes[i], box)
         if pairs is None:
             recount(target.paper, tables, box, rows)
+            lower(target, tables, box, rows, bound_of(target, box))
         else:
             set_pairs_across(box, crossed_by(pairs, box))
             recount(target.paper, pairs.tables, box, rows)
@@ -280,9 +308,42 @@ def count_all(target, tables, box, rows):
     lines, below, totals = tables.lines, tables.below, tables.totals
     positives = count_piece(lines, below, totals[1], rows[0], rows[1], rows[2])
     negatives = count_piece(lines, below, totals[0], rows[3], rows[4], rows[5])
-    if score_value(target, positives, negatives) <= bound_of(target, box):
+    bound = corner_bound(target, tables, rows, np.int64(-1), positives, negatives)
+    if bound <= bound_of(target, box):
         box[POSITIVES], box[NEGATIVES] = positives, negatives
-        set_pairs_across(box, -1)
+        set_pairs_across(box, bound - score_value(target, positives, negatives) - 1)
+
+
+@inner
+def count_left(target, pairs, box, rows):
+    """Let a box count what close pairs leave, where its bound is then lower."""
+    tables = pairs.tables
+    if not corner_rows(target.paper, tables, box, rows):
+        return
+    lines, below, totals, across = tables.lines, tables.below, tables.totals, crossed_by(pairs, box)
+    positives = count_piece(lines, below, totals[1], rows[0], rows[1], rows[2])
+    negatives = count_piece(lines, below, totals[0], rows[3], rows[4], rows[5])
+    if bound_value(target, positives, negatives, across) < bound_of(target, box):
+        box[POSITIVES], box[NEGATIVES] = positives, negatives
+        set_pairs_across(box, across)
+
+
+@inner
+def lower(target, tables, box, rows, most):
+    """Bound a box that counts all examples by its shared points, and by what bounds it anyway.
+
+    A box that was merged may count fewer examples than its corners hold, and more than it may hold
+    with its shared points: so the corners are counted once more.
+    """
+    if len(tables.marked) == 0:
+        return
+    if corner_rows(target.paper, tables, box, rows):
+        lines, below, totals = tables.lines, tables.below, tables.totals
+        positives = count_piece(lines, below, totals[1], rows[0], rows[1], rows[2])
+        negatives = count_piece(lines, below, totals[0], rows[3], rows[4], rows[5])
+        most = min(most, corner_bound(target, tables, rows, np.int64(-1), positives, negatives))
+    score = score_value(target, np.int64(box[POSITIVES]), np.int64(box[NEGATIVES]))
+    set_pairs_across(box, min(most - score, 0) - 1)
 
 
 @inner

@@ -7,6 +7,8 @@ Why that changes no law: docs/privacy.md, lemma E2.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from geometry.counting import NEGATIVE, POSITIVE, count_piece, line_row
@@ -25,8 +27,17 @@ from learners.envelope.boxes import (
     trim,
 )
 from learners.envelope.close_pairs import crossed_by
-from learners.envelope.partition import BOXES, box_mass, count_all, put_mass
-from learners.envelope.target import score_value, score_weight
+from learners.envelope.partition import (
+    BOXES,
+    bound_of,
+    box_mass,
+    corner_bound,
+    count_all,
+    count_left,
+    lower,
+    put_mass,
+)
+from learners.envelope.target import bound_value
 from learners.envelope.trials import OUTCOME_OUTSIDE
 
 # Two halves that weigh more than this, the whole being 1, gain nothing worth a choice.
@@ -51,14 +62,26 @@ def _counts_with(tables, rows, e, outer, inner):
 
 
 @inner
-def _blame(target, tables, box, theta, rows):
+def _bound_with(target, tables, rows, across, e, outer, inner, positives, negatives, most):
+    """The bound by these counts, with edge e's lines replaced; `most` bounds the box."""
+    if len(tables.marked) == 0:
+        return bound_value(target, positives, negatives, across)
+    old_outer, old_inner = rows[e], rows[3 + e]
+    rows[e], rows[3 + e] = outer, inner
+    bound = corner_bound(target, tables, rows, across, positives, negatives)
+    rows[e], rows[3 + e] = old_outer, old_inner
+    return min(bound, most)
+
+
+@inner
+def _blame(target, tables, box, across, theta, rows):
     """The edge whose coarse cell at the rejected theta, alone, lowers the bound most.
 
     It sees further than one halving: a side may have to be halved several times before the
     bound falls.  -1 when the box is as fine as the coarse lattice, or no edge alone does it.
     """
     low, step = target.low, target.step
-    lowest = score_value(target, np.int64(box[POSITIVES]), np.int64(box[NEGATIVES]))
+    lowest = bound_of(target, box)
     blamed = -1
     for e in range(3):
         sheet = (box[SHEETS] >> (3 * e)) & 7
@@ -74,7 +97,9 @@ def _blame(target, tables, box, theta, rows):
         if outer < 0 or inner < 0:
             continue
         positives, negatives = _counts_with(tables, rows, e, outer, inner)
-        bound = score_value(target, positives, negatives)
+        bound = _bound_with(
+            target, tables, rows, across, e, outer, inner, positives, negatives, lowest
+        )
         if bound < lowest:
             lowest = bound
             blamed = e
@@ -82,7 +107,7 @@ def _blame(target, tables, box, theta, rows):
 
 
 @inner
-def _choose_axis(target, tables, box, rows, only):
+def _choose_axis(target, tables, box, across, rows, only):
     """(axis 0..5, positives, negatives): the halving whose two halves weigh least together.
 
     `only` restricts it to one edge, unless it is -1.  While a side is too long for the box to be
@@ -92,7 +117,7 @@ def _choose_axis(target, tables, box, rows, only):
     or nothing can be halved.
     """
     most, fewest = np.int64(box[POSITIVES]), np.int64(box[NEGATIVES])
-    reference = score_value(target, most, fewest)
+    reference = bound_of(target, box)
     best = np.inf
     chosen = (-1, np.int64(0), np.int64(0))
     shortest = np.int64(2)
@@ -126,8 +151,14 @@ def _choose_axis(target, tables, box, rows, only):
         if outer < 0 or inner < 0:
             return (-1, np.int64(0), np.int64(0))
         positives, negatives = _counts_with(tables, rows, e, outer, inner)
-        weight = score_weight(target, most, negatives, reference)
-        weight += score_weight(target, positives, fewest, reference)
+        bound = _bound_with(
+            target, tables, rows, across, e, rows[e], inner, most, negatives, reference
+        )
+        weight = math.exp(target.rate * (bound - reference))
+        bound = _bound_with(
+            target, tables, rows, across, e, outer, rows[3 + e], positives, fewest, reference
+        )
+        weight += math.exp(target.rate * (bound - reference))
         if weight > _USELESS:
             # a plateau tells nothing yet: prefer the longest side
             weight = 2.0 + 1.0 / side
@@ -146,18 +177,16 @@ def split(target, every, pairs, partition, index, outcome, theta, rows):
     boxes, tree = partition.boxes, partition.tree
     capacity = len(boxes)
     box = boxes[index]
-    across, tables = np.int64(-1), every
-    if pairs is not None:
-        across = pairs_across(box)
-        if across >= 0:
-            tables = pairs.tables
+    across, tables, most = pairs_across(box), every, bound_of(target, box)
+    if pairs is not None and across >= 0:
+        tables = pairs.tables
     if not corner_rows(target.paper, tables, box, rows):
         return
     if outcome >= OUTCOME_OUTSIDE:
         only = outcome - OUTCOME_OUTSIDE
     else:
-        only = _blame(target, tables, box, theta, rows)
-    axis, positives, negatives = _choose_axis(target, tables, box, rows, only)
+        only = _blame(target, tables, box, across, theta, rows)
+    axis, positives, negatives = _choose_axis(target, tables, box, across, rows, only)
     if axis < 0:
         return
     middle = (box[2 * axis] + box[2 * axis + 1]) >> 1
@@ -179,6 +208,10 @@ def split(target, every, pairs, partition, index, outcome, theta, rows):
         if pairs is not None and across >= 0:
             set_pairs_across(half, min(across, crossed_by(pairs, half)))
             count_all(target, every, half, rows)
+        else:
+            lower(target, every, half, rows, most)
+            if pairs is not None and not target.total:
+                count_left(target, pairs, half, rows)
     factors = partition.factors
     put_mass(tree, capacity, index, box_mass(target, box, factors[index]))
     put_mass(tree, capacity, twin_index, box_mass(target, twin, factors[twin_index]))

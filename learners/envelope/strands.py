@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.columns import Counts, column_shift, count_columns
+from geometry.columns import Counts, column_shift, count_columns, unpack
 from geometry.counting import LineTables, make_tables
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.envelope import core
 from learners.envelope.boxes import NO_SHEET
-from learners.envelope.close_pairs import ClosePairs, make_pairs, take_pairs
+from learners.envelope.close_pairs import ClosePairs, make_pairs, settle_conflicts, take_pairs
 from learners.envelope.compaction import compact
 from learners.envelope.factorised_boxes import Workspace, make_workspace
 from learners.envelope.paper_box import class_sheets, readings
@@ -31,6 +31,7 @@ from learners.envelope.partition import (
     grow,
     make_partition,
 )
+from learners.envelope.shared_points import heavy_points
 from learners.envelope.target import Target
 from learners.envelope.uncertain import order_by_column
 from learners.randomness import RandomSource
@@ -43,6 +44,14 @@ _WORK_PER_CALL = 10_000
 
 #: 16-bit chunks drawn from the source at first, and at most, in one go.
 _FIRST_CHUNKS, _MOST_CHUNKS = 1 << 13, 1 << 19
+
+#: Most points of both labels that are looked at apart: their bits fit a word.
+MOST_SHARED = 62
+
+#: A score that is the smaller of two is bounded by their sum, too, where so much of the rarer label
+#: lies on or beside examples of the other one, and weighs so many nats; of more entries it is not
+#: asked, as that takes time.
+_MOSTLY, _HEAVY, _MOST_ENTRIES = 1 / 2, 4.0, 1 << 17
 
 #: A compaction may add this share of the mass, and is worth its while when in the end, with all
 #: boxes used again, the log of the mass is less by this much.
@@ -162,31 +171,57 @@ class Examples:
         sum.
     left : tuple of two arrays
         As totals, of the examples that are left without the pairs.
+    shared : int64 array, shape (m, 4)
+        x, y, negatives and positives of the heaviest points of both labels
+        (:mod:`learners.envelope.shared_points`).
     """
 
     totals: tuple[Counts, Counts]
     ordinates: tuple[NDArray[np.int32], NDArray[np.int32]]
     pairs: NDArray[np.int64]
     left: tuple[Counts, Counts]
+    shared: NDArray[np.int64]
 
     @classmethod
-    def of(cls, counts: GridCounts, in_pairs: bool = False) -> Examples:
-        """From counts on the lattice's grid; with close pairs, if there are enough of them."""
+    def of(cls, counts: GridCounts, in_pairs: bool = False, eta: float | None = None) -> Examples:
+        """From counts on the lattice's grid; with close pairs, if there are enough of them.
+
+        eta : nats an example, of a score that is the smaller of two; then points of both labels are
+        looked for.
+        """
         left, pairs = counts, np.empty((0, 5), dtype=np.int64)
-        if in_pairs:
-            left, pairs = take_pairs(counts)
+        second = np.empty(0, dtype=np.int64)
+        if eta is None:
+            if in_pairs:
+                left, pairs = take_pairs(counts)
+        else:
+            second = heavy_points(counts, eta, MOST_SHARED)
+            if len(counts) <= _MOST_ENTRIES:
+                left = settle_conflicts(counts)
+                if in_pairs:
+                    left, pairs = take_pairs(left)
+            together = min(counts.positives, counts.negatives)
+            gone = together - min(left.positives, left.negatives)
+            if gone < _MOSTLY * together or gone * eta < _HEAVY:
+                left, pairs = counts, pairs[:0]
         totals = count_columns(counts)
         # boxes over wide columns are never factorised
         nothing = np.empty(0, dtype=np.int32)
         ordinates = nothing, nothing
         if column_shift(counts.d) == 0:
             ordinates = order_by_column(counts)
-        return cls(totals, ordinates, pairs, count_columns(left) if len(pairs) else totals)
+        amounts = counts.amounts[second - 1], counts.amounts[second]
+        shared = np.column_stack([counts.points[second], *amounts])
+        left_totals = totals if left is counts else count_columns(left)
+        return cls(totals, ordinates, pairs, left_totals, shared)
 
     def swapped(self) -> Examples:
         """The same with the other label each."""
         pairs = self.pairs[:, [2, 3, 0, 1, 4]]
-        return Examples(self.totals[::-1], self.ordinates[::-1], pairs, self.left[::-1])
+        shared = self.shared[:, [0, 1, 3, 2]]
+        totals = self.totals[::-1]
+        left = totals if self.left is self.totals else self.left[::-1]
+        return Examples(totals, self.ordinates[::-1], pairs, left, shared)
 
 
 def start_strand(
@@ -206,19 +241,26 @@ def start_strand(
     room = 1 << (len(boxes) - 1).bit_length()
     made_of = readings(lattice)
     cells = (made_of.high + 1 - made_of.low) // target.step + 2
-    if len(examples.pairs):
+    in_pairs = examples.left is not examples.totals
+    if in_pairs:
         table_bytes //= 2
-    tables = make_tables(examples.totals, made_of.basis, table_bytes)
+    shared = np.ascontiguousarray(examples.shared)
+    tables = make_tables(examples.totals, made_of.basis, table_bytes, shared)
     pairs = None
-    if len(examples.pairs):
+    if in_pairs:
         left = make_tables(examples.left, made_of.basis, table_bytes)
-        pairs = make_pairs(lattice, examples.pairs, left)
+        pairs = make_pairs(made_of, examples.pairs, left)
+    kind = box_type(made_of, examples.totals[0])
+    if len(shared):
+        # a bound may be lower than the score by k for each example
+        n = sum(int(unpack(one).before[-1]) for one in examples.totals)
+        kind = kind if 8 * target.k * n <= np.iinfo(np.int32).max else np.int64
     strand = Strand(
         target,
         tables,
         pairs,
         examples.ordinates,
-        make_partition(room, cells, box_type(made_of, examples.totals[0])),
+        make_partition(room, cells, kind),
         source.spawn(),
         max_boxes,
         _PLAIN_BOXES if plain_boxes is None else plain_boxes,

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from geometry.columns import column_shift
@@ -86,15 +85,25 @@ def score_value(target, positives, negatives):
 
 
 @inner
+def bound_value(target, positives, negatives, across):
+    """What no piece scores above: by examples that bound it from above and from below, or, where
+    `across` is not negative, by those that are left of both labels and that many pairs.
+
+    The smaller of two parts is at most half of their sum, in which a positive and a negative that a
+    piece holds together cancel (docs/privacy.md, lemma E5).
+    """
+    bound = score_value(target, positives, negatives)
+    if across < 0:
+        return bound
+    if target.total:
+        return bound + target.k * across
+    return (target.k * (positives - negatives + across) + target.c_pos + target.c_neg) >> 1
+
+
+@inner
 def most_negatives(target, positives, least):
     """The most negatives with which a piece of at most so many positives scores `least`."""
     room = target.c_neg - least
     if target.total:
         room += target.k * positives + target.c_pos
     return room // target.k
-
-
-@inner
-def score_weight(target, positives, negatives, reference):
-    value = score_value(target, positives, negatives)
-    return math.exp(target.rate * (value - reference))

@@ -33,7 +33,7 @@ from learners.envelope.chunks import exponential, uniform_below
 from learners.envelope.close_pairs import most_crossed
 from learners.envelope.paper_box import class_sheets, line_of, proposals
 from learners.envelope.partition import EXACT, OUTSIDE, SPENT, TRIAL_WORK, TRIALS, bound_of, forget
-from learners.envelope.target import most_negatives, score_value
+from learners.envelope.target import bound_value, most_negatives, score_value
 
 #: Outcomes of a trial; OUTCOME_OUTSIDE + e when edge e lies outside the class.
 OUTCOME_REJECTED, OUTCOME_ACCEPTED, OUTCOME_OUTSIDE = range(3)
@@ -162,12 +162,10 @@ def trial(target, every, pairs, partition, box, chunks, at, theta):
     side, low, step = target.side, target.low, target.step
     sheets = np.int64(box[SHEETS])
     most, fewest = np.int64(box[POSITIVES]), np.int64(box[NEGATIVES])
-    across, near = np.int64(-1), np.int64(0)
+    across, near = pairs_across(box), np.int64(0)
     tables, of = every, 0
-    if pairs is not None:
-        across = pairs_across(box)
-        if across >= 0:
-            tables, of = pairs.tables, 2
+    if pairs is not None and across >= 0:
+        tables, of = pairs.tables, 2
     outer_1 = outer_2 = outer_3 = NO_LINE
     inner_1 = inner_2 = inner_3 = NO_LINE
     for e in range(3):
@@ -206,15 +204,14 @@ def trial(target, every, pairs, partition, box, chunks, at, theta):
             outer_3, inner_3 = outer, inner
     spread, at = exponential(chunks, at)
     least = bound_of(target, box) - np.int64(min(spread / target.rate, 4e18))
-    # what the examples of the tables must score
-    enough = least - target.k * max(min(across, near), 0)
+    across = min(across, near)
     lines, below, totals = tables.lines, tables.below, tables.totals
     positives = min(most, count_piece(lines, below, totals[1], outer_1, outer_2, outer_3))
-    if score_value(target, positives, fewest) < enough:
+    if bound_value(target, positives, fewest, across) < least:
         return OUTCOME_REJECTED, at
     if inner_1 != NO_LINE:
         negatives = count_piece(lines, below, totals[0], inner_1, inner_2, inner_3)
-        if score_value(target, positives, negatives) < enough:
+        if bound_value(target, positives, negatives, across) < least:
             return OUTCOME_REJECTED, at
     tally[EXACT] += 1
     tally[TRIAL_WORK] += EXACT_COST

@@ -89,11 +89,11 @@ def one_sample() -> Iterator[None]:
             theta=one.theta.copy(),
         )
 
-    def of(counts: GridCounts, in_pairs: bool = False) -> Examples:
+    def of(counts: GridCounts, in_pairs: bool = False, eta: float | None = None) -> Examples:
         key = b"".join(part.tobytes() for part in (counts.points, counts.labels, counts.amounts))
-        key += bytes([in_pairs])
+        key += repr((in_pairs, eta)).encode()
         if key not in read:
-            read[key] = plain_of(counts, in_pairs)
+            read[key] = plain_of(counts, in_pairs, eta)
         return read[key]
 
     with pytest.MonkeyPatch.context() as patch:

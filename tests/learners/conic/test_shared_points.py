@@ -13,9 +13,10 @@ from quick_draws import QuickBits
 
 from geometry.grid_counts import GridCounts
 from geometry.lift import ConicLattice
-from learners.conic import boxes, shared_points
+from learners.conic import boxes
 from learners.conic.selection import ConicSelection
 from learners.conic.shared_points import MOST, Tables, count_areas, make_tables
+from learners.envelope import shared_points
 from learners.randomness import SeededRandom
 from learners.scores import POWER, Score, mistakes_score, set_cover_score
 from learners.selection import Cancelled, SelectionProgress
@@ -137,6 +138,18 @@ def test_points_beyond_those_tried_in_all_ways_hardly_loosen_the_bound() -> None
     score, everywhere = Score(1, -120, 0), np.full((12, 2), 10)
     target = target_of(ConicLattice(4, "disc"), score)
     assert greatest_score(target, everywhere, 0, (1 << 12) - 1, 0, 0) == -60
+    # no number of them scores what a mix promises
+    assert (
+        greatest_score(
+            target_of(ConicLattice(4, "disc"), Score(1, -130, 0)),
+            everywhere,
+            0,
+            (1 << 12) - 1,
+            0,
+            0,
+        )
+        == -70
+    )
     uneven = np.array([[40 - i, 30 + i] for i in range(12)])
     best = max(
         score.value(int(uneven[list(held), 1].sum()), int(uneven[list(held), 0].sum()))

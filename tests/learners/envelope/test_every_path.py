@@ -34,7 +34,7 @@ from sampler_paths import (
 
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
-from learners.envelope import factorised_moves, race, strands
+from learners.envelope import factorised_moves, race, shared_points, strands
 from learners.envelope.boxes import ORDERS, POSITIVES, SHEETS, pack_sheets, pairs_across
 from learners.envelope.factorised_boxes import make_workspace
 from learners.envelope.first_boxes import first_boxes
@@ -93,11 +93,13 @@ def strand_of(
     sample: GridCounts | None = None,
     rate: float = RATE,
     most_boxes: int = 1 << 10,
+    eta: float | None = None,
 ) -> Strand:
-    """A strand whose class is what these boxes hold; with close pairs of a sample that is given."""
+    """A strand whose class is what these boxes hold; with close pairs of a sample that is given, or
+    with places of both labels."""
     counts = sample or counted(POINTS.clip(max=lattice.d), LABELS, lattice.d)
-    examples = Examples.of(counts, sample is not None)
-    assert len(examples.pairs) or sample is None
+    examples = Examples.of(counts, sample is not None, eta)
+    assert len(examples.shared) or examples.left is not examples.totals or sample is None
     target = make_target(lattice, score, rate, counts.n, PRIOR)
     boxes = np.array(rows, dtype=np.int64)
     strand = start_strand(lattice, target, examples, boxes, SeededRandom(0), most_boxes, 1 << 16)
@@ -187,6 +189,47 @@ def test_every_path_of_boxes_bounded_by_close_pairs() -> None:
     law = ideal_law(orders_in(rows, lattice, PRIOR), value, 0.3)
     left, _ = assert_every_path(strand, law, 3, 3, lattice)
     assert left < 0.8
+
+
+#: Two examples of either label in the middle, and two elsewhere.
+CROWD = np.array([[1, 1]] * 4 + [[0, 2], [2, 1]])
+CROWD_LABELS = np.array([1, 1, 0, 0, 1, 0], dtype=bool)
+CROWD_ROWS = [box_of((0, (0, 3, 0, 3))), box_of((1, (0, 2, 0, 2)))]
+
+
+def crowd_value(piece: Piece) -> int:
+    inside = inside_piece(piece, CROWD)
+    return SMALLER.value(int((inside & CROWD_LABELS).sum()), int((inside & ~CROWD_LABELS).sum()))
+
+
+def crowd_strand(monkeypatch: pytest.MonkeyPatch, halved: bool, most_boxes: int) -> Strand:
+    """Boxes that leave the middle open; `halved` bounds the score by half of the parts' sum."""
+    monkeypatch.setattr(shared_points, "_HEAVY", np.inf if halved else 0.0)
+    monkeypatch.setattr(strands, "_MOSTLY", 0.0 if halved else 2.0)
+    monkeypatch.setattr(strands, "_HEAVY", 0.0)
+    sample = counted(CROWD, CROWD_LABELS, 2)
+    return strand_of(CROWD_ROWS, SMALLER, sample=sample, most_boxes=most_boxes, eta=1.0)
+
+
+@pytest.mark.parametrize("most_boxes", [4, 1 << 10])
+@pytest.mark.parametrize("halved", [False, True])
+def test_every_path_of_boxes_that_leave_places_open(
+    halved: bool, most_boxes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when boxes are used up and merged again."""
+    monkeypatch.setattr(strands, "_RISE", 1e9)
+    monkeypatch.setattr(strands, "_PROGRESS", -1e9)
+    strand = crowd_strand(monkeypatch, halved, most_boxes)
+    assert (strand.pairs is not None) == halved
+    law = ideal_law(orders_in(CROWD_ROWS, LATTICE, PRIOR), crowd_value, RATE)
+    _, met = assert_every_path(strand, law, 6, 4)
+    kinds = {
+        min(int(pairs_across(box)) + 1, 1)
+        for one in met
+        for box in one.partition.boxes[: one.partition.tally[BOXES]]
+    }
+    assert (min(kinds) < 0, max(kinds) > 0) == (not halved, halved)
+    assert any(one.partition.tally[COMPACTIONS] for one in met) == (most_boxes == 4)
 
 
 def test_every_path_in_the_measure_of_the_paper() -> None:
@@ -413,6 +456,18 @@ def test_a_bound_that_is_too_low_is_seen() -> None:
     law = law_of(FLAT, MISTAKES)
     low = copy_of(strand)
     low.partition.boxes[0, POSITIVES] -= 1
+    weigh_all([low])
+    accepted, _, _ = next(walk(low, LATTICE, MOST, 1, 1))
+    assert off(accepted, law) > 0.01
+
+
+def test_a_place_of_both_labels_that_is_held_for_less_is_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    strand = crowd_strand(monkeypatch, halved=False, most_boxes=1 << 10)
+    law = ideal_law(orders_in(CROWD_ROWS, LATTICE, PRIOR), crowd_value, RATE)
+    low = copy_of(strand)
+    low.partition.boxes[0, ORDERS] -= 8
     weigh_all([low])
     accepted, _, _ = next(walk(low, LATTICE, MOST, 1, 1))
     assert off(accepted, law) > 0.01
