@@ -11,6 +11,7 @@ All coordinates are grid units.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
@@ -22,6 +23,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.clipping import Vertex, clip_area, reduced
 from geometry.halfplane import Halfplane
+from geometry.ring_sides import held_points
 
 
 def clip_to_square(halfplanes: Sequence[Halfplane], d: int) -> tuple[Vertex, ...]:
@@ -173,12 +175,13 @@ def _polygon_parts(geometry: BaseGeometry) -> list[Polygon]:
 
 
 def contains_points(geometry: BaseGeometry, points: ArrayLike) -> NDArray[np.bool_]:
-    """Which points a shape covers; points on its boundary belong to it.
+    """Which points polygons hold, exactly; points on their boundary belong to them.
 
     Parameters
     ----------
     geometry : shapely geometry
-        Valid, in the frame of the points.
+        Polygons in the frame of the points, valid or not: a ring that crosses itself counts
+        even-odd, parts may overlap (:mod:`geometry.ring_sides`).
     points : array_like of int or float, shape (n, 2)
         Coordinates (x, y), exact up to 2**53 in size.
 
@@ -191,10 +194,12 @@ def contains_points(geometry: BaseGeometry, points: ArrayLike) -> NDArray[np.boo
     ValueError
         If the points do not have the shape (n, 2).
     """
-    xy = np.asarray(points, dtype=np.float64)
-    if xy.ndim != 2 or xy.shape[1] != 2:
-        raise ValueError(f"points need the shape (n, 2), got {xy.shape}")
-    shapely.prepare(geometry)
-    # for a point, meeting the closed shape is being covered by it
-    inside: NDArray[np.bool_] = shapely.intersects_xy(geometry, xy[:, 0], xy[:, 1])
-    return inside
+    given = np.asarray(points)
+    if given.ndim != 2 or given.shape[1] != 2:
+        raise ValueError(f"points need the shape (n, 2), got {given.shape}")
+    rings, owner = shapely.get_rings(_polygon_parts(geometry), return_index=True)
+    corners, ring = shapely.get_coordinates(rings, return_index=True)
+    apart = np.split(corners, np.flatnonzero(np.diff(ring)) + 1)
+    starts = np.flatnonzero(np.diff(owner, prepend=-1)).tolist()
+    polygons = [apart[i:j] for i, j in itertools.pairwise([*starts, len(rings)])]
+    return held_points(polygons, given)
