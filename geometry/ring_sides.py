@@ -54,43 +54,50 @@ def held_points(polygons: Sequence[Sequence[Floats]], points: NDArray[Any]) -> F
     ndarray of bool, shape (n,)
     """
     if points.dtype.kind in "iu" and len(points):
-        low, size = points.min(axis=0), np.ptp(points, axis=0) + 1
+        low, size = (f(points.T, axis=1) for f in (np.min, np.ptp))
+        size = size + 1
         if float(size[0]) * float(size[1]) <= len(points):  # each grid point once
             key = (points - low) @ np.array([size[1], 1])
             table = np.zeros(size[0] * size[1], dtype=np.bool_)
             table[key] = True
             once = np.flatnonzero(table)
-            spots = np.stack(np.divmod(once, size[1]), axis=1) + low
-            table[once] = _held(polygons, spots.astype(np.float64))
+            spots = np.stack(np.divmod(once, size[1])) + low[:, None]
+            table[once] = _held(polygons, *spots.astype(np.float64))
             return np.asarray(table[key])
-    return _held(polygons, points.astype(np.float64))
+    return _held(polygons, *np.ascontiguousarray(points.T, dtype=np.float64))
 
 
-def _held(polygons: Sequence[Sequence[Floats]], points: Floats) -> Flags:
-    order = np.argsort(points[:, 1], kind="stable")
-    points = points[order]
-    x, y = np.ascontiguousarray(points.T)
-    held = np.zeros(len(points), dtype=np.bool_)
+def _held(polygons: Sequence[Sequence[Floats]], x: Floats, y: Floats) -> Flags:
+    held = np.zeros(len(x), dtype=np.bool_)
+    order = np.argsort(y) if len(polygons) > 1 else np.arange(len(y))
+    x, y = x[order], y[order]
     for rings in polygons:
         (left, bottom), (right, top) = rings[0].min(axis=0), rings[0].max(axis=0)
-        start, stop = np.searchsorted(y, bottom), np.searchsorted(y, top, side="right")
-        across = x[start:stop]
-        rows = start + np.flatnonzero((across >= left) & (across <= right) & ~held[start:stop])
+        part = slice(None)
+        if len(polygons) > 1:
+            part = slice(np.searchsorted(y, bottom), np.searchsorted(y, top, side="right"))
+        near = (x[part] >= left) & (x[part] <= right) & ~held[part]
+        if len(polygons) == 1:
+            near &= (y >= bottom) & (y <= top)
+        rows = np.flatnonzero(near)
         if len(rows):
-            held[rows] = _polygon_holds(rings, points[rows])
+            rows += part.start or 0
+            held[rows] = _polygon_holds(rings, x[rows], y[rows])
     found = np.empty_like(held)
     found[order] = held
     return found
 
 
-def _polygon_holds(rings: Sequence[Floats], points: Floats) -> Flags:
+def _polygon_holds(rings: Sequence[Floats], x: Floats, y: Floats) -> Flags:
     """Which points, within the outline's box, a polygon holds."""
-    held = np.ones(len(points), dtype=np.bool_)
+    held = np.ones(len(x), dtype=np.bool_)
     rows, edges, facts = [], [], []
     for number, ring in enumerate(rings):
-        boxed = (points >= ring.min(axis=0)) & (points <= ring.max(axis=0))
-        near = np.flatnonzero(held & boxed.all(axis=1))
-        odd, at, met = _sides(ring, points[near])
+        near = np.arange(len(x))
+        if number:
+            (left, bottom), (right, top) = ring.min(axis=0), ring.max(axis=0)
+            near = np.flatnonzero(held & (x >= left) & (x <= right) & (y >= bottom) & (y <= top))
+        odd, at, met = _sides(ring, x[near], y[near])
         wrong = odd ^ (number == 0)
         wrong[at] = False
         held[near[wrong]] = False
@@ -110,11 +117,12 @@ def _polygon_holds(rings: Sequence[Floats], points: Floats) -> Flags:
     for start, several in zip(first.tolist(), count.tolist(), strict=True):
         if several > 1 and not apart[start] and held[row[start]]:
             part = slice(start, start + several)
-            held[row[start]] = _touches(points[row[start]], edge[part], fact[part], len(rings))
+            spot = x[row[start]], y[row[start]]
+            held[row[start]] = _touches(spot, edge[part], fact[part], len(rings))
     return held
 
 
-def _sides(ring: Floats, points: Floats) -> tuple[Flags, Rows, Floats]:
+def _sides(ring: Floats, x: Floats, y: Floats) -> tuple[Flags, Rows, Floats]:
     """How often a ring goes around points, and where they lie on it.
 
     Returns
@@ -131,44 +139,48 @@ def _sides(ring: Floats, points: Floats) -> tuple[Flags, Rows, Floats]:
     ends = ends[(ends[:, :2] != ends[:, 2:]).any(axis=1)]
     down = ends[:, 1] > ends[:, 3]
     ends[down] = ends[down][:, [2, 3, 0, 1]]
-    odd = np.zeros(len(points), dtype=np.bool_)
+    odd = np.zeros(len(x), dtype=np.bool_)
     found: list[tuple[Rows, Rows]] = []
-    waiting = [(np.arange(len(points)), np.arange(len(ends)))] if len(points) else []
+    waiting = [(np.arange(len(x)), np.arange(len(ends)))] if len(x) else []
     while waiting:
         rows, numbers = waiting.pop()
-        spots = points[rows]
-        low, high = spots.min(axis=0), spots.max(axis=0)
-        beyond, across = _by_box(ends[numbers], low, high)
+        u, v = x[rows], y[rows]
+        box = u.min(), v.min(), u.max(), v.max()
+        beyond, across = _by_box(ends[numbers], *box)
         if beyond.any():
-            odd[rows] ^= _odd_by_height(ends[numbers[beyond]], spots[:, 1])
+            odd[rows] ^= _odd_by_height(ends[numbers[beyond]], v)
         numbers = numbers[across]
         if not len(numbers):
             continue
         few = min(len(rows), len(numbers)) <= _FEW or len(rows) * len(numbers) <= _PAIRS
-        if few or (low == high).all():
-            found.extend(_pair_up(ends, numbers, points, rows, odd))
+        if few or box[:2] == box[2:]:
+            turned, pairs = _pair_up(ends[numbers], u, v)
+            odd[rows] ^= turned
+            found += [(rows[spot], numbers[edge]) for spot, edge in pairs]
             continue
-        half = _lower_half(ends[numbers], spots, low, high)
+        half = _lower_half(ends[numbers], u, v, np.array(box[:2]), np.array(box[2:]))
         waiting += [(rows[half], numbers), (rows[~half], numbers)]
     at = np.concatenate([np.zeros(0, dtype=np.int64), *(rows for rows, _ in found)])
     met = np.concatenate([np.zeros(0, dtype=np.int64), *(numbers for _, numbers in found)])
     return odd, at, ends[met]
 
 
-def _by_box(edges: Floats, low: Floats, high: Floats) -> tuple[Flags, Flags]:
+def _by_box(
+    edges: Floats, left: float, bottom: float, right: float, top: float
+) -> tuple[Flags, Flags]:
     """Which edges lie to the right of a box, at the height of a part of it, and which may meet it.
 
     Others matter to no point of the box.
     """
     x1, y1, x2, y2 = edges.T
-    at_height = (y2 >= low[1]) & (y1 <= high[1]) & (np.maximum(x1, x2) >= low[0])
-    beyond = at_height & (np.minimum(x1, x2) > high[0])
+    at_height = (y2 >= bottom) & (y1 <= top) & (np.maximum(x1, x2) >= left)
+    beyond = at_height & (np.minimum(x1, x2) > right)
     across = at_height & ~beyond
     wide, tall = x2 - x1, y2 - y1
     rising = wide > 0
     # the least and the greatest turn are at opposite corners
-    near, far = np.where(rising, low[1], high[1]), np.where(rising, high[1], low[1])
-    for corner, height, sign in ((high[0], near, 1), (low[0], far, -1)):
+    near, far = np.where(rising, bottom, top), np.where(rising, top, bottom)
+    for corner, height, sign in ((right, near, 1), (left, far, -1)):
         one, other = wide * (height - y1), tall * (corner - x1)
         sure = sign * (one - other) > _ERROR * (np.abs(one) + np.abs(other))
         apart = across & sure & (tall > 0)
@@ -186,36 +198,37 @@ def _odd_by_height(edges: Floats, y: Floats) -> Flags:
     return odd
 
 
-def _lower_half(edges: Floats, spots: Floats, low: Floats, high: Floats) -> Flags:
+def _lower_half(edges: Floats, x: Floats, y: Floats, low: Floats, high: Floats) -> Flags:
     """Half of the points: along the axis in which the edges in their box are short."""
     size = high - low
     bottom = np.maximum(np.minimum(edges[:, :2], edges[:, 2:]), low)
     reach = (np.minimum(np.maximum(edges[:, :2], edges[:, 2:]), high) - bottom).sum(axis=0)
     axis = int(reach[1] * size[0] < reach[0] * size[1]) if size.all() else int(size[0] == 0)
-    along = spots[:, axis]
+    along = (x, y)[axis]
     middle = np.partition(along, len(along) // 2)[len(along) // 2]
     half: Flags = along <= middle if middle < high[axis] else along < middle
     return half
 
 
-def _pair_up(
-    ends: Floats, numbers: Rows, points: Floats, rows: Rows, odd: Flags
-) -> list[tuple[Rows, Rows]]:
-    """Each point with each edge: turns `odd` where one lies to the right; which lie on which."""
+def _pair_up(edges: Floats, x: Floats, y: Floats) -> tuple[Flags, list[tuple[Rows, Rows]]]:
+    """Each point with each edge: whether an odd number lies to the right; which lie on which."""
+    odd = np.zeros(len(x), dtype=np.bool_)
     found = []
-    x1, y1, x2, y2 = ends[numbers].T
+    x1, y1, x2, y2 = edges.T[:, :, None]
     left, right = np.minimum(x1, x2), np.maximum(x1, x2)
-    block = max(1, _BLOCK // len(numbers))
-    for start in range(0, len(rows), block):
-        part = rows[start : start + block]
-        x, y = points[part, :1], points[part, 1:]
-        at_height = (y1 <= y) & (y <= y2)
-        side = _signs(x1, y1, x2, y2, x, y, at_height & (left <= x) & (x <= right))
-        odd[part] ^= ((side > 0) & at_height & (y < y2)).sum(axis=1) % 2 == 1
-        on = np.nonzero((side == 0) & at_height & (left <= x) & (x <= right))
-        if len(on[0]):
-            found.append((part[on[0]], numbers[on[1]]))
-    return found
+    block = max(1, _BLOCK // len(edges))
+    for start in range(0, len(x), block):
+        part = slice(start, start + block)
+        u, v = x[part], y[part]
+        at_height = (y1 <= v) & (v <= y2)
+        boxed = at_height & (left <= u) & (u <= right)
+        side = _signs(x1, y1, x2, y2, u, v, boxed)
+        odd[part] = np.logical_xor.reduce((side > 0) & at_height & (v < y2), axis=0)
+        boxed &= side == 0
+        if boxed.any():
+            edge, spot = np.nonzero(boxed)
+            found.append((spot + start, edge))
+    return odd, found
 
 
 def _signs(
@@ -224,7 +237,10 @@ def _signs(
     """Signs of the turns from (x1, y1) over (x2, y2) to (x, y), exact where asked."""
     one, other = (x2 - x1) * (y - y1), (y2 - y1) * (x - x1)
     turn = one - other
-    open_ = np.nonzero(asked & (np.abs(turn) <= _ERROR * (np.abs(one) + np.abs(other))))
+    np.abs(one, out=one)
+    one += np.abs(other, out=other)
+    one *= _ERROR
+    open_ = np.nonzero(asked & (np.abs(turn) <= one))
     signs = np.sign(turn)
     if len(open_[0]):
         shape = turn.shape
@@ -251,12 +267,12 @@ def _not_parallel(one: Floats, other: Floats) -> Flags:
     return sure
 
 
-def _touches(point: Floats, edges: Floats, facts: Rows, n_rings: int) -> bool:
+def _touches(point: tuple[float, float], edges: Floats, facts: Rows, n_rings: int) -> bool:
     """Whether a point on several edges has the open region beside it.
 
     Parameters
     ----------
-    point : ndarray of float, shape (2,)
+    point : (float, float)
         Not inside of a hole, and of the outline or on it.
     edges : ndarray of float, shape (t, 4)
         On which it lies.
