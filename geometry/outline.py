@@ -30,6 +30,12 @@ def units(d: int) -> int:
     return 1 << (_SIDE_BITS - max(d - 1, 1).bit_length())
 
 
+def cornered(shape: BaseGeometry, d: int) -> BaseGeometry:
+    """A shape in grid units, each corner moved to the nearest that there is; nothing else."""
+    moved: BaseGeometry = shapely.transform(shape, lambda xy: np.rint(xy * units(d)) / units(d))
+    return moved
+
+
 @dataclass(frozen=True, slots=True)
 class Outline:
     """Polygons in the square of a grid of size d; none at all hold no point.
