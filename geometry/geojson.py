@@ -41,7 +41,7 @@ from geometry.geojson_write import feature_collection, unit_box_map, write_geojs
 from geometry.grid import Bounds, BoundsError, GridMap
 from geometry.halfplane import MAX_D
 from geometry.outline import cornered
-from geometry.polygons import orient_valid, united
+from geometry.polygons import orient_valid, polygonal, united
 
 #: Largest file that is read, in bytes.
 MAX_BYTES = 64 * 2**20
@@ -302,7 +302,7 @@ def _read_document(
     properties = properties or {}
     names = (properties.get("name"), document.get("name"), stem)
     return TargetFile(
-        geometry=orient_valid(_united(shapes)),
+        geometry=polygonal(_united(shapes)),
         frame=frame,
         grid=grid,
         bounds=_bounds(member),

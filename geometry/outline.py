@@ -1,7 +1,7 @@
 """Polygons with corners on a fine grid, and exactly which grid points they hold.
 
 Corners are whole numbers of 1/:func:`units` grid unit, at most 2^30.  Whether a point is inside is
-decided exactly, by the even-odd rule (:mod:`geometry.ring_sides`); points on the boundary are inside.
+decided exactly (:mod:`geometry.ring_sides`); points on the boundary are inside.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which points rings hold, against fractions: on edges, at corners, where rings cross or go back."""
+"""Which points rings hold, against fractions: on edges, at corners, where rings cross."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_the_union_of_wedges_at_one_point_is_what_geos_makes_of_it(wedges: Any) 
 
 
 def test_the_region_of_a_figure_has_its_clear_points() -> None:
-    """Rings that cross each other and themselves: where no edge is near, the union says the same."""
+    """Rings that cross each other and themselves: where no edge is near, both say the same."""
     rng = np.random.default_rng(9)
     points = rng.uniform(0, 50, (300, 2))
     for _ in range(20):
