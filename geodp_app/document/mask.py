@@ -7,7 +7,7 @@ and costs no epsilon (docs/privacy.md, lemma 6); the release itself stays as it 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -121,8 +121,8 @@ class Mask:
         if target.member.get("georeferenced") is False:
             member["georeferenced"] = False
         own = target.geometry, target.frame, target.grid, target.bounds
-        told = {"properties": {}, "member": member, "skipped": 0, "parts": target.parts}
-        return cls(TargetFile(*own, name[:_LONGEST], **told))
+        kept = TargetFile(*own, name[:_LONGEST], properties={}, member=member, skipped=0)
+        return cls(replace(kept, parts=target.parts))
 
 
 def read_mask(path: str | os.PathLike[str], *, max_vertices: int = MAX_VERTICES) -> Mask:
