@@ -38,7 +38,7 @@ from fuzz_kinds import Kind
 from fuzz_mutations import MOST_BYTES
 
 #: Modules of kinds.
-_MODULES = ("fuzz_kinds", "fuzz_tables", "fuzz_layers", "fuzz_verbs")
+_MODULES = ("fuzz_kinds", "fuzz_edges", "fuzz_tables", "fuzz_layers", "fuzz_verbs")
 
 
 def _kinds() -> dict[str, Kind]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
-from geometry.polygons import orient_valid
+from geometry.polygons import orient_valid, polygon_parts, polygonal, united
 
 #: Rays asked for the edges that they may meet at a time.
 _BLOCK = 256
@@ -44,6 +44,32 @@ def even_odd_region(ring: NDArray[np.float64]) -> BaseGeometry:
         return Polygon()
     inside = _odd(shapely.get_coordinates(shapely.point_on_surface(faces)), closed)
     return orient_valid(shapely.coverage_union_all(faces[inside]))
+
+
+def region_of(figure: BaseGeometry) -> BaseGeometry:
+    """The region of polygons whose rings may cross themselves and each other, to be drawn.
+
+    Parameters
+    ----------
+    figure : shapely geometry
+        Polygons, valid or not, that may overlap.
+
+    Returns
+    -------
+    shapely.Polygon or shapely.MultiPolygon
+        Valid: the union, of each the outline's region without those of its holes.
+    """
+    parts = np.array(polygon_parts(figure), dtype=object)
+    odd = ~shapely.is_valid(parts)
+    parts[odd] = [_without_holes(part) for part in parts[odd]]
+    return polygonal(united(parts))
+
+
+def _without_holes(polygon: Polygon) -> BaseGeometry:
+    # ring by ring: a ring without area would make the whole fail
+    rings = (polygon.exterior, *polygon.interiors)
+    outer, *holes = (even_odd_region(np.asarray(ring.coords)[:-1, :2]) for ring in rings)
+    return orient_valid(shapely.difference(outer, shapely.union_all(holes)))
 
 
 def _odd(points: NDArray[np.float64], closed: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -20,11 +20,12 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
 import shapely
+from shapely.geometry import GeometryCollection
 from shapely.geometry.base import BaseGeometry
 
 from geometry.crossing_count import crossings_up_to, edges_of
@@ -39,7 +40,8 @@ from geometry.geojson_rings import (
 from geometry.geojson_write import feature_collection, unit_box_map, write_geojson
 from geometry.grid import Bounds, BoundsError, GridMap
 from geometry.halfplane import MAX_D
-from geometry.polygons import orient_valid
+from geometry.outline import cornered
+from geometry.polygons import orient_valid, polygonal, united
 
 #: Largest file that is read, in bytes.
 MAX_BYTES = 64 * 2**20
@@ -91,6 +93,9 @@ class TargetFile:
         The whole foreign member ``geodp``; empty if there is none.
     skipped : int
         Geometries that are points, lines or null, and so were left out.
+    parts : tuple of shapely geometry
+        The valid polygons and multipolygons as they were read, which may overlap; none where
+        `geometry` is the only one.
     """
 
     geometry: BaseGeometry
@@ -101,6 +106,26 @@ class TargetFile:
     properties: Mapping[str, Any]
     member: Mapping[str, Any]
     skipped: int
+    parts: tuple[BaseGeometry, ...] = ()
+
+    def figure(self, d: int, bounds: Bounds | None = None) -> BaseGeometry:
+        """Its polygons in units of a grid of size d as they were read, by which points are judged.
+
+        Each corner is at the nearest multiple of 1/:func:`geometry.outline.units` grid unit, so
+        that rounding leaves no grid point beside an edge on which it lies; several polygons are
+        not united, as a union rounds where edges cross.
+
+        Parameters and errors as in :meth:`on_grid`.
+
+        Returns
+        -------
+        shapely geometry
+            A GeometryCollection of polygons that may overlap, if there are several.
+        """
+        if not self.parts:
+            return cornered(self.on_grid(d, bounds), d)
+        alone = (replace(self, geometry=part, parts=()) for part in self.parts)
+        return cornered(GeometryCollection([one.on_grid(d, bounds) for one in alone]), d)
 
     def on_grid(self, d: int, bounds: Bounds | None = None) -> BaseGeometry:
         """The shape in units of a grid of size d; it may reach over the square's edges.
@@ -117,7 +142,14 @@ class TargetFile:
         GeoJSONError
             If the shape is in degrees and no bounds are known.
         """
+        placed = self.member.get("georeferenced") is not False
         if self.frame == "grid":
+            if self.grid and self.bounds and bounds and placed and bounds != self.bounds:
+                degrees, here = GridMap(self.grid, self.bounds), GridMap(d, bounds)
+                moved = shapely.transform(
+                    self.geometry, lambda xy: here.to_grid_float(degrees.to_lonlat(xy))
+                )
+                return orient_valid(moved)
             scale = d / (self.grid or d)
             return orient_valid(shapely.transform(self.geometry, lambda xy: xy * scale))
         box = bounds or self.bounds
@@ -270,7 +302,7 @@ def _read_document(
     properties = properties or {}
     names = (properties.get("name"), document.get("name"), stem)
     return TargetFile(
-        geometry=orient_valid(_united(shapes)),
+        geometry=polygonal(_united(shapes)),
         frame=frame,
         grid=grid,
         bounds=_bounds(member),
@@ -278,6 +310,7 @@ def _read_document(
         properties=properties,
         member=member,
         skipped=reader.skipped,
+        parts=tuple(shapes) if len(shapes) > 1 else (),
     )
 
 
@@ -287,7 +320,7 @@ def _united(shapes: list[BaseGeometry]) -> BaseGeometry:
         return shapes[0]
     if crossings_up_to(MAX_CROSSINGS, edges_of(shapes)) > MAX_CROSSINGS:
         raise GeoJSONError(f"the features' outlines cross more than {MAX_CROSSINGS:,} times")
-    return shapely.union_all(shapes)
+    return united(shapes)
 
 
 def _frame(member: dict[str, Any], coordinates: Literal["lonlat", "grid", "auto"]) -> Frame:

@@ -1,14 +1,11 @@
 """Polygons with corners on a fine grid, and exactly which grid points they hold.
 
-Corners are whole numbers of 1/:func:`units` grid unit.  Whether a point is inside is decided by the
-even-odd rule in 64-bit integers; points on the boundary are inside.
-
-Ranges: coordinates are at most 2^30, so products of two differences are at most 2^60.
+Corners are whole numbers of 1/:func:`units` grid unit, at most 2^30.  Whether a point is inside is
+decided exactly (:mod:`geometry.ring_sides`); points on the boundary are inside.
 """
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +15,7 @@ from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geometry.polygons import orient_valid
+from geometry.ring_sides import held_points
 
 #: The side of the square in what corners are multiples of, at most.
 _SIDE_BITS = 30
@@ -30,6 +28,12 @@ def units(d: int) -> int:
     """Into how many parts a unit of a grid of size d is divided for corners, a power of two: 2^20
     at d = 1024."""
     return 1 << (_SIDE_BITS - max(d - 1, 1).bit_length())
+
+
+def cornered(shape: BaseGeometry, d: int) -> BaseGeometry:
+    """A shape in grid units, each corner moved to the nearest that there is; nothing else."""
+    moved: BaseGeometry = shapely.transform(shape, lambda xy: np.rint(xy * units(d)) / units(d))
+    return moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,23 +86,8 @@ class Outline:
 
     def holds(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which grid points (n, 2) lie inside or on the boundary, shape (n,)."""
-        order = np.argsort(points[:, 1], kind="stable")
-        x, y = np.ascontiguousarray(points[order].T) * units(self.d)
-        odd = np.zeros(len(points), dtype=np.bool_)
-        on = np.zeros(len(points), dtype=np.bool_)
-        for ring in self._rings():
-            for (x0, y0), (x1, y1) in itertools.pairwise((*ring, ring[0])):
-                if y0 > y1:
-                    x0, y0, x1, y1 = x1, y1, x0, y0
-                part = slice(*np.searchsorted(y, (y0, y1 + 1)))
-                u, v = x[part], y[part]
-                # positive to the left of the edge, upwards
-                turn = (x1 - x0) * (v - y0) - (y1 - y0) * (u - x0)
-                odd[part] ^= (turn > 0) & (v < y1)
-                on[part] |= (turn == 0) & (u >= min(x0, x1)) & (u <= max(x0, x1))
-        held = np.empty(len(points), dtype=np.bool_)
-        held[order] = odd | on
-        return held
+        polygons = [[np.array(ring, dtype=float) for ring in rings] for rings in self.polygons]
+        return held_points(polygons, points * units(self.d))
 
     def _rings(self) -> list[Ring]:
         return [ring for polygon in self.polygons for ring in polygon]

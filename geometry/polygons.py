@@ -11,6 +11,7 @@ All coordinates are grid units.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
@@ -22,6 +23,10 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.clipping import Vertex, clip_area, reduced
 from geometry.halfplane import Halfplane
+from geometry.ring_sides import held_points
+
+#: So many vertices at one place make a union slow.
+_HUB = 256
 
 
 def clip_to_square(halfplanes: Sequence[Halfplane], d: int) -> tuple[Vertex, ...]:
@@ -145,19 +150,59 @@ def orient_valid(geometry: BaseGeometry) -> BaseGeometry:
         parts = shapely.make_valid(
             shapely.get_parts(geometry), method="structure", keep_collapsed=False
         )
-        geometry = shapely.union_all(parts)
-    collection = geometry.geom_type == "GeometryCollection"
-    parts = _polygon_parts(geometry)
-    if not parts:
-        return Polygon()
-    if len(parts) == 1:
-        shape: BaseGeometry = parts[0]
-    else:  # the members of a collection may overlap, those of a valid multipolygon do not
-        shape = shapely.union_all(parts) if collection else MultiPolygon(parts)
+        geometry = united(parts)
+    if geometry.geom_type == "GeometryCollection":  # whose members may overlap
+        return polygonal(united(polygon_parts(geometry)))
+    return polygonal(geometry)
+
+
+def polygonal(geometry: BaseGeometry) -> BaseGeometry:
+    """The polygons of a valid geometry, oriented: a Polygon, empty if there is none, or several."""
+    parts = polygon_parts(geometry)
+    shape = parts[0] if len(parts) == 1 else MultiPolygon(parts) if parts else Polygon()
     return shapely.orient_polygons(shape)
 
 
-def _polygon_parts(geometry: BaseGeometry) -> list[Polygon]:
+def united(shapes: Iterable[BaseGeometry]) -> BaseGeometry:
+    """The union of valid polygonal geometries, to be drawn.
+
+    What GEOS takes to unite n polygons with a common corner grows as n^2: such corners are cut off
+    by small squares, and drawn out again from the boundary of the rest.
+    """
+    parts = np.array(list(shapes), dtype=object)
+    if len(parts) <= _HUB:
+        return shapely.union_all(parts)
+    corners, often = np.unique(shapely.get_coordinates(parts), axis=0, return_counts=True)
+    hubs = corners[often > _HUB]
+    if not len(hubs):
+        return shapely.union_all(parts)
+    half = float(np.ptp(corners, axis=0).max()) * 2.0**-20
+    low, high = hubs - half, hubs + half
+    bounds = shapely.bounds(parts)
+    squares = shapely.box(*low.T, *high.T)
+    for square, (left, bottom), (right, top) in zip(squares, low, high, strict=True):
+        west, south, east, north = bounds.T
+        near = (west <= right) & (east >= left) & (south <= top) & (north >= bottom)
+        parts[near] = shapely.difference(parts[near], square)
+    rest = shapely.union_all(parts)
+    ends, ring = shapely.get_coordinates(
+        shapely.get_rings(shapely.get_parts(rest)), return_index=True
+    )
+    tree = shapely.STRtree(shapely.points(ends))
+    hub, near = tree.query(shapely.box(*(low - half / 64).T, *(high + half / 64).T))
+    ends[near] = hubs[hub]
+    along = (ring[1:] == ring[:-1]) & (ends[1:] != ends[:-1]).any(axis=1)
+    sides = shapely.linestrings(np.stack([ends[:-1], ends[1:]], axis=1)[along])
+    faces = shapely.get_parts(shapely.polygonize(sides))
+    shapely.prepare(rest)
+    inside = shapely.contains(rest, shapely.point_on_surface(faces))
+    shape = MultiPolygon(faces[inside].tolist())
+    # sides that all but coincide may have crossed where they were drawn out
+    valid = shapely.is_valid(shape)
+    return shape if valid else shapely.make_valid(shape, method="structure", keep_collapsed=False)
+
+
+def polygon_parts(geometry: BaseGeometry) -> list[Polygon]:
     """All non-empty polygons in a geometry, however nested."""
     found: list[Polygon] = []
     waiting = [geometry]
@@ -173,12 +218,13 @@ def _polygon_parts(geometry: BaseGeometry) -> list[Polygon]:
 
 
 def contains_points(geometry: BaseGeometry, points: ArrayLike) -> NDArray[np.bool_]:
-    """Which points a shape covers; points on its boundary belong to it.
+    """Which points polygons hold, exactly; points on their boundary belong to them.
 
     Parameters
     ----------
     geometry : shapely geometry
-        Valid, in the frame of the points.
+        Polygons in the frame of the points, valid or not: a ring that crosses itself counts
+        even-odd, parts may overlap (:mod:`geometry.ring_sides`).
     points : array_like of int or float, shape (n, 2)
         Coordinates (x, y), exact up to 2**53 in size.
 
@@ -191,10 +237,12 @@ def contains_points(geometry: BaseGeometry, points: ArrayLike) -> NDArray[np.boo
     ValueError
         If the points do not have the shape (n, 2).
     """
-    xy = np.asarray(points, dtype=np.float64)
-    if xy.ndim != 2 or xy.shape[1] != 2:
-        raise ValueError(f"points need the shape (n, 2), got {xy.shape}")
-    shapely.prepare(geometry)
-    # for a point, meeting the closed shape is being covered by it
-    inside: NDArray[np.bool_] = shapely.intersects_xy(geometry, xy[:, 0], xy[:, 1])
-    return inside
+    given = np.asarray(points)
+    if given.ndim != 2 or given.shape[1] != 2:
+        raise ValueError(f"points need the shape (n, 2), got {given.shape}")
+    rings, owner = shapely.get_rings(polygon_parts(geometry), return_index=True)
+    corners, ring = shapely.get_coordinates(rings, return_index=True)
+    apart = np.split(corners, np.flatnonzero(np.diff(ring)) + 1)
+    starts = np.flatnonzero(np.diff(owner, prepend=-1)).tolist()
+    polygons = [apart[i:j] for i, j in itertools.pairwise([*starts, len(rings)])]
+    return held_points(polygons, given)

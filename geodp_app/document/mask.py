@@ -7,7 +7,7 @@ and costs no epsilon (docs/privacy.md, lemma 6); the release itself stays as it 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
 from geometry.geojson import MAX_VERTICES, TargetFile, read_geojson, target_of
-from geometry.grid import GridMap
 from geometry.polygons import contains_points, orient_valid
 
 #: Names of files are cut to this.
@@ -63,15 +62,7 @@ class Mask:
                 f"{self.name}: is in degrees, and where the grid lies is not known: give --bounds "
                 "W,S,E,N; in the window open a target or examples that have bounds"
             )
-        if target.frame == "grid" and target.grid and target.bounds and theirs:
-            degrees, here = GridMap(target.grid, target.bounds), GridMap(d, theirs)
-            shape = orient_valid(
-                shapely.transform(
-                    target.geometry, lambda xy: here.to_grid_float(degrees.to_lonlat(xy))
-                )
-            )
-        else:
-            shape = target.on_grid(d, theirs)
+        shape = target.on_grid(d, theirs)
         region = clipped(shape, shapely.box(0, 0, d, d))
         if region.is_empty:
             where = f"on the grid 0..{d}" if theirs is None else f"within {theirs.as_tuple()}"
@@ -89,13 +80,18 @@ class Mask:
     ) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), of grid points, shape (n, 2), with 0 outside of it.
 
-        Its edge belongs to it.  Errors as :meth:`region`.
+        Its edge belongs to it, exactly: its polygons decide, not the region, whose corners are
+        rounded where they are cut.  Errors as :meth:`region`.
         """
-        return labels * contains_points(self.region(frame), points)
+        self.region(frame)
+        theirs = frame.bounds if self.target.member.get("georeferenced") is not False else None
+        return labels * contains_points(self.target.figure(frame.d, theirs), points)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form; :meth:`from_dict` reads it back."""
-        map_ = {**shapely.geometry.mapping(self.target.geometry), "geodp": self.target.member}
+        target = self.target
+        shape = shapely.GeometryCollection(target.parts) if target.parts else target.geometry
+        map_ = {**shapely.geometry.mapping(shape), "geodp": target.member}
         return {"name": self.name, "map": map_}
 
     @classmethod
@@ -125,7 +121,8 @@ class Mask:
         if target.member.get("georeferenced") is False:
             member["georeferenced"] = False
         own = target.geometry, target.frame, target.grid, target.bounds
-        return cls(TargetFile(*own, name[:_LONGEST], properties={}, member=member, skipped=0))
+        kept = TargetFile(*own, name[:_LONGEST], properties={}, member=member, skipped=0)
+        return cls(replace(kept, parts=target.parts))
 
 
 def read_mask(path: str | os.PathLike[str], *, max_vertices: int = MAX_VERTICES) -> Mask:

@@ -16,6 +16,7 @@ from shapely.geometry import Polygon
 from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, Frame
+from geometry.even_odd import region_of
 from geometry.geojson import TargetFile
 from geometry.grid import Bounds
 from geometry.polygons import contains_points
@@ -53,7 +54,7 @@ def draw_points(
     Parameters
     ----------
     target : shapely geometry
-        In grid units; it places the cluster and the Gaussian, and nothing else.
+        As in :func:`draw_examples`; it places the cluster and the Gaussian, and nothing else.
     n : int
         Number of points.
     d : int
@@ -83,6 +84,7 @@ def draw_points(
     uniform = rng.integers(0, d + 1, size=(n, 2), dtype=np.int64)
     if distribution == "uniform":
         return uniform
+    target = region_of(target)
     if target.is_empty:
         raise ValueError(f"an empty target cannot place a {distribution} sample")
     if distribution == "clustered":
@@ -115,7 +117,8 @@ def draw_examples(
     Parameters
     ----------
     target : shapely geometry
-        In grid units of the frame.
+        Polygons in grid units of the frame, exactly as they are: parts may overlap, a ring that
+        crosses itself counts even-odd.
     n : int
     frame : Frame
     distribution : {"uniform", "clustered", "gaussian", "painted"}
@@ -149,14 +152,15 @@ def place_target(
     Returns
     -------
     shape : shapely geometry
+        Its polygons, not united (:meth:`geometry.geojson.TargetFile.figure`).
     frame : Frame
     """
     if bounds is None and target.member.get("georeferenced") is False:
-        return target.on_grid(d), Frame(d)  # its bounds only hold the drawing
+        return target.figure(d), Frame(d)  # its bounds only hold the drawing
     box = bounds or target.bounds
     if box is None and target.frame == "lonlat":
         box = padded_box(target.geometry)
-    return target.on_grid(d, box), Frame(d, box)
+    return target.figure(d, box), Frame(d, box)
 
 
 def padded_box(shape: BaseGeometry) -> Bounds:

@@ -60,7 +60,7 @@ class Relabelling:
 
 
 def _inside(drawing: Drawing, examples: Examples) -> NDArray[np.bool_]:
-    return contains_points(drawing.region(), examples.points)
+    return contains_points(drawing.figure(), examples.points)
 
 
 def simulate(work: Work) -> Examples:
@@ -74,14 +74,13 @@ def simulate(work: Work) -> Examples:
     s = work.sampling
     if s.distribution == "painted" and not s.dabs:
         raise InputError("nothing is painted yet: paint where the examples come from, then sample")
-    target = work.drawing.region()
-    if target.is_empty and s.distribution in ("clustered", "gaussian"):
+    if s.distribution in ("clustered", "gaussian") and work.drawing.region().is_empty:
         raise InputError(
             f"nothing is drawn to place a {s.distribution} sample: draw a shape, or choose the "
             "uniform distribution"
         )
     return draw_examples(
-        target,
+        work.drawing.figure(),
         s.n,
         work.frame,
         distribution=s.distribution,

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import shapely
-from shapely.geometry import Polygon
+from shapely.geometry import GeometryCollection, Polygon
 from shapely.geometry.base import BaseGeometry
 
-from geometry.even_odd import even_odd_region
+from geometry.even_odd import region_of
 from geometry.polygons import orient_valid
 
 #: A grid point (x, y).
@@ -35,14 +35,13 @@ class Shape:
         """The outline, then the holes."""
         return (self.outer, *self.holes)
 
+    def figure(self) -> Polygon:
+        """The outline and the holes as they are, which need not be a valid polygon."""
+        return Polygon(self.outer, self.holes)
+
     def region(self) -> BaseGeometry:
         """The polygon without its holes, valid; a ring that crosses itself counts even-odd."""
-        polygon = Polygon(self.outer, self.holes)
-        if shapely.is_valid(polygon):
-            return polygon
-        # ring by ring: a ring without area would make the whole fail
-        outer, *holes = (even_odd_region(np.asarray(ring, dtype=float)) for ring in self.rings)
-        return orient_valid(shapely.difference(outer, shapely.union_all(holes)))
+        return region_of(self.figure())
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +58,16 @@ class Drawing:
     grid: int
     shapes: tuple[Shape, ...] = ()
 
+    def figure(self) -> BaseGeometry:
+        """The shapes as they are: what :func:`geometry.polygons.contains_points` judges by."""
+        return GeometryCollection([shape.figure() for shape in self.shapes])
+
     def region(self) -> BaseGeometry:
-        """The union of the shapes, valid even where rings cross themselves (even-odd)."""
-        return orient_valid(shapely.union_all([shape.region() for shape in self.shapes]))
+        """The union of the shapes, valid even where rings cross themselves (even-odd), to be drawn.
+
+        Where edges cross it has rounded corners: it does not say on which side a grid point lies.
+        """
+        return region_of(self.figure())
 
     @classmethod
     def of(cls, region: BaseGeometry, grid: int) -> Drawing:

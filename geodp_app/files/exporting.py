@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.mask import Mask
@@ -47,6 +53,9 @@ def export_release(
 def export_target(path: str | os.PathLike[str], work: Work) -> None:
     """The drawing as GeoJSON: private, mode 0600.  Reading it back gives the same region.
 
+    Shapes whose union has corners off the grid are features by themselves: there the union is
+    rounded, and a grid point on an edge would lie beside it.
+
     Raises
     ------
     InputError
@@ -57,13 +66,16 @@ def export_target(path: str | os.PathLike[str], work: Work) -> None:
     if region.is_empty:
         raise InputError("nothing is drawn: draw a shape first")
     place = None if work.bounds is None else GridMap(work.drawing.grid, work.bounds)
-    collection = feature_collection(
-        region,
-        place,
-        member={"version": __version__},
-        d=work.drawing.grid,
-        properties={"name": work.name},
-    )
+
+    def written(shape: BaseGeometry) -> dict[str, Any]:
+        about: dict[str, Any] = {"member": {"version": __version__}, "d": work.drawing.grid}
+        return feature_collection(shape, place, properties={"name": work.name}, **about)
+
+    collection = written(region)
+    corners = shapely.get_coordinates(region)
+    if (corners != np.rint(corners)).any():
+        features = [written(shape.region())["features"] for shape in work.drawing.shapes]
+        collection["features"] = list(itertools.chain.from_iterable(features))
     with named_failures(path):
         write_geojson(path, collection, private=True)
 

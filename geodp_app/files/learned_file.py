@@ -79,8 +79,8 @@ class LearnedFile:
             raise InputError(
                 f"{self.path}: is in degrees and the examples are not; give --bounds W,S,E,N"
             )
-        shape = target.on_grid(frame.d, frame.bounds)
-        return contains_points(shape, examples.points).astype(np.int64)
+        figure = target.figure(frame.d, frame.bounds)
+        return contains_points(figure, examples.points).astype(np.int64)
 
     def in_own_frame(self, examples: Examples) -> NDArray[np.int64]:
         """Points of examples, shape (n, 2), on the grid of the file's release.
