@@ -49,6 +49,10 @@ class StepRelease:
         """The piece, if it is one of halfplanes; else empty."""
         return halfplanes_of(self.piece)
 
+    @property
+    def zone(self) -> None:
+        """It is of the whole square."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tidied:
@@ -97,6 +101,11 @@ class TileStep:
     inside: bool
     tidied: Tidied | None = None
     count: int | None = None
+
+    @property
+    def zone(self) -> EdgeZone | None:
+        """The tile, if it is the zone of an edge."""
+        return self.tile if isinstance(self.tile, EdgeZone) else None
 
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Labels of grid points (n, 2) of the tile, in the frame of the grid."""

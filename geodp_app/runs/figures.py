@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -126,6 +126,11 @@ class FiguresView:
         if k is None:
             return self.test_error, None, None, None
         return self.test_error, k.empirical_error, k.false_positive_rate, k.false_negative_rate
+
+    @property
+    def published(self) -> FiguresView:
+        """The same without what is private."""
+        return replace(self, known=None, test_error=None, positives_covered=None, positives=None)
 
     @property
     def share_spent(self) -> float:

@@ -6,7 +6,7 @@ Private, all of it but the release.  Frame: grid units.  Free of Qt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,24 @@ from learners.tile_choice import piece_rate
 
 #: Seed of test samples: beyond the seeds that a person may choose for the examples.
 _TEST_SEED = 1 << 80
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """All that the release view is given of a run; of one that has not ended, nothing.
+
+    Attributes
+    ----------
+    release : Release or None
+    figures : FiguresView
+        Of the step shown, without what is private.
+    questions : tuple of Question
+        Without how the chunks voted.
+    """
+
+    release: Release | None = None
+    figures: FiguresView = field(default_factory=FiguresView)
+    questions: tuple[Question, ...] = ()
 
 
 class RunLog:
@@ -118,6 +136,15 @@ class RunLog:
         """What a session keeps of it."""
         asked = tuple(self.questions)
         return StoredRun(self.settings, self.grid, self.records, self.release, asked)
+
+    @property
+    def published(self) -> Published:
+        """What may be shown of it to anybody."""
+        if self.release is None:
+            return Published()
+        asked = tuple(replace(one, diagnostics=None) for one in self.questions)
+        figures = replace(self.figures(self._cursor).published, steps=self.planned)
+        return Published(self.release, figures, asked)
 
     # growing
 

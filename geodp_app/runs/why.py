@@ -12,7 +12,7 @@ from geodp_app.formatting import SPACE, amount, count, decimal
 from geodp_app.runs.protocol import AsGood
 from geometry.edge_zones import EdgeZone
 from learners.declaration import Learner
-from learners.records import StepRecord, TileStep
+from learners.records import StepRecord, StepRelease, TileStep
 from learners.scores import Role
 
 #: Estimated shares below this are no more than "less than" their upper end.
@@ -68,7 +68,7 @@ def why(
     wrong_before : int, optional
         Of the zone of an edge, how many of its examples were labelled wrongly before the step.
     """
-    name = piece_name(record, learner)
+    name = piece_name(record.release, learner)
     if isinstance(record.release, TileStep) and isinstance(record.release.tile, EdgeZone):
         what, found = _zone(record, record.release, record.release.tile, wrong_before)
     elif isinstance(record.release, TileStep):
@@ -80,9 +80,8 @@ def why(
     return Why(what, odds_words(as_good) if found else "", found)
 
 
-def piece_name(record: StepRecord, learner: Learner) -> str:
+def piece_name(release: StepRelease | TileStep, learner: Learner) -> str:
     """A halfplane, a triangle, or what the learner declares its pieces to be."""
-    release = record.release
     if isinstance(release, TileStep):
         return "halfplane" if len(release.piece) == 1 else "piece"
     halfplanes = len(release.halfplanes)

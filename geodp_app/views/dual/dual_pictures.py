@@ -169,7 +169,7 @@ class DualPictures(QObject):
         alive: NDArray[np.bool_] | None,
     ) -> None:
         """Take the examples whose lines are drawn; the arrays must not change afterwards."""
-        self._background.drop("lines")
+        self._background.clear()  # pictures of other examples would come late
         self.lines, self._pending, self._size, self._known = None, None, 0, {}
         if points is not None and labels is not None:
             self._size = len(points)
@@ -273,9 +273,8 @@ class DualPictures(QObject):
 
     def _forget(self) -> None:
         self._pictures, self._coloured = {}, {}
-        for sheet, view in self._views.items():
-            for kind in ("picture", "cells"):
-                self._background.drop((kind, sheet))
+        self._background.clear()
+        for view in self._views.values():
             view.set_lines(None)
             view.set_density(None, None)
         self._stale = set(self._views)
