@@ -8,7 +8,8 @@ pointed at, or dragged to, in place of the chosen one: its piece is judged by th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from typing import Concatenate, ParamSpec
 
@@ -47,7 +48,8 @@ def _private(
     @wraps(take)
     def taken(view: DualView, /, *args: _P.args, **kwargs: _P.kwargs) -> None:
         if not view._release:
-            take(view, *args, **kwargs)
+            with view.one_pass():
+                take(view, *args, **kwargs)
 
     return taken
 
@@ -81,6 +83,7 @@ class DualView(QWidget):
         self._shading: tuple[ShadedSheet, ...] = ()
         self._nats: float | None = None
         self._has_examples = self._release = self._changing = False
+        self._passes = 0
         self.pointer = DualPointer(self)
         self._told: tuple[Halfplane | None, Candidate | None] = (None, None)
         self.controls, self.bar = DualControls(), ColourBar()
@@ -120,6 +123,20 @@ class DualView(QWidget):
 
     # what is shown
 
+    @contextmanager
+    def one_pass(self) -> Iterator[None]:
+        """What changes meanwhile is drawn and explained once, at the end."""
+        self._passes += 1
+        self.pictures.held = True
+        try:
+            yield
+        finally:
+            self._passes -= 1
+            if not self._passes:
+                self.pictures.held = False
+                self.pictures.draw()
+                self._explain()
+
     def set_lattice(self, lattice: HalfplaneLattice | None, why: str = EMPTY) -> None:
         """Take the class of halfplanes; without one there is nothing to show, and `why` is said."""
         self._why = why
@@ -150,7 +167,6 @@ class DualView(QWidget):
         """
         self._has_examples = points is not None and len(points) > 0
         self.pictures.set_examples(points if self._has_examples else None, labels, alive)
-        self._explain()
 
     def set_tile(self, tile: TileShown | None) -> None:
         """Say that the sheets are those of a tile, in its own frame; None for the whole square."""
@@ -252,20 +268,20 @@ class DualView(QWidget):
         """
         if on == self._release:
             return
-        if on:
-            self.set_what_if(None)
-            self.set_shading(None)
-            self.set_examples(None, None)
-            self.set_boxes(())
-            self.show_example(None)
+        with self.one_pass():
+            if on:
+                self.set_what_if(None)
+                self.set_shading(None)
+                self.set_examples(None, None)
+                self.set_boxes(())
+                self.show_example(None)
+                for view in self.sheets.values():
+                    view.fit()  # its window may have been chosen by private data
+            self._release = on
             for view in self.sheets.values():
-                view.fit()  # its window may have been chosen by private data
-        self._release = on
-        for view in self.sheets.values():
-            view.show_private(not on)
-        self.controls.set_release_view(on)
-        self._mark()
-        self._explain()
+                view.show_private(not on)
+            self.controls.set_release_view(on)
+            self._mark()
 
     def set_palette(self, palette: Palette) -> None:
         """Draw in the colours of another palette, light or dark."""
@@ -392,9 +408,10 @@ class DualView(QWidget):
         return own is not None and (own.d, own.measure) == (other.d, other.measure)
 
     def _shade_wanted(self, edge: int, mode: str) -> None:
-        self._follow_edge()
-        self._shade()
-        self.shade_wanted.emit(edge, mode)
+        with self.one_pass():
+            self._follow_edge()
+            self._shade()
+            self.shade_wanted.emit(edge, mode)
 
     def _shade(self) -> None:
         self.pictures.set_shading(self._shading, self.controls.mode, self._nats)
@@ -412,6 +429,8 @@ class DualView(QWidget):
 
     def _explain(self) -> None:
         """Colour bar, readout and the sentence of the empty state."""
+        if self._passes:
+            return
         self.titled.emit()
         lattice, release, controls = self._lattice, self._release, self.controls
         shade, density = self.pictures.shade_scale, self.pictures.density_scale

@@ -92,7 +92,11 @@ class RunDisplay(QObject):
             self._soon.start()
 
     def refresh(self, *, flash: bool = False) -> None:
-        """Show the step at the cursor."""
+        """Show the step at the cursor, in one pass over the views."""
+        with self._views.dual.one_pass():
+            self._refresh(flash=flash)
+
+    def _refresh(self, *, flash: bool) -> None:
         self._soon.stop()
         flash, self._flash = flash or self._flash, False
         w, runs = self._views, self._runs
@@ -118,6 +122,7 @@ class RunDisplay(QObject):
                 self._show_release(work, settings, log.published if log else Published())
             else:
                 self._show_private(work, log, flash=flash)
+            self.note_plane()
             # comes after the paint events that these ask for
             QTimer.singleShot(0, self, lambda: self._painted(began))
         self.questions.follow(None if past or self._release else log)
@@ -136,7 +141,6 @@ class RunDisplay(QObject):
         self._past = bool(past)
         w = self._views
         self._past_words = past
-        self.note_plane()
         w.plane.learned.set_past(self._past)
         w.chart.set_past(self._past)
         w.figures.set_past(self._past)
@@ -270,7 +274,6 @@ class RunDisplay(QObject):
         """Where a run that came to its end had too few reports, whichever step is shown."""
         self._told = release
         self._views.plane.show_support(None if release is None else support_shape(release))
-        self.note_plane()
 
     def _show_mask(self) -> None:
         """What all shapes are clipped to now, though those of the past are shown."""
