@@ -50,8 +50,21 @@ class StepRelease:
         return halfplanes_of(self.piece)
 
     @property
-    def zone(self) -> None:
+    def tile(self) -> None:
         """It is of the whole square."""
+
+    zone = tidied = tile
+
+    @property
+    def inside(self) -> bool:
+        """Label inside the piece, as far as the step says."""
+        return True
+
+    def shape(self) -> BaseGeometry:
+        """The part of the square in the piece, in grid units."""
+        if not self.piece:
+            return Polygon()
+        return piece_shape(self.piece, self.piece[0].lattice.d)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +119,15 @@ class TileStep:
     def zone(self) -> EdgeZone | None:
         """The tile, if it is the zone of an edge."""
         return self.tile if isinstance(self.tile, EdgeZone) else None
+
+    @property
+    def halfplanes(self) -> Piece:
+        """The piece."""
+        return self.piece
+
+    @property
+    def threshold(self) -> None:
+        """A tile is judged by its mistakes alone."""
 
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Labels of grid points (n, 2) of the tile, in the frame of the grid."""

@@ -25,7 +25,7 @@ from dataclasses import asdict, replace
 from multiprocessing import connection, parent_process
 from typing import TYPE_CHECKING, Any
 
-from geodp_app.document.tiles import all_tiles, zone_follows
+from geodp_app.document.tiles import own_lattice, zone_follows
 from geodp_app.document.work import RunSettings
 from geodp_app.runs import messages
 from geodp_app.runs.protocol import (
@@ -54,10 +54,8 @@ from geodp_app.runs.protocol import (
     Stepped,
     Stopped,
 )
-from geometry.edge_zones import EdgeZone
 from geometry.halfplane import HalfplaneLattice, Measure
-from geometry.tiling import Tile
-from learners.records import StepRecord, StepRelease
+from learners.records import StepRecord
 from learners.selection import Cancelled, SelectionProgress, SheetDensities
 from learners.stability.sample_and_aggregate import VoteProgress, VoteView
 
@@ -361,15 +359,8 @@ class _Run:
 
 def _own_lattice(record: StepRecord, measure: Measure) -> HalfplaneLattice:
     """The lattice of every tile's own frame; of a cover's step, the grid's; of a zone, its own."""
-    from learners.tiles import tile_lattice
-
-    release = record.release
-    if isinstance(release, StepRelease):
-        return release.halfplanes[0].lattice
-    if isinstance(release.tile, EdgeZone):
-        return release.tile.lattice
-    tiles = tuple(tile for tile in all_tiles([record]) if isinstance(tile, Tile))
-    return tile_lattice(tiles, measure)
+    zone = record.release.zone
+    return zone.lattice if zone else own_lattice([record], measure)
 
 
 def _portable(record: StepRecord) -> StepRecord:

@@ -29,7 +29,7 @@ from geometry.region import Region
 from geometry.tiling import Tile, tiles_shape
 from learners.accounting import PrivacySpent, spent_after
 from learners.records import Piece, StepRecord, TileStep, halfplanes_of
-from learners.releases import Release, TilesRelease
+from learners.releases import Release
 from learners.scores import Role
 from learners.selection import PIECE_SIZE
 from learners.set_cover import rate_before_sharpening
@@ -162,7 +162,7 @@ class RunLog:
         self._examples.add(record.release)
         if self._test is not None:
             self._test.add(record.release)
-        if isinstance(record.release, TileStep):
+        if record.release.tile is not None:
             self._tile_shapes.append(record.release.shape())
         self._records.append(record)
         self._views.append(views)
@@ -228,7 +228,7 @@ class RunLog:
         """
         if not self._cursor:
             return ()
-        return halfplanes_of(self._records[self._cursor - 1].release.piece)
+        return self._records[self._cursor - 1].release.halfplanes
 
     @property
     def tile_steps(self) -> tuple[TileStep, ...]:
@@ -249,34 +249,29 @@ class RunLog:
     @property
     def in_tiles(self) -> bool:
         """Whether the last step shown labels a tile, or the zone of an edge."""
-        return bool(self._cursor) and isinstance(self._records[self._cursor - 1].release, TileStep)
+        return bool(self._cursor) and self._records[self._cursor - 1].release.tile is not None
 
     @property
     def tiling(self) -> tuple[Tile | EdgeZone, ...]:
         """All tiles, or zones of edges, also those to come; empty before the first."""
-        learned = sum(isinstance(r.release, TileStep) for r in self._records)
-        if len(self._tiling) < max(1, learned):
+        if len(self._tiling) < max(1, len(self._tile_shapes)):
             self._tiling = all_tiles(self._records)
         return self._tiling
 
     def tile_lattice(self, step: int) -> HalfplaneLattice:
         """The lattice of the own frame of the tile of a step, or of its zone."""
-        release = self.record(step).release
-        if isinstance(release, TileStep) and isinstance(release.tile, EdgeZone):
-            return release.tile.lattice
-        if isinstance(self.release, TilesRelease):
-            return self.release.lattice
-        return own_lattice(self._records, self.settings.measure)
+        zone = self.record(step).release.zone
+        return zone.lattice if zone else own_lattice(self._records, self.settings.measure)
 
     def seen_by(self, step: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The examples that a step has seen, those of a tile in its own frame, and their labels."""
-        release = self.record(step).release
+        tile = self.record(step).release.tile
         points, labels = self._examples.points, self._examples.labels
-        if not isinstance(release, TileStep):
+        if tile is None:
             alive = self._examples.alive(step - 1)
             return points[alive], labels[alive]
         rows = self._examples.decided_by(step)
-        return release.tile.to_own_frame(points[rows]), labels[rows]
+        return tile.to_own_frame(points[rows]), labels[rows]
 
     @property
     def positives(self) -> int:
@@ -371,7 +366,7 @@ class RunLog:
             test_error=None if self._test is None else float(self._test.wrong(step).mean()),
             positives_covered=None if self.role == "conjunction" else self.positives - missed,
             positives=self.positives,
-            threshold=getattr(record.release, "threshold", None),
+            threshold=record.release.threshold,
             eta=self.eta(step),
             epsilon_so_far=None if spent is None else spent[0],
             account=None if spent is None else spent[1],
@@ -421,8 +416,7 @@ class RunLog:
     @property
     def last_gain(self) -> int:
         """The last step made that gained anything; the last step, if none did, or if it tidied."""
-        last = self._records[-1].release if self._records else None
-        if isinstance(last, TileStep) and last.tidied is not None:
+        if self._records and self._records[-1].release.tidied is not None:
             return len(self._records)
         gained = [step for step, gain in enumerate(self.gains, start=1) if gain]
         return gained[-1] if gained else len(self._records)
@@ -436,7 +430,7 @@ class RunLog:
         charge = privacy.charge("sharpening" if zones else "selections")
         if charge is None:
             return None
-        noisy, first = (getattr(self._records[i - 1].release, "threshold", None) for i in (step, 1))
+        noisy, first = (self._records[i - 1].release.threshold for i in (step, 1))
         if self.settings.sharpened and noisy is not None and first is not None:
             return rate_before_sharpening(charge.each, noisy, first)
         counted = privacy.charge("noisy number of examples") is not None
