@@ -220,6 +220,24 @@ class StepDiagnostics(Diagnostics):
 
 
 @dataclass(frozen=True, slots=True)
+class GreedyDiagnostics(StepDiagnostics):
+    """What is known of a greedy step; `score` is gain - loss_weight * loss, in examples.
+
+    Attributes
+    ----------
+    gap : int
+        No piece of the lattice scores more than `score + gap`.
+    """
+
+    gap: int
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no piece of the lattice scores more, by proof."""
+        return self.gap == 0
+
+
+@dataclass(frozen=True, slots=True)
 class StepRecord:
     """One step of a run: its number (from 1), of how many, its release and its diagnostics.
 

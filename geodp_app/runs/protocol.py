@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from geodp_app.document.work import RunSettings, Work
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.accounting import PrivacySpent
-from learners.records import Piece, StepDiagnostics, StepRecord
+from learners.records import Piece, StepRecord
 from learners.releases import Release
 from learners.scores import Score
-from learners.selection import SheetDensities
+from learners.selection import HeavyBox, SheetDensities
 from learners.stability.classifiers import QueryRecord
 from learners.stability.sample_and_aggregate import VoteView
 
@@ -253,28 +253,6 @@ class Change:
     why_none: WhyNone | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BoxView:
-    """One of the sampler's heaviest boxes: a rectangle for each halfplane of the piece.
-
-    Rectangles are (u0, u1, v0, v1), half-open, in grid units; `share` is of the envelope's mass.
-    """
-
-    sheets: tuple[int, ...]
-    rectangles: tuple[tuple[float, float, float, float], ...]
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
-class GreedyFigures(StepDiagnostics):
-    """Diagnostics of a greedy step, in a type that the window can load without compiled loops.
-
-    No piece of the lattice scores more than `score + gap`.
-    """
-
-    gap: int
-
-
 # requests
 
 
@@ -364,22 +342,20 @@ class Progressed:
     boxes: int
     log_mass: float
     seconds: float
-    views: tuple[BoxView, ...] = ()
+    views: tuple[HeavyBox, ...] = ()
     votes: VoteView | None = None
     density: SheetDensities = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Stepped:
-    """A step is done.  Private: `views`, the sampler's heaviest boxes at its end; `votes`, what a
-    run by votes has asked.
-
-    The record's diagnostics are StepDiagnostics or GreedyFigures.
+    """A step is done.  Private: `views`, the sampler's heaviest boxes at its end, in units of the
+    step's lattice; `votes`, what a run by votes has asked.
     """
 
     run: int
     record: StepRecord
-    views: tuple[BoxView, ...] = ()
+    views: tuple[HeavyBox, ...] = ()
     votes: VoteView | None = None
 
 

@@ -20,7 +20,7 @@ from geodp_app.errors import InputError
 from geodp_app.files.stored_run import Question, StoredRun
 from geodp_app.runs.decisions import Decisions
 from geodp_app.runs.figures import FiguresView
-from geodp_app.runs.protocol import AsGood, BoxView
+from geodp_app.runs.protocol import AsGood
 from geometry.edge_zones import EdgeZone, joined_shape
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic, conic_union
@@ -31,7 +31,7 @@ from learners.accounting import PrivacySpent, spent_after
 from learners.records import Piece, StepRecord, TileStep, halfplanes_of
 from learners.releases import Release
 from learners.scores import Role
-from learners.selection import PIECE_SIZE
+from learners.selection import PIECE_SIZE, HeavyBox
 from learners.set_cover import rate_before_sharpening
 from learners.stability.sample_and_aggregate import VoteView
 from learners.tile_choice import piece_rate
@@ -94,7 +94,7 @@ class RunLog:
         self.role: Role | None = settings.declared.role
         self.release: Release | None = None
         self._records: list[StepRecord] = []
-        self._views: list[tuple[BoxView, ...]] = []
+        self._views: list[tuple[HeavyBox, ...]] = []
         #: Of a run by votes: the newest view (private); a session does not keep it.
         self.votes: VoteView | None = None
         #: Of a run by votes: what was asked after it.
@@ -148,7 +148,7 @@ class RunLog:
 
     # growing
 
-    def add(self, record: StepRecord, views: tuple[BoxView, ...] = ()) -> None:
+    def add(self, record: StepRecord, views: tuple[HeavyBox, ...] = ()) -> None:
         """One more step; a cursor at the end follows.
 
         Raises
@@ -279,7 +279,7 @@ class RunLog:
         return int(np.count_nonzero(self._examples.labels))
 
     @property
-    def views(self) -> tuple[BoxView, ...]:
+    def views(self) -> tuple[HeavyBox, ...]:
         """The sampler's heaviest boxes at the end of the last step shown."""
         return self._views[self._cursor - 1] if self._cursor else ()
 

@@ -24,7 +24,7 @@ from geodp_app.dual.lines import cell_around, example_segment, held
 from geodp_app.dual.scene import Mark, boxes_on, chosen_marks, neighbourhood, newest_mark
 from geodp_app.dual.sheets import Window, digits_for, dual_position, extent, sheet_words
 from geodp_app.palette import Palette, load_palette
-from geodp_app.runs.protocol import BoxView, Change, ShadedSheet
+from geodp_app.runs.protocol import Change, ShadedSheet
 from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.views.dual.dual_controls import DualControls
 from geodp_app.views.dual.dual_pictures import DualPictures
@@ -35,7 +35,7 @@ from geodp_app.views.widgets.bars import ColourBar
 from geodp_app.views.widgets.panes import dressed, fill
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.records import Piece
-from learners.selection import SheetDensities
+from learners.selection import HeavyBox, SheetDensities
 
 _P = ParamSpec("_P")
 
@@ -233,10 +233,11 @@ class DualView(QWidget):
         self.pointer.set_what_if(what_if)
 
     @_private
-    def set_boxes(self, views: Sequence[BoxView]) -> None:
+    def set_boxes(self, views: Sequence[HeavyBox]) -> None:
         """Take the sampler's heaviest boxes (private)."""
         for sheet, view in self.sheets.items():
-            view.set_boxes(boxes_on(tuple(views), sheet))
+            unit = 1 if self._lattice is None else 1 << self._lattice.bits
+            view.set_boxes(boxes_on(tuple(views), sheet, unit))
 
     @_private
     def show_example(self, x: int | None, y: int | None = None) -> None:
@@ -287,6 +288,7 @@ class DualView(QWidget):
         """Draw in the colours of another palette, light or dark."""
         for part in (self.bar, self.controls, self.stack, self.pictures):
             part.set_palette(palette)
+        self._small()
         self.readout.setStyleSheet(f"color: {palette.ink}")
 
     # the windows onto the sheets

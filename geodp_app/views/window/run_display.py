@@ -191,8 +191,7 @@ class RunDisplay(QObject):
     def set_release_view(self, release: bool) -> None:
         """Only what may be published, or everything."""
         self._release = release
-        self.questions.look_at(None)
-        self._views.plane.report.show(None)
+        self.show_report(None)
         self.refresh()
         self.show_again()
 
@@ -208,7 +207,9 @@ class RunDisplay(QObject):
         self.refresh()
 
     def show_report(self, report: OneReport | None) -> None:
-        """Look at what one report changes in the step at the cursor; None for the shading again."""
+        """Look at what one report changes in the step at the cursor; None for the shading again, as
+        in the release view."""
+        report = None if self._release else report
         self._views.plane.report.show(report)
         self.questions.look_at(report)
 

@@ -5,18 +5,19 @@ import pytest
 from own_clock import unhindered
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QImage, QKeyEvent, QWheelEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from geodp_app.dual.captions import EMPTY, EMPTY_RELEASE
 from geodp_app.dual.line_picture import SOME_DRAWN
 from geodp_app.dual.sheets import Window, dual_position, extent
 from geodp_app.palette import load_palette, ramp
-from geodp_app.runs.protocol import BoxView, Change, ChangedSheet, ShadedCell, ShadedSheet
+from geodp_app.runs.protocol import Change, ChangedSheet, ShadedCell, ShadedSheet
 from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.dual.dual_view import DualView
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.records import Piece
+from learners.selection import HeavyBox
 
 LATTICE = HalfplaneLattice(64)
 UNIT = 1 << LATTICE.bits
@@ -34,7 +35,8 @@ PIECES = (
     piece((0, 10, 20), (1, 50, 30), (2, 5, 5)),
     piece((0, 30, 5), (1, 40, 60), (3, 20.5, 40.25)),
 )
-BOXES = (BoxView((0, 1, 3), ((0, 64, 0, 64), (32, 48, 32, 64), (16, 32, 32, 48)), 0.7),)
+_SIDES = ((0, 64, 0, 64), (32, 48, 32, 64), (16, 32, 32, 48))
+BOXES = (HeavyBox((0, 1, 3), tuple(tuple(UNIT * end for end in box) for box in _SIDES), 0.7),)
 
 
 def raster() -> tuple[ShadedSheet, ...]:
@@ -81,7 +83,7 @@ def lines_drawn(sheet: SheetView) -> int:
     return sum(len(item.getData()[0]) // 2 for item in (sheet.positive, sheet.negative))
 
 
-def picture(view: DualView) -> QImage:
+def picture(view: QWidget) -> QImage:
     return view.grab().toImage()
 
 
@@ -473,6 +475,18 @@ def test_the_release_view_drops_a_window_that_private_data_chose(
         view.set_release_view(False)
     assert widths[:2] == pytest.approx(widths[2:], rel=0.1)
     assert view.sheets[Sheet.STEEP_RIGHT].plot.window().width > LATTICE.d
+
+
+def test_small_pictures_are_of_the_theme_that_is_shown(qtbot: QtBot, view: DualView) -> None:
+    dark = load_palette("dark")
+    view.controls.choose("score")
+    view.set_shading(raster())
+    view.set_palette(dark)
+    settle(qtbot, view)
+    changed = picture(view.strip)
+    view.set_shading(raster())
+    settle(qtbot, view)
+    assert picture(view.strip) == changed
 
 
 def test_shading_is_asked_for_shown_and_read(qtbot: QtBot, view: DualView) -> None:

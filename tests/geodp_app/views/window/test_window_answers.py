@@ -16,7 +16,6 @@ from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs.protocol import (
     Answered,
     AsGood,
-    BoxView,
     Change,
     Progressed,
     Question,
@@ -28,6 +27,7 @@ from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.views.plane.examples_layer import ExampleKinds
 from geodp_app.views.window.main_window import MainWindow
 from learners.records import Diagnostics, StepRecord
+from learners.selection import HeavyBox
 from learners.stability.sample_and_aggregate import VoteView
 
 TARGET = Drawing(256, (Shape(((30, 40), (220, 60), (100, 230))),))
@@ -122,7 +122,7 @@ def test_an_answer_of_another_moment_is_dropped(
 # -- what the release view is given ---------------------------------------------------------------
 
 PRIVATE = (
-    AsGood, BoxView, Candidate, Change, Diagnostics, ExampleKinds, Examples, Progressed, RunLog,
+    AsGood, HeavyBox, Candidate, Change, Diagnostics, ExampleKinds, Examples, Progressed, RunLog,
     ShadedSheet, StepRecord, VoteView, WhatIf,
 )  # fmt: skip
 
@@ -174,7 +174,7 @@ def test_the_release_view_is_given_nothing_private(
     action(window, "release_view")
     given.clear()
     asked.answer()
-    box = BoxView((0,), ((0.0, 9.0, 0.0, 9.0),), 1.0)
+    box = HeavyBox((0,), ((0, 9, 0, 9),), 1.0)
     density = ((0, np.ones((4, 4), dtype=np.float32)),)
     news = Progressed(1, log.cursor + 1, 7, 8, 0.5, 9.0, (box,), None, density)
     window.runs.progressed.emit(news)
