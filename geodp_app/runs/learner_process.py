@@ -314,10 +314,10 @@ class _Run:
                 step=self._step,
                 trials=progress.trials,
                 boxes=progress.boxes,
-                log_mass=progress.log_mass,
                 seconds=now - self._began,
                 views=self._views(progress) if self._pictured else (),
                 votes=self._votes,
+                training="votes" in self._settings.declared.shows,
                 density=self._density(progress),
             )
         self._look(report)

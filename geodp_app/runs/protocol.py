@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.document.work import RunSettings, Work
+from geodp_app.runs.figures import Selecting
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.accounting import PrivacySpent
 from learners.records import Piece, StepRecord
@@ -327,23 +328,18 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
-class Progressed:
+class Progressed(Selecting):
     """From inside a selection, at most every tenth of a second.  Private.
 
-    `density` holds, for each sheet (a value of geometry.halfplane.Sheet), the expected number of
-    the piece's halfplanes in each pixel of its square, float32 of shape (r, r), [i, j] in column i
-    of u and row j of v: by the sampler's boxes, which only bound the law.  Empty where there are
-    none, and of a tile.
+    `views` are the sampler's heaviest boxes, in units of the lattice; `density` holds, for each
+    sheet (a value of geometry.halfplane.Sheet), the expected number of the piece's halfplanes in
+    each pixel of its square, float32 of shape (r, r), [i, j] in column i of u and row j of v: by
+    the sampler's boxes, which only bound the law.  Both are empty where there are none, and of a
+    tile.
     """
 
-    run: int
-    step: int
-    trials: int
-    boxes: int
-    log_mass: float
-    seconds: float
+    run: int = 0
     views: tuple[HeavyBox, ...] = ()
-    votes: VoteView | None = None
     density: SheetDensities = ()
 
 

@@ -175,10 +175,7 @@ class RunDisplay(QObject):
         if self._release or log is None:
             w.timeline.set_selecting(Selecting(reply.step))
             return
-        training = "votes" in log.settings.declared.shows
-        w.timeline.set_selecting(
-            Selecting(reply.step, reply.trials, reply.boxes, reply.seconds, reply.votes, training)
-        )
+        w.timeline.set_selecting(reply)
         if self._runs.shown.log is not log or self._soon.isActive() or reply.step != log.cursor + 1:
             return
         if reply.votes is not None:

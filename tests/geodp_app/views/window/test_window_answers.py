@@ -176,7 +176,7 @@ def test_the_release_view_is_given_nothing_private(
     asked.answer()
     box = HeavyBox((0,), ((0, 9, 0, 9),), 1.0)
     density = ((0, np.ones((4, 4), dtype=np.float32)),)
-    news = Progressed(1, log.cursor + 1, 7, 8, 0.5, 9.0, (box,), None, density)
+    news = Progressed(log.cursor + 1, 7, 8, 9.0, views=(box,), density=density)
     window.runs.progressed.emit(news)
     for step in range(len(log.records) + 1):
         window.runs.move_cursor(step)
