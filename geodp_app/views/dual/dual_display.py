@@ -36,7 +36,7 @@ from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic
 from geometry.region import Region
 from learners.records import Piece, TileStep, halfplanes_of
-from learners.releases import ConicRelease, CoverRelease, Release, SharpenedRelease
+from learners.releases import Release
 
 #: Pause before a question is asked, in milliseconds: scrubbing asks none.
 _SETTLE = 120
@@ -332,6 +332,5 @@ class DualDisplay(QObject):
 
 def published_pieces(release: Release | None) -> tuple[tuple[Region, ...], ...]:
     """Pieces of a cover, all in the frame of the grid."""
-    if isinstance(release, ConicRelease):
-        return tuple((conic,) for conic in release.conics)
-    return release.pieces if isinstance(release, CoverRelease | SharpenedRelease) else ()
+    steps = () if release is None else release.steps
+    return tuple(step.piece for step in steps if step.tile is None)

@@ -31,7 +31,7 @@ from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.window.layout import WindowViews
 from learners.declaration import Learner
 from learners.records import StepRelease, TileStep
-from learners.releases import Release, SharpenedRelease, support_shape
+from learners.releases import Release, support_shape
 from learners.set_cover import score_k
 
 #: What pieces are called where the learner's own word says less.
@@ -230,8 +230,8 @@ class RunDisplay(QObject):
         w.plane.show_votes(None)
         region = self._clipped(release.shape()) if release else None
         # the edges of sharpened triangles are no longer those of the region
-        sharpened = isinstance(release, SharpenedRelease)
-        w.plane.show_learned(region, () if sharpened else published_pieces(release), flash=False)
+        tiled = release is not None and any(step.tile for step in release.steps)
+        w.plane.show_learned(region, () if tiled else published_pieces(release), flash=False)
         w.plane.show_questions(published.questions)
         self._dual.show_release(work, settings, release, figures.step)
         made = release.steps[figures.step - 1] if release and figures.step else None
