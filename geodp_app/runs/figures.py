@@ -63,12 +63,12 @@ class Selecting:
     votes: VoteView | None = None
     training: bool = False
 
-    def text(self, *, release: bool = False) -> str:
-        """One line; in the release view without the private figures."""
-        if self.votes is not None and not release:
+    def text(self) -> str:
+        """One line; of the step alone if nothing else is known."""
+        if self.votes is not None:
             asked, left = len(self.votes.asked), self.votes.queries_left
             return f"Asking… {count(asked)} points answered, {count(left)} queries left"
-        if release or not self.trials:
+        if not self.trials:
             return f"Selecting step {self.step}…"
         if self.training:
             return f"Training… {count(self.trials)} of {count(self.boxes)} chunks"
