@@ -264,6 +264,7 @@ class _Run:
         self._settings = job.settings
         self.at_once = job.at_once
         self._boxes = "boxes" in job.settings.declared.shows and not job.at_once
+        self._pictured = False  # from the first step on
         self._look = look
         self._step = 0
         self._record: StepRecord | None = None
