@@ -175,6 +175,13 @@ class EdgeZone:
         object.__setattr__(self, "box", box)
 
     @property
+    def name(self) -> str:
+        """Whose edge it belongs to, and which of its parts it is if there are several."""
+        part, parts = self.part
+        which = f"part {part + 1} of " if parts > 1 else ""
+        return f"{which}edge {self.edge_number % self.zones.edges + 1} of triangle {self.piece + 1}"
+
+    @property
     def d(self) -> int:
         """Grid size: coordinates are 0 to d."""
         return self.zones.d

@@ -45,6 +45,11 @@ class Tile:
         if not (0 <= self.x0 <= self.x1 <= self.d and 0 <= self.y0 <= self.y1 <= self.d):
             raise ValueError(f"{self} does not lie on its grid")
 
+    @property
+    def name(self) -> str:
+        """A tile has none: it is one of many like it."""
+        return ""
+
     def holds(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which grid points (n, 2) it holds, shape (n,)."""
         low, high = (self.x0, self.y0), (self.x1, self.y1)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import ClassVar
 
 from geometry.grid import Box
@@ -27,29 +27,11 @@ from geometry.halfplane import HalfplaneLattice, Measure
 from learners.best_piece import BestPiece, best_piece, gain_less_loss
 from learners.checks import check_count
 from learners.estimator import Estimator, Run, Stream
-from learners.records import StepDiagnostics, StepRecord, StepRelease
+from learners.records import GreedyDiagnostics, StepDiagnostics, StepRecord, StepRelease
 from learners.scores import Role, set_cover_score
 from learners.selection import PieceKind, Selected, Watch
 from learners.set_cover import Cover, default_steps
 from learners.sklearn_support import keyword_parameters
-
-
-@dataclass(frozen=True, slots=True)
-class GreedyDiagnostics(StepDiagnostics):
-    """What is known of a greedy step; `score` is gain - loss_weight * loss, in examples.
-
-    Attributes
-    ----------
-    gap : int
-        No piece of the lattice scores more than `score + gap`.
-    """
-
-    gap: int
-
-    @property
-    def optimal(self) -> bool:
-        """Whether no piece of the lattice scores more, by proof."""
-        return self.gap == 0
 
 
 @keyword_parameters()

@@ -49,6 +49,23 @@ class StepRelease:
         """The piece, if it is one of halfplanes; else empty."""
         return halfplanes_of(self.piece)
 
+    @property
+    def tile(self) -> None:
+        """It is of the whole square."""
+
+    zone = tidied = tile
+
+    @property
+    def inside(self) -> bool:
+        """Label inside the piece, as far as the step says."""
+        return True
+
+    def shape(self) -> BaseGeometry:
+        """The part of the square in the piece, in grid units."""
+        if not self.piece:
+            return Polygon()
+        return piece_shape(self.piece, self.piece[0].lattice.d)  # type: ignore[attr-defined]
+
 
 @dataclass(frozen=True, slots=True)
 class Tidied:
@@ -97,6 +114,20 @@ class TileStep:
     inside: bool
     tidied: Tidied | None = None
     count: int | None = None
+
+    @property
+    def zone(self) -> EdgeZone | None:
+        """The tile, if it is the zone of an edge."""
+        return self.tile if isinstance(self.tile, EdgeZone) else None
+
+    @property
+    def halfplanes(self) -> Piece:
+        """The piece."""
+        return self.piece
+
+    @property
+    def threshold(self) -> None:
+        """A tile is judged by its mistakes alone."""
 
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Labels of grid points (n, 2) of the tile, in the frame of the grid."""
@@ -186,6 +217,24 @@ class StepDiagnostics(Diagnostics):
     trials: int
     boxes: int
     log_mass: float
+
+
+@dataclass(frozen=True, slots=True)
+class GreedyDiagnostics(StepDiagnostics):
+    """What is known of a greedy step; `score` is gain - loss_weight * loss, in examples.
+
+    Attributes
+    ----------
+    gap : int
+        No piece of the lattice scores more than `score + gap`.
+    """
+
+    gap: int
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no piece of the lattice scores more, by proof."""
+        return self.gap == 0
 
 
 @dataclass(frozen=True, slots=True)

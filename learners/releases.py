@@ -7,8 +7,9 @@ Its form in files: :mod:`learners.codec`.
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,6 +23,7 @@ from geometry.halfspace3 import Halfspace3, HalfspaceLattice3
 from geometry.lift import Conic, ConicLattice, conic_union
 from geometry.polygons import intersection_shape, union_shape
 from geometry.polynomials import BallLattice, LiftedRegion, PolynomialLattice, cells_shape
+from geometry.region import Region
 from geometry.tiling import Tile, TileIndex, tiles_shape
 from learners.accounting import PrivacySpent
 from learners.records import Piece, StepRelease, TileStep, predict_pieces
@@ -62,6 +64,11 @@ class Release(ABC):
         """Grid size: points have integer coordinates in 0..d."""
         return self.lattice.d
 
+    @property
+    @abstractmethod
+    def steps(self) -> tuple[StepRelease | TileStep, ...]:
+        """What each step published, in order."""
+
     @abstractmethod
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
@@ -91,6 +98,11 @@ class PiecesRelease(Release):
     role: Role
     pieces: tuple[tuple[Any, ...], ...]
     thresholds: tuple[int, ...]
+
+    @property
+    def steps(self) -> tuple[StepRelease | TileStep, ...]:
+        """What each step published, in order."""
+        return _pieces_made(self.pieces, self.thresholds)
 
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), of grid points, shape (n, 2) or (n, 3), by exact side tests."""
@@ -136,6 +148,11 @@ class TilesRelease(Release):
     lattice: HalfplaneLattice
     tiles: tuple[TileStep, ...]
     support: Support | None = None
+
+    @property
+    def steps(self) -> tuple[StepRelease | TileStep, ...]:
+        """What each step published, in order."""
+        return self.tiles
 
     @property
     def d(self) -> int:
@@ -201,6 +218,11 @@ class SharpenedRelease(Release):
     side: int
     zones: tuple[TileStep, ...]
 
+    @property
+    def steps(self) -> tuple[StepRelease | TileStep, ...]:
+        """What each step published, in order: a triangle, or a zone."""
+        return *_pieces_made(self.pieces, self.thresholds), *self.zones
+
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact side tests."""
         labels = predict_pieces("disjunction", self.pieces, points)
@@ -253,6 +275,11 @@ class ConicRelease(Release):
     lattice: ConicLattice
     conics: tuple[Conic, ...]
     thresholds: tuple[int, ...]
+
+    @property
+    def steps(self) -> tuple[StepRelease | TileStep, ...]:
+        """What each step published, in order."""
+        return _pieces_made([(conic,) for conic in self.conics], self.thresholds)
 
     def predict(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Labels 0/1, shape (n,), of grid points, shape (n, 2), by exact tests."""
@@ -321,6 +348,13 @@ class LiftedRelease(PiecesRelease):
         side = self.d + 1
         grid = np.indices((side, side)).reshape(2, -1).T.astype(np.int64)
         return cells_shape(self.predict(grid).reshape(side, side) == 1)
+
+
+def _pieces_made(
+    pieces: Sequence[tuple[Region, ...]], thresholds: tuple[int, ...]
+) -> tuple[StepRelease, ...]:
+    """Steps with their noisy counts, of which one that is not private has none."""
+    return tuple(itertools.starmap(StepRelease, itertools.zip_longest(pieces, thresholds)))
 
 
 def _final(

@@ -12,13 +12,12 @@ from geometry.edge_zones import EdgeZone
 from geometry.halfplane import HalfplaneLattice, Measure
 from geometry.tiling import Tile, tile_square
 from learners.agreeing_borders import chessboard
-from learners.records import StepRecord, StepRelease, TileStep, halfplanes_of
+from learners.records import StepRecord
 from learners.selection import PIECE_SIZE
 
 
-def widest(steps: Iterable[StepRelease | TileStep]) -> int:
+def widest(tiles: Iterable[Tile | EdgeZone]) -> int:
     """Side of the largest tile, at least 1: no frame of its own is smaller."""
-    tiles = [step.tile for step in steps if isinstance(step, TileStep)]
     return max((max(tile.x1 - tile.x0, tile.y1 - tile.y0) for tile in tiles), default=1) or 1
 
 
@@ -30,7 +29,7 @@ def zone_follows(settings: RunSettings, made: int, last: StepRecord | None) -> b
         return made >= settings.cover_steps
     # a triangle's record counts a zone for each edge beside the triangles
     whole = made * (1 + PIECE_SIZE["triangle"])
-    return isinstance(last.release, TileStep) or last.steps == whole
+    return last.release.tile is not None or last.steps == whole
 
 
 def all_tiles(records: Sequence[StepRecord]) -> tuple[Tile | EdgeZone, ...]:
@@ -38,11 +37,11 @@ def all_tiles(records: Sequence[StepRecord]) -> tuple[Tile | EdgeZone, ...]:
 
     Of a sharpened cover, the zones of its edges.
     """
-    tiles = tuple(r.release.tile for r in records if isinstance(r.release, TileStep))
+    tiles = tuple(r.release.tile for r in records if r.release.tile is not None)
     if not tiles:
         return ()
-    if isinstance(tiles[0], EdgeZone):
-        return tiles[0].zones.all()
+    if (zone := records[-1].release.zone) is not None:
+        return zone.zones.all()
     d, per_side = tiles[0].d, math.isqrt(records[0].steps)
     if not 1 <= per_side <= min(MOST_TILES, d + 1):
         return tiles
@@ -51,8 +50,8 @@ def all_tiles(records: Sequence[StepRecord]) -> tuple[Tile | EdgeZone, ...]:
 
 
 def own_lattice(records: Sequence[StepRecord], measure: Measure) -> HalfplaneLattice:
-    """The lattice of the tiles' own frames."""
+    """The lattice of the tiles' own frames; of a cover's steps, the grid's."""
     for record in records:
-        for halfplane in halfplanes_of(record.release.piece):
+        for halfplane in record.release.halfplanes:
             return halfplane.lattice
-    return HalfplaneLattice(widest(record.release for record in records), measure)
+    return HalfplaneLattice(widest(all_tiles(records)), measure)

@@ -7,8 +7,6 @@ from typing import Literal
 
 from geodp_app.dual.shading import Scale, ShadeMode
 from geodp_app.dual.sheets import dual_position, equation_words, number, sheet_words
-from geodp_app.runs.why import zone_name
-from geometry.edge_zones import EdgeZone
 from geometry.halfplane import Halfplane, HalfplaneLattice
 from learners.records import TileStep
 
@@ -33,21 +31,19 @@ class TileShown:
     @property
     def name(self) -> str:
         """Which tile it is."""
-        if isinstance(self.step.tile, EdgeZone):
-            return zone_name(self.step.tile)
-        return f"tile {self.number:,} of {self.tiles:,}"
+        return self.step.tile.name or f"tile {self.number:,} of {self.tiles:,}"
 
     @property
     def title(self) -> str:
         """What a heading has room for."""
-        return "this zone" if isinstance(self.step.tile, EdgeZone) else self.name
+        return "this zone" if self.step.zone else self.name
 
     @property
     def place(self) -> str:
         """Where it lies, in the frame of the grid."""
         tile = self.step.tile
         box = f"x {tile.x0}–{tile.x1}, y {tile.y0}–{tile.y1}"
-        return f"{self.name}: {box}" if isinstance(tile, EdgeZone) else box
+        return f"{self.name}: {box}" if self.step.zone else box
 
     @property
     def label(self) -> str:
@@ -71,12 +67,11 @@ class TileShown:
 
     @property
     def _the(self) -> str:
-        return "the zone" if isinstance(self.step.tile, EdgeZone) else "the tile"
+        return "the zone" if self.step.zone else "the tile"
 
     @property
     def _numbered(self) -> str:
-        zone = isinstance(self.step.tile, EdgeZone)
-        return "this zone" if zone else f"tile {self.number:,}"
+        return "this zone" if self.step.zone else f"tile {self.number:,}"
 
 
 def reading_words(lattice: HalfplaneLattice) -> str:

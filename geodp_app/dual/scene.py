@@ -15,9 +15,9 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.dual.lines import ExampleLines, distances
 from geodp_app.dual.sheets import Window, dual_position, extent, region
-from geodp_app.runs.protocol import BoxView
 from geometry.halfplane import HalfplaneLattice, Sheet
 from learners.records import Piece
+from learners.selection import HeavyBox
 
 #: A neighbourhood shows about so many lines.
 _NEAR_LINES = 60
@@ -126,16 +126,19 @@ def neighbourhood(
 
 
 def boxes_on(
-    views: Sequence[BoxView], sheet: Sheet
+    views: Sequence[HeavyBox], sheet: Sheet, unit: int
 ) -> tuple[tuple[tuple[float, float, float, float], float], ...]:
-    """Rectangles (u0, u1, v0, v1) on a sheet with an opacity in 0..1, the lightest first."""
+    """Rectangles (u0, u1, v0, v1) on a sheet with an opacity in 0..1, the lightest first.
+
+    `unit`: lattice units in one of the grid.
+    """
     most = max((view.share for view in views), default=0.0)
     if most <= 0:
         return ()
     found = [
-        (rectangle, 0.15 + 0.85 * view.share / most)
+        ((u0 / unit, u1 / unit, v0 / unit, v1 / unit), 0.15 + 0.85 * view.share / most)
         for view in views
-        for number, rectangle in zip(view.sheets, view.rectangles, strict=True)
+        for number, (u0, u1, v0, v1) in zip(view.sheets, view.rectangles, strict=True)
         if number == sheet
     ]
     return tuple(sorted(found, key=lambda item: item[1]))

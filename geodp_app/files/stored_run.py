@@ -33,7 +33,7 @@ from learners.codec import (
     zone_from_dict,
 )
 from learners.records import StepDiagnostics, StepRecord, StepRelease, TileStep
-from learners.releases import ConicRelease, CoverRelease, Release, SharpenedRelease, TilesRelease
+from learners.releases import Release, SharpenedRelease, TilesRelease
 from learners.stability.classifiers import QueryDiagnostics
 from learners.stability.stable_queries import QueryRelease
 
@@ -171,22 +171,23 @@ class StoredRun:
         steps = [record.release for record in self.records]
         found: set[Lattice] = set()
         for step in steps:
-            if self.settings.sharpened and isinstance(step, TileStep):
+            if self.settings.sharpened and step.tile is not None:
                 continue  # a zone has a frame of its own
             found |= {one.lattice for one in step.piece if isinstance(one, Halfplane | Conic)}
         if self.release is not None and isinstance(self.release.lattice, Lattice):
             found.add(self.release.lattice)
         by_tiles = self.settings.by_tiles
-        least = widest(steps) if by_tiles else self.grid
+        tiles = [step.tile for step in steps if step.tile is not None]
+        least = widest(tiles) if by_tiles else self.grid
         lattice = found.pop() if found else _own_lattice(self.settings, least, None)
         fits = least <= lattice.d <= self.grid
         fits &= lattice == _own_lattice(self.settings, lattice.d, lattice.bits)
         last = (None, *self.records)
-        tiles = [
+        expected = [
             by_tiles or zone_follows(self.settings, made, record)
             for made, record in enumerate(last[: len(steps)])
         ]
-        if found or not fits or [isinstance(step, TileStep) for step in steps] != tiles:
+        if found or not fits or [step.tile is not None for step in steps] != expected:
             raise ValueError("the pieces of a run are of one lattice, that of its settings")
         return lattice
 
@@ -255,7 +256,7 @@ def _read_record(
         raise ValueError(f"is step {step} of {steps} in place of step {len(before) + 1}")
     release: StepRelease | TileStep
     if zone_follows(run.settings, len(before), before[-1] if before else None):
-        made = [each.release for each in before if isinstance(each.release, StepRelease)]
+        made = [each.release for each in before if each.release.tile is None]
         pieces, count = tuple(each.halfplanes for each in made), len(made)
         zones = EdgeZones(pieces, _whole(data["side"], "side"))
         release = zone_from_dict(data, zones, step - 1 - count)
@@ -264,7 +265,7 @@ def _read_record(
         release = tile_from_dict(data, run.grid, lattice)
     else:
         release = step_from_dict(data, lattice)
-    if isinstance(release, TileStep) and release.tidied is not None and step != steps:
+    if release.tidied is not None and step != steps:
         raise ValueError("tidied: the last step alone has it")
     record = StepRecord(step, steps, release, _read_diagnostics(data["diagnostics"]))
     odd = difference(_record_line(record), data)
@@ -301,21 +302,10 @@ def _read_release(
         raise ValueError("the release is of another kind than the run")
     if release.lattice != lattice:
         raise ValueError("the release is of another lattice than the run")
-    steps = [record.release for record in records]
-    if isinstance(release, TilesRelease):
-        same = list(release.tiles) == steps
-        asked = run.settings.parameters().get("support") is not None
-        if (release.support is not None) != asked:
-            raise ValueError("the release has support where none was asked for, or the reverse")
-    elif isinstance(release, SharpenedRelease):
-        made = zip(release.pieces, release.thresholds, strict=False)
-        same = [*(StepRelease(piece, b) for piece, b in made), *release.zones] == steps
-    elif isinstance(release, ConicRelease):
-        same = [(conic,) for conic in release.conics] == [step.piece for step in steps]
-    else:
-        assert isinstance(release, CoverRelease)
-        same = list(release.pieces) == [step.piece for step in steps]
-    if not same:
+    asked = run.settings.parameters().get("support") is not None
+    if isinstance(release, TilesRelease) and (release.support is not None) != asked:
+        raise ValueError("the release has support where none was asked for, or the reverse")
+    if release.steps != tuple(record.release for record in records):
         raise ValueError("the release has other pieces than the steps")
     return release
 

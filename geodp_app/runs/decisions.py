@@ -55,13 +55,13 @@ class Decisions:
     def add(self, release: StepRelease | TileStep) -> None:
         """Take in one more step of the run."""
         self._steps += 1
-        if isinstance(release, TileStep) and isinstance(release.tile, EdgeZone):
-            self._sharpen(release, release.tile)
+        if release.zone is not None:
+            self._sharpen(release, release.zone)
         else:
             decided, label = self._decide(release)
             self._step[decided] = self._steps
             self._label[decided] = label
-        if isinstance(release, TileStep) and release.tidied is not None:
+        if release.tidied is not None:
             self._tidied = release.tidied.predict(self.points, self.predicted(self._steps))
 
     def _sharpen(self, release: TileStep, zone: EdgeZone) -> None:

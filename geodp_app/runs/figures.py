@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -63,12 +63,12 @@ class Selecting:
     votes: VoteView | None = None
     training: bool = False
 
-    def text(self, *, release: bool = False) -> str:
-        """One line; in the release view without the private figures."""
-        if self.votes is not None and not release:
+    def text(self) -> str:
+        """One line; of the step alone if nothing else is known."""
+        if self.votes is not None:
             asked, left = len(self.votes.asked), self.votes.queries_left
             return f"Asking… {count(asked)} points answered, {count(left)} queries left"
-        if release or not self.trials:
+        if not self.trials:
             return f"Selecting step {self.step}…"
         if self.training:
             return f"Training… {count(self.trials)} of {count(self.boxes)} chunks"
@@ -126,6 +126,11 @@ class FiguresView:
         if k is None:
             return self.test_error, None, None, None
         return self.test_error, k.empirical_error, k.false_positive_rate, k.false_negative_rate
+
+    @property
+    def published(self) -> FiguresView:
+        """The same without what is private."""
+        return replace(self, known=None, test_error=None, positives_covered=None, positives=None)
 
     @property
     def share_spent(self) -> float:

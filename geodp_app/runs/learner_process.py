@@ -21,22 +21,19 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import asdict, replace
 from multiprocessing import connection, parent_process
 from typing import TYPE_CHECKING, Any
 
-from geodp_app.document.tiles import all_tiles, zone_follows
+from geodp_app.document.tiles import zone_follows
 from geodp_app.document.work import RunSettings
 from geodp_app.runs import messages
 from geodp_app.runs.protocol import (
     Answer,
     Answered,
     Ask,
-    BoxView,
     Cancel,
     Failed,
     Finished,
-    GreedyFigures,
     Job,
     Next,
     Prepare,
@@ -54,11 +51,8 @@ from geodp_app.runs.protocol import (
     Stepped,
     Stopped,
 )
-from geometry.edge_zones import EdgeZone
-from geometry.halfplane import HalfplaneLattice, Measure
-from geometry.tiling import Tile
-from learners.records import StepRecord, StepRelease
-from learners.selection import Cancelled, SelectionProgress, SheetDensities
+from learners.records import StepRecord
+from learners.selection import Cancelled, HeavyBox, SelectionProgress, SheetDensities
 from learners.stability.sample_and_aggregate import VoteProgress, VoteView
 
 if TYPE_CHECKING:
@@ -268,14 +262,9 @@ class _Run:
         self.number = number
         self.learner = make_learner(job.settings, job.grid)
         self._settings = job.settings
-        self._measure = job.settings.piece_measure
-        # of a run by tiles it is known once there are tiles
-        by_tiles = job.settings.by_tiles
-        self._lattice = None if by_tiles else HalfplaneLattice(job.grid, self._measure)
         self.at_once = job.at_once
         self._boxes = "boxes" in job.settings.declared.shows and not job.at_once
-        # a tile takes no longer than its picture would
-        self._pictured = self._boxes and not by_tiles
+        self._pictured = False  # from the first step on
         self._look = look
         self._step = 0
         self._record: StepRecord | None = None
@@ -289,17 +278,16 @@ class _Run:
 
     def advance(self) -> Stepped:
         """Make the next step."""
-        if zone_follows(self._settings, self._step, self._record):
-            self._lattice = None  # until it is known which zone it is
+        # a tile takes no longer than its picture would, and has a frame of its own
+        whole = not zone_follows(self._settings, self._step, self._record)
+        self._pictured = self._boxes and whole and not self._settings.by_tiles
         self._step += 1
         self._began = self._reported = time.monotonic()
         try:
             record = self._record = next(self._stream)
-            if self._lattice is None or self._settings.sharpened:
-                self._lattice = _own_lattice(record, self._measure)
             return Stepped(
                 run=self.number,
-                record=_portable(record),
+                record=record,
                 views=self._views(self._last),
                 votes=self._votes,
             )
@@ -328,59 +316,23 @@ class _Run:
                 step=self._step,
                 trials=progress.trials,
                 boxes=progress.boxes,
-                log_mass=progress.log_mass,
                 seconds=now - self._began,
-                views=self._views(progress),
+                views=self._views(progress) if self._pictured else (),
                 votes=self._votes,
+                training="votes" in self._settings.declared.shows,
                 density=self._density(progress),
             )
         self._look(report)
 
-    def _views(self, progress: SelectionProgress | None) -> tuple[BoxView, ...]:
+    def _views(self, progress: SelectionProgress | None) -> tuple[HeavyBox, ...]:
         if progress is None or progress.heaviest is None or not self._boxes:
             return ()
-        if self._lattice is None:
-            return ()
-        unit = float(1 << self._lattice.bits)
-        return tuple(
-            BoxView(
-                box.sheets,
-                tuple(
-                    (u0 / unit, u1 / unit, v0 / unit, v1 / unit)
-                    for u0, u1, v0, v1 in box.rectangles
-                ),
-                box.share,
-            )
-            for box in progress.heaviest(MOST_BOXES)
-        )
+        return progress.heaviest(MOST_BOXES)
 
     def _density(self, progress: SelectionProgress | None) -> SheetDensities:
         if progress is None or progress.density is None or not self._pictured:
             return ()
         return progress.density(DENSITY_SIZE)
-
-
-def _own_lattice(record: StepRecord, measure: Measure) -> HalfplaneLattice:
-    """The lattice of every tile's own frame; of a cover's step, the grid's; of a zone, its own."""
-    from learners.tiles import tile_lattice
-
-    release = record.release
-    if isinstance(release, StepRelease):
-        return release.halfplanes[0].lattice
-    if isinstance(release.tile, EdgeZone):
-        return release.tile.lattice
-    tiles = tuple(tile for tile in all_tiles([record]) if isinstance(tile, Tile))
-    return tile_lattice(tiles, measure)
-
-
-def _portable(record: StepRecord) -> StepRecord:
-    """The record without types that live among compiled loops."""
-    from learners.greedy import GreedyDiagnostics
-
-    known = record.diagnostics
-    if not isinstance(known, GreedyDiagnostics):
-        return record
-    return replace(record, diagnostics=GreedyFigures(**asdict(known)))
 
 
 def make_learner(settings: RunSettings, grid: int) -> Estimator:

@@ -22,12 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.document.work import RunSettings, Work
+from geodp_app.runs.figures import Selecting
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.accounting import PrivacySpent
-from learners.records import Piece, StepDiagnostics, StepRecord
+from learners.records import Piece, StepRecord
 from learners.releases import Release
 from learners.scores import Score
-from learners.selection import SheetDensities
+from learners.selection import HeavyBox, SheetDensities
 from learners.stability.classifiers import QueryRecord
 from learners.stability.sample_and_aggregate import VoteView
 
@@ -253,28 +254,6 @@ class Change:
     why_none: WhyNone | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BoxView:
-    """One of the sampler's heaviest boxes: a rectangle for each halfplane of the piece.
-
-    Rectangles are (u0, u1, v0, v1), half-open, in grid units; `share` is of the envelope's mass.
-    """
-
-    sheets: tuple[int, ...]
-    rectangles: tuple[tuple[float, float, float, float], ...]
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
-class GreedyFigures(StepDiagnostics):
-    """Diagnostics of a greedy step, in a type that the window can load without compiled loops.
-
-    No piece of the lattice scores more than `score + gap`.
-    """
-
-    gap: int
-
-
 # requests
 
 
@@ -349,37 +328,30 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
-class Progressed:
+class Progressed(Selecting):
     """From inside a selection, at most every tenth of a second.  Private.
 
-    `density` holds, for each sheet (a value of geometry.halfplane.Sheet), the expected number of
-    the piece's halfplanes in each pixel of its square, float32 of shape (r, r), [i, j] in column i
-    of u and row j of v: by the sampler's boxes, which only bound the law.  Empty where there are
-    none, and of a tile.
+    `views` are the sampler's heaviest boxes, in units of the lattice; `density` holds, for each
+    sheet (a value of geometry.halfplane.Sheet), the expected number of the piece's halfplanes in
+    each pixel of its square, float32 of shape (r, r), [i, j] in column i of u and row j of v: by
+    the sampler's boxes, which only bound the law.  Both are empty where there are none, and of a
+    tile.
     """
 
-    run: int
-    step: int
-    trials: int
-    boxes: int
-    log_mass: float
-    seconds: float
-    views: tuple[BoxView, ...] = ()
-    votes: VoteView | None = None
+    run: int = 0
+    views: tuple[HeavyBox, ...] = ()
     density: SheetDensities = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Stepped:
-    """A step is done.  Private: `views`, the sampler's heaviest boxes at its end; `votes`, what a
-    run by votes has asked.
-
-    The record's diagnostics are StepDiagnostics or GreedyFigures.
+    """A step is done.  Private: `views`, the sampler's heaviest boxes at its end, in units of the
+    step's lattice; `votes`, what a run by votes has asked.
     """
 
     run: int
     record: StepRecord
-    views: tuple[BoxView, ...] = ()
+    views: tuple[HeavyBox, ...] = ()
     votes: VoteView | None = None
 
 

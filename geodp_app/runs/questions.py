@@ -14,7 +14,7 @@ from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.what_if import ConicQuestion
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic
-from learners.records import TileStep, halfplanes_of, inside_piece
+from learners.records import inside_piece
 from learners.scores import Score, mistakes_score, set_cover_score
 from learners.set_cover import score_k
 
@@ -70,11 +70,11 @@ def shade_question(log: RunLog, step: int, edge: int = 0, resolution: int = 96) 
         If the step has not been made, or its piece has no such halfplane.
     """
     release = log.record(step).release
-    piece = halfplanes_of(release.piece)
+    piece = release.halfplanes
     if not 0 <= edge < len(piece):
         raise ValueError(f"halfplane {edge} is outside 0..{len(piece) - 1}")
     points, labels = log.seen_by(step)
-    if isinstance(release, TileStep):
+    if release.tile is not None:
         lattice = log.tile_lattice(step)
         labels = labels if release.inside else ~labels
         score = mistakes_score(int(np.count_nonzero(labels)))
@@ -105,7 +105,7 @@ def conic_question(log: RunLog, step: int) -> ConicQuestion:
     if len(piece) != 1 or not isinstance(piece[0], Conic):
         raise ValueError(f"step {step} chose no disc or ellipse")
     points, labels = log.seen_by(step)
-    score = _cover_score(log, getattr(release, "threshold", None), labels)
+    score = _cover_score(log, release.threshold, labels)
     return ConicQuestion(piece[0], points, labels, score, _rate(log, score, step))
 
 
@@ -165,10 +165,10 @@ def report_question(
     negatives = len(shaded.labels) - positives
     place = np.array([point])
     why_none: WhyNone | None = None
-    if isinstance(release, TileStep):
-        if not release.tile.holds(place)[0]:
+    if (tile := release.tile) is not None:
+        if not tile.holds(place)[0]:
             why_none = "elsewhere"
-        x, y = release.tile.to_own_frame(place)[0].tolist()
+        x, y = tile.to_own_frame(place)[0].tolist()
         point, label = (x, y), label == release.inside
         other = mistakes_score(positives + more * label)
     else:
@@ -183,7 +183,7 @@ def report_question(
             other = set_cover_score(
                 log.role, shaded.score.k, release.threshold, positives, negatives
             )
-    piece = halfplanes_of(release.piece)
+    piece = release.halfplanes
     return ReportQuestion(shaded, piece[edge], point, label, present, other, why_none)
 
 
@@ -196,8 +196,8 @@ def share_question(log: RunLog, step: int) -> ShareQuestion | None:
         If the step, from 1, has not been made.
     """
     release = log.record(step).release
-    piece = halfplanes_of(release.piece)
-    if isinstance(release, TileStep) or not piece:
+    piece = release.halfplanes
+    if release.tile is not None or not piece:
         return None
     shaded = replace(shade_question(log, step), others=())
     return ShareQuestion(shaded, piece) if shaded.rate else None

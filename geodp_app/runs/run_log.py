@@ -6,7 +6,7 @@ Private, all of it but the release.  Frame: grid units.  Free of Qt.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from geodp_app.errors import InputError
 from geodp_app.files.stored_run import Question, StoredRun
 from geodp_app.runs.decisions import Decisions
 from geodp_app.runs.figures import FiguresView
-from geodp_app.runs.protocol import AsGood, BoxView
+from geodp_app.runs.protocol import AsGood
 from geometry.edge_zones import EdgeZone, joined_shape
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic, conic_union
@@ -29,15 +29,33 @@ from geometry.region import Region
 from geometry.tiling import Tile, tiles_shape
 from learners.accounting import PrivacySpent, spent_after
 from learners.records import Piece, StepRecord, TileStep, halfplanes_of
-from learners.releases import Release, TilesRelease
+from learners.releases import Release
 from learners.scores import Role
-from learners.selection import PIECE_SIZE
+from learners.selection import PIECE_SIZE, HeavyBox
 from learners.set_cover import rate_before_sharpening
 from learners.stability.sample_and_aggregate import VoteView
 from learners.tile_choice import piece_rate
 
 #: Seed of test samples: beyond the seeds that a person may choose for the examples.
 _TEST_SEED = 1 << 80
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """All that the release view is given of a run; of one that has not ended, nothing.
+
+    Attributes
+    ----------
+    release : Release or None
+    figures : FiguresView
+        Of the step shown, without what is private.
+    questions : tuple of Question
+        Without how the chunks voted.
+    """
+
+    release: Release | None = None
+    figures: FiguresView = field(default_factory=FiguresView)
+    questions: tuple[Question, ...] = ()
 
 
 class RunLog:
@@ -76,7 +94,7 @@ class RunLog:
         self.role: Role | None = settings.declared.role
         self.release: Release | None = None
         self._records: list[StepRecord] = []
-        self._views: list[tuple[BoxView, ...]] = []
+        self._views: list[tuple[HeavyBox, ...]] = []
         #: Of a run by votes: the newest view (private); a session does not keep it.
         self.votes: VoteView | None = None
         #: Of a run by votes: what was asked after it.
@@ -119,9 +137,18 @@ class RunLog:
         asked = tuple(self.questions)
         return StoredRun(self.settings, self.grid, self.records, self.release, asked)
 
+    @property
+    def published(self) -> Published:
+        """What may be shown of it to anybody."""
+        if self.release is None:
+            return Published()
+        asked = tuple(replace(one, diagnostics=None) for one in self.questions)
+        figures = replace(self.figures(self._cursor).published, steps=self.planned)
+        return Published(self.release, figures, asked)
+
     # growing
 
-    def add(self, record: StepRecord, views: tuple[BoxView, ...] = ()) -> None:
+    def add(self, record: StepRecord, views: tuple[HeavyBox, ...] = ()) -> None:
         """One more step; a cursor at the end follows.
 
         Raises
@@ -135,7 +162,7 @@ class RunLog:
         self._examples.add(record.release)
         if self._test is not None:
             self._test.add(record.release)
-        if isinstance(record.release, TileStep):
+        if record.release.tile is not None:
             self._tile_shapes.append(record.release.shape())
         self._records.append(record)
         self._views.append(views)
@@ -201,7 +228,7 @@ class RunLog:
         """
         if not self._cursor:
             return ()
-        return halfplanes_of(self._records[self._cursor - 1].release.piece)
+        return self._records[self._cursor - 1].release.halfplanes
 
     @property
     def tile_steps(self) -> tuple[TileStep, ...]:
@@ -222,34 +249,29 @@ class RunLog:
     @property
     def in_tiles(self) -> bool:
         """Whether the last step shown labels a tile, or the zone of an edge."""
-        return bool(self._cursor) and isinstance(self._records[self._cursor - 1].release, TileStep)
+        return bool(self._cursor) and self._records[self._cursor - 1].release.tile is not None
 
     @property
     def tiling(self) -> tuple[Tile | EdgeZone, ...]:
         """All tiles, or zones of edges, also those to come; empty before the first."""
-        learned = sum(isinstance(r.release, TileStep) for r in self._records)
-        if len(self._tiling) < max(1, learned):
+        if len(self._tiling) < max(1, len(self._tile_shapes)):
             self._tiling = all_tiles(self._records)
         return self._tiling
 
     def tile_lattice(self, step: int) -> HalfplaneLattice:
         """The lattice of the own frame of the tile of a step, or of its zone."""
-        release = self.record(step).release
-        if isinstance(release, TileStep) and isinstance(release.tile, EdgeZone):
-            return release.tile.lattice
-        if isinstance(self.release, TilesRelease):
-            return self.release.lattice
-        return own_lattice(self._records, self.settings.measure)
+        zone = self.record(step).release.zone
+        return zone.lattice if zone else own_lattice(self._records, self.settings.measure)
 
     def seen_by(self, step: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The examples that a step has seen, those of a tile in its own frame, and their labels."""
-        release = self.record(step).release
+        tile = self.record(step).release.tile
         points, labels = self._examples.points, self._examples.labels
-        if not isinstance(release, TileStep):
+        if tile is None:
             alive = self._examples.alive(step - 1)
             return points[alive], labels[alive]
         rows = self._examples.decided_by(step)
-        return release.tile.to_own_frame(points[rows]), labels[rows]
+        return tile.to_own_frame(points[rows]), labels[rows]
 
     @property
     def positives(self) -> int:
@@ -257,7 +279,7 @@ class RunLog:
         return int(np.count_nonzero(self._examples.labels))
 
     @property
-    def views(self) -> tuple[BoxView, ...]:
+    def views(self) -> tuple[HeavyBox, ...]:
         """The sampler's heaviest boxes at the end of the last step shown."""
         return self._views[self._cursor - 1] if self._cursor else ()
 
@@ -344,7 +366,7 @@ class RunLog:
             test_error=None if self._test is None else float(self._test.wrong(step).mean()),
             positives_covered=None if self.role == "conjunction" else self.positives - missed,
             positives=self.positives,
-            threshold=getattr(record.release, "threshold", None),
+            threshold=record.release.threshold,
             eta=self.eta(step),
             epsilon_so_far=None if spent is None else spent[0],
             account=None if spent is None else spent[1],
@@ -394,8 +416,7 @@ class RunLog:
     @property
     def last_gain(self) -> int:
         """The last step made that gained anything; the last step, if none did, or if it tidied."""
-        last = self._records[-1].release if self._records else None
-        if isinstance(last, TileStep) and last.tidied is not None:
+        if self._records and self._records[-1].release.tidied is not None:
             return len(self._records)
         gained = [step for step, gain in enumerate(self.gains, start=1) if gain]
         return gained[-1] if gained else len(self._records)
@@ -409,7 +430,7 @@ class RunLog:
         charge = privacy.charge("sharpening" if zones else "selections")
         if charge is None:
             return None
-        noisy, first = (getattr(self._records[i - 1].release, "threshold", None) for i in (step, 1))
+        noisy, first = (self._records[i - 1].release.threshold for i in (step, 1))
         if self.settings.sharpened and noisy is not None and first is not None:
             return rate_before_sharpening(charge.each, noisy, first)
         counted = privacy.charge("noisy number of examples") is not None

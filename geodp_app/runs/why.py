@@ -12,7 +12,7 @@ from geodp_app.formatting import SPACE, amount, count, decimal
 from geodp_app.runs.protocol import AsGood
 from geometry.edge_zones import EdgeZone
 from learners.declaration import Learner
-from learners.records import StepRecord, TileStep
+from learners.records import StepRecord, StepRelease, TileStep
 from learners.scores import Role
 
 #: Estimated shares below this are no more than "less than" their upper end.
@@ -68,22 +68,21 @@ def why(
     wrong_before : int, optional
         Of the zone of an edge, how many of its examples were labelled wrongly before the step.
     """
-    name = piece_name(record, learner)
-    if isinstance(record.release, TileStep) and isinstance(record.release.tile, EdgeZone):
-        what, found = _zone(record, record.release, record.release.tile, wrong_before)
-    elif isinstance(record.release, TileStep):
-        what, found = _tile(record, record.release)
+    name = piece_name(record.release, learner)
+    if record.release.zone is not None:
+        what, found = _zone(record, record.release.zone, wrong_before)
+    elif record.release.tile is not None:
+        what, found = _tile(record)
     else:
         what, found = _cover(record, name, role, k)
-    if isinstance(record.release, TileStep) and record.release.tidied is not None:
+    if record.release.tidied is not None:
         what += _TIDIED
     return Why(what, odds_words(as_good) if found else "", found)
 
 
-def piece_name(record: StepRecord, learner: Learner) -> str:
+def piece_name(release: StepRelease | TileStep, learner: Learner) -> str:
     """A halfplane, a triangle, or what the learner declares its pieces to be."""
-    release = record.release
-    if isinstance(release, TileStep):
+    if release.tile is not None:
         return "halfplane" if len(release.piece) == 1 else "piece"
     halfplanes = len(release.halfplanes)
     if learner.piece == "halfplane" and halfplanes != 1:
@@ -137,7 +136,7 @@ def _minus(value: int) -> str:
 
 
 def _cover(record: StepRecord, name: str, role: Role | None, k: int) -> tuple[str, bool]:
-    known, b = record.diagnostics, getattr(record.release, "threshold", None)
+    known, b = record.diagnostics, record.release.threshold
     right, wrong = known.positives_taken, known.negatives_taken
     still, verb, labels = known.positives_alive, "Covers", ("positive", "negative")
     if role == "conjunction":
@@ -172,8 +171,8 @@ def _examples(many: int, label: str) -> str:
     return f"{count(many)} {label} example{'' if many == 1 else 's'}"
 
 
-def _tile(record: StepRecord, step: TileStep) -> tuple[str, bool]:
-    known = record.diagnostics
+def _tile(record: StepRecord) -> tuple[str, bool]:
+    known, step = record.diagnostics, record.release
     held = known.positives_alive + known.negatives_alive
     wrong = round(-known.score)
     edges = len(step.piece)
@@ -188,13 +187,11 @@ def _tile(record: StepRecord, step: TileStep) -> tuple[str, bool]:
     return what, True
 
 
-def _zone(
-    record: StepRecord, step: TileStep, zone: EdgeZone, before: int | None
-) -> tuple[str, bool]:
-    known = record.diagnostics
+def _zone(record: StepRecord, zone: EdgeZone, before: int | None) -> tuple[str, bool]:
+    known, step = record.diagnostics, record.release
     held = known.positives_alive + known.negatives_alive
     wrong = round(-known.score)
-    draws = f"Draws {zone_name(zone)} again"
+    draws = f"Draws {zone.name} again"
     if not held:
         return f"{draws}; no example is nearest to it. Score: 0.", False
     near = f"among the {count(held)} examples" if held > 1 else "by the one example"
@@ -209,10 +206,3 @@ def _zone(
         them = "them" if held > 1 else "it"
         what = f"{by} {them} {inside} inside and {1 - inside} outside, {mistakes}"
     return f"{draws}, {near} nearest to it. {what}", edges > 0
-
-
-def zone_name(zone: EdgeZone) -> str:
-    """Whose edge a zone belongs to, and which of its parts it is if there are several."""
-    part, parts = zone.part
-    which = f"part {part + 1} of " if parts > 1 else ""
-    return f"{which}edge {zone.edge_number % zone.zones.edges + 1} of triangle {zone.piece + 1}"

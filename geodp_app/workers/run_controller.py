@@ -10,12 +10,11 @@ is what a cancelled selection must be.
 
 from __future__ import annotations
 
-import contextlib
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
 
 from geodp_app.runs.process_link import ProcessLink
 from geodp_app.runs.protocol import (
@@ -42,6 +41,7 @@ from geodp_app.runs.protocol import (
     Stepped,
     Stopped,
 )
+from geodp_app.workers.post import handed_over
 
 State = Literal["preparing", "ready", "selecting", "waiting", "paused", "finished", "failed"]
 
@@ -98,11 +98,8 @@ class RunController(QObject):
     #: Queried: what a run by votes that has ended was asked.
     queried = Signal(object)
 
-    _arrived = Signal(object, object)
-
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._arrived.connect(self._handle, Qt.ConnectionType.QueuedConnection)
         self._between = QTimer(self, singleShot=True)
         self._between.timeout.connect(self._next)
         self._patience = QTimer(self, singleShot=True, interval=PATIENCE)
@@ -154,7 +151,7 @@ class RunController(QObject):
         if self._link is not None or self._closed:
             return
         self._prepared = False
-        self._link = ProcessLink(self._from_link)
+        self._link = ProcessLink(handed_over(self._handle))
         self.destroyed.connect(self._link.kill)
         self._link.send(Prepare())
         if self._job is not None:
@@ -318,11 +315,6 @@ class RunController(QObject):
     def _send(self, request: Start | Next | Ask | Query | Cancel) -> None:
         if self._link is not None:
             self._link.send(request)
-
-    def _from_link(self, link: ProcessLink, reply: Reply | None) -> None:
-        """Called by a thread of the link."""
-        with contextlib.suppress(RuntimeError):  # the window is gone already
-            self._arrived.emit(link, reply)
 
     def _lose_patience(self) -> None:
         """The process does not stop: end it, and start another."""

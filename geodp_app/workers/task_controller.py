@@ -5,12 +5,11 @@ To cancel, the process is ended: at once, whatever it is doing.  No method waits
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QObject, Signal
 
 from geodp_app.runs.comparison import Row
 from geodp_app.runs.process_link import ProcessLink
@@ -23,6 +22,7 @@ from geodp_app.runs.task_process import (
     again,
     compare_once,
 )
+from geodp_app.workers.post import handed_over
 
 
 class OneTask(QObject):
@@ -35,15 +35,12 @@ class OneTask(QObject):
     #: The last reply has arrived.
     finished = Signal()
 
-    _received = Signal(object, object)
-
     def __init__(
         self, entry: Callable[[Connection[Any, Any]], None], parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._entry = entry
         self._link: ProcessLink | None = None
-        self._received.connect(self._handle, Qt.ConnectionType.QueuedConnection)
         application = QCoreApplication.instance()
         if application is not None:
             application.aboutToQuit.connect(self.drop)
@@ -61,7 +58,7 @@ class OneTask(QObject):
     def start(self, job: object) -> None:
         """Begin; a task under way is dropped."""
         self.drop()
-        self._link = ProcessLink(self._from_link, self._entry)
+        self._link = ProcessLink(handed_over(self._handle), self._entry)
         self.destroyed.connect(self._link.kill)
         self._link.send(job)
 
@@ -80,11 +77,6 @@ class OneTask(QObject):
     def replied(self, reply: object) -> None:
         """A reply of the task under way."""
         raise NotImplementedError
-
-    def _from_link(self, link: ProcessLink, reply: object) -> None:
-        """Called by a thread of the link."""
-        with contextlib.suppress(RuntimeError):  # the window is gone already
-            self._received.emit(link, reply)
 
     def _handle(self, link: ProcessLink, reply: object) -> None:
         if link is not self._link:

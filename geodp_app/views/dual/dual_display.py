@@ -6,22 +6,25 @@ have the plane of their centres; cells have none, and that is said.
 What is not known yet is asked of the learner's process, in this order, each when the one before is
 answered: the shading of all sheets, coarse; that of the window in sight, fine; the share of the law
 that pieces as good hold.  Or, in their place, what one report changes.  Nothing is asked while a
-selection is under way; every answer is private.
+selection is under way; every answer is private, and one that comes when another moment is shown
+than it was asked about is dropped.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QStackedWidget
 
-from geodp_app.document.work import Work
+from geodp_app.document.work import RunSettings, Work
 from geodp_app.dual.captions import CELLS, TileShown
 from geodp_app.runs.one_report import OneReport, change_words
-from geodp_app.runs.protocol import Answered, AsGood, Change
+from geodp_app.runs.protocol import Answered, AsGood, Change, Question, ShadedSheet
 from geodp_app.runs.questions import conic_question, report_question, shade_question, share_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.what_if import WhatIf
@@ -32,8 +35,8 @@ from geodp_app.views.widgets.panes import Pane
 from geometry.halfplane import HalfplaneLattice
 from geometry.lift import Conic
 from geometry.region import Region
-from learners.records import Piece, halfplanes_of
-from learners.releases import ConicRelease, CoverRelease, Release, SharpenedRelease
+from learners.records import Piece, TileStep, halfplanes_of
+from learners.releases import Release
 
 #: Pause before a question is asked, in milliseconds: scrubbing asks none.
 _SETTLE = 120
@@ -41,6 +44,26 @@ _SETTLE = 120
 _COARSE, _FINE = 48, 160
 
 _UNCHANGED = "No step of this run is drawn with probabilities that a report changes."
+
+
+_Kind = Literal["all sheets", "in sight", "share"]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What questions are about: the step at a log's cursor, and the edge that could be elsewhere.
+
+    There is none in the release view.
+    """
+
+    log: RunLog
+    step: int
+    edge: int
+
+    @property
+    def piece(self) -> Piece:
+        """What the step chose."""
+        return halfplanes_of(self.log.record(self.step).release.piece)
 
 
 class DualQuestions(QObject):
@@ -55,27 +78,23 @@ class DualQuestions(QObject):
         super().__init__(parent)
         self._runs, self._dual = runs, dual
         self._log: RunLog | None = None
-        self._moment: tuple[RunLog, int, int] | None = None
+        self._moment: Moment | None = None
         self._report: OneReport | None = None
-        # tags of what was asked and is not answered yet
-        self._shading: int | None = None
-        self._detail: int | None = None
-        self._sharing: tuple[int, RunLog, int] | None = None
-        self._nats: float | None = None
+        # what was asked about the moment and is not answered yet: the newest tag of each kind
+        self._asked: dict[_Kind, tuple[int, Callable[[Any], None]]] = {}
         self._later = QTimer(self, singleShot=True, interval=_SETTLE)
         self._later.timeout.connect(self._ask)
         self._detail_later = QTimer(self, singleShot=True, interval=_SETTLE)
         self._detail_later.timeout.connect(self._ask_detail)
         dual.detail_wanted.connect(self._detail_later.start)
         runs.controller.answered.connect(self._answered)
-        runs.controller.failed.connect(lambda _: self._drop())
+        runs.controller.failed.connect(lambda _: self._asked.clear())
 
     @property
     def pending(self) -> bool:
         """Whether an answer is still to come."""
-        tags = (self._shading, self._detail, self._sharing)
         timers = (self._later, self._detail_later)
-        return any(tag is not None for tag in tags) or any(timer.isActive() for timer in timers)
+        return bool(self._asked) or any(timer.isActive() for timer in timers)
 
     def forget(self) -> None:
         """Something else is shown: what was asked is of no use, and nothing is to be tried."""
@@ -92,8 +111,9 @@ class DualQuestions(QObject):
         self._log = log
         if log is None or not log.newest_piece or not self._resting:
             return
-        moment = (log, log.cursor, self._dual.controls.edge)
+        moment = Moment(log, log.cursor, self._dual.controls.edge)
         if moment != self._moment:
+            self._drop()
             self._moment = moment
             self._later.start(0 if self._runs.busy else _SETTLE)
 
@@ -110,79 +130,87 @@ class DualQuestions(QObject):
         return not self._runs.busy or self._runs.controller.state == "waiting"
 
     def _drop(self) -> None:
-        self._shading = self._detail = self._sharing = None
+        """Nothing that was asked so far will be shown."""
+        self._asked.clear()
+        self._later.stop()
+        self._detail_later.stop()
 
     # asking
 
-    def _ask(self) -> None:
-        log = self._log
-        if log is None or not log.newest_piece or not self._resting:
-            return
-        edge, mode = self._dual.controls.edge, self._dual.controls.mode
-        question = shade_question(log, log.cursor, edge, _COARSE)
-        self._dual.set_what_if(WhatIf(question, log.newest_piece, edge))
-        if self._report is not None:
-            self._ask_report(log, self._report, edge)
-        elif mode != "off":
-            self._nats = question.rate * question.score.k or None
-            self._shading = self._runs.controller.ask(question)
+    def _question(self, kind: _Kind, question: Question, show: Callable[[Any], None]) -> None:
+        """Ask about the moment; `show` is given the answer, if it comes while the moment lasts."""
+        self._asked[kind] = self._runs.controller.ask(question), show
 
-    def _ask_report(self, log: RunLog, report: OneReport, edge: int) -> None:
+    def _answered(self, reply: Answered) -> None:
+        for kind, (tag, show) in self._asked.items():
+            if tag == reply.tag:
+                del self._asked[kind]
+                show(reply.answer)
+                break
+
+    def _ask(self) -> None:
+        moment = self._moment
+        if moment is None or not self._resting:
+            return
+        log, edge, mode = moment.log, moment.edge, self._dual.controls.mode
+        question = shade_question(log, moment.step, edge, _COARSE)
+        self._dual.set_what_if(WhatIf(question, moment.piece, edge))
+        if self._report is not None:
+            self._ask_report(moment, self._report)
+        elif mode != "off":
+            nats = question.rate * question.score.k or None
+            self._question("all sheets", question, lambda sheets: self._shade(sheets, nats))
+
+    def _shade(self, sheets: tuple[ShadedSheet, ...], nats: float | None) -> None:
+        self._dual.set_shading(sheets, nats=nats)
+        self._detail_later.start()
+
+    def _ask_report(self, moment: Moment, report: OneReport) -> None:
+        told = report.point, report.label, report.present
         try:
-            question = report_question(
-                log, log.cursor, edge, report.point, report.label, report.present
-            )
+            question = report_question(moment.log, moment.step, moment.edge, *told)
         except ValueError:
             self.report_said.emit(_UNCHANGED)
             return
         question = replace(question, step=replace(question.step, resolution=_FINE))
-        self._nats = question.step.rate * question.step.score.k
-        self._shading = self._runs.controller.ask(question)
+        eta = question.step.rate * question.step.score.k
+
+        def show(change: Change) -> None:
+            self._dual.set_change(change, eta)
+            words = change_words(change, eta, moment.log.privacy)
+            self.report_said.emit(f"{report.words} {words}")
+
+        self._question("all sheets", question, show)
 
     def _ask_detail(self) -> None:
-        log, dual = self._log, self._dual
-        waits = self._shading is not None or self._later.isActive() or not self._resting
-        if log is None or not log.newest_piece or waits or self._report is not None:
+        moment, dual = self._moment, self._dual
+        waits = "all sheets" in self._asked or self._later.isActive() or not self._resting
+        if moment is None or waits or self._report is not None:
             return
         if dual.rasters and dual.controls.mode != "off":
             sheet, seen = dual.sheet, dual.window_shown
             window = (sheet, seen.u0, seen.u1, seen.v0, seen.v1)
-            question = shade_question(log, log.cursor, dual.controls.edge, _FINE)
+            question = shade_question(moment.log, moment.step, moment.edge, _FINE)
             question = replace(question, sheets=(sheet,), windows=(window,))
-            self._detail = self._runs.controller.ask(question)
+
+            def show(sheets: tuple[ShadedSheet, ...]) -> None:
+                dual.set_detail(sheets[0])
+                self._ask_share(moment)
+
+            self._question("in sight", question, show)
         else:
-            self._ask_share(log)
+            self._ask_share(moment)
 
-    def _ask_share(self, log: RunLog | None) -> None:
-        if log is None or not log.cursor or log.cursor in log.as_good or not self._resting:
-            return
-        question = share_question(log, log.cursor)
+    def _ask_share(self, moment: Moment) -> None:
+        log, step = moment.log, moment.step
+        question = None if step in log.as_good or not self._resting else share_question(log, step)
+
+        def show(share: AsGood) -> None:
+            log.as_good[step] = share
+            self.share_known.emit()
+
         if question is not None:
-            self._sharing = self._runs.controller.ask(question), log, log.cursor
-
-    def _answered(self, reply: Answered) -> None:
-        answer = reply.answer
-        if isinstance(answer, AsGood):
-            if self._sharing is not None and reply.tag == self._sharing[0]:
-                _, log, step = self._sharing
-                self._sharing = None
-                log.as_good[step] = answer
-                self.share_known.emit()
-        elif isinstance(answer, Change):
-            if reply.tag == self._shading and self._log is not None and self._report is not None:
-                self._shading = None
-                eta = self._nats or 0.0
-                self._dual.set_change(answer, eta)
-                words = change_words(answer, eta, self._log.privacy)
-                self.report_said.emit(f"{self._report.words} {words}")
-        elif answer is not None and reply.tag == self._shading:
-            self._shading = None
-            self._dual.set_shading(answer, nats=self._nats)
-            self._detail_later.start()
-        elif answer is not None and reply.tag == self._detail:
-            self._detail = None
-            self._dual.set_detail(answer[0])
-            self._ask_share(self._log)
+            self._question("share", question, show)
 
 
 #: Said of the dual plane of a tile or a zone.
@@ -203,7 +231,6 @@ class DualDisplay(QObject):
         super().__init__(parent)
         self._dual, self._conics, self._stack, self._pane = dual, conics, stack, pane
         self._tile: TileShown | None = None
-        self._release = self._past = False
         dual.titled.connect(self._title)
 
     def show(
@@ -212,77 +239,81 @@ class DualDisplay(QObject):
         log: RunLog | None,
         labels: NDArray[np.bool_] | None,
         *,
-        release: bool,
         past: bool,
         boxes: bool,
     ) -> None:
         """Show the step at the log's cursor; `labels` are of the work's examples, shape (n,).
 
-        In the release view only what may be published; `past`: it is out of date; `boxes`: the
-        sampler's are wanted.
+        `past`: it is out of date; `boxes`: the sampler's are wanted.
         """
-        self._release, self._past = release, past
         dual = self._dual
-        dual.set_release_view(release)
+        dual.set_release_view(False)
         settings = work.run if log is None else log.settings
-        flat = "dual plane" in settings.declared.shows
-        tile = self._tile = self._tile_of(log) if flat else None
-        self._stack.setCurrentWidget(self._conics if settings.curved else dual)
-        self._show_conics(log if settings.curved else None)
-        if not flat:
-            dual.set_tile(None)
+        made = None if log is None or not log.cursor else log.record(log.cursor).release
+        tile = None
+        if log is not None and isinstance(made, TileStep):
+            tile = TileShown(log.cursor, log.planned, made), log.tile_lattice(log.cursor)
+        flat = self._set_frame(work, settings, tile)
+        chosen = log.pieces if log is not None else ()
+        self._show_conics(chosen, None if past else log)
+        examples = work.examples
+        if not flat or (examples is None and tile is None):
             dual.set_examples(None, None)
-            dual.set_pieces((), -1)
+        elif log is not None and tile is not None:
+            dual.set_examples(*log.seen_by(log.cursor))
+        elif examples is not None:
+            seen = None if log is None or past else log.seen
+            dual.set_examples(examples.points, labels, seen)
+        dual.set_boxes(log.views if log and boxes and flat else ())
+        self._set_pieces(chosen, len(chosen) - 1)
+
+    def show_release(
+        self, work: Work, settings: RunSettings, release: Release | None, step: int
+    ) -> None:
+        """Show what a run has published, None before its end; a tile, that of the step."""
+        self._dual.set_release_view(True)
+        made = None if release is None or not step else release.steps[step - 1]
+        tile = None
+        if release is not None and isinstance(made, TileStep):
+            lattice = made.zone.lattice if made.zone else release.lattice
+            assert isinstance(lattice, HalfplaneLattice)  # of tiles
+            tile = TileShown(step, len(release.steps), made), lattice
+        self._set_frame(work, settings, tile)
+        pieces = published_pieces(release)
+        self._show_conics(pieces, None)
+        self._set_pieces(pieces, len(pieces) - 1)
+
+    def _set_frame(
+        self, work: Work, settings: RunSettings, tile: tuple[TileShown, HalfplaneLattice] | None
+    ) -> bool:
+        """Take the view and the lattice, in a tile its own one; whether there are sheets."""
+        dual = self._dual
+        flat = "dual plane" in settings.declared.shows
+        self._stack.setCurrentWidget(self._conics if settings.curved else dual)
+        self._tile = tile[0] if tile and flat else None
+        if not flat:
             dual.set_lattice(None, CELLS)
-        elif tile is not None and log is not None:
-            dual.set_lattice(log.tile_lattice(tile.number))
-            self._show_tile(log, tile, boxes=boxes)
+        elif tile:
+            dual.set_lattice(tile[1])
         else:
             dual.set_lattice(HalfplaneLattice(work.drawing.grid, work.run.piece_measure))
-            dual.set_tile(None)
-            self._show_whole(work, log, labels, boxes=boxes)
+        dual.set_tile(self._tile)
+        return flat
+
+    def _set_pieces(self, pieces: tuple[tuple[Region, ...], ...], newest: int) -> None:
+        """The pieces of the grid, or that of the tile: it is published with the run."""
+        dual, tile = self._dual, self._tile
+        if tile is not None:
+            dual.set_pieces((tile.step.piece,) if tile.step.piece else (), 0, tile.number)
+        else:
+            dual.set_pieces(tuple(halfplanes_of(piece) for piece in pieces), newest)
         self._title()
 
-    def _show_whole(
-        self, work: Work, log: RunLog | None, labels: NDArray[np.bool_] | None, *, boxes: bool
-    ) -> None:
-        dual = self._dual
-        if self._release:
-            pieces = _halfplanes(published_pieces(log.release if log else None))
-            dual.set_pieces(pieces, len(pieces) - 1)
-            return
-        if work.examples is None:
-            dual.set_examples(None, None)
-        else:
-            seen = None if log is None or self._past else log.seen
-            dual.set_examples(work.examples.points, labels, seen)
-        dual.set_pieces(_halfplanes(log.pieces) if log else (), log.cursor - 1 if log else -1)
-        dual.set_boxes(log.views if log and boxes else ())
-
-    def _show_tile(self, log: RunLog, tile: TileShown, *, boxes: bool) -> None:
-        """A tile in its own frame; its piece is published with the run."""
-        dual = self._dual
-        dual.set_tile(tile)
-        if not self._release:
-            dual.set_examples(*log.seen_by(tile.number))
-            dual.set_boxes(log.views if boxes else ())
-        dual.set_pieces((tile.step.piece,) if tile.step.piece else (), 0, tile.number)
-
-    def _tile_of(self, log: RunLog | None) -> TileShown | None:
-        """The tile at the cursor, if there is one and it may be shown."""
-        if log is None or not log.tile_steps or (self._release and log.release is None):
-            return None
-        return TileShown(log.cursor, log.planned, log.tile_steps[-1])
-
-    def _show_conics(self, log: RunLog | None) -> None:
-        """Centres of discs and ellipses; where the newest could be is private."""
-        pieces = () if log is None else log.pieces
-        if self._release:
-            pieces = published_pieces(log.release if log else None)
+    def _show_conics(self, pieces: tuple[tuple[Region, ...], ...], log: RunLog | None) -> None:
+        """Centres of discs and ellipses; where the newest could be is private, and in the log."""
         chosen = tuple(one for piece in pieces for one in piece if isinstance(one, Conic))
-        seen = bool(chosen) and not (self._release or self._past)
-        question = conic_question(log, log.cursor) if seen and log is not None else None
-        self._conics.show_run(chosen, question)
+        asked = conic_question(log, log.cursor) if log is not None and chosen else None
+        self._conics.show_run(chosen, asked)
 
     def _title(self) -> None:
         """Which sheet it is, and how many lines it has."""
@@ -299,12 +330,7 @@ class DualDisplay(QObject):
             pane.note.set_words(dual.note)
 
 
-def _halfplanes(pieces: tuple[tuple[Region, ...], ...]) -> tuple[Piece, ...]:
-    return tuple(halfplanes_of(piece) for piece in pieces)
-
-
 def published_pieces(release: Release | None) -> tuple[tuple[Region, ...], ...]:
     """Pieces of a cover, all in the frame of the grid."""
-    if isinstance(release, ConicRelease):
-        return tuple((conic,) for conic in release.conics)
-    return release.pieces if isinstance(release, CoverRelease | SharpenedRelease) else ()
+    steps = () if release is None else release.steps
+    return tuple(step.piece for step in steps if step.tile is None)

@@ -131,6 +131,8 @@ class DualPictures(QObject):
         self._detail: ShadedSheet | None = None
         self._mode: ShadeMode = "off"
         self._nats: float | None = None
+        #: Whether drawing waits for :meth:`draw`.
+        self.held = False
         self.lines: ExampleLines | None = None
         self.shade_scale: Scale | None = None
         self.density_scale: Scale | None = None
@@ -147,7 +149,7 @@ class DualPictures(QObject):
         self._ramps = _ramps(palette)
         self._coloured = {}
         self._stale = set(self._views)
-        self._draw_stale()
+        self.draw()
 
     def set_lattice(self, lattice: HalfplaneLattice | None) -> None:
         """Take the class of halfplanes; everything is drawn anew."""
@@ -160,7 +162,7 @@ class DualPictures(QObject):
         if self._detail is not None and self._detail.sheet not in sheets:
             self._detail = None
             self._take_shading()
-        self._draw_stale()
+        self.draw()
 
     def set_examples(
         self,
@@ -169,7 +171,7 @@ class DualPictures(QObject):
         alive: NDArray[np.bool_] | None,
     ) -> None:
         """Take the examples whose lines are drawn; the arrays must not change afterwards."""
-        self._background.drop("lines")
+        self._background.clear()  # pictures of other examples would come late
         self.lines, self._pending, self._size, self._known = None, None, 0, {}
         if points is not None and labels is not None:
             self._size = len(points)
@@ -177,13 +179,13 @@ class DualPictures(QObject):
         self._stale = set(self._views)
         if self._size == 0:
             self._forget()
-        self._draw_stale()
+        self.draw()
 
     def set_shown(self, shown: tuple[bool, bool]) -> None:
         """Whether lines of positive and of negative examples are wanted."""
         self._shown = shown
         self._stale = set(self._views)
-        self._draw_stale()
+        self.draw()
 
     def set_shading(self, sheets: Shading, mode: ShadeMode, nats: float | None) -> None:
         """Shade the sheets by score or probability, or not."""
@@ -258,7 +260,7 @@ class DualPictures(QObject):
             if number not in self._shading:
                 view.set_shading(None, None)
         self._stale = set(self._views)
-        self._draw_stale()
+        self.draw()
         self.changed.emit()
 
     def shade_at(self, sheet: Sheet, u: float, v: float) -> float | None:
@@ -273,16 +275,16 @@ class DualPictures(QObject):
 
     def _forget(self) -> None:
         self._pictures, self._coloured = {}, {}
-        for sheet, view in self._views.items():
-            for kind in ("picture", "cells"):
-                self._background.drop((kind, sheet))
+        self._background.clear()
+        for view in self._views.values():
             view.set_lines(None)
             view.set_density(None, None)
         self._stale = set(self._views)
         self._colour_densities()
 
-    def _draw_stale(self) -> None:
-        if self._lattice is None or not self._sight:
+    def draw(self) -> None:
+        """Draw what is in sight and has changed."""
+        if self.held or self._lattice is None or not self._sight:
             return
         if self._pending is not None:
             pending, self._pending = self._pending, None
@@ -296,7 +298,7 @@ class DualPictures(QObject):
 
     def _moved(self, view: SheetView) -> None:
         self._stale.add(view.sheet)
-        self._draw_stale()
+        self.draw()
 
     def _draw(self, view: SheetView) -> None:
         """Draw a sheet's lines and shading in its window, or ask for them."""
@@ -342,7 +344,7 @@ class DualPictures(QObject):
         if isinstance(result, ExampleLines):
             self.lines = result
             self._stale = set(self._views)
-            self._draw_stale()
+            self.draw()
         elif isinstance(key, tuple):
             view = self._views[key[1]]
             if isinstance(result, LinePicture):

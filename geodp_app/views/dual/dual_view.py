@@ -2,13 +2,16 @@
 
 One sheet is large, and follows the newest edge; the others are small beside it.  In curator view
 they carry the examples' lines, the shading and the sampler's boxes, all private; in release view
-only the chosen points.  Another halfplane can be pointed at, or dragged to, in place of the chosen
-one: its piece is judged by the same score.
+only the chosen points: what is private is let go of, and none is taken.  Another halfplane can be
+pointed at, or dragged to, in place of the chosen one: its piece is judged by the same score.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import Concatenate, ParamSpec
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +24,7 @@ from geodp_app.dual.lines import cell_around, example_segment, held
 from geodp_app.dual.scene import Mark, boxes_on, chosen_marks, neighbourhood, newest_mark
 from geodp_app.dual.sheets import Window, digits_for, dual_position, extent, sheet_words
 from geodp_app.palette import Palette, load_palette
-from geodp_app.runs.protocol import BoxView, Change, ShadedSheet
+from geodp_app.runs.protocol import Change, ShadedSheet
 from geodp_app.runs.what_if import Candidate, WhatIf
 from geodp_app.views.dual.dual_controls import DualControls
 from geodp_app.views.dual.dual_pictures import DualPictures
@@ -32,7 +35,23 @@ from geodp_app.views.widgets.bars import ColourBar
 from geodp_app.views.widgets.panes import dressed, fill
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.records import Piece
-from learners.selection import SheetDensities
+from learners.selection import HeavyBox, SheetDensities
+
+_P = ParamSpec("_P")
+
+
+def _private(
+    take: Callable[Concatenate[DualView, _P], None],
+) -> Callable[Concatenate[DualView, _P], None]:
+    """What takes private things takes none in the release view, however late they come."""
+
+    @wraps(take)
+    def taken(view: DualView, /, *args: _P.args, **kwargs: _P.kwargs) -> None:
+        if not view._release:
+            with view.one_pass():
+                take(view, *args, **kwargs)
+
+    return taken
 
 
 class DualView(QWidget):
@@ -64,6 +83,7 @@ class DualView(QWidget):
         self._shading: tuple[ShadedSheet, ...] = ()
         self._nats: float | None = None
         self._has_examples = self._release = self._changing = False
+        self._passes = 0
         self.pointer = DualPointer(self)
         self._told: tuple[Halfplane | None, Candidate | None] = (None, None)
         self.controls, self.bar = DualControls(), ColourBar()
@@ -103,6 +123,20 @@ class DualView(QWidget):
 
     # what is shown
 
+    @contextmanager
+    def one_pass(self) -> Iterator[None]:
+        """What changes meanwhile is drawn and explained once, at the end."""
+        self._passes += 1
+        self.pictures.held = True
+        try:
+            yield
+        finally:
+            self._passes -= 1
+            if not self._passes:
+                self.pictures.held = False
+                self.pictures.draw()
+                self._explain()
+
     def set_lattice(self, lattice: HalfplaneLattice | None, why: str = EMPTY) -> None:
         """Take the class of halfplanes; without one there is nothing to show, and `why` is said."""
         self._why = why
@@ -120,6 +154,7 @@ class DualView(QWidget):
         self._show_sheet()
         self.pointer.look()
 
+    @_private
     def set_examples(
         self,
         points: NDArray[np.int64] | None,
@@ -132,7 +167,6 @@ class DualView(QWidget):
         """
         self._has_examples = points is not None and len(points) > 0
         self.pictures.set_examples(points if self._has_examples else None, labels, alive)
-        self._explain()
 
     def set_tile(self, tile: TileShown | None) -> None:
         """Say that the sheets are those of a tile, in its own frame; None for the whole square."""
@@ -158,6 +192,7 @@ class DualView(QWidget):
         self._mark()
         self._explain()
 
+    @_private
     def set_shading(
         self, sheets: Sequence[ShadedSheet] | None, *, nats: float | None = None
     ) -> None:
@@ -169,11 +204,13 @@ class DualView(QWidget):
         self._shading, self._nats, self._changing = tuple(sheets or ()), nats, False
         self._shade()
 
+    @_private
     def set_detail(self, sheet: ShadedSheet) -> None:
         """Take a finer shading of the window in sight (private)."""
         if sheet.sheet == self.strip.current and self._shading:
             self.pictures.set_detail(sheet)
 
+    @_private
     def set_change(self, change: Change, eta: float) -> None:
         """Take what one report changes (private): it takes the place of the shading."""
         self._changing = True
@@ -181,23 +218,28 @@ class DualView(QWidget):
         self._small()
         self._mark()
 
+    @_private
     def set_search(self, densities: SheetDensities) -> None:
         """Take where the selection under way still looks (private)."""
-        if not self._release and self._lattice is not None:
+        if self._lattice is not None:
             self._shading = ()
             self.pictures.set_search(densities)
             self._small()
 
+    @_private
     def set_what_if(self, what_if: WhatIf | None) -> None:
         """Take what judges halfplanes in place of the chosen one (private); None for none."""
         self.controls.streak.setEnabled(what_if is not None)
         self.pointer.set_what_if(what_if)
 
-    def set_boxes(self, views: Sequence[BoxView]) -> None:
+    @_private
+    def set_boxes(self, views: Sequence[HeavyBox]) -> None:
         """Take the sampler's heaviest boxes (private)."""
         for sheet, view in self.sheets.items():
-            view.set_boxes(boxes_on(tuple(views), sheet))
+            unit = 1 if self._lattice is None else 1 << self._lattice.bits
+            view.set_boxes(boxes_on(tuple(views), sheet, unit))
 
+    @_private
     def show_example(self, x: int | None, y: int | None = None) -> None:
         """Highlight the dual line of an example at a grid point, or none.
 
@@ -221,24 +263,32 @@ class DualView(QWidget):
             view.set_halfplane(dual_position(halfplane) if here and halfplane else None)
 
     def set_release_view(self, on: bool) -> None:
-        """Show only what may be published: the region and the chosen points."""
+        """Show only what may be published: the region and the chosen points.
+
+        Nothing private is kept; back in the curator view it is to be given again.
+        """
         if on == self._release:
             return
-        self._release = on
-        if on:
-            self.fit()  # the window may have been chosen by private data
-        for view in self.sheets.values():
-            view.show_private(not on)
-        self.controls.set_release_view(on)
-        self.set_what_if(None)
-        self._sight()
-        self._shade()
-        self._explain()
+        with self.one_pass():
+            if on:
+                self.set_what_if(None)
+                self.set_shading(None)
+                self.set_examples(None, None)
+                self.set_boxes(())
+                self.show_example(None)
+                for view in self.sheets.values():
+                    view.fit()  # its window may have been chosen by private data
+            self._release = on
+            for view in self.sheets.values():
+                view.show_private(not on)
+            self.controls.set_release_view(on)
+            self._mark()
 
     def set_palette(self, palette: Palette) -> None:
         """Draw in the colours of another palette, light or dark."""
         for part in (self.bar, self.controls, self.stack, self.pictures):
             part.set_palette(palette)
+        self._small()
         self.readout.setStyleSheet(f"color: {palette.ink}")
 
     # the windows onto the sheets
@@ -272,7 +322,7 @@ class DualView(QWidget):
     @property
     def note(self) -> str:
         """How many lines are drawn; empty where that is not to be seen."""
-        return "" if self._release or self._lattice is None else self.stack.view.note
+        return "" if self._lattice is None else self.stack.view.note
 
     def show_sheet(self, sheet: Sheet) -> None:
         """Show another sheet large."""
@@ -298,12 +348,11 @@ class DualView(QWidget):
         if mark is None:
             self.readout.setText("No chosen point on this sheet yet")
         else:
-            lines = None if self._release else self.pictures.lines
-            self.stack.view.zoom_to(neighbourhood(self._lattice, mark, lines))
+            self.stack.view.zoom_to(neighbourhood(self._lattice, mark, self.pictures.lines))
 
     def zoom_to_streak(self) -> None:
         """Show where the probability of the edge lies on the sheet."""
-        window = None if self._release else self.pictures.streak(self.sheet)
+        window = self.pictures.streak(self.sheet)
         if window is None:
             self.readout.setText("No probability to speak of lies on this sheet")
         else:
@@ -353,7 +402,7 @@ class DualView(QWidget):
         self.pointer.set_place(self._lattice, self.sheet, self._asked if here else None)
 
     def _sight(self) -> None:
-        seen = self.isVisible() and not self._release and self._lattice is not None
+        seen = self.isVisible() and self._lattice is not None
         self.pictures.set_sight(frozenset({self.sheet} if seen else ()))
 
     def _fits(self, halfplane: Halfplane) -> bool:
@@ -361,9 +410,10 @@ class DualView(QWidget):
         return own is not None and (own.d, own.measure) == (other.d, other.measure)
 
     def _shade_wanted(self, edge: int, mode: str) -> None:
-        self._follow_edge()
-        self._shade()
-        self.shade_wanted.emit(edge, mode)
+        with self.one_pass():
+            self._follow_edge()
+            self._shade()
+            self.shade_wanted.emit(edge, mode)
 
     def _shade(self) -> None:
         self.pictures.set_shading(self._shading, self.controls.mode, self._nats)
@@ -372,8 +422,7 @@ class DualView(QWidget):
 
     def _small(self) -> None:
         for sheet, thumb in self.strip.thumbs.items():
-            small = None if self._release else self.pictures.small(sheet)
-            thumb.set_shading(*(small or (None, None)))
+            thumb.set_shading(*(self.pictures.small(sheet) or (None, None)))
 
     def _mark(self) -> None:
         asked = self.controls.edge if self._edges > 1 and not self._release else None
@@ -382,10 +431,12 @@ class DualView(QWidget):
 
     def _explain(self) -> None:
         """Colour bar, readout and the sentence of the empty state."""
+        if self._passes:
+            return
         self.titled.emit()
         lattice, release, controls = self._lattice, self._release, self.controls
         shade, density = self.pictures.shade_scale, self.pictures.density_scale
-        scale = None if release or lattice is None else shade or density
+        scale = None if lattice is None else shade or density
         self.stack.scale.setVisible(scale is not None)
         self.stack.legend.setVisible(lattice is not None and not release)
         if lattice is None:
@@ -399,8 +450,7 @@ class DualView(QWidget):
             mode = "change" if self._changing else controls.mode if self._shading else "off"
             about = (mode, controls.edge, self._edges)
             words, empty = curator_words(lattice, self._tile, *about, shaded=shade is not None)
-        drawn = self._marks or (self._has_examples and not release)
-        self._say(words, "" if drawn else empty)
+        self._say(words, "" if self._marks or self._has_examples else empty)
 
     def _say(self, words: str, empty: str) -> None:
         """How to read what is shown; what is pointed at takes its place."""
@@ -428,15 +478,13 @@ class DualView(QWidget):
     def _outline(self, halfplane: Halfplane | None) -> None:
         """The cell that is pointed at."""
         corners, lines = np.empty((0, 2)), self.pictures.lines
-        if halfplane is not None and lines is not None and not self._release and self._lattice:
+        if halfplane is not None and lines is not None and self._lattice:
             corners = cell_around(self._lattice, lines, halfplane, self.window_shown)
         self.stack.view.set_cell(corners)
 
     def _describe(self, halfplane: Halfplane) -> str:
         plot = self.sheets[halfplane.sheet].plot
         digits = digits_for(plot.window().width / max(1, plot.width()))
-        if self._release:
-            return hover_words(halfplane, digits)
         if self.pointer.candidate is not None:
             return f"{hover_words(halfplane, digits)}\n{self.pointer.candidate.words}"
         lines, scale = self.pictures.lines, self.pictures.shade_scale

@@ -196,7 +196,7 @@ class SheetStack(QWidget):
         self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         for view in self.sheets.values():
             self._stack.addWidget(view)
-            view.plot.box.sigResized.connect(lambda *_: self.place_frames())
+            view.plot.box.sigResized.connect(lambda *_: self._place())
         self.legend, self.scale = (dressed(QFrame(self._stack), "legend") for _ in range(2))
         for frame, part in ((self.legend, lines), (self.scale, colours)):
             fill(QVBoxLayout(frame), part, margins=(6, 4, 6, 4))
@@ -235,7 +235,7 @@ class SheetStack(QWidget):
     def show_current(self) -> None:
         """Show the sheet of the strip large."""
         self._stack.setCurrentWidget(self.view)
-        self.place_frames()
+        self._place()
 
     def place_frames(self) -> None:
         """Lines in the upper left corner of the plot, colours in the lower right one."""
@@ -259,6 +259,14 @@ class SheetStack(QWidget):
     def say_empty(self, words: str) -> None:
         """Words in the middle; empty for none."""
         show_words(self.empty, words)
+        self._place_words()
+
+    def _place(self) -> None:
+        """What lies over the plot follows it, however late its axes find their room."""
+        self.place_frames()
+        self._place_words()
+
+    def _place_words(self) -> None:
         inside = self._inside()
         self.empty.setFixedWidth(min(340, max(120, inside.width() - 40)))
         self.empty.adjustSize()
@@ -268,7 +276,7 @@ class SheetStack(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Words in the middle stay there."""
         super().resizeEvent(event)
-        QTimer.singleShot(0, self, lambda: self.say_empty(self.empty.text()))
+        QTimer.singleShot(0, self, self._place_words)
 
     def _inside(self) -> QRect:
         """Where the plot is between its axes, in pixels of the stack; all of it without a plot."""

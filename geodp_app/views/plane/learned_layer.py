@@ -108,7 +108,7 @@ class LearnedLayer:
         if tiling is not self._tiled:  # from step to step of a run they are the same
             self._tiled = tiling
             self._tiling.setPath(_tiles_path(tiling))
-        self._zones = isinstance(newest, EdgeZone)
+        self._zones = newest is not None and bool(newest.name)
         self._pen_tiling()
         self._earlier.setPath(QPainterPath())
         path = QPainterPath() if newest is None else _tiles_path([newest])

@@ -152,7 +152,7 @@ class PlaneView(GridPlot):
     def show_questions(self, questions: Sequence[Question]) -> None:
         """Points asked about after a run by votes; the release view shows their answers alone."""
         if self._frame is not None:
-            self.questions.show(questions, self._frame.d, private=not self._release)
+            self.questions.show(questions, self._frame.d)
 
     def show_halfplane(self, halfplane: Halfplane | None) -> None:
         """The halfplane pointed at in the dual plane."""

@@ -128,8 +128,8 @@ class QuestionsLayer:
         self.words.border = cosmetic(palette.border, 1)
         self.words.update()
 
-    def show(self, questions: Sequence[Question], d: int, *, private: bool) -> None:
-        """Show questions on a grid 0..d; how the chunks voted only where `private` says so."""
+    def show(self, questions: Sequence[Question], d: int) -> None:
+        """Show questions on a grid 0..d, and how the chunks voted where that is given."""
         for answer, scatter in self.symbols.items():
             where = [q.point for q in questions if q.release.value == answer]
             scatter.show_at(where)
@@ -137,7 +137,7 @@ class QuestionsLayer:
         if not questions:
             return
         newest = questions[-1]
-        votes = newest.votes.replace("; ", "\n") if private else ""
+        votes = newest.votes.replace("; ", "\n")
         lines = [newest.answer[0].upper() + newest.answer[1:], *filter(None, [votes])]
         self.words.setPlainText("\n".join(lines))
         x, y = newest.point

@@ -200,8 +200,7 @@ class Timeline(QFrame):
         self.setObjectName("pane")
         self._steps = 0
         self._note = ""
-        self._gains: tuple[int, ...] = ()
-        self._release = self._playing = False
+        self._playing = False
         self._selecting: Selecting | None = None
         self.track = Track()
         self.track.valueChanged.connect(self._moved)
@@ -259,8 +258,7 @@ class Timeline(QFrame):
 
     def set_gains(self, gains: Sequence[int]) -> None:
         """Examples that each step made gained, in order (private)."""
-        self._gains = tuple(gains)
-        self.track.set_gains(() if self._release else self._gains)
+        self.track.set_gains(gains)
 
     def set_playing(self, playing: bool) -> None:
         """Whether the run goes on by itself."""
@@ -273,12 +271,6 @@ class Timeline(QFrame):
         """A selection is under way and has got so far; None when it is over."""
         self._selecting = selecting
         self.track.set_busy(selecting is not None)
-        self._show()
-
-    def set_release_view(self, release: bool) -> None:
-        """Hide what steps gained and how hard the selection is: that depends on the examples."""
-        self._release = release
-        self.set_gains(self._gains)
         self._show()
 
     def set_palette(self, palette: Palette) -> None:
@@ -314,7 +306,7 @@ class Timeline(QFrame):
         done = self.track.maximum()
         self.words.setText(step_text(self.step, self._steps))
         selecting = self._selecting
-        note = "" if selecting is None else selecting.text(release=self._release)
+        note = "" if selecting is None else selecting.text()
         if not note and done and self.step < done:
             note = f"{count(done)} made"
         self._note = note

@@ -61,6 +61,11 @@ class Background(QObject):
         if token is not None:
             token.set()
 
+    def clear(self) -> None:
+        """Forget all requests."""
+        for key in tuple(self._newest):
+            self.drop(key)
+
     def _deliver(self) -> None:
         with contextlib.suppress(Empty):
             while True:

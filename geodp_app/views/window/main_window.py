@@ -308,7 +308,7 @@ class MainWindow(WindowViews):
         self.runs.set_release_view(release)
         self.files.release_view = release
         self.display.set_release_view(release)
-        views = (self.why, self.chart, self.figures, self.timeline, self.settings, self.spent)
+        views = (self.why, self.chart, self.figures, self.settings, self.spent)
         for view in (*views, self.questions):
             view.set_release_view(release)
         for pane in (self.plane_pane, self.dual_pane):

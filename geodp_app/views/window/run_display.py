@@ -15,13 +15,13 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.document.mask import Mask, clipped
-from geodp_app.document.work import Work
+from geodp_app.document.work import RunSettings, Work
 from geodp_app.dual.shading import ShadeMode
 from geodp_app.files.reports import support_caption, support_text
 from geodp_app.runs.figures import FiguresView, Selecting
 from geodp_app.runs.one_report import OneReport
 from geodp_app.runs.protocol import Progressed
-from geodp_app.runs.run_log import RunLog
+from geodp_app.runs.run_log import Published, RunLog
 from geodp_app.runs.what_if import Candidate
 from geodp_app.runs.why import piece_name, why
 from geodp_app.views.dual.dual_display import DualDisplay, DualQuestions, published_pieces
@@ -29,7 +29,9 @@ from geodp_app.views.plane.examples_layer import ExampleKinds
 from geodp_app.views.run.again import Again
 from geodp_app.views.run.window_runs import WindowRuns
 from geodp_app.views.window.layout import WindowViews
-from learners.releases import Release, SharpenedRelease, support_shape
+from learners.declaration import Learner
+from learners.records import StepRelease, TileStep
+from learners.releases import Release, support_shape
 from learners.set_cover import score_k
 
 #: What pieces are called where the learner's own word says less.
@@ -90,7 +92,11 @@ class RunDisplay(QObject):
             self._soon.start()
 
     def refresh(self, *, flash: bool = False) -> None:
-        """Show the step at the cursor."""
+        """Show the step at the cursor, in one pass over the views."""
+        with self._views.dual.one_pass():
+            self._refresh(flash=flash)
+
+    def _refresh(self, *, flash: bool) -> None:
         self._soon.stop()
         flash, self._flash = flash or self._flash, False
         w, runs = self._views, self._runs
@@ -109,12 +115,14 @@ class RunDisplay(QObject):
             self._moment, self._kept = moment, values  # kept, so that ids stay theirs
             began = time.monotonic()
             self._set_past(past)
-            self._show_plane(work, log, flash=flash)
+            self._show_mask()
             self.questions.forget()
-            labels = None if work.examples is None else self._labels_of(work.examples)
-            shown = {"release": self._release, "past": self._past, "boxes": self._boxes}
-            self._dual.show(work, log, labels, **shown)
-            self._show_figures(log)
+            if self._release:
+                settings = work.run if log is None else log.settings
+                self._show_release(work, settings, log.published if log else Published())
+            else:
+                self._show_private(work, log, flash=flash)
+            self.note_plane()
             # comes after the paint events that these ask for
             QTimer.singleShot(0, self, lambda: self._painted(began))
         self.questions.follow(None if past or self._release else log)
@@ -122,7 +130,7 @@ class RunDisplay(QObject):
         planned = log.planned if log else 0
         done = len(log.records) if log else 0
         w.timeline.set_run(log.cursor if log else 0, done, planned)
-        w.timeline.set_gains(log.gains if log else ())
+        w.timeline.set_gains(log.gains if log and not self._release else ())
         w.timeline.set_playing(busy)
         selecting = busy and runs.controller.state == "selecting"
         w.timeline.set_selecting(Selecting(done + 1) if selecting else None)
@@ -133,7 +141,6 @@ class RunDisplay(QObject):
         self._past = bool(past)
         w = self._views
         self._past_words = past
-        self.note_plane()
         w.plane.learned.set_past(self._past)
         w.chart.set_past(self._past)
         w.figures.set_past(self._past)
@@ -152,8 +159,9 @@ class RunDisplay(QObject):
         self._views.plane_pane.note.set_words(words, meaning or "")
 
     def show_again(self) -> None:
-        """Show the other runs' shapes."""
-        shapes = [self._clipped(shape) for shape in self._again.shapes]
+        """Show the other runs' shapes, which are not released."""
+        others = () if self._release else self._again.shapes
+        shapes = [self._clipped(shape) for shape in others]
         self._views.plane.learned.show_again(shapes)
         self.note_plane()
 
@@ -162,24 +170,27 @@ class RunDisplay(QObject):
         self._soon.setInterval(max(_FRAME, round(_REST * taken)))
 
     def progress(self, reply: Progressed) -> None:
-        """Show a selection under way."""
-        log = self._runs.log
-        training = log is not None and "votes" in log.settings.declared.shows
-        self._views.timeline.set_selecting(
-            Selecting(reply.step, reply.trials, reply.boxes, reply.seconds, reply.votes, training)
-        )
-        if reply.votes is not None and not self._release:
-            self._views.plane.show_votes(reply.votes)
-        if self._boxes and not self._release:
-            self._views.dual.set_boxes(reply.views)
+        """Show a selection under way; where it looks, while the step before it is shown."""
+        log, w = self._runs.log, self._views
+        if self._release or log is None:
+            w.timeline.set_selecting(Selecting(reply.step))
+            return
+        w.timeline.set_selecting(reply)
+        if self._runs.shown.log is not log or self._soon.isActive() or reply.step != log.cursor + 1:
+            return
+        if reply.votes is not None:
+            w.plane.show_votes(reply.votes)
+        if self._boxes:
+            w.dual.set_boxes(reply.views)
         if reply.density and not self._runs.following:
-            self._views.dual.set_search(reply.density)
+            w.dual.set_search(reply.density)
 
     def set_release_view(self, release: bool) -> None:
         """Only what may be published, or everything."""
         self._release = release
+        self.show_report(None)
         self.refresh()
-        self.note_plane()
+        self.show_again()
 
     def set_boxes(self, shown: bool = True) -> None:
         """Show or hide the sampler's boxes."""
@@ -193,7 +204,9 @@ class RunDisplay(QObject):
         self.refresh()
 
     def show_report(self, report: OneReport | None) -> None:
-        """Look at what one report changes in the step at the cursor; None for the shading again."""
+        """Look at what one report changes in the step at the cursor; None for the shading again, as
+        in the release view."""
+        report = None if self._release else report
         self._views.plane.report.show(report)
         self.questions.look_at(report)
 
@@ -208,20 +221,33 @@ class RunDisplay(QObject):
 
     # views
 
+    def _show_release(self, work: Work, settings: RunSettings, published: Published) -> None:
+        """What may be published, or nothing: no log comes here, and no answer about one."""
+        w, release, figures = self._views, published.release, published.figures
+        self._show_support(release)
+        w.plane.set_release_view(True)
+        w.plane.show_examples(None)
+        w.plane.show_votes(None)
+        region = self._clipped(release.shape()) if release else None
+        # the edges of sharpened triangles are no longer those of the region
+        tiled = release is not None and any(step.tile for step in release.steps)
+        w.plane.show_learned(region, () if tiled else published_pieces(release), flash=False)
+        w.plane.show_questions(published.questions)
+        self._dual.show_release(work, settings, release, figures.step)
+        made = release.steps[figures.step - 1] if release and figures.step else None
+        w.why.show_why(_heading(settings.declared, made, figures), None)
+        w.chart.set_points((), figures.steps, figures.step)
+        w.figures.show_figures(figures)
+
+    def _show_private(self, work: Work, log: RunLog | None, *, flash: bool) -> None:
+        labels = None if work.examples is None else self._labels_of(work.examples)
+        self._show_plane(work, log, flash=flash)
+        self._dual.show(work, log, labels, past=self._past, boxes=self._boxes)
+        self._show_figures(log)
+
     def _show_plane(self, work: Work, log: RunLog | None, *, flash: bool) -> None:
         plane = self._views.plane
-        self._show_mask()
-        self._show_support(log)
-        if self._release:
-            release = log.release if log else None
-            region = self._clipped(release.shape()) if release else None
-            # the edges of sharpened triangles are no longer those of the region
-            sharpened = isinstance(release, SharpenedRelease)
-            pieces = () if sharpened else published_pieces(release)
-            plane.show_learned(region, pieces, flash=False)
-            plane.set_release_view(True)
-            plane.show_questions(log.questions if log else ())
-            return
+        self._show_support(None if log is None else log.release)
         plane.set_release_view(False)
         plane.show_votes(log.votes if log else None)
         plane.show_questions(log.questions if log else ())
@@ -242,11 +268,10 @@ class RunDisplay(QObject):
         else:
             plane.show_learned(region, log.pieces if log is not None else (), flash=flash)
 
-    def _show_support(self, log: RunLog | None) -> None:
+    def _show_support(self, release: Release | None) -> None:
         """Where a run that came to its end had too few reports, whichever step is shown."""
-        release = self._told = None if log is None else log.release
+        self._told = release
         self._views.plane.show_support(None if release is None else support_shape(release))
-        self.note_plane()
 
     def _show_mask(self) -> None:
         """What all shapes are clipped to now, though those of the past are shown."""
@@ -270,7 +295,7 @@ class RunDisplay(QObject):
     def _show_figures(self, log: RunLog | None) -> None:
         w = self._views
         self._say_why(log)
-        if log is None or (self._release and log.release is None):
+        if log is None:
             w.chart.set_points((), 0, 0)
             w.figures.show_figures(FiguresView())
             return
@@ -279,16 +304,20 @@ class RunDisplay(QObject):
         w.figures.show_figures(replace(log.figures(log.cursor), steps=log.planned))
 
     def _say_why(self, log: RunLog | None) -> None:
-        card = self._views.why
-        learner = self._runs.document.work.run.declared
         if log is None or not log.cursor:
-            card.show_why(f"Why this {_PIECE_NAMES.get(learner.piece, learner.piece)}", None)
+            declared = self._runs.document.work.run.declared
+            self._views.why.show_why(_heading(declared, None, FiguresView()), None)
             return
-        record = log.records[log.cursor - 1]
-        learner = log.settings.declared
-        known = log.as_good.get(log.cursor)
-        before = log.wrong_before(log.cursor)
+        record, learner = log.record(log.cursor), log.settings.declared
+        known, before = log.as_good.get(log.cursor), log.wrong_before(log.cursor)
         said = why(record, learner, log.role, score_k(log.settings.k), known, before)
-        name = piece_name(record, learner)
-        asked = f"why this {name}" if before is None else "sharpening, and why"
-        card.show_why(f"Step {log.cursor} of {log.planned}: {asked}", said)
+        at = FiguresView(log.cursor, log.planned)
+        self._views.why.show_why(_heading(learner, record.release, at), said)
+
+
+def _heading(learner: Learner, made: StepRelease | TileStep | None, at: FiguresView) -> str:
+    """Which step is explained, as its release tells."""
+    if made is None:
+        return f"Why this {_PIECE_NAMES.get(learner.piece, learner.piece)}"
+    asked = "sharpening, and why" if made.zone else f"why this {piece_name(made, learner)}"
+    return f"Step {at.step} of {at.steps}: {asked}"

@@ -53,9 +53,10 @@ from geodp_app.dual.sheets import (
     nearest_halfplane,
     region,
 )
-from geodp_app.runs.protocol import BoxView, ShadedCell, ShadedSheet
+from geodp_app.runs.protocol import ShadedCell, ShadedSheet
 from geometry.duality import dual_line
 from geometry.halfplane import HalfplaneLattice, Sheet
+from learners.selection import HeavyBox
 
 LATTICES = [
     HalfplaneLattice(1, "chord", 1),
@@ -381,13 +382,13 @@ def test_without_examples_a_neighbourhood_depends_on_the_mark_alone() -> None:
 
 
 def test_boxes_are_sorted_to_their_sheets_the_heaviest_strongest() -> None:
-    light = BoxView((0, 2), ((0, 1, 0, 1), (2, 3, 2, 3)), 0.1)
-    heavy = BoxView((0, 0), ((4, 5, 4, 5), (6, 7, 6, 7)), 0.4)
-    found = boxes_on((heavy, light), Sheet.FLAT_ABOVE)
+    light = HeavyBox((0, 2), ((0, 8, 0, 8), (16, 24, 16, 24)), 0.1)
+    heavy = HeavyBox((0, 0), ((32, 40, 32, 40), (48, 56, 48, 56)), 0.4)
+    found = boxes_on((heavy, light), Sheet.FLAT_ABOVE, 8)
     assert [rectangle[0] for rectangle, _ in found] == [0, 4, 6]
     assert found[0][1] < found[1][1] == 1.0
-    assert len(boxes_on((heavy, light), Sheet.STEEP_RIGHT)) == 1
-    assert boxes_on((), Sheet.FLAT_ABOVE) == ()
+    assert len(boxes_on((heavy, light), Sheet.STEEP_RIGHT, 8)) == 1
+    assert boxes_on((), Sheet.FLAT_ABOVE, 8) == ()
 
 
 def shaded_cells() -> ShadedSheet:

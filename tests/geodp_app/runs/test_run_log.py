@@ -14,7 +14,6 @@ from geodp_app.document.work import RunSettings, SampleSettings, Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.runs import run_log
 from geodp_app.runs.learner_process import make_learner
-from geodp_app.runs.protocol import BoxView
 from geodp_app.runs.questions import shade_question
 from geodp_app.runs.run_log import RunLog
 from geodp_app.runs.shading import shade
@@ -23,6 +22,7 @@ from learners.accounting import spent_after
 from learners.polygon_union import PolygonUnionLearner
 from learners.records import StepDiagnostics, StepRecord, StepRelease, predict_pieces
 from learners.releases import CoverRelease, TilesRelease
+from learners.selection import HeavyBox
 from learners.set_cover import Finish
 from learners.tile_choice import CHOICE_SHARE
 
@@ -185,7 +185,7 @@ def test_the_cursor_follows_the_last_step_until_somebody_looks_back() -> None:
     done, _ = finished("cover")
     sample = examples(N, seed=1)
     log = RunLog(sample.points, sample.labels != 0, GRID, done.settings)
-    boxes = (BoxView((0,), ((0.0, 1.0, 0.0, 1.0),), 0.5),)
+    boxes = (HeavyBox((0,), ((0, 1, 0, 1),), 0.5),)
     assert log.views == ()
     log.add(done.records[0], boxes)
     log.add(done.records[1])

@@ -23,7 +23,6 @@ from geodp_app.runs.protocol import (
     Cancel,
     Failed,
     Finished,
-    GreedyFigures,
     Job,
     Next,
     Prepare,
@@ -43,7 +42,7 @@ from geodp_app.runs.protocol import (
     Stopped,
 )
 from geometry.halfplane import HalfplaneLattice, Sheet
-from learners.records import StepDiagnostics, StepRecord
+from learners.records import GreedyDiagnostics, StepDiagnostics, StepRecord
 from learners.scores import set_cover_score
 
 
@@ -120,7 +119,7 @@ def test_a_run_by_steps_is_the_learners_own_run(client: Client, learner: str) ->
     # what it spends was said before the first step
     assert started.plan == last.release.privacy == model.plan()
     # no class that would bring compiled loops into the window's process
-    kind = GreedyFigures if learner.startswith("greedy") else StepDiagnostics
+    kind = GreedyDiagnostics if learner.startswith("greedy") else StepDiagnostics
     assert {type(record.diagnostics) for record in records} == {kind}
     if learner.startswith("greedy"):
         assert [r.diagnostics.gap for r in records] == [r.diagnostics.gap for r in expected]
@@ -159,7 +158,8 @@ def test_a_run_at_once_can_be_cancelled_between_its_steps(client: Client) -> Non
     client.until(Failed)  # it is over
 
 
-def test_boxes_come_in_grid_units_with_every_step(client: Client) -> None:
+def test_boxes_come_in_units_of_the_lattice_with_every_step(client: Client) -> None:
+    unit = 1 << HalfplaneLattice(GRID).bits
     client.send(Start(1, job()), Next(1))
     client.until(Started)
     stepped = client.until(Stepped)
@@ -170,8 +170,8 @@ def test_boxes_come_in_grid_units_with_every_step(client: Client) -> None:
     for view in views:
         assert len(view.sheets) == len(view.rectangles) == 3
         for u0, u1, v0, v1 in view.rectangles:
-            assert -GRID <= u0 < u1 <= 2 * GRID + 1
-            assert -GRID <= v0 < v1 <= 2 * GRID + 1
+            assert -GRID <= u0 / unit < u1 / unit <= 2 * GRID + 1
+            assert -GRID <= v0 / unit < v1 / unit <= 2 * GRID + 1
 
 
 def test_progress_is_told_at_most_every_tenth_of_a_second(client: Client) -> None:

@@ -5,18 +5,19 @@ import pytest
 from own_clock import unhindered
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QImage, QKeyEvent, QWheelEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from geodp_app.dual.captions import EMPTY, EMPTY_RELEASE
 from geodp_app.dual.line_picture import SOME_DRAWN
-from geodp_app.dual.sheets import dual_position, extent
+from geodp_app.dual.sheets import Window, dual_position, extent
 from geodp_app.palette import load_palette, ramp
-from geodp_app.runs.protocol import BoxView, ShadedCell, ShadedSheet
+from geodp_app.runs.protocol import Change, ChangedSheet, ShadedCell, ShadedSheet
 from geodp_app.views.dual.dual_sheet import SheetView
 from geodp_app.views.dual.dual_view import DualView
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
 from learners.records import Piece
+from learners.selection import HeavyBox
 
 LATTICE = HalfplaneLattice(64)
 UNIT = 1 << LATTICE.bits
@@ -34,7 +35,8 @@ PIECES = (
     piece((0, 10, 20), (1, 50, 30), (2, 5, 5)),
     piece((0, 30, 5), (1, 40, 60), (3, 20.5, 40.25)),
 )
-BOXES = (BoxView((0, 1, 3), ((0, 64, 0, 64), (32, 48, 32, 64), (16, 32, 32, 48)), 0.7),)
+_SIDES = ((0, 64, 0, 64), (32, 48, 32, 64), (16, 32, 32, 48))
+BOXES = (HeavyBox((0, 1, 3), tuple(tuple(UNIT * end for end in box) for box in _SIDES), 0.7),)
 
 
 def raster() -> tuple[ShadedSheet, ...]:
@@ -81,7 +83,7 @@ def lines_drawn(sheet: SheetView) -> int:
     return sum(len(item.getData()[0]) // 2 for item in (sheet.positive, sheet.negative))
 
 
-def picture(view: DualView) -> QImage:
+def picture(view: QWidget) -> QImage:
     return view.grab().toImage()
 
 
@@ -397,16 +399,31 @@ def test_the_deepest_zoom_still_tells_lattice_points_apart(qtbot: QtBot, view: D
 def test_the_release_view_is_the_same_whatever_the_private_data(
     qtbot: QtBot, view: DualView
 ) -> None:
-    """Pixel by pixel: no line, shading, box, highlight or note."""
+    """Pixel by pixel: no line, shading, box, highlight or note, nor any that comes late."""
     view.controls.choose("score", 1)
     view.set_shading(raster())
     view.set_boxes(BOXES)
     view.show_example(10, 50)
     settle(qtbot, view)
     private = picture(view)
+    view.set_examples(np.tile(POINTS, (100, 1)), np.tile(LABELS, 100))  # drawn beside the window
+    assert view.pictures.busy
     view.set_release_view(True)
     settle(qtbot, view)
     released = picture(view)
+    late = Sheet.FLAT_ABOVE
+    density = np.ones((8, 8), dtype=np.float32)
+    view.set_examples(POINTS[:9], LABELS[:9])
+    view.set_shading(raster(), nats=1.0)
+    view.set_detail(raster()[late])
+    view.set_change(Change((ChangedSheet(raster()[late], density),), 0.1, 0.2, 0.0), 1.0)
+    view.set_search(((late, density),))
+    view.set_boxes(BOXES)
+    view.show_example(10, 50)
+    settle(qtbot, view)
+    assert picture(view) == released
+    assert all(view.pictures.small(sheet) is None for sheet in view.sheets)
+    assert view.pictures.lines is view.pictures.shade_scale is None
     assert released != private
     for sheet in view.sheets.values():
         assert not any(item.isVisible() for item in sheet.private_items)
@@ -430,10 +447,10 @@ def test_the_release_view_is_the_same_whatever_the_private_data(
         move(qtbot, sheet, pixel(sheet, 25.0, 40.0))
     assert "holds" not in view.readout.text()
     assert "score" not in view.readout.text()
-    view.set_examples(POINTS[:9], LABELS[:9])
-    settle(qtbot, view)
-    assert not any(i.isVisible() for s in view.sheets.values() for i in s.private_items)
     view.set_release_view(False)
+    settle(qtbot, view)
+    assert lines_drawn(sheet) == 0
+    view.set_examples(POINTS[:9], LABELS[:9])
     settle(qtbot, view)
     assert lines_drawn(sheet) == 9
     assert all(item.isVisible() for item in sheet.private_items)
@@ -444,6 +461,7 @@ def test_the_release_view_drops_a_window_that_private_data_chose(
 ) -> None:
     """And zooms to a chosen point alike for any sample."""
     widths = []
+    view.sheets[Sheet.STEEP_RIGHT].zoom_to(Window(3.0, 4.0, 3.0, 4.0))  # is not shown now
     for n in (len(POINTS), 100):
         view.set_examples(POINTS[:n], LABELS[:n])
         settle(qtbot, view)
@@ -456,6 +474,19 @@ def test_the_release_view_drops_a_window_that_private_data_chose(
         widths.append(view.sheets[Sheet.FLAT_ABOVE].plot.window().width)
         view.set_release_view(False)
     assert widths[:2] == pytest.approx(widths[2:], rel=0.1)
+    assert view.sheets[Sheet.STEEP_RIGHT].plot.window().width > LATTICE.d
+
+
+def test_small_pictures_are_of_the_theme_that_is_shown(qtbot: QtBot, view: DualView) -> None:
+    dark = load_palette("dark")
+    view.controls.choose("score")
+    view.set_shading(raster())
+    view.set_palette(dark)
+    settle(qtbot, view)
+    changed = picture(view.strip)
+    view.set_shading(raster())
+    settle(qtbot, view)
+    assert picture(view.strip) == changed
 
 
 def test_shading_is_asked_for_shown_and_read(qtbot: QtBot, view: DualView) -> None:

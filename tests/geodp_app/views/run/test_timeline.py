@@ -153,16 +153,6 @@ def test_a_selection_under_way_moves_and_tells_how_far_it_is(timeline: Timeline,
     assert timeline.text() == "Step 3 of 12"
 
 
-def test_the_release_view_does_not_tell_how_hard_a_selection_is(timeline: Timeline) -> None:
-    timeline.set_run(3, 3, 12)
-    timeline.set_release_view(True)
-    timeline.set_selecting(Selecting(4, 12430, 8112, 1.2))
-    assert timeline.text() == "Step 3 of 12. Selecting step 4…"
-    assert "12,430" not in timeline.note.toolTip()
-    timeline.set_release_view(False)
-    assert "12,430" in timeline.text()
-
-
 def test_the_track_stays_put_while_words_come_and_go(timeline: Timeline, qtbot) -> None:
     timeline.set_run(3, 3, 12)
     qtbot.wait(10)
