@@ -19,7 +19,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -28,6 +28,7 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from geometry.crossing_count import crossings_up_to, edges_of
+from geometry.crs import LONLAT
 from geometry.geojson_rings import (
     Frame,
     GeoJSONError,
@@ -37,6 +38,7 @@ from geometry.geojson_rings import (
     short,
 )
 from geometry.geojson_write import feature_collection, unit_box_map, write_geojson
+from geometry.globe import on_grid, within_180
 from geometry.grid import Bounds, BoundsError, GridMap
 from geometry.halfplane import MAX_D
 from geometry.polygons import orient_valid
@@ -91,6 +93,8 @@ class TargetFile:
         The whole foreign member ``geodp``; empty if there is none.
     skipped : int
         Geometries that are points, lines or null, and so were left out.
+    crs : str
+        The system of a shape that is not in grid units: "lonlat" stands for any on the globe.
     """
 
     geometry: BaseGeometry
@@ -101,6 +105,7 @@ class TargetFile:
     properties: Mapping[str, Any]
     member: Mapping[str, Any]
     skipped: int
+    crs: str = LONLAT
 
     def on_grid(self, d: int, bounds: Bounds | None = None) -> BaseGeometry:
         """The shape in units of a grid of size d; it may reach over the square's edges.
@@ -110,14 +115,18 @@ class TargetFile:
         d : int
             Grid size.
         bounds : Bounds, optional
-            Where that grid lies, for a shape in degrees; by default the file's own bounds.
+            Where that grid lies, for a shape on the globe; by default the file's own bounds.
 
         Raises
         ------
         GeoJSONError
             If the shape is in degrees and no bounds are known.
         """
+        placed = self.member.get("georeferenced") is not False
         if self.frame == "grid":
+            if self.grid and self.bounds and bounds and placed and bounds != self.bounds:
+                own = shapely.transform(self.geometry, GridMap(self.grid, self.bounds).to_own)
+                return on_grid(own, self.bounds.crs, GridMap(d, bounds))
             scale = d / (self.grid or d)
             return orient_valid(shapely.transform(self.geometry, lambda xy: xy * scale))
         box = bounds or self.bounds
@@ -125,7 +134,7 @@ class TargetFile:
             raise GeoJSONError(
                 f"{self.name}: the shape is in degrees; give bounds to place it on the grid"
             )
-        return orient_valid(shapely.transform(self.geometry, GridMap(d, box).to_grid_float))
+        return on_grid(self.geometry, self.crs, GridMap(d, box))
 
 
 def read_geojson(
@@ -270,7 +279,7 @@ def _read_document(
     properties = properties or {}
     names = (properties.get("name"), document.get("name"), stem)
     return TargetFile(
-        geometry=orient_valid(_united(shapes)),
+        geometry=orient_valid(_united(shapes if frame == "grid" else map(within_180, shapes))),
         frame=frame,
         grid=grid,
         bounds=_bounds(member),
@@ -281,8 +290,9 @@ def _read_document(
     )
 
 
-def _united(shapes: list[BaseGeometry]) -> BaseGeometry:
+def _united(parts: Iterable[BaseGeometry]) -> BaseGeometry:
     """The union, unless it would take minutes and gigabytes."""
+    shapes = list(parts)
     if len(shapes) == 1:
         return shapes[0]
     if crossings_up_to(MAX_CROSSINGS, edges_of(shapes)) > MAX_CROSSINGS:

@@ -11,8 +11,10 @@ All coordinates are grid units.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import shapely
@@ -147,7 +149,7 @@ def orient_valid(geometry: BaseGeometry) -> BaseGeometry:
         )
         geometry = shapely.union_all(parts)
     collection = geometry.geom_type == "GeometryCollection"
-    parts = _polygon_parts(geometry)
+    parts = polygon_parts(geometry)
     if not parts:
         return Polygon()
     if len(parts) == 1:
@@ -157,8 +159,8 @@ def orient_valid(geometry: BaseGeometry) -> BaseGeometry:
     return shapely.orient_polygons(shape)
 
 
-def _polygon_parts(geometry: BaseGeometry) -> list[Polygon]:
-    """All non-empty polygons in a geometry, however nested."""
+def polygon_parts(geometry: BaseGeometry) -> list[Polygon]:
+    """All polygons in a geometry that are not empty, however nested."""
     found: list[Polygon] = []
     waiting = [geometry]
     while waiting:
@@ -170,6 +172,12 @@ def _polygon_parts(geometry: BaseGeometry) -> list[Polygon]:
         elif part.geom_type in ("MultiPolygon", "GeometryCollection"):
             waiting.extend(reversed(part.geoms))
     return found
+
+
+def polygons_of_rings(rings: NDArray[Any], owners: NDArray[np.int64]) -> list[Polygon]:
+    """Polygons of linear rings: of those with the same owner, in order, the first is the shell."""
+    starts = np.flatnonzero(np.r_[True, owners[1:] != owners[:-1], True])
+    return [Polygon(rings[a], rings[a + 1 : b].tolist()) for a, b in itertools.pairwise(starts)]
 
 
 def contains_points(geometry: BaseGeometry, points: ArrayLike) -> NDArray[np.bool_]:

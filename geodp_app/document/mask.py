@@ -20,7 +20,6 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
 from geometry.geojson import MAX_VERTICES, TargetFile, read_geojson, target_of
-from geometry.grid import GridMap
 from geometry.polygons import contains_points, orient_valid
 
 #: Names of files are cut to this.
@@ -63,15 +62,7 @@ class Mask:
                 f"{self.name}: is in degrees, and where the grid lies is not known: give --bounds "
                 "W,S,E,N; in the window open a target or examples that have bounds"
             )
-        if target.frame == "grid" and target.grid and target.bounds and theirs:
-            degrees, here = GridMap(target.grid, target.bounds), GridMap(d, theirs)
-            shape = orient_valid(
-                shapely.transform(
-                    target.geometry, lambda xy: here.to_grid_float(degrees.to_lonlat(xy))
-                )
-            )
-        else:
-            shape = target.on_grid(d, theirs)
+        shape = target.on_grid(d, theirs)
         region = clipped(shape, shapely.box(0, 0, d, d))
         if region.is_empty:
             where = f"on the grid 0..{d}" if theirs is None else f"within {theirs.as_tuple()}"
