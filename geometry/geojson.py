@@ -28,7 +28,7 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from geometry.crossing_count import crossings_up_to, edges_of
-from geometry.crs import LONLAT
+from geometry.crs import LONLAT, CrsError
 from geometry.geojson_rings import (
     Frame,
     GeoJSONError,
@@ -120,8 +120,14 @@ class TargetFile:
         Raises
         ------
         GeoJSONError
-            If the shape is in degrees and no bounds are known.
+            If the shape is in degrees and no bounds are known, or it has no place in their system.
         """
+        try:
+            return self._on_grid(d, bounds)
+        except CrsError as error:
+            raise GeoJSONError(f"{self.name}: {error}") from None
+
+    def _on_grid(self, d: int, bounds: Bounds | None) -> BaseGeometry:
         placed = self.member.get("georeferenced") is not False
         if self.frame == "grid":
             if self.grid and self.bounds and bounds and placed and bounds != self.bounds:

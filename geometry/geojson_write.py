@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from shapely.geometry import GeometryCollection, MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
-from geometry.crs import LONLAT
+from geometry.crs import LONLAT, CrsError
 from geometry.files import atomic_write
 from geometry.geojson_rings import GeoJSONError, check_lonlat, checked_grid_size
 from geometry.globe import in_degrees, lonlat_box, tolerance_of
@@ -160,7 +160,10 @@ def placed_shape(
         placed = shapely.transform(shapely.set_precision(shape, _step(d, grid_map)), place)
     shape = orient_valid(placed)
     if grid_map is not None and degrees:
-        shape = in_degrees(shape, grid_map.bounds.crs, tolerance_of(grid_map))
+        try:
+            shape = in_degrees(shape, grid_map.bounds.crs, tolerance_of(grid_map))
+        except CrsError as error:
+            raise GeoJSONError(str(error)) from None
         # an edge over more than half the globe reads as a crossing of the antimeridian; segmentize
         # would drop parts of what rounding has made invalid
         shape = shapely.segmentize(orient_valid(shape), 170.0)
