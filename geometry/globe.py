@@ -128,7 +128,7 @@ def _tolerance_in(crs: str, place: GridMap) -> float:
     box = place.bounds
     middle = np.mean([box.low, box.high], axis=0)
     steps = np.array([middle, *(middle + np.diag(np.array(box.size) / place.d))])
-    there = reproject(steps, box.crs, crs)
+    there = reproject(reproject(steps, box.crs, LONLAT), LONLAT, crs)
     lengths = np.hypot(*(there[1:] - there[0]).T)
     if not np.isfinite(lengths).all() or lengths.min() <= 0:
         raise CrsError(f"{crs[:40]}: does not reach to where the bounds {box.as_tuple()} lie")
