@@ -103,6 +103,8 @@ def random_box(rng: np.random.Generator, number: int) -> Bounds:
     near = _moved(at + [[0.0, -0.01 if at[0, 1] > 0 else 0.01]], "OGC:CRS84", crs)[0]
     degree = 100 * math.hypot(near[0] - x, near[1] - y)
     width, height = degree * np.exp(rng.uniform(np.log(0.05), np.log(40), 2))
+    if not math.isfinite(x + y + degree):
+        raise BoundsError("beyond the system")
     return Bounds(x - width / 2, y - height / 2, x + width / 2, y + height / 2, crs=crs)
 
 
@@ -304,6 +306,8 @@ def run_places(data: bytes) -> str:
         if choice == 1:
             return written_in_degrees(rng, place)
         return from_another_box(rng, place, abs(number))
+    except ProjError:
+        return "refused"
     except (BoundsError, CrsError) as error:
         must("reaches over its edge" not in str(error), f"{place.bounds}: {error}")
         return "refused"
