@@ -166,6 +166,10 @@ class Bounds:
         wrapped = (own[:, 0] < self.west) & (self.crosses | within)
         return np.column_stack([np.where(wrapped, on, own[:, 0]), own[:, 1]])
 
+    def rolled(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What :meth:`unrolled` made, with longitudes within -180..180 again."""
+        return np.where(own > 180, own - 360, own) if self.crosses else own
+
     def of_lonlat(self, lonlat: NDArray[np.float64]) -> NDArray[np.float64]:
         """Degrees (lon, lat), shape (n, 2), in the box's own system; NaN beyond its reach."""
         return self.of_system(np.asarray(lonlat, dtype=np.float64), LONLAT)

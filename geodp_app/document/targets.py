@@ -87,9 +87,7 @@ class GridChange:
         if self._maps is None:
             return xy * (self.new.d / self.old.d)
         old, new = self._maps
-        own = old.to_own(xy)
-        if old.bounds.crosses:
-            own = np.where(own > 180, own - 360, own)
+        own = old.bounds.rolled(old.to_own(xy))
         return new.own_to_grid_float(new.bounds.of_system(own, old.bounds.crs))
 
     def _shape(self, shape: Shape) -> tuple[Shape, ...]:

@@ -100,10 +100,8 @@ class LearnedFile:
                 f"{theirs.d}, and bounds that could match them are not known"
             )
         there = GridMap(theirs.d, theirs.bounds).to_own(examples.points.astype(np.float64))
-        if theirs.bounds.crosses:
-            there = np.where(there > 180, there - 360, there)
         try:
-            moved = own.bounds.of_system(there, theirs.bounds.crs)
+            moved = own.bounds.of_system(theirs.bounds.rolled(there), theirs.bounds.crs)
             return GridMap(own.d, own.bounds).own_to_grid(moved)
         except BoundsError as error:
             raise InputError(f"{self.path}: does not cover the examples: {error}") from None
