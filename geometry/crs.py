@@ -104,7 +104,7 @@ class Pole:
     turning : int
         1 if longitude grows counterclockwise round it, else -1.
     blur : float
-        How far the same pole lies from (x, y) by other longitudes, as PROJ has it.
+        Nearer to it longitudes are an accident of rounding.
     """
 
     x: float
@@ -145,6 +145,7 @@ def poles_of(name: str) -> tuple[Pole, ...]:
         by -= 360 * np.rint(by / 360)
         if (by > 0).all() or (by < 0).all():
             way = 1 if by[0] > 0 else -1
+            blur = max(blur, 1e-5 * radius)
             found.append(Pole(float(tip[0]), float(tip[1]), latitude, way, blur))
     return tuple(found)
 

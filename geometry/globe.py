@@ -206,7 +206,11 @@ def _with_pole(
     """
     tip = np.array([pole.x, pole.y])
     near = pole.near(float(np.ptp(xy, axis=0).max()))
-    xy = np.where((np.hypot(*(xy - tip).T) <= near)[:, None], tip, xy)
+    held = np.hypot(*(xy - tip).T) <= near
+    held &= np.bincount(ring_of, ~held)[ring_of] > 1
+    again = np.r_[False, held[1:] & held[:-1] & (ring_of[1:] == ring_of[:-1])]
+    xy = np.where(held[:, None], tip, xy)[~again]
+    fixed, ring_of = fixed[~again], ring_of[~again]
     # an edge that passes through gets a vertex
     a, b = xy[:-1], xy[1:]
     along = b - a
