@@ -199,6 +199,8 @@ def read_in_degrees(rng: np.random.Generator, place: GridMap) -> str:
     size = np.minimum(size * rng.uniform(0.3, 3), [170, 90])
     shape = random_rings(rng, middle + size * rng.uniform(-0.5, 0.5, 2), size, False)
     shape = shapely.segmentize(shape.intersection(shapely.box(-540, -90, 540, 90)), 170)
+    if shape.is_empty:
+        return "refused"
     written = _cut(shape, rng)
     kinds = ("Polygon", "MultiPolygon")
     if written.is_empty or written.geom_type not in kinds or not written.is_valid:

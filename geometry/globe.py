@@ -18,7 +18,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geometry.bent_edges import Array, bent
 from geometry.crs import LONLAT, CrsError, Pole, poles_of, reproject, turn_of
-from geometry.globe_window import Window, around, shifted
+from geometry.globe_window import around, shifted, window_of
 from geometry.grid import GridMap
 from geometry.polygons import orient_valid, polygon_parts, polygons_of_rings
 
@@ -61,7 +61,7 @@ def in_bounds(shape: BaseGeometry, crs: str, place: GridMap) -> BaseGeometry:
         shape = in_degrees(shape, crs, _tolerance_in(crs, place))
     if bounds.crs == LONLAT:
         return around(shape, bounds.west, bounds.high[0], 360.0)
-    return Window(bounds, tolerance_of(place)).moved(shape)
+    return window_of(bounds, tolerance_of(place)).moved(shape)
 
 
 def on_grid(shape: BaseGeometry, crs: str, place: GridMap) -> BaseGeometry:

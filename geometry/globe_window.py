@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable
 
 import numpy as np
 import shapely
@@ -95,7 +94,7 @@ class Window:
     def moved(self, shape: BaseGeometry) -> BaseGeometry:
         """The part of a shape in degrees that lies in the box, in the system of the box."""
         clip, parts = shapely.box(*self._box.low, *self._box.high), []
-        for tile in self._tiles():
+        for tile in self._tiles:
             west, _, east, _ = tile
             part = shapely.intersection(around(shape, west, east, 360.0), shapely.box(*tile))
             moved, _ = self._moved(orient_valid(part), self._tolerance)
@@ -104,7 +103,8 @@ class Window:
             parts.append(orient_valid(shapely.intersection(moved, clip)))
         return orient_valid(shapely.union_all(parts))
 
-    def _tiles(self) -> Iterable[_Rectangle]:
+    @functools.cached_property
+    def _tiles(self) -> list[_Rectangle]:
         """Parts of the globe that cover the box, a little over each other, and can be moved."""
         west, south, east, north = self._reach
         columns = np.linspace(west, east, int(np.ceil((east - west) / _TILE)) + 1)
@@ -114,13 +114,14 @@ class Window:
             for x0, x1 in itertools.pairwise(columns.tolist())
             for y0, y1 in itertools.pairwise(rows.tolist())
         ]
+        found = []
         while waiting:
             core, quartered = waiting.pop()
             tile = self._grown(core)
             if not self._meets(tile):
                 continue
             if self._follows(tile):
-                yield tile
+                found.append(tile)
                 continue
             if quartered == _QUARTERINGS:
                 raise CrsError(
@@ -133,6 +134,7 @@ class Window:
                 (each, quartered + 1)
                 for each in ((x0, y0, x, y), (x, y0, x1, y), (x0, y, x, y1), (x, y, x1, y1))
             ]
+        return found
 
     def _grown(self, core: _Rectangle) -> _Rectangle:
         x0, y0, x1, y1 = core
@@ -164,7 +166,7 @@ class Window:
     @functools.cached_property
     def _upright(self) -> bool:
         """Whether north is to the left of east, and not to its right."""
-        step = 1e-6 * max(abs(self._reach[3] - self._reach[1]), 1e-3)
+        step = 1e-6 * max(self._reach[3] - self._reach[1], 0.1)
         _, lonlat = self._here
         at = lonlat + step * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
         tip, east, north = self._there(at)
@@ -200,3 +202,9 @@ class Window:
             return None, False
         moved = shapely.linearrings(there, indices=ring_of)
         return MultiPolygon(polygons_of_rings(moved, owners)), true
+
+
+@functools.lru_cache(maxsize=8)
+def window_of(box: Bounds, tolerance: float) -> Window:
+    """The window of a box; that of a few last ones is kept."""
+    return Window(box, tolerance)
