@@ -166,6 +166,17 @@ class Bounds:
         wrapped = (own[:, 0] < self.west) & (self.crosses | within)
         return np.column_stack([np.where(wrapped, on, own[:, 0]), own[:, 1]])
 
+    def nearest(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The nearest places of the box to such coordinates, (n, 2); degrees go round the globe."""
+        x, turn = own[:, 0], abs(turn_of(self.crs))
+
+        def beyond(x: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.maximum(self.west - x, x - self.high[0])
+
+        for other in (own[:, 0] - turn, own[:, 0] + turn):
+            x = np.where(beyond(other) < beyond(x), other, x)
+        return np.column_stack([x, own[:, 1]]).clip(self.low, self.high)
+
     def rolled(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
         """What :meth:`unrolled` made, with longitudes within -180..180 again."""
         return np.where(own > 180, own - 360, own) if self.crosses else own
