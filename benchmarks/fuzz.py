@@ -1,5 +1,5 @@
 """Feeding nonsense to everything that reads: CSV, GeoJSON, sessions, learned files, gestures,
-tables, GIS layers, Parquet, data frames, verbs, ledgers, the plugin's command line.
+tables, GIS layers, Parquet, data frames, verbs, ledgers, the plugin's command line, places.
 
     python benchmarks/fuzz.py [--inputs 10000 | --seconds 60] [--kind csv geojson session ...]
                               [--engine auto|atheris|mutation] [--seed 1] [--keep FOLDER] [--json]
@@ -38,7 +38,7 @@ from fuzz_kinds import Kind
 from fuzz_mutations import MOST_BYTES
 
 #: Modules of kinds.
-_MODULES = ("fuzz_kinds", "fuzz_edges", "fuzz_tables", "fuzz_layers", "fuzz_verbs")
+_MODULES = ("fuzz_kinds", "fuzz_edges", "fuzz_tables", "fuzz_layers", "fuzz_verbs", "fuzz_places")
 
 
 def _kinds() -> dict[str, Kind]:

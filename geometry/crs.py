@@ -8,6 +8,7 @@ longitude and latitude on WGS 84.
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,87 @@ def reproject(xy: NDArray[np.float64], source: str, target: str) -> NDArray[np.f
     x, y = _transformer(source, target).transform(xy[:, 0], xy[:, 1])
     moved = np.column_stack([x, y])
     return np.where(np.isfinite(moved), moved, np.nan)
+
+
+@functools.cache
+def turn_of(name: str) -> float:
+    """By how much x grows over a turn eastwards, where the same map follows again; else 0.
+
+    So it is of longitudes and of cylindrical projections such as Mercator's.
+    """
+    if name == LONLAT:
+        return 360.0
+    lon, turns = np.arange(-175.0, 180.0, 10.0), []
+    for latitude in (0.0, 40.0):
+        x, y = reproject(np.column_stack([lon, np.full(len(lon), latitude)]), LONLAT, name).T
+        step = float(np.median(np.diff(x)))
+        if not np.isfinite(x).all() or not step or np.ptp(y) > 1e-3 * abs(step):
+            return 0.0
+        odd = np.diff(x) - step
+        if np.abs(odd - 36 * step * np.rint(odd / (36 * step))).max() > 1e-3 * abs(step):
+            return 0.0
+        turns.append(36 * step)
+    if abs(turns[1] - turns[0]) > 1e-3 * abs(turns[0]):
+        return 0.0
+    return 360.0 if is_degrees(name) and abs(turns[0] - 360) < 0.1 else turns[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Pole:
+    """A pole that a map shows as a point with all that is round it.
+
+    Attributes
+    ----------
+    x, y : float
+    latitude : float
+        90 or -90.
+    turning : int
+        1 if longitude grows counterclockwise round it, else -1.
+    blur : float
+        Nearer to it longitudes are an accident of rounding.
+    """
+
+    x: float
+    y: float
+    latitude: float
+    turning: int
+    blur: float
+
+    def near(self, size: float) -> float:
+        """What is as good as at it on a map of some size."""
+        return max(4 * self.blur, 1e-9 * size)
+
+    def within(self, box: tuple[float, float, float, float]) -> bool:
+        """Whether it lies in a box (x0, y0, x1, y1) or on its edge."""
+        x0, y0, x1, y1 = box
+        near = self.near(max(x1 - x0, y1 - y0))
+        return x0 - near <= self.x <= x1 + near and y0 - near <= self.y <= y1 + near
+
+
+@functools.cache
+def poles_of(name: str) -> tuple[Pole, ...]:
+    """The poles that a system shows as points; a line, as of conic maps, is none."""
+    found = []
+    for latitude in (90.0, -90.0):
+        lon = np.arange(-180.0, 180.0, 45.0)
+        tips, beside = (
+            reproject(np.column_stack([lon, np.full(8, at)]), LONLAT, name)
+            for at in (latitude, latitude * (1 - 1e-4))
+        )
+        tip = tips.mean(axis=0)
+        blur = float(np.hypot(*(tips - tip).T).max())
+        radius = float(np.hypot(*(beside - tip).T).mean())
+        if name == LONLAT or not blur <= 1e-3 * radius:  # NaN is not
+            continue
+        ways = np.radians(np.arange(0.0, 405.0, 45.0))
+        ring = tip + radius * np.column_stack([np.cos(ways), np.sin(ways)])
+        by = np.diff(reproject(ring, name, LONLAT)[:, 0])
+        by -= 360 * np.rint(by / 360)
+        if (by > 0).all() or (by < 0).all():
+            way = 1 if by[0] > 0 else -1
+            blur = max(blur, 1e-5 * radius)
+            found.append(Pole(float(tip[0]), float(tip[1]), latitude, way, blur))
+    return tuple(found)
 
 
 @functools.cache

@@ -29,6 +29,7 @@ from shapely.geometry import GeometryCollection
 from shapely.geometry.base import BaseGeometry
 
 from geometry.crossing_count import crossings_up_to, edges_of
+from geometry.crs import LONLAT, CrsError
 from geometry.geojson_rings import (
     Frame,
     GeoJSONError,
@@ -38,6 +39,7 @@ from geometry.geojson_rings import (
     short,
 )
 from geometry.geojson_write import feature_collection, unit_box_map, write_geojson
+from geometry.globe import on_grid, within_180
 from geometry.grid import Bounds, BoundsError, GridMap
 from geometry.halfplane import MAX_D
 from geometry.outline import cornered
@@ -96,6 +98,8 @@ class TargetFile:
     parts : tuple of shapely geometry
         The valid polygons and multipolygons as they were read, which may overlap; none where
         `geometry` is the only one.
+    crs : str
+        The system of a shape that is not in grid units: "lonlat" stands for any on the globe.
     """
 
     geometry: BaseGeometry
@@ -106,6 +110,7 @@ class TargetFile:
     properties: Mapping[str, Any]
     member: Mapping[str, Any]
     skipped: int
+    crs: str = LONLAT
     parts: tuple[BaseGeometry, ...] = ()
 
     def figure(self, d: int, bounds: Bounds | None = None) -> BaseGeometry:
@@ -135,21 +140,24 @@ class TargetFile:
         d : int
             Grid size.
         bounds : Bounds, optional
-            Where that grid lies, for a shape in degrees; by default the file's own bounds.
+            Where that grid lies, for a shape on the globe; by default the file's own bounds.
 
         Raises
         ------
         GeoJSONError
-            If the shape is in degrees and no bounds are known.
+            If the shape is in degrees and no bounds are known, or it has no place in their system.
         """
+        try:
+            return self._on_grid(d, bounds)
+        except CrsError as error:
+            raise GeoJSONError(f"{self.name}: {error}") from None
+
+    def _on_grid(self, d: int, bounds: Bounds | None) -> BaseGeometry:
         placed = self.member.get("georeferenced") is not False
         if self.frame == "grid":
             if self.grid and self.bounds and bounds and placed and bounds != self.bounds:
-                degrees, here = GridMap(self.grid, self.bounds), GridMap(d, bounds)
-                moved = shapely.transform(
-                    self.geometry, lambda xy: here.to_grid_float(degrees.to_lonlat(xy))
-                )
-                return orient_valid(moved)
+                own = shapely.transform(self.geometry, GridMap(self.grid, self.bounds).to_own)
+                return on_grid(own, self.bounds.crs, GridMap(d, bounds))
             scale = d / (self.grid or d)
             return orient_valid(shapely.transform(self.geometry, lambda xy: xy * scale))
         box = bounds or self.bounds
@@ -157,7 +165,7 @@ class TargetFile:
             raise GeoJSONError(
                 f"{self.name}: the shape is in degrees; give bounds to place it on the grid"
             )
-        return orient_valid(shapely.transform(self.geometry, GridMap(d, box).to_grid_float))
+        return on_grid(self.geometry, self.crs, GridMap(d, box))
 
 
 def read_geojson(
@@ -299,6 +307,8 @@ def _read_document(
         if found and properties is None:
             properties = own
         shapes.extend(found)
+    if frame == "lonlat":
+        shapes = [within_180(shape) for shape in shapes]
     properties = properties or {}
     names = (properties.get("name"), document.get("name"), stem)
     return TargetFile(

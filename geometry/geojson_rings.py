@@ -100,7 +100,9 @@ class ShapeReader:
             raise GeoJSONError(
                 f"{where}: is open, it starts at {point(ring[0])} and ends at {point(ring[-1])}"
             )
-        fault = _lonlat_fault(ring) if self.frame == "lonlat" else _grid_fault(ring, self.limit)
+        lonlat = self.frame == "lonlat"
+        # some count 0..360 eastwards
+        fault = _lonlat_fault(ring, 360.0) if lonlat else _grid_fault(ring, self.limit)
         if fault:
             raise GeoJSONError(f"{where}: {fault}")
         return ring
@@ -145,20 +147,20 @@ def check_lonlat(coordinates: NDArray[np.float64]) -> None:
         raise GeoJSONError(fault)
 
 
-def _lonlat_fault(ring: NDArray[np.float64]) -> str:
-    inside = (np.abs(ring) <= (180.0, 90.0)).all(axis=1)
+def _lonlat_fault(ring: NDArray[np.float64], most: float = 180.0) -> str:
+    inside = (np.abs(ring) <= (most, 90.0)).all(axis=1)
     if not inside.all():
         i = int(np.argmin(inside))
         return (
-            f"position {i} {point(ring[i])} is outside longitude -180..180, latitude -90..90 "
-            "(grid units need geodp.frame = 'grid')"
+            f"position {i} {point(ring[i])} is outside longitude -{most:g}..{most:g}, latitude "
+            "-90..90 (grid units need geodp.frame = 'grid')"
         )
     jumps = np.abs(np.diff(ring[:, 0])) > 180
     if jumps.any():
         i = int(np.argmax(jumps))
         return (
             f"crosses the antimeridian between {point(ring[i])} and {point(ring[i + 1])}; "
-            "cut it there into two polygons"
+            "cut it there into two polygons, or put a vertex between if it goes the long way round"
         )
     return ""
 

@@ -19,15 +19,12 @@ from numpy.typing import NDArray
 from shapely.geometry import GeometryCollection, MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
-from geometry.crs import LONLAT
+from geometry.crs import LONLAT, CrsError
 from geometry.files import atomic_write
 from geometry.geojson_rings import GeoJSONError, check_lonlat, checked_grid_size
+from geometry.globe import in_degrees, lonlat_box, tolerance_of
 from geometry.grid import Bounds, GridMap
-from geometry.polygons import orient_valid
-
-#: Edges of a shape in another system than degrees are cut into parts no longer than the grid's side
-#: over this: the sagitta of a thousand kilometres' part is some hundred metres.
-_PARTS = 32
+from geometry.polygons import orient_valid, polygon_parts
 
 
 def unit_box_map(d: int) -> GridMap:
@@ -90,16 +87,22 @@ def feature_collection(
     placed = [(placed_shape(orient_valid(each), size, place), own) for each, own in named]
     placed = [(each, own) for each, own in placed if not each.is_empty]
     if placed:
-        collection["bbox"] = _bbox(GeometryCollection([each for each, _ in placed]))
+        collection["bbox"] = _bbox(GeometryCollection([each for each, _ in placed]), place)
     collection["features"] = [
-        {"type": "Feature", "bbox": _bbox(each), "properties": own, "geometry": _geometry(each)}
+        {
+            "type": "Feature",
+            "bbox": _bbox(each, place),
+            "properties": own,
+            "geometry": _geometry(each),
+        }
         for each, own in placed
     ]
     return collection
 
 
-def _bbox(shape: BaseGeometry) -> list[float]:
-    return [float(v) + 0.0 for v in shape.bounds]  # -0.0 becomes 0.0
+def _bbox(shape: BaseGeometry, place: GridMap | None) -> list[float]:
+    box = shape.bounds if place is None else lonlat_box(shape)
+    return [float(v) + 0.0 for v in box]  # -0.0 becomes 0.0
 
 
 def _frame_member(
@@ -149,24 +152,21 @@ def placed_shape(
 
     def place(points: NDArray[np.float64]) -> NDArray[np.float64]:
         points = np.clip(points, 0.0, float(d))
-        if grid_map is None:
-            return points
-        return grid_map.to_lonlat(points) if degrees else grid_map.to_own(points)
+        return points if grid_map is None else grid_map.to_own(points)
 
-    if degrees and grid_map is not None and grid_map.bounds.crs != LONLAT:
-        # straight in the other system is not straight in degrees: a short part very nearly is
-        shape = shapely.segmentize(shape, d / _PARTS)
     placed = shapely.transform(shape, place)
     if not shapely.is_valid(placed):
         # rounding has crossed lines that all but touch: snap them first
         placed = shapely.transform(shapely.set_precision(shape, _step(d, grid_map)), place)
-    # segmentize drops parts of what rounding has made invalid
     shape = orient_valid(placed)
     if grid_map is not None and degrees:
-        shape = _cut_at_antimeridian(shape)
-    if grid_map is not None and grid_map.bounds.in_degrees and grid_map.bounds.size[0] > 180:
-        # an edge over more than half the globe reads as a crossing of the antimeridian
-        shape = shapely.segmentize(shape, 170.0)
+        try:
+            shape = in_degrees(shape, grid_map.bounds.crs, tolerance_of(grid_map))
+        except CrsError as error:
+            raise GeoJSONError(str(error)) from None
+        # an edge over more than half the globe reads as a crossing of the antimeridian; segmentize
+        # would drop parts of what rounding has made invalid
+        shape = shapely.segmentize(orient_valid(shape), 170.0)
     shape = orient_valid(MultiPolygon(_resolved(orient_valid(shape))))
     if grid_map is not None and degrees:
         for ring in _rings(shape):
@@ -183,19 +183,6 @@ def _step(d: int, grid_map: GridMap | None) -> float:
     return d * max(2.0**-44, 64 * rounding / min(box.size))
 
 
-def _cut_at_antimeridian(shape: BaseGeometry) -> BaseGeometry:
-    """The same shape with all longitudes within -180..180 (RFC 7946, 3.1.9)."""
-    west, _, east, _ = shape.bounds
-    if shape.is_empty or (west >= -180 and east <= 180):
-        return shape
-    parts = []
-    for turn in (-360.0, 0.0, 360.0):
-        strip = shapely.box(-180 + turn, -90, 180 + turn, 90)
-        part = orient_valid(shapely.intersection(shape, strip))
-        parts.append(shapely.transform(part, lambda xy, by=turn: xy - (by, 0.0)))
-    return MultiPolygon([polygon for part in parts for polygon in _polygons(part)])
-
-
 def _resolved(shape: BaseGeometry) -> list[Polygon]:
     """Parts and holes that the rounded coordinates still tell from a line.
 
@@ -209,24 +196,20 @@ def _resolved(shape: BaseGeometry) -> list[Polygon]:
 
     return [
         Polygon(part.exterior, [hole for hole in part.interiors if wide(hole)])
-        for part in _polygons(shape)
+        for part in polygon_parts(shape)
         if wide(part.exterior)
     ]
 
 
-def _polygons(shape: BaseGeometry) -> list[BaseGeometry]:
-    return [p for p in shapely.get_parts(shape) if not p.is_empty]
-
-
 def _rings(shape: BaseGeometry) -> list[NDArray[np.float64]]:
-    rings = [ring for p in _polygons(shape) for ring in (p.exterior, *p.interiors)]
+    rings = [ring for p in polygon_parts(shape) for ring in (p.exterior, *p.interiors)]
     return [shapely.get_coordinates(ring) for ring in rings]
 
 
 def _geometry(shape: BaseGeometry) -> dict[str, Any]:
     """Geometry object of an oriented shape, in full double precision."""
     # + 0.0: no -0.0 in the file
-    coordinates = [[(r + 0.0).tolist() for r in _rings(p)] for p in _polygons(shape)]
+    coordinates = [[(r + 0.0).tolist() for r in _rings(p)] for p in polygon_parts(shape)]
     if len(coordinates) == 1:
         return {"type": "Polygon", "coordinates": coordinates[0]}
     return {"type": "MultiPolygon", "coordinates": coordinates}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.crs import LONLAT, CrsError, is_degrees, reproject, settled_crs
+from geometry.crs import LONLAT, CrsError, is_degrees, reproject, settled_crs, turn_of
 
 
 class BoundsError(ValueError):
@@ -77,13 +77,21 @@ class Bounds:
             settled = settled_crs(self.crs)
             if settled != self.crs:
                 raise BoundsError(f"bounds in {self.crs!r}: the system is called {settled!r}")
-            corners = self.to_lonlat(np.array([self.low, self.high]))
+            corners = reproject(np.array([self.low, self.high]), self.crs, LONLAT)
         except CrsError as error:
             raise BoundsError(f"bounds: {error}") from None
         if not (self.west < self.east and self.south < self.north):
             raise BoundsError(f"bounds need west < east and south < north, got {self.as_tuple()}")
-        if np.isnan(corners).any():
-            raise BoundsError(f"bounds {self.as_tuple()} lie beyond the reach of {self.crs}")
+        if np.isnan(corners).any() or not self._reached():
+            raise BoundsError(f"bounds {self.as_tuple()} lie beyond the reach of {self.crs[:40]}")
+
+    def _reached(self) -> bool:
+        """Whether each place of the box is one of the globe, and no two the same."""
+        sides = [np.linspace(a, b, 33) for a, b in zip(self.low, self.high, strict=True)]
+        own = np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
+        back = self.unrolled(reproject(reproject(own, self.crs, LONLAT), LONLAT, self.crs))
+        # datums meet with a step, of far less than the least that another place is away
+        return bool(np.abs(back - own).max() <= 1e-3 * (max(self.size) + np.abs(own).max()))
 
     @classmethod
     def of_json(cls, data: Any) -> Bounds:
@@ -147,12 +155,31 @@ class Bounds:
         return min(max(width * cosine / height, 0.1), 10.0)
 
     def unrolled(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Coordinates of the box's own system, (n, 2), with longitudes that go on after 180."""
-        if not self.crosses:
+        """Coordinates of the box's own system, (n, 2), with longitudes that go on after 180.
+
+        So does the first coordinate of any system that begins again after a turn.
+        """
+        if self.crs == LONLAT and not self.crosses:
             return own
-        return np.column_stack(
-            [np.where(own[:, 0] < self.west, own[:, 0] + 360, own[:, 0]), own[:, 1]]
-        )
+        on = own[:, 0] + abs(turn_of(self.crs))
+        within = on <= self.high[0] + 1e-9 * self.size[0]
+        wrapped = (own[:, 0] < self.west) & (self.crosses | within)
+        return np.column_stack([np.where(wrapped, on, own[:, 0]), own[:, 1]])
+
+    def nearest(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The nearest places of the box to such coordinates, (n, 2); degrees go round the globe."""
+        x, turn = own[:, 0], abs(turn_of(self.crs))
+
+        def beyond(x: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.maximum(self.west - x, x - self.high[0])
+
+        for other in (own[:, 0] - turn, own[:, 0] + turn):
+            x = np.where(beyond(other) < beyond(x), other, x)
+        return np.column_stack([x, own[:, 1]]).clip(self.low, self.high)
+
+    def rolled(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What :meth:`unrolled` made, with longitudes within -180..180 again."""
+        return np.where(own > 180, own - 360, own) if self.crosses else own
 
     def of_lonlat(self, lonlat: NDArray[np.float64]) -> NDArray[np.float64]:
         """Degrees (lon, lat), shape (n, 2), in the box's own system; NaN beyond its reach."""
@@ -223,7 +250,7 @@ class GridMap:
 
     def to_grid_float(self, lonlat: NDArray[np.float64]) -> NDArray[np.float64]:
         """Degrees (lon, lat), shape (n, 2), to real grid coordinates, without rounding."""
-        return self._on_grid(self.bounds.of_lonlat(lonlat))
+        return self.own_to_grid_float(self.bounds.of_lonlat(lonlat))
 
     def to_grid(self, lonlat: NDArray[np.float64]) -> NDArray[np.int64]:
         """Degrees (lon, lat), shape (n, 2), to the nearest grid point, shape (n, 2) int64.
@@ -247,9 +274,10 @@ class GridMap:
             raise BoundsError(
                 f"row {row}: ({first}, {second}) is outside the bounds {b.as_tuple()}"
             )
-        return np.rint(self._on_grid(own)).astype(np.int64)
+        return np.rint(self.own_to_grid_float(own)).astype(np.int64)
 
-    def _on_grid(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+    def own_to_grid_float(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Coordinates of the bounds' own system, (n, 2), to real grid coordinates."""
         out: NDArray[np.float64] = (own - np.array(self.bounds.low)) * (
             self.d / np.array(self.bounds.size)
         )

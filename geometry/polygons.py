@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import shapely
@@ -215,6 +216,12 @@ def polygon_parts(geometry: BaseGeometry) -> list[Polygon]:
         elif part.geom_type in ("MultiPolygon", "GeometryCollection"):
             waiting.extend(reversed(part.geoms))
     return found
+
+
+def polygons_of_rings(rings: NDArray[Any], owners: NDArray[np.int64]) -> list[Polygon]:
+    """Polygons of linear rings: of those with the same owner, in order, the first is the shell."""
+    starts = np.flatnonzero(np.r_[True, owners[1:] != owners[:-1], True])
+    return [Polygon(rings[a], rings[a + 1 : b].tolist()) for a, b in itertools.pairwise(starts)]
 
 
 def contains_points(geometry: BaseGeometry, points: ArrayLike) -> NDArray[np.bool_]:

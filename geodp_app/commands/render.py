@@ -36,6 +36,8 @@ def run(options: argparse.Namespace) -> None:
     from geodp_app.files.learned_file import read_learned
     from geodp_app.files.reports import release_figures, support_caption
     from geodp_app.runs.figures import Picture
+    from geometry.crs import LONLAT
+    from geometry.globe import lonlat_box
     from geometry.grid import Bounds
     from learners.accounting import privacy_statement
     from learners.releases import support_shape
@@ -44,11 +46,13 @@ def run(options: argparse.Namespace) -> None:
     release, frame = learned.release, learned.frame
     if frame is None or (release is None and frame.bounds is None):
         # polygons alone: on the square around them
-        west, south, east, north = learned.target.geometry.bounds
-        if learned.target.frame == "grid":
-            frame = Frame(learned.target.grid or max(1, round(max(east, north))))
+        target = learned.target
+        if target.frame == "grid":
+            frame = Frame(target.grid or max(1, round(max(target.geometry.bounds[2:]))))
         else:
-            frame = Frame(DEFAULT_GRID, Bounds(west, south, east, north))
+            box = target.geometry.bounds
+            box = lonlat_box(target.geometry) if target.crs == LONLAT else box
+            frame = Frame(DEFAULT_GRID, Bounds(*box, crs=target.crs))
     shape = release.shape() if release else learned.target.on_grid(frame.d, frame.bounds)
     if options.within:
         shape = read_mask(options.within).clip(shape, frame)

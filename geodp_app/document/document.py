@@ -160,7 +160,7 @@ class Document:
             return
         after = replace(before, **fields)
         if "sampling" not in fields and after.drawing.grid != before.drawing.grid:
-            dabs = GridChange.between(before.frame, after.frame).dabs(before.sampling.dabs)
+            dabs = GridChange(before.frame, after.frame).dabs(before.sampling.dabs)
             after = replace(after, sampling=replace(before.sampling, dabs=dabs))
         after = _settle_k(after)
         check_change(before, after)
@@ -250,7 +250,7 @@ class Document:
         """
         check_grid(grid)
         work = self.work
-        change = GridChange.between(work.frame, Frame(grid, work.bounds))
+        change = GridChange(work.frame, Frame(grid, work.bounds))
         self.change("change the grid", drawing=change.drawing(work.drawing))
 
     def set_bounds(self, bounds: Bounds | None) -> None:

@@ -19,7 +19,7 @@ from shapely.geometry.base import BaseGeometry
 
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
-from geometry.geojson import MAX_VERTICES, TargetFile, read_geojson, target_of
+from geometry.geojson import MAX_VERTICES, GeoJSONError, TargetFile, read_geojson, target_of
 from geometry.polygons import contains_points, orient_valid
 
 #: Names of files are cut to this.
@@ -62,7 +62,10 @@ class Mask:
                 f"{self.name}: is in degrees, and where the grid lies is not known: give --bounds "
                 "W,S,E,N; in the window open a target or examples that have bounds"
             )
-        shape = target.on_grid(d, theirs)
+        try:
+            shape = target.on_grid(d, theirs)
+        except GeoJSONError as error:
+            raise InputError(str(error)) from None
         region = clipped(shape, shapely.box(0, 0, d, d))
         if region.is_empty:
             where = f"on the grid 0..{d}" if theirs is None else f"within {theirs.as_tuple()}"

@@ -18,6 +18,7 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.document.examples import Examples, Frame
 from geometry.even_odd import region_of
 from geometry.geojson import TargetFile
+from geometry.globe import lonlat_box
 from geometry.grid import Bounds
 from geometry.polygons import contains_points
 
@@ -168,14 +169,13 @@ def padded_box(shape: BaseGeometry) -> Bounds:
 
     However thin the shape, the box is not.
     """
-    west, south, east, north = shape.bounds
-    dx, dy = max((east - west) / 10, 1e-6), max((north - south) / 10, 1e-6)
-    return Bounds(
-        round(max(west - dx, -180.0), 6),
-        round(max(south - dy, -90.0), 6),
-        round(min(east + dx, 180.0), 6),
-        round(min(north + dy, 90.0), 6),
-    )
+    west, south, east, north = lonlat_box(shape)
+    turn = 360.0 if west > east else 0.0
+    dx, dy = max((east + turn - west) / 10, 1e-6), max((north - south) / 10, 1e-6)
+    if turn:  # at most half the globe
+        dx = min(dx, (180 - (east + turn - west)) / 2)
+    sides = (max(west - dx, -180.0), max(south - dy, -90.0), min(east + dx, 180.0))
+    return Bounds(*(round(side, 6) for side in (*sides, min(north + dy, 90.0))))
 
 
 def _painted_points(

@@ -16,8 +16,10 @@ from geodp_app.document.suggested_k import suggested_k
 from geodp_app.document.work import Work
 from geodp_app.drawing.shapes import Drawing, Shape
 from geodp_app.errors import InputError
+from geometry.crs import CrsError
 from geometry.geojson import TargetFile, read_geojson
-from geometry.grid import Bounds
+from geometry.globe import on_grid
+from geometry.grid import Bounds, GridMap
 from geometry.polygons import orient_valid
 
 #: Grid size on which the bundled examples were tried.
@@ -26,65 +28,79 @@ EXAMPLE_GRID = 1024
 
 @dataclass(frozen=True, slots=True)
 class GridChange:
-    """The affine map from one grid to another: x' = x * scale[0] + shift[0], likewise y.
+    """What becomes of a drawing and of dabs in another frame.
+
+    They keep their place on the globe, or the square where a frame lies nowhere.
 
     Attributes
     ----------
-    grid : int
-        Size of the new grid.
-    scale, shift : (float, float)
-        In grid units.
+    old, new : Frame
     """
 
-    grid: int
-    scale: tuple[float, float]
-    shift: tuple[float, float] = (0.0, 0.0)
-
-    @classmethod
-    def between(cls, old: Frame, new: Frame) -> GridChange:
-        """The map that keeps the place on the globe, or the square.
-
-        The square is kept where a frame lies nowhere, or the two are in different systems.
-        """
-        a, b = old.bounds, new.bounds
-        if a is None or b is None or a == b or a.crs != b.crs:
-            return cls(new.d, (new.d / old.d, new.d / old.d))
-        per_lon, per_lat = (new.d / extent for extent in b.size)
-        return cls(
-            new.d,
-            (a.size[0] * per_lon / old.d, a.size[1] * per_lat / old.d),
-            ((a.west - b.west) * per_lon, (a.south - b.south) * per_lat),
-        )
+    old: Frame
+    new: Frame
 
     def drawing(self, drawing: Drawing) -> Drawing:
-        """The drawing on the new grid, shape by shape; vertices rounded, cut at the edges."""
-        if drawing.grid == self.grid and self._identity:
+        """The drawing on the new grid, shape by shape; vertices rounded, cut at the edges.
+
+        Raises
+        ------
+        InputError
+            If the system of one frame cannot follow that of the other.
+        """
+        if drawing.grid == self.new.d and self._stays:
             return drawing
         shapes = [part for shape in drawing.shapes for part in self._shape(shape)]
-        return Drawing(self.grid, tuple(shapes))
+        return Drawing(self.new.d, tuple(shapes))
 
     def dabs(self, dabs: tuple[Dab, ...]) -> tuple[Dab, ...]:
         """The dabs whose centres are on the new grid; a disc stays a disc."""
-        if self._identity or not dabs:
+        if self._stays or not dabs:
             return dabs
         old = np.asarray(dabs, dtype=np.float64)
-        centres = np.rint(self._points(old[:, :2]))
-        size = float(np.sqrt(self.scale[0] * self.scale[1]))
-        radii = np.maximum(np.rint(old[:, 2] * size), np.minimum(old[:, 2], 1))
-        inside = ((centres >= 0) & (centres <= self.grid)).all(axis=1)
+        at = self._points(old[:, :2])
+        # a step inwards along each axis tells how much larger all is there
+        steps = np.where(old[:, :2] < self.old.d, 1.0, -1.0)
+        (ax, ay), (bx, by) = (
+            (self._points(old[:, :2] + steps * axis) - at).T for axis in ((1, 0), (0, 1))
+        )
+        size = np.sqrt(np.abs(ax * by - ay * bx))
+        radii = np.maximum(np.rint((old[:, 2] * size).round(9)), np.minimum(old[:, 2], 1))
+        centres = np.rint(at)
+        inside = ((centres >= 0) & (centres <= self.new.d)).all(axis=1) & np.isfinite(radii)
         discs = np.column_stack([centres, radii])[inside].astype(np.int64).tolist()
         return tuple((x, y, r) for x, y, r in discs)
 
     @property
-    def _identity(self) -> bool:
-        return self.scale == (1.0, 1.0) and self.shift == (0.0, 0.0)
+    def _stays(self) -> bool:
+        return self._maps is None and self.old.d == self.new.d
+
+    @property
+    def _maps(self) -> tuple[GridMap, GridMap] | None:
+        """Where both grids lie, if it is not the same place."""
+        a, b = self.old.bounds, self.new.bounds
+        if a is None or b is None or a == b:
+            return None
+        return GridMap(self.old.d, a), GridMap(self.new.d, b)
 
     def _points(self, xy: NDArray[np.float64]) -> NDArray[np.float64]:
-        moved: NDArray[np.float64] = xy * np.asarray(self.scale) + np.asarray(self.shift)
-        return moved
+        if self._maps is None:
+            return xy * (self.new.d / self.old.d)
+        old, new = self._maps
+        own = old.bounds.rolled(old.to_own(xy))
+        return new.own_to_grid_float(new.bounds.of_system(own, old.bounds.crs))
 
     def _shape(self, shape: Shape) -> tuple[Shape, ...]:
-        return fit_drawing(shapely.transform(shape.region(), self._points), self.grid).shapes
+        if self._maps is None:
+            moved = shapely.transform(shape.region(), self._points)
+        else:
+            old, new = self._maps
+            try:
+                own = shapely.transform(shape.region(), old.to_own)
+                moved = on_grid(own, old.bounds.crs, new)
+            except CrsError as error:
+                raise InputError(str(error)) from None
+        return fit_drawing(moved, self.new.d).shapes
 
 
 def fit_drawing(region: BaseGeometry, grid: int) -> Drawing:
@@ -142,7 +158,7 @@ def example_work(name: str, base: Work | None = None) -> Work:
     convex = base.run.declared.role == "conjunction"
     run = replace(base.run, learner="cover" if convex else base.run.learner, n_steps=None)
     k = suggested_k(drawing, run.declared, run.finish)
-    change = GridChange.between(base.frame, Frame(EXAMPLE_GRID))
+    change = GridChange(base.frame, Frame(EXAMPLE_GRID))
     return replace(
         base,
         name=target.name,

@@ -437,7 +437,9 @@ def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:
     fits, wrong = right & within, ~(right & within)
     beyond = right & ~within if meaning.out_of_bounds != "refuse" else np.zeros_like(right)
     if meaning.out_of_bounds == "clip":
-        numbers, fits = np.where(beyond[:, None], numbers.clip(low, high), numbers), right
+        place = None if meaning.kind == "grid" else frame.bounds
+        inside = numbers.clip(low, high) if place is None else place.nearest(numbers)
+        numbers, fits = np.where(beyond[:, None], inside, numbers), right
     kept = numbers[fits]
     if meaning.kind == "grid":
         points = kept.astype(np.int64)

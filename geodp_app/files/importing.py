@@ -187,7 +187,7 @@ def work_with(examples: Examples, work: Work, opened: str | os.PathLike[str] | N
     """
     if opened is not None:
         work = replace(_blank(work), name=Path(opened).stem[:_NAME])
-    drawing = GridChange.between(work.frame, examples.frame).drawing(work.drawing)
+    drawing = GridChange(work.frame, examples.frame).drawing(work.drawing)
     bounds = examples.frame.bounds
     return replace(work, drawing=drawing, bounds=bounds, examples=examples, simulated=False)
 

@@ -99,9 +99,10 @@ class LearnedFile:
                 f"{self.path}: was learned on a grid of size {own.d}, the examples have "
                 f"{theirs.d}, and bounds that could match them are not known"
             )
-        degrees = GridMap(theirs.d, theirs.bounds).to_lonlat(examples.points.astype(np.float64))
+        there = GridMap(theirs.d, theirs.bounds).to_own(examples.points.astype(np.float64))
         try:
-            return GridMap(own.d, own.bounds).to_grid(degrees)
+            moved = own.bounds.of_system(theirs.bounds.rolled(there), theirs.bounds.crs)
+            return GridMap(own.d, own.bounds).own_to_grid(moved)
         except BoundsError as error:
             raise InputError(f"{self.path}: does not cover the examples: {error}") from None
 
@@ -192,15 +193,16 @@ def place_note(name: object, frame: Frame, *, hint: bool = True) -> list[str]:
 
 
 def _read_layer(path: Path) -> TargetFile:
-    shape, member, name = read_layers(path)
+    shape, crs, member, name = read_layers(path)
     try:
         box = member.get("bounds")
         bounds = None if box is None else Bounds.of_json(box)
         grid = None if member.get("grid") is None else checked_grid_size(member["grid"])
     except (BoundsError, GeoJSONError) as error:
         raise InputError(f"{path}: geodp: {error}") from None
+    named = name or path.stem
     return TargetFile(
-        shape, "lonlat", grid, bounds, name or path.stem, properties={}, member=member, skipped=0
+        shape, "lonlat", grid, bounds, named, properties={}, member=member, skipped=0, crs=crs
     )
 
 

@@ -23,9 +23,10 @@ from shapely.geometry.base import BaseGeometry
 from geodp_app.errors import InputError
 from geodp_app.files.gdal_layers import layer_files
 from geodp_app.files.layers import missing_library, reading
-from geometry.crs import LONLAT, CrsError, reproject, settled_crs
+from geometry.crs import LONLAT, CrsError, settled_crs
 from geometry.files import atomic_write_all
 from geometry.geojson_write import placed_shape
+from geometry.globe import within_180
 from geometry.grid import GridMap
 from geometry.polygons import orient_valid
 
@@ -133,15 +134,18 @@ def _parquet_bytes(
     return buffer.getvalue()
 
 
-def read_layers(path: str | os.PathLike[str]) -> tuple[BaseGeometry, dict[str, Any], str | None]:
-    """The shape of a GIS file in degrees, its member ``geodp`` and the name of its first feature.
+def read_layers(
+    path: str | os.PathLike[str],
+) -> tuple[BaseGeometry, str, dict[str, Any], str | None]:
+    """The shape of a GIS file, its system, its member ``geodp`` and the name of its first feature.
 
     Features of another layer than "learned" are left out where the file tells layers apart.
 
     Returns
     -------
     shape : shapely geometry
-        Valid, empty if there are no polygons.
+        Valid, empty if there are no polygons; degrees are within -180..180.
+    crs : str
     member : dict
         Empty if there is none.
     name : str or None
@@ -163,10 +167,10 @@ def read_layers(path: str | os.PathLike[str]) -> tuple[BaseGeometry, dict[str, A
     ]
     try:
         system = LONLAT if crs is None else settled_crs(crs)
-        shape = shapely.transform(shapely.union_all(kept), lambda xy: reproject(xy, system, LONLAT))
     except CrsError as error:
         raise InputError(f"{name}: {error}") from None
-    return orient_valid(shape), member, Path(name).stem
+    shape = orient_valid(shapely.union_all(kept))
+    return within_180(shape) if system == LONLAT else shape, system, member, Path(name).stem
 
 
 _Read = tuple[list[bytes | None], list[str | None], str | None, dict[str, Any]]

@@ -68,7 +68,8 @@ def write_points(
         return
     driver = POINT_FORMATS[path.suffix.lower()]
     # without bounds a grid goes to 0..1 degrees, as learned shapes do
-    own = unit_box_map(frame.d).to_own(places) if frame.bounds is None else places
+    place = frame.bounds
+    own = unit_box_map(frame.d).to_own(places) if place is None else place.rolled(places)
     crs = LONLAT if frame.bounds is None else frame.bounds.crs
     if driver == "GeoJSON":
         own, crs = reproject(own, crs, LONLAT), LONLAT

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from geodp_app.errors import InputError
 from geometry.geojson import GeoJSONError, NoPolygonsError, read_geojson
+from geometry.globe import lonlat_box
 from geometry.grid import Bounds, BoundsError
 
 #: In the order of :meth:`geometry.grid.Bounds.as_tuple`.
@@ -60,7 +61,7 @@ def bounds_of_map(path: str | os.PathLike[str]) -> Bounds:
             return target.bounds
         if target.frame == "grid" or target.bounds is not None:
             raise InputError(f"{name}: its shape lies nowhere on the globe; choose another map")
-        return Bounds(*map(float, target.geometry.bounds))
+        return Bounds(*lonlat_box(target.geometry))
     except OSError as error:
         raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
     except NoPolygonsError:

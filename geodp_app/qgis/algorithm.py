@@ -31,7 +31,7 @@ from qgis.core import (
 )
 from qgis.PyQt.QtGui import QIcon
 
-from .command import Cancelled, GeodpError, find_program, option_arguments, run
+from .command import Cancelled, GeodpError, box_edges, find_program, option_arguments, run
 from .declared import declared
 
 #: Where the person may name the program.
@@ -264,7 +264,7 @@ class GeodpAlgorithm(QgsProcessingAlgorithm):
         if box.isNull():
             return options
         edges = (box.xMinimum(), box.yMinimum(), box.xMaximum(), box.yMaximum())
-        return [*options, f"--bounds={','.join(map(repr, edges))}"]
+        return [*options, f"--bounds={','.join(map(repr, box_edges(edges, name is None)))}"]
 
     # -- the program -----------------------------------------------------------------------------
 

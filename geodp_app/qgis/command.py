@@ -54,6 +54,22 @@ class Cancelled(Exception):
     """The person ended it; nothing was written."""
 
 
+def box_edges(
+    edges: tuple[float, float, float, float], degrees: bool
+) -> tuple[float, float, float, float]:
+    """West, south, east, north of an extent as `--bounds` takes them.
+
+    A map in degrees goes on after 180 and before -180; a box across is west > east.
+    """
+    west, south, east, north = edges
+    if not degrees or (west >= -180 and east <= 180):
+        return edges
+    if east - west >= 360:
+        return -180.0, south, 180.0, north
+    west, east = (each - 360 * ((each + 180) // 360) for each in (west, east))
+    return west, south, 180.0 if east == -180 else east, north
+
+
 def find_program(setting: str = "") -> str:
     """Path of the program: the setting, else the one on PATH, else where pipx and pip put it.
 

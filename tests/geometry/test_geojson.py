@@ -198,7 +198,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
         {"type": "MultiPolygon", "coordinates": [[SQUARE], [SQUARE[:2]]]},
         "the geometry, polygon 1, ring 0: .* this one has 2",
     ),
-    "longitude": (ring_of((0, 0), (181, 0), (1, 1), (0, 0)), r"position 1 \(181, 0\) is outside"),
+    "longitude": (ring_of((0, 0), (361, 0), (1, 1), (0, 0)), r"position 1 \(361, 0\) is outside"),
     "latitude": (ring_of((0, 0), (1, -90.5), (1, 1), (0, 0)), r"\(1, -90.5\) is outside"),
     "antimeridian": (
         ring_of((170, 0), (-170, 0), (-170, 5), (170, 5), (170, 0)),

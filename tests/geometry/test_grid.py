@@ -57,6 +57,28 @@ def test_across_the_antimeridian_longitudes_go_on() -> None:
             fiji.to_grid(np.array([beyond]))
 
 
+@pytest.mark.parametrize(
+    ("box", "crs", "place", "nearest"),
+    [
+        ((170, -20, -170, -10), None, (169, -15), (170, -15)),
+        ((170, -20, -170, -10), None, (-169, -25), (190, -20)),
+        ((170, -20, -170, -10), None, (-175, 0), (185, -10)),
+        ((170, -20, 180, -10), None, (-179, -15), (180, -15)),
+        ((-180, -20, -170, -10), None, (179, -15), (-180, -15)),
+        ((-180, -20, -170, -10), None, (-120, -15), (-170, -15)),
+        ((1.9e7, 0, 2e7, 1e6), "EPSG:3857", (-2e7, 5e5), (2e7, 5e5)),
+        ((4e5, 4.9e6, 5e5, 5e6), "EPSG:32633", (3e5, 6e6), (4e5, 5e6)),
+    ],
+)
+def test_the_nearest_place_of_a_box_may_lie_across_the_antimeridian(
+    box: tuple[float, ...], crs: str | None, place: tuple[float, float], nearest: tuple[float, ...]
+) -> None:
+    bounds = checked_bounds(box, crs)
+    assert bounds.nearest(np.array([place])).tolist() == [list(nearest)]
+    # what was made to go on is the same place
+    assert bounds.nearest(bounds.unrolled(np.array([place]))).tolist() == [list(nearest)]
+
+
 UTM = "EPSG:32633"
 
 

@@ -12,6 +12,7 @@ import pytest
 import shapely
 from pyproj import Geod, Transformer
 
+import geodp
 from geodp_app.cli import main
 from geometry.geojson import read_geojson
 
@@ -97,6 +98,23 @@ def test_points_without_names_of_degrees_lie_in_the_system_that_is_said(
     assert told[0] == told[1]
     assert run("evaluate", out, metres, "--crs", "EPSG:1") == 2
     assert "argument --crs: EPSG:1: no such" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("bounds", "expected"),
+    [
+        ((170, -20, -170, -10), [[0, 50], [100, 50], [50, 50]]),
+        ((165, -20, 180, -10), [[27, 50], [100, 50], [100, 50]]),
+        ((-180, -20, -165, -10), [[0, 50], [73, 50], [0, 50]]),
+    ],
+)
+def test_points_are_clipped_to_the_nearest_place_across_the_antimeridian(
+    tmp_path: Path, bounds: tuple[float, ...], expected: list[list[int]]
+) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("lon,lat,label\n169,-15,1\n-169,-15,0\n180,-15,1\n")
+    read = geodp.read_points(path, grid=100, bounds=bounds, out_of_bounds="clip")
+    assert read.points.tolist() == expected
 
 
 def test_a_shape_across_the_antimeridian_is_cut_there(tmp_path: Path) -> None:

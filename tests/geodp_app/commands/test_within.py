@@ -186,7 +186,7 @@ def test_evaluate_says_when_its_figures_are_not_of_the_polygons(folder, clipped,
         ({"type": "FeatureCollection", "features": []}, "m.geojson: no polygons in it"),
         ({"type": "Point", "coordinates": [12, 42]}, "m.geojson: no polygons in it"),
         (square_geojson(60, 70), "m.geojson: nothing of it lies within (10.0, 40.0, 20.0, 50.0)"),
-        (square_geojson(4e5, 5e5), "is outside longitude -180..180"),
+        (square_geojson(4e5, 5e5), "is outside longitude -360..360"),
         (
             {"type": "Polygon", "coordinates": [[[0, 0], [2, 2], [2, 0], [0, 2], [0, 0]]]},
             "m.geojson: the geometry: the outline crosses or touches itself at (1, 1)",

@@ -434,12 +434,12 @@ def test_a_coarser_grid_keeps_overlapping_shapes_apart_and_drops_what_vanishes()
 
 
 def test_a_dab_never_shrinks_to_nothing():
-    change = GridChange.between(Frame(100), Frame(2))
+    change = GridChange(Frame(100), Frame(2))
     assert change.dabs(((50, 50, 1), (99, 0, 0), (0, 0, 60))) == ((1, 1, 1), (2, 0, 0), (0, 0, 1))
 
 
 def test_a_drawing_keeps_its_place_on_the_globe_where_both_frames_have_one():
-    change = GridChange.between(Frame(100, BOX), Frame(50, ELSEWHERE))
+    change = GridChange(Frame(100, BOX), Frame(50, ELSEWHERE))
     shape = Shape(((60, 60), (100, 60), (100, 100), (60, 100)))
     moved = change.drawing(Drawing(100, (shape, SQUARE)))
     old, new = GridMap(100, BOX), GridMap(50, ELSEWHERE)

@@ -120,7 +120,7 @@ def test_a_mask_that_cannot_be_placed_or_is_elsewhere_is_refused(mask, frame, me
             "crosses or touches itself",
         ),
         # metres of a projection are no degrees
-        (square_geojson(500_000, 600_000), GeoJSONError, "outside longitude -180..180"),
+        (square_geojson(500_000, 600_000), GeoJSONError, "outside longitude -360..360"),
         ("not JSON", GeoJSONError, "not JSON"),
     ],
 )

@@ -29,6 +29,9 @@ FRAMES = {
     "metres": Frame(GRID, METRES),
     "nowhere": Frame(GRID),
     "across": Frame(GRID, Bounds(170, -20, -170, -10)),
+    "pole": Frame(GRID, Bounds(-2e6, -2e6, 2e6, 2e6, crs="EPSG:3413")),
+    "south pole": Frame(GRID, Bounds(-3e6, -2e6, 2e6, 2e6, crs="EPSG:3031")),
+    "Pacific": Frame(GRID, Bounds(1e6, -5e6, 6e6, 5e6, crs="EPSG:3832")),
 }
 
 
@@ -96,6 +99,40 @@ def test_it_is_read_back_with_the_same_labels(
     elif where != "nowhere":
         # a file of polygons alone: points on an edge may fall to the other side
         assert np.mean(learned.predict(examples) != release.predict(points)) < 0.02
+
+
+@pytest.mark.parametrize("where", ["across", "pole", "south pole", "Pacific", "metres"])
+def test_all_files_of_polygons_alone_say_the_same_in_any_frame(
+    tmp_path: Path, release: Release, where: str
+) -> None:
+    frame = FRAMES[where]
+    own = [tmp_path / f"learned{ending}" for ending in (".fgb", ".shp", ".geojson")]
+    for path in own:
+        write_learned(path, release, frame)
+    document = json.loads(own[2].read_text())
+    del document["geodp"], document["features"][1]  # the second is support
+    own[2].write_text(json.dumps(document))
+    points = np.random.default_rng(0).integers(0, GRID + 1, (500, 2))
+    other = Frame(GRID, Bounds(-180, -90, 180, 90))
+    for there in (frame, other):
+        examples = Examples(points, np.zeros(500, dtype=np.int64), there)
+        # by the hypothesis, where a point of another grid lies beside the edges it is rounded to
+        place = GridMap(GRID, there.bounds)
+        in_frame = frame.bounds.of_lonlat(_degrees(place, points))
+        within = ((in_frame >= frame.bounds.low) & (in_frame <= frame.bounds.high)).all(axis=1)
+        real = GridMap(GRID, frame.bounds).own_to_grid_float(in_frame)
+        shape = release.shape()
+        held = within & shapely.intersects_xy(shape, *real.T)
+        away = ~(shapely.distance(shape.boundary, shapely.points(real)) <= 1 / 64)
+        for path in own:
+            said = read_learned(path).predict(examples)
+            assert (said == held)[away].all()
+        assert away.mean() > 0.8
+
+
+def _degrees(place: GridMap, points: np.ndarray) -> np.ndarray:
+    lonlat = place.to_lonlat(points.astype(float))
+    return np.column_stack([(lonlat[:, 0] + 180) % 360 - 180, lonlat[:, 1]])
 
 
 def test_geopandas_metadata_of_geoparquet(tmp_path: Path, release: Release) -> None:

@@ -18,6 +18,7 @@ from geodp_app.commands.plugin import declared
 from geodp_app.qgis.command import (
     Cancelled,
     GeodpError,
+    box_edges,
     environment,
     find_program,
     option_arguments,
@@ -33,6 +34,25 @@ def typed(verb: str, **values: Any) -> Any:
     where = {"learn": ["p.csv", "-o", "l.gpkg"], "compare": ["p.csv"]}[verb]
     options = option_arguments(DECLARED["verbs"][verb], values)
     return build_parser().parse_args([verb, *where, *options])
+
+
+@pytest.mark.parametrize(
+    ("edges", "degrees", "expected"),
+    [
+        ((170, -20, 190, -10), True, (170, -20, -170, -10)),
+        ((-190, 50, -150, 60), True, (170, 50, -150, 60)),
+        ((185, 50, 200, 60), True, (-175, 50, -160, 60)),
+        ((170, -1, 180, 1), True, (170, -1, 180, 1)),
+        ((-200, -90, 200, 90), True, (-180, -90, 180, 90)),
+        ((170, -1, 540, 1), True, (-180, -1, 180, 1)),
+        ((140, -1, 180.5, 1), True, (140, -1, -179.5, 1)),
+        ((-5e6, 0, 5e6, 1), False, (-5e6, 0, 5e6, 1)),
+    ],
+)
+def test_an_extent_across_the_antimeridian_is_a_box(
+    edges: tuple[float, ...], degrees: bool, expected: tuple[float, ...]
+) -> None:
+    assert box_edges(edges, degrees) == expected
 
 
 # -- options -----------------------------------------------------------------------------------
