@@ -28,7 +28,8 @@ from learners.privacy_filter import Budget
 
 _WHAT = (
     "A ledger is a file in which every run on these people's reports is entered before it draws. "
-    "What was entered counts in full, however the run ends, and nothing is run beyond the budget."
+    "What was entered counts in full, however the run ends, and nothing is run beyond the budget, "
+    "as long as nobody puts an older copy of the file back."
 )
 _KINDS = "Ledgers (*.ledger);;All files (*)"
 _NEIGHBOURS: tuple[tuple[Relation, str], ...] = (
