@@ -31,6 +31,9 @@ PILED: dict[str, Callable[..., Estimator]] = {
 }
 PILE_PATIENCE = 30.0
 
+#: What is measured: kinds, and steps of them.
+PILES: tuple[tuple[Kind, int], ...] = (("at", 0), ("near", 1), ("near", 3), ("opposite", 1))
+
 _BESIDE = np.array([[1, 0], [0, 1], [1, 1], [-1, 1]])
 
 

@@ -40,7 +40,7 @@ from common import (
     unit_seconds,
 )
 from peers import ENVELOPE, METHODS
-from piles import PILED, Pile, time_piles
+from piles import PILED, PILES, Pile, time_piles
 from questions import Case, Listener, Time, first_question, peak_memory
 
 from geodp_app.runs.warm_up import warm_up as load_loops
@@ -366,7 +366,7 @@ def piles_part(bench: Bench) -> Iterator[Row]:
     for told in PILED:
         for n in (bench.n // 50, bench.n):
             for places in (1, 3, 30, 300):
-                for kind, steps in (("at", 0), ("near", 1), ("near", 3), ("opposite", 1)):
+                for kind, steps in PILES:
                     pile = Pile(places, kind, steps, n)
                     name = f"{told}, n = {n:,}, {places} places, {kind} {steps}"
                     runs, trouble = bench.each(name, time_piles, pile, told)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geometry.columns import Counts, column_shift, count_columns, unpack
+from geometry.columns import Counts, column_shift, count_columns
 from geometry.counting import LineTables, make_tables
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import Halfplane, HalfplaneLattice, Sheet
@@ -174,6 +175,8 @@ class Examples:
     shared : int64 array, shape (m, 4)
         x, y, negatives and positives of the heaviest points of both labels
         (:mod:`learners.envelope.shared_points`).
+    n : int
+        The number of examples.
     """
 
     totals: tuple[Counts, Counts]
@@ -181,6 +184,7 @@ class Examples:
     pairs: NDArray[np.int64]
     left: tuple[Counts, Counts]
     shared: NDArray[np.int64]
+    n: int
 
     @classmethod
     def of(cls, counts: GridCounts, in_pairs: bool = False, eta: float | None = None) -> Examples:
@@ -213,7 +217,7 @@ class Examples:
         amounts = counts.amounts[second - 1], counts.amounts[second]
         shared = np.column_stack([counts.points[second], *amounts])
         left_totals = totals if left is counts else count_columns(left)
-        return cls(totals, ordinates, pairs, left_totals, shared)
+        return cls(totals, ordinates, pairs, left_totals, shared, counts.n)
 
     def swapped(self) -> Examples:
         """The same with the other label each."""
@@ -221,7 +225,7 @@ class Examples:
         shared = self.shared[:, [0, 1, 3, 2]]
         totals = self.totals[::-1]
         left = totals if self.left is self.totals else self.left[::-1]
-        return Examples(totals, self.ordinates[::-1], pairs, left, shared)
+        return Examples(totals, self.ordinates[::-1], pairs, left, shared, self.n)
 
 
 def start_strand(
@@ -250,11 +254,10 @@ def start_strand(
     if in_pairs:
         left = make_tables(examples.left, made_of.basis, table_bytes)
         pairs = make_pairs(made_of, examples.pairs, left)
-    kind = box_type(made_of, examples.totals[0])
+    kind: type[np.signedinteger[Any]] = box_type(made_of, examples.totals[0])
     if len(shared):
         # a bound may be lower than the score by k for each example
-        n = sum(int(unpack(one).before[-1]) for one in examples.totals)
-        kind = kind if 8 * target.k * n <= np.iinfo(np.int32).max else np.int64
+        kind = kind if 8 * target.k * examples.n <= np.iinfo(np.int32).max else np.int64
     strand = Strand(
         target,
         tables,
