@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from geometry.grid import Bounds, GridMap
 from geometry.places import coordinates, has_geometry
 from learners.labels import as_numbers
+from learners.parameters import real, whole
 from learners.sklearn_support import refuse_sparse
 
 
@@ -30,16 +31,14 @@ def accuracy(
 
 
 def check_count(name: str, value: int) -> int:
-    """A whole number of at least 1.
+    """A whole number of at least 1, as an int.
 
     Raises
     ------
     ValueError
         Otherwise.
     """
-    if isinstance(value, bool) or int(value) != value or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
-    return int(value)
+    return whole(name, value, 1)
 
 
 def check_open_unit(**values: float) -> None:
@@ -51,7 +50,7 @@ def check_open_unit(**values: float) -> None:
         With the name of the first such value.
     """
     for name, value in values.items():
-        if not 0 < value < 1:
+        if not 0 < real(name, value) < 1:
             raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
 
 

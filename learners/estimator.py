@@ -13,7 +13,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from operator import index
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -104,7 +103,10 @@ class Estimator(WithParameters, ABC):
 
     @abstractmethod
     def _planned(self) -> Run:
-        """The run that the parameters ask for; raises as :meth:`plan`."""
+        """The run that the parameters ask for; raises as :meth:`plan`.
+
+        Called of a learner whose parameters are Python's own (:meth:`settled`).
+        """
 
     def plan(self) -> PrivacySpent | None:
         """What a run with these parameters will spend, by public numbers alone.
@@ -119,7 +121,7 @@ class Estimator(WithParameters, ABC):
         ValueError
             If a parameter is out of range.
         """
-        return self._planned().spent
+        return self.settled()._planned().spent
 
     def steps(
         self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None
@@ -129,14 +131,15 @@ class Estimator(WithParameters, ABC):
         Parameters and errors as in :meth:`fit`.  Checks happen at the call, before the first
         record is asked for.
         """
-        return self._start(GridCounts.of_examples(*self._begin(X, y), self.grid), watch)
+        told, points, labels = self._begin(X, y)
+        return self._start(told, GridCounts.of_examples(points, labels, told.grid), watch)
 
     def steps_counts(
         self, counts: GridCounts | ArrayLike, *, watch: Watch | None = None
     ) -> Iterator[StepRecord]:
         """As :meth:`steps`, of counted examples; parameters and errors as in :meth:`fit_counts`."""
-        self._forget()
-        return self._start(GridCounts.of(counts, self._side(), self.dimensions), watch)
+        told = self._fresh()
+        return self._start(told, GridCounts.of(counts, told.grid, self.dimensions), watch)
 
     def fit(self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None) -> Self:
         """Run all steps.
@@ -234,38 +237,38 @@ class Estimator(WithParameters, ABC):
         """The learned region, valid shapely geometry in grid units."""
         return self._fitted().shape()
 
-    def _begin(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Forget the last run, and check the examples of the next; as :func:`check_examples`."""
-        self._forget()
-        points, labels = check_examples(X, y, self._side(), self.dimensions, self._bounds())
+    def _begin(
+        self, X: ArrayLike, y: ArrayLike
+    ) -> tuple[Self, NDArray[np.int64], NDArray[np.bool_]]:
+        """Forget the last run, and check what the next is told and its examples.
+
+        The learner of that run, then as :func:`check_examples`.
+        """
+        told = self._fresh()
+        points, labels = check_examples(X, y, told.grid, self.dimensions, told._bounds())
         names = column_names(X)
         if names is not None:
             self.feature_names_in_ = names
-        return points, labels
+        return told, points, labels
 
     def _bounds(self) -> Bounds | None:
         box: Box | None = getattr(self, "bounds", None)
         return None if box is None else checked_bounds(box)
 
-    def _side(self) -> int:
-        try:
-            return index(self.grid)
-        except TypeError:
-            raise ValueError(f"grid must be a whole number, got {self.grid!r}") from None
-
-    def _start(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
+    def _start(self, told: Self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
         """The records of a run on a sample that has been checked; checks the parameters now."""
-        run = self._planned()
-        return self._keep(run.begin(counts, watch), run.spent)
+        run = told._planned()
+        return self._keep(told, run.begin(counts, watch), run.spent)
 
-    def _keep(self, stream: Stream, spent: PrivacySpent | None) -> Iterator[StepRecord]:
-        """Pass the records on, and keep the release once the run is complete."""
+    def _keep(self, told: Self, stream: Stream, spent: PrivacySpent | None) -> Iterator[StepRecord]:
+        """Pass the records on, and keep what was learned once the run is complete."""
         released = []
         for record in stream.records:
             released.append(record.release)
             if record.step == record.steps:
                 common = type(self).__name__, stream.lattice, stream.parameters, spent
-                self.bounds_ = self._bounds()
+                self._take(told)
+                self.bounds_ = told._bounds()
                 self.release_ = release_of(common, self.role, released, stream.support)
             yield record
 

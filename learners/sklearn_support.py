@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from geometry.places import has_geometry
 from learners.accounting import PrivacySpent
+from learners.parameters import kinds, read
 
 Class = TypeVar("Class")
 
@@ -148,11 +149,25 @@ class WithParameters:
             self._tried = True
         return self
 
+    def settled(self) -> Self:
+        """The same learner with parameters as :func:`learners.parameters.read` reads them.
+
+        A run is planned and made by these, and states them; what was given stays as it is.
+
+        Raises
+        ------
+        ValueError
+            If a value is of another kind than is declared.
+        """
+        declared = kinds(type(self))
+        given = self.get_params()
+        return type(self)(**{name: read(name, declared[name], given[name]) for name in given})
+
     def __sklearn_clone__(self) -> Self:
         """What scikit-learn's `clone` makes: the same learner, not fitted.
 
         It knows that it is a clone.  Searches over parameters fit clones whose parameters they have
-        set: that is how :meth:`_forget` tells them from other runs.
+        set: that is how :meth:`_fresh` tells them from other runs.
         """
         from sklearn.base import clone
 
@@ -172,15 +187,26 @@ class WithParameters:
         spent: PrivacySpent | None = self.release_.privacy
         return spent
 
-    def _forget(self) -> None:
+    def _fresh(self) -> Self:
         """Forget the last run: one that fails or is cancelled leaves nothing behind.
 
         A run begins so; one that is private and of a search over parameters is warned of.
+
+        Returns
+        -------
+        learner
+            That of the run, its parameters read: :meth:`settled`.
         """
         if self.__dict__.get("_tried") and getattr(self, "seed", 0) is None:
             warnings.warn(_OF_A_SEARCH, PrivacyWarning, stacklevel=4)
         for name in [name for name in self.__dict__ if name.endswith("_")]:
             del self.__dict__[name]
+        return self.settled()
+
+    def _take(self, told: Self) -> Self:
+        """Take over what the learner of a run has learned."""
+        vars(self).update((name, value) for name, value in vars(told).items() if name[-1] == "_")
+        return self
 
     def _require_fitted(self) -> None:
         """Raise unless a run is complete."""

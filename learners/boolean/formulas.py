@@ -193,8 +193,7 @@ class BooleanLearner(WithParameters, ABC):
         return self._fitted().d
 
     def _examples(self, X: ArrayLike | Any, y: ArrayLike) -> tuple[Columns, NDArray[np.bool_]]:
-        """Forget the last run, and check the examples of the next."""
-        self._forget()
+        """Check the examples of a run."""
         columns = read_columns(X)
         labels = check_labels(y, columns.n)
         names = column_names(X)

@@ -256,7 +256,6 @@ class _Parity(WithParameters):
     def _examples(
         self, X: ArrayLike | PackedBits, y: ArrayLike
     ) -> tuple[PackedBits, NDArray[np.bool_]]:
-        self._forget()
         rows = check_bits(X)
         return rows, check_labels(y, len(rows))
 
@@ -292,6 +291,7 @@ class ParityLearner(_Parity):
         ValueError
             If anything is neither 0 nor 1, or d is 0.
         """
+        self._fresh()
         rows, labels = self._examples(X, y)
         echelon = solve(rows, labels)
         parity = None
@@ -338,22 +338,23 @@ class PrivateParityLearner(_Parity):
 
     def fit(self, X: ArrayLike | PackedBits, y: ArrayLike) -> Self:
         """Learn privately; parameters and errors as in :class:`ParityLearner`."""
+        told = self._fresh()
         rows, labels = self._examples(X, y)
-        source = open_source(self.seed)
+        source = open_source(told.seed)
         plan = plan_parity(
-            self.epsilon,
-            self.neighbours,
-            self.beta,
-            self.constants,
-            self.test_share,
+            told.epsilon,
+            told.neighbours,
+            told.beta,
+            told.constants,
+            told.test_share,
             source.private,
         )
         found, self.diagnostics_ = private_parity(rows, labels, plan, source)
         parameters = (
-            ("beta", self.beta),
+            ("beta", told.beta),
             ("blocks", plan.blocks),
-            ("constants", self.constants),
-            ("test_share", float(self.test_share)),
+            ("constants", told.constants),
+            ("test_share", told.test_share),
         )
         parity = None if found is None else _as_tuple(found, rows.d)
         name = type(self).__name__

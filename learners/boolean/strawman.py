@@ -101,15 +101,18 @@ def strawman_budget(
 
 
 def _run_strawman(
-    told: StrawmanConjunctionLearner | StrawmanDisjunctionLearner, X: ArrayLike | Any, y: ArrayLike
+    learner: StrawmanConjunctionLearner | StrawmanDisjunctionLearner,
+    X: ArrayLike | Any,
+    y: ArrayLike,
 ) -> Iterator[LiteralStep]:
+    told = learner._fresh()
     k = check_count("k", told.k)
     steps = default_steps(k)
     if told.n_steps is not None:
         steps = check_count("the number of steps", told.n_steps)
     check_open_unit(beta=told.beta)
     source = open_source(told.seed)
-    columns, labels = told._examples(X, y)
+    columns, labels = learner._examples(X, y)
     budget = strawman_budget(
         told.epsilon, told.delta, columns.d, steps, told.beta, told.neighbours, source.private
     )
@@ -128,7 +131,7 @@ def _run_strawman(
             yield LiteralStep(step, steps, LiteralRelease(literal, None), diagnostics)
 
     parameters = (("k", k), ("steps", steps), ("beta", told.beta))
-    return told._publish(records(), columns.d, parameters, budget.spent)
+    return learner._publish(records(), columns.d, parameters, budget.spent)
 
 
 @keyword_parameters()

@@ -227,18 +227,18 @@ class AmplifiedLearner(WithParameters):
             If an example or a parameter is out of range, the learner is not private, or it has a
             seed of its own.
         """
-        self._forget()
-        given = self._given()
+        told = self._fresh()
+        given = told._given()
         plan = plan_amplification(
-            given["epsilon"], self.beta, given["neighbours"], self.failure, self.test_share
+            given["epsilon"], told.beta, given["neighbours"], told.failure, told.test_share
         )
         rows = np.asarray(X)
         labels = check_labels(y, len(rows))
-        source = open_source(self.seed)
+        source = open_source(told.seed)
         run_of = below_array(source, COIN, len(rows)) // plan.used
         models = []
         for number in range(plan.runs):
-            seed = None if self.seed is None else below(source, 1 << 63)
+            seed = None if told.seed is None else below(source, 1 << 63)
             model = type(self.learner)(**{**given, "seed": seed})
             models.append(model.fit(rows[run_of == number], labels[run_of == number]))
         test, truth = rows[run_of >= plan.runs], labels[run_of >= plan.runs]
@@ -256,7 +256,7 @@ class AmplifiedLearner(WithParameters):
         self.release_ = replace(
             released,
             learner=type(self).__name__,
-            parameters=(*own, ("tested", self.test_share), *released.parameters),
+            parameters=(*own, ("tested", told.test_share), *released.parameters),
         )
         return self
 
@@ -274,7 +274,8 @@ class AmplifiedLearner(WithParameters):
 
     def _given(self) -> dict[str, Any]:
         """Parameters of the learner, checked as far as they matter here."""
-        given: dict[str, Any] = self.learner.get_params()
+        settled = getattr(self.learner, "settled", lambda: self.learner)
+        given: dict[str, Any] = settled().get_params()
         missing = {"epsilon", "neighbours", "seed"} - set(given)
         if missing:
             name = type(self.learner).__name__

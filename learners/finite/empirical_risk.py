@@ -169,7 +169,6 @@ class _LeastLoss(WithParameters):
 
     def _sums(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], int, int]:
         """Of every hypothesis over the sample; the bound of one loss; the number of examples."""
-        self._forget()
         rows, targets = np.asarray(X), np.asarray(y)
         if rows.ndim == 0 or targets.ndim == 0 or len(rows) != len(targets):
             raise ValueError("X and y must hold the same examples: as many rows of each")
@@ -248,8 +247,9 @@ class EmpiricalRiskMinimizer(_LeastLoss):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Choose a hypothesis; parameters and errors as in :class:`PrivateERM`."""
-        sums, bound, n = self._sums(X, y)
-        return self._learned(Choice(int(np.argmin(sums))), sums, bound, n)
+        told = self._fresh()
+        sums, bound, n = told._sums(X, y)
+        return self._take(told._learned(Choice(int(np.argmin(sums))), sums, bound, n))
 
 
 @keyword_parameters(after={"losses": ["epsilon"]})
@@ -309,7 +309,8 @@ class PrivateERM(_LeastLoss):
         ValueError
             If X and y differ in length, or a loss or a parameter is out of range.
         """
-        sums, bound, n = self._sums(X, y)
-        source = open_source(self.seed)
-        choice = choose_least(sums, bound, self.epsilon, source, self.neighbours, self.mechanism)
-        return self._learned(choice, sums, bound, n, ("mechanism", self.mechanism))
+        told = self._fresh()
+        sums, bound, n = told._sums(X, y)
+        source = open_source(told.seed)
+        choice = choose_least(sums, bound, told.epsilon, source, told.neighbours, told.mechanism)
+        return self._take(told._learned(choice, sums, bound, n, ("mechanism", told.mechanism)))

@@ -289,7 +289,6 @@ class _FiniteClass(WithParameters):
 
     def _mistakes(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], int]:
         """Of every concept; and the number of examples."""
-        self._forget()
         positives, negatives = count_labels(X, y, self.concepts.domain)
         count = int(positives.sum() + negatives.sum())
         return self.concepts.mistakes(positives, negatives), count
@@ -343,6 +342,7 @@ class FiniteClassLearner(_FiniteClass):
         ValueError
             If an example is out of range.
         """
+        self._fresh()
         mistakes, examples = self._mistakes(X, y)
         return self._learned(Choice(int(np.argmin(mistakes))), mistakes, examples)
 
@@ -387,7 +387,8 @@ class PrivateFiniteClassLearner(_FiniteClass):
 
         The sample may be empty: whether it is is private too.
         """
+        told = self._fresh()
         mistakes, examples = self._mistakes(X, y)
-        source = open_source(self.seed)
-        choice = choose_least(mistakes, 1, self.epsilon, source, self.neighbours, self.mechanism)
-        return self._learned(choice, mistakes, examples, ("mechanism", self.mechanism))
+        source = open_source(told.seed)
+        choice = choose_least(mistakes, 1, told.epsilon, source, told.neighbours, told.mechanism)
+        return self._learned(choice, mistakes, examples, ("mechanism", told.mechanism))

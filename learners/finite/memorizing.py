@@ -77,14 +77,14 @@ class MemorizingLearner(WithParameters):
         ValueError
             If a point or a label is out of range.
         """
-        self._forget()
-        points = check_count("points", self.points)
+        told = self._fresh()
+        points = check_count("points", told.points)
         where = np.asarray(X)
         if where.ndim != 1 or (len(where) and where.dtype.kind not in "iu"):
             raise ValueError(f"X must be whole numbers of shape (n,), got {where.dtype}")
         if len(where) and not (where.min() >= 0 and where.max() < points):
             raise ValueError(f"a point of X is outside 0..{points - 1}")
-        labels = below_array(open_source(self.seed), 2, points) == 1
+        labels = below_array(open_source(told.seed), 2, points) == 1
         labels[where.astype(np.int64)] = check_labels(y, len(where))
         self.release_ = MemorizedLabels(type(self).__name__, tuple(labels.tolist()))
         return self
