@@ -15,7 +15,7 @@ data frames and GeoDataFrames, and fitted they draw themselves as learned shapes
 
 >>> model = geodp.PolygonUnionLearner(bounds=(6, 36, 19, 48), grid=64, seed=1)
 >>> model.fit([[12.5, 41.9], [7.0, 47.0]] * 500, ["yes", "no"] * 500).predict([[12.4, 42.0]])
-array([1])
+array(['yes'], dtype='<U3')
 
 Whatever is not needed is not loaded: numba, shapely, pandas, Qt.
 """

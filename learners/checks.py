@@ -15,16 +15,19 @@ from learners.sklearn_support import refuse_sparse
 
 
 def accuracy(
-    predicted: NDArray[np.int64], y: ArrayLike, sample_weight: ArrayLike | None = None
+    predicted: NDArray[np.int64],
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    positive: Any = None,
 ) -> float:
-    """Share of the examples that are labelled right, 0..1, each counted by its weight.
+    """Share of the examples that are predicted right as 0 or 1, each counted by its weight.
 
     Raises
     ------
     ValueError
         As :func:`check_labels`.
     """
-    right = predicted == check_labels(y, len(predicted))
+    right = predicted == check_labels(y, len(predicted), positive)
     return float(
         np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight))
     )
@@ -105,11 +108,11 @@ def check_points(
     return np.ascontiguousarray(points, dtype=np.int64)
 
 
-def check_labels(y: ArrayLike, n: int) -> NDArray[np.bool_]:
+def check_labels(y: ArrayLike, n: int, positive: Any = None) -> NDArray[np.bool_]:
     """Labels of n examples, bool of shape (n,).
 
-    They are 1 and 0, True and False, 1 and -1, or words such as yes and no
-    (:mod:`learners.labels`).
+    They are 1 and 0, True and False, 1 and -1, or words such as yes and no; or with `positive`
+    that label and another one (:mod:`learners.labels`).
 
     Raises
     ------
@@ -122,13 +125,14 @@ def check_labels(y: ArrayLike, n: int) -> NDArray[np.bool_]:
     _refuse_complex(labels, "y")
     if labels.shape != (n,):
         raise ValueError(f"y must have shape (n,), one label for each example; {_told(labels, n)}")
-    given, labels = labels, as_numbers(labels)
+    given, labels = labels, as_numbers(labels, positive)
     wrong = np.asarray(~((labels == 0) | (labels == 1)))
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         fraction = given.dtype.kind == "f" and given[row] != np.floor(given[row])
         why = "a continuous target" if fraction else "Only binary classification is supported."
-        raise ValueError(f"row {row}: label {given[row]!r} is neither 0 nor 1: {why}")
+        hint = "" if positive is not None or fraction else " positive= names the label that is 1."
+        raise ValueError(f"row {row}: label {given[row]!r} is neither 0 nor 1: {why}{hint}")
     return labels.astype(np.bool_)
 
 
@@ -140,7 +144,12 @@ def _told(labels: NDArray[Any], n: int) -> str:
 
 
 def check_examples(
-    X: ArrayLike, y: ArrayLike, d: int, dimensions: int = 2, bounds: Bounds | None = None
+    X: ArrayLike,
+    y: ArrayLike,
+    d: int,
+    dimensions: int = 2,
+    bounds: Bounds | None = None,
+    positive: Any = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Labelled grid points: int64 (n, dimensions) and bool (n,).
 
@@ -154,7 +163,7 @@ def check_examples(
     refuse_sparse(X)
     # the labels first: what is wrong with them is told even of points that cannot be used
     plain: Any = X if has_geometry(X) else np.asarray(X)
-    labels = check_labels(y, len(plain) if plain.ndim else 0)
+    labels = check_labels(y, len(plain) if plain.ndim else 0, positive)
     return check_points(plain if bounds is None else X, d, dimensions, bounds), labels
 
 

@@ -29,7 +29,7 @@ from learners.releases import Lattice, Release, release_of
 from learners.scores import Role
 from learners.selection import Watch
 from learners.sklearn_support import (
-    WithParameters,
+    BinaryClassifier,
     check_column_names,
     classifier_tags,
     column_names,
@@ -76,7 +76,7 @@ class Run:
     begin: Callable[[GridCounts, Watch | None], Stream]
 
 
-class Estimator(WithParameters, ABC):
+class Estimator(BinaryClassifier, ABC):
     """fit, predict and score of a learner that is a stream of step records.
 
     Examples may come as rows or as their counts: the same release under the same seed, as it asks
@@ -150,8 +150,8 @@ class Estimator(WithParameters, ABC):
             Grid coordinates (x, y), whole numbers in 0..grid; with `bounds` coordinates in their
             system, longitude and latitude by default, or points of geopandas in any system.
         y : array, shape (n,)
-            Labels: 0 or 1, False or True, -1 or 1, or words such as no and yes.  Predictions are 0
-            and 1 all the same.
+            Labels: 0 or 1, False or True, -1 or 1, words such as no and yes; or with `positive`
+            that label and another one.  Predictions come back as they came.
         watch : callable, optional
             Called now and then with a SelectionProgress; may raise Cancelled.
 
@@ -189,8 +189,11 @@ class Estimator(WithParameters, ABC):
             pass
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Labels 0/1, int64 of shape (n,), of points as :meth:`fit` takes them; exact.
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Labels, shape (n,), of points as :meth:`fit` takes them; exact.
+
+        They are those of the examples, 0 and 1 after :meth:`fit_counts`; `release_.predict` gives 0
+        and 1 always.
 
         Raises
         ------
@@ -199,13 +202,12 @@ class Estimator(WithParameters, ABC):
         NotFittedError
             If no run is complete.
         """
-        release = self._fitted()
-        return release.predict(self._check_points(X, release))
+        return self._as_came(self._zeros_and_ones(X))
 
-    def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[np.int64]]:
+    def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
         """Labels after the first step, the second, and so on."""
         release = self._fitted()
-        return release.staged_predict(self._check_points(X, release))
+        return map(self._as_came, release.staged_predict(self._check_points(X, release)))
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy on labelled points: private, if these are.
@@ -214,17 +216,11 @@ class Estimator(WithParameters, ABC):
         ----------
         X : array or data frame, shape (n, 2), or GeoDataFrame
         y : array, shape (n,)
-            Labels 0 or 1.
+            Labels as :meth:`fit` takes them.
         sample_weight : array of float, shape (n,), optional
             What each point counts; by default all the same.
         """
-        return accuracy(self.predict(X), y, sample_weight)
-
-    @property
-    def classes_(self) -> NDArray[np.int64]:
-        """Labels, always [0, 1]: to take them from the examples would publish something."""
-        self._require_fitted()
-        return np.array([0, 1], dtype=np.int64)
+        return accuracy(self._zeros_and_ones(X), y, sample_weight, self.positive)
 
     @property
     def n_features_in_(self) -> int:
@@ -245,7 +241,10 @@ class Estimator(WithParameters, ABC):
         The learner of that run, then as :func:`check_examples`.
         """
         told = self._fresh()
-        points, labels = check_examples(X, y, told.grid, self.dimensions, told._bounds())
+        points, labels = check_examples(
+            X, y, told.grid, self.dimensions, told._bounds(), told.positive
+        )
+        self._named(y, labels)
         names = column_names(X)
         if names is not None:
             self.feature_names_in_ = names
@@ -271,6 +270,10 @@ class Estimator(WithParameters, ABC):
                 self.bounds_ = told._bounds()
                 self.release_ = release_of(common, self.role, released, stream.support)
             yield record
+
+    def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
+        release = self._fitted()
+        return release.predict(self._check_points(X, release))
 
     def _check_points(self, X: ArrayLike, release: Release) -> NDArray[np.int64]:
         check_column_names(X, getattr(self, "feature_names_in_", None))

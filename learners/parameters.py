@@ -109,9 +109,9 @@ def read(name: str, kind: Any, value: Any) -> Any:
     ValueError
         If it is of none of the kinds.
     """
-    types_ = set(_parts(kind))
-    choices = [one for part in types_ if get_origin(part) is Literal for one in get_args(part)]
-    plain = {part for part in types_ if get_origin(part) is not Literal}
+    parts = _parts(kind)
+    choices = [one for part in parts if get_origin(part) is Literal for one in get_args(part)]
+    plain = {part for part in parts if get_origin(part) is not Literal}
     if not plain <= {int, float, bool, type(None)}:
         return value
     if value is None and type(None) in plain:
@@ -138,7 +138,7 @@ def _listed(plain: set[Any], choices: list[Any]) -> str:
     """What a parameter may be, in words."""
     named = {bool: "True or False", int: "a whole number", float: "a number"}
     words = [text for one, text in named.items() if one in plain]
-    words += [repr(choice) for choice in sorted(choices)]
+    words += [repr(choice) for choice in choices]
     if type(None) in plain:
         words.append("None")
     return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -15,7 +15,8 @@ run of a search spends its epsilon, and the scores by which it chooses are not n
 public or simulated data; a search over parameters of a private learner is warned of
 (:class:`PrivacyWarning`).
 
-Labels are 0 and 1, so `classes_` does not depend on the examples.
+A release holds labels 0 and 1.  Predictions come back as the labels of the examples came, "no" and
+"yes" or -1 and 1, and `classes_` holds these: it is the curator's, as the fitted learner is.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeVar, dataclass_transform
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import has_geometry
 from learners.accounting import PrivacySpent
+from learners.labels import spelled
 from learners.parameters import kinds, read
 
 Class = TypeVar("Class")
@@ -106,6 +108,8 @@ def keyword_parameters(
             order = [name for name in order if name not in new]
             place = order.index(before) + 1
             order[place:place] = new
+        # of all classifiers, so told last
+        order.sort(key=lambda name: name == "positive")
         # a dataclass has the inherited fields first; by keyword all orders are the same
         init: Any = made.__init__
         stated = inspect.signature(init)
@@ -218,6 +222,39 @@ class WithParameters:
     def __sklearn_is_fitted__(self) -> bool:
         """What scikit-learn's check_is_fitted asks."""
         return "release_" in self.__dict__
+
+
+@keyword_parameters()
+class BinaryClassifier(WithParameters):
+    """Two labels, which come back as they came.
+
+    Attributes
+    ----------
+    labels_ : ndarray, shape (2,)
+        What the examples call the 0 and the 1 of the release, of the dtype of their labels.  For
+        the curator: a release never has them.
+    """
+
+    positive: Any = None
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The two labels, sorted: 0 and 1 unless the examples have others."""
+        self._require_fitted()
+        pair = self._spelled()
+        # labels of several types have no order
+        return pair if pair.dtype.kind == "O" and len({*map(type, pair)}) > 1 else np.sort(pair)
+
+    def _named(self, y: ArrayLike, ones: NDArray[np.bool_]) -> None:
+        """Remember how checked labels were spelled."""
+        self.labels_: NDArray[Any] = spelled(np.asarray(y), ones, self.positive)
+
+    def _spelled(self) -> NDArray[Any]:
+        return getattr(self, "labels_", np.array([0, 1], dtype=np.int64))
+
+    def _as_came(self, predicted: NDArray[np.int64]) -> NDArray[Any]:
+        """Labels 0 and 1 as the examples spell them."""
+        return self._spelled()[predicted]
 
 
 def classifier_tags(random: bool) -> Any:

@@ -27,7 +27,7 @@ from learners.checks import accuracy, check_labels
 from learners.records import Diagnostics
 from learners.scores import Role
 from learners.sklearn_support import (
-    WithParameters,
+    BinaryClassifier,
     check_column_names,
     classifier_tags,
     column_names,
@@ -119,7 +119,7 @@ class FormulaRelease:
         return columns
 
 
-class BooleanLearner(WithParameters, ABC):
+class BooleanLearner(BinaryClassifier, ABC):
     """fit, predict, score and parameters of a learner of Boolean formulas.
 
     Attributes
@@ -146,7 +146,7 @@ class BooleanLearner(WithParameters, ABC):
         X : array, data frame or scipy sparse matrix, shape (n, d)
             Zeros and ones.  The number of columns is public.
         y : array, shape (n,)
-            Labels 0 or 1.
+            Labels as :meth:`learners.estimator.Estimator.fit` takes them.
 
         Raises
         ------
@@ -157,8 +157,8 @@ class BooleanLearner(WithParameters, ABC):
             pass
         return self
 
-    def predict(self, X: ArrayLike | Any) -> NDArray[np.int64]:
-        """Labels 0/1, int64 of shape (n,), of examples, shape (n, d), dense or sparse.
+    def predict(self, X: ArrayLike | Any) -> NDArray[Any]:
+        """Labels as the examples had, shape (n,), of examples, shape (n, d), dense or sparse.
 
         Raises
         ------
@@ -167,35 +167,33 @@ class BooleanLearner(WithParameters, ABC):
         NotFittedError
             If no run is complete.
         """
-        release = self._fitted()
-        check_column_names(X, getattr(self, "feature_names_in_", None))
-        return release.predict(X)
+        return self._as_came(self._zeros_and_ones(X))
 
-    def staged_predict(self, X: ArrayLike | Any) -> Iterator[NDArray[np.int64]]:
+    def staged_predict(self, X: ArrayLike | Any) -> Iterator[NDArray[Any]]:
         """Labels after the first step, the second, and so on."""
-        return self._fitted().staged_predict(X)
+        return map(self._as_came, self._fitted().staged_predict(X))
 
     def score(
         self, X: ArrayLike | Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
         """Accuracy on labelled examples, each counted by its weight."""
-        return accuracy(self.predict(X), y, sample_weight)
-
-    @property
-    def classes_(self) -> NDArray[np.int64]:
-        """Labels, always [0, 1]: to take them from the examples would publish something."""
-        self._fitted()
-        return np.array([0, 1], dtype=np.int64)
+        return accuracy(self._zeros_and_ones(X), y, sample_weight, self.positive)
 
     @property
     def n_features_in_(self) -> int:
         """Number of variables, d."""
         return self._fitted().d
 
+    def _zeros_and_ones(self, X: ArrayLike | Any) -> NDArray[np.int64]:
+        release = self._fitted()
+        check_column_names(X, getattr(self, "feature_names_in_", None))
+        return release.predict(X)
+
     def _examples(self, X: ArrayLike | Any, y: ArrayLike) -> tuple[Columns, NDArray[np.bool_]]:
         """Check the examples of a run."""
         columns = read_columns(X)
-        labels = check_labels(y, columns.n)
+        labels = check_labels(y, columns.n, self.positive)
+        self._named(y, labels)
         names = column_names(X)
         if names is not None:
             self.feature_names_in_ = names

@@ -45,7 +45,7 @@ from learners.checks import accuracy, check_count, check_labels, check_open_unit
 from learners.exponential_mechanism import exponential_index
 from learners.noise_arrays import below_array
 from learners.randomness import RandomSource, bernoulli, open_source, words
-from learners.sklearn_support import WithParameters, keyword_parameters
+from learners.sklearn_support import BinaryClassifier, keyword_parameters
 
 Constants = Literal["tight", "source"]
 
@@ -234,30 +234,35 @@ class BlockDiagnostics:
     failed: bool
 
 
-class _Parity(WithParameters):
+class _Parity(BinaryClassifier):
     release_: ParityRelease
     diagnostics_: tuple[BlockDiagnostics, ...]
 
-    def predict(self, X: ArrayLike | PackedBits) -> NDArray[np.int64]:
-        """<r, x> mod 2, int64 of shape (n,), of 0/1 vectors, shape (n, d).
+    def predict(self, X: ArrayLike | PackedBits) -> NDArray[Any]:
+        """<r, x> mod 2 as the examples were labelled, shape (n,), of 0/1 vectors, shape (n, d).
 
         Raises
         ------
         ValueError
             If the run ended with ⊥ or without a consistent parity, or X has another shape.
         """
-        self._require_fitted()
-        return self.release_.predict(check_bits(X))
+        return self._as_came(self._zeros_and_ones(X))
 
     def score(self, X: ArrayLike | PackedBits, y: ArrayLike) -> float:
         """Share of the examples that are labelled right, 0..1."""
-        return accuracy(self.predict(X), y)
+        return accuracy(self._zeros_and_ones(X), y, positive=self.positive)
+
+    def _zeros_and_ones(self, X: ArrayLike | PackedBits) -> NDArray[np.int64]:
+        self._require_fitted()
+        return self.release_.predict(check_bits(X))
 
     def _examples(
         self, X: ArrayLike | PackedBits, y: ArrayLike
     ) -> tuple[PackedBits, NDArray[np.bool_]]:
         rows = check_bits(X)
-        return rows, check_labels(y, len(rows))
+        labels = check_labels(y, len(rows), self.positive)
+        self._named(y, labels)
+        return rows, labels
 
 
 class ParityLearner(_Parity):

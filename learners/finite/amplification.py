@@ -53,7 +53,7 @@ from learners.checks import accuracy, check_labels, check_open_unit
 from learners.exponential_mechanism import exponential_index, private_rate
 from learners.noise_arrays import below_array
 from learners.randomness import below, open_source
-from learners.sklearn_support import WithParameters, keyword_parameters
+from learners.sklearn_support import BinaryClassifier, keyword_parameters
 
 #: Denominator of the probabilities: coins are exact.
 COIN = 1 << 48
@@ -168,7 +168,7 @@ class AmplifiedDiagnostics:
 
 
 @keyword_parameters()
-class AmplifiedLearner(WithParameters):
+class AmplifiedLearner(BinaryClassifier):
     """Several runs of a private learner on parts of the sample, and a private choice among them.
 
     Parameters
@@ -233,7 +233,8 @@ class AmplifiedLearner(WithParameters):
             given["epsilon"], told.beta, given["neighbours"], told.failure, told.test_share
         )
         rows = np.asarray(X)
-        labels = check_labels(y, len(rows))
+        labels = check_labels(y, len(rows), self.positive)
+        self._named(y, labels)
         source = open_source(told.seed)
         run_of = below_array(source, COIN, len(rows)) // plan.used
         models = []
@@ -260,8 +261,12 @@ class AmplifiedLearner(WithParameters):
         )
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Labels 0/1, int64 of shape (n,), by the chosen run's hypothesis; errors are its own."""
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Labels as the examples had, shape (n,), by the chosen run's hypothesis; errors are its
+        own."""
+        return self._as_came(self._zeros_and_ones(X))
+
+    def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
         self._require_fitted()
         # what a private learner predicts is a function of its release
         asked = type(self.learner)(**self.learner.get_params())
@@ -270,12 +275,13 @@ class AmplifiedLearner(WithParameters):
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:
         """Share of the examples that are labelled right, 0..1."""
-        return accuracy(self.predict(X), y)
+        return accuracy(self._zeros_and_ones(X), y, positive=self.positive)
 
     def _given(self) -> dict[str, Any]:
         """Parameters of the learner, checked as far as they matter here."""
         settled = getattr(self.learner, "settled", lambda: self.learner)
-        given: dict[str, Any] = settled().get_params()
+        # its runs are told 0 and 1
+        given: dict[str, Any] = settled().get_params() | {"positive": None}
         missing = {"epsilon", "neighbours", "seed"} - set(given)
         if missing:
             name = type(self.learner).__name__

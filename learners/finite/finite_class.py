@@ -42,7 +42,7 @@ from learners.checks import accuracy, check_count, check_labels
 from learners.finite.empirical_risk import Choice, ErmRelease, Mechanism, choose_least
 from learners.finite.vc import as_class
 from learners.randomness import open_source
-from learners.sklearn_support import WithParameters, keyword_parameters
+from learners.sklearn_support import BinaryClassifier, keyword_parameters
 
 
 class ConceptClass(Protocol):
@@ -241,11 +241,9 @@ def check_domain_points(X: ArrayLike, domain: int) -> NDArray[np.int64]:
 
 
 def count_labels(
-    X: ArrayLike, y: ArrayLike, domain: int
+    points: NDArray[np.int64], labels: NDArray[np.bool_], domain: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positive and negative examples at each point, int64 of shape (domain,); checks both."""
-    points = check_domain_points(X, domain)
-    labels = check_labels(y, len(points))
+    """Positive and negative examples at each point, int64 of shape (domain,)."""
     positives = np.bincount(points[labels], minlength=domain)
     negatives = np.bincount(points[~labels], minlength=domain)
     return positives, negatives
@@ -268,28 +266,34 @@ class FiniteClassDiagnostics:
 
 
 @keyword_parameters()
-class _FiniteClass(WithParameters):
+class _FiniteClass(BinaryClassifier):
     concepts: ConceptClass
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Labels 0/1, int64 of shape (n,), of points 0..domain-1, shape (n,) or (n, 1).
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Labels as the examples had, shape (n,), of points 0..domain-1, shape (n,) or (n, 1).
 
         Raises
         ------
         ValueError
             If a point is not of the domain.
         """
+        return self._as_came(self._zeros_and_ones(X))
+
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Share of the examples that are labelled right, 0..1."""
+        return accuracy(self._zeros_and_ones(X), y, positive=self.positive)
+
+    def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
         self._require_fitted()
         points = check_domain_points(X, self.concepts.domain)
         return self.concepts.predict(self.release_.index, points).astype(np.int64)
 
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Share of the examples that are labelled right, 0..1."""
-        return accuracy(self.predict(X), y)
-
     def _mistakes(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], int]:
         """Of every concept; and the number of examples."""
-        positives, negatives = count_labels(X, y, self.concepts.domain)
+        points = check_domain_points(X, self.concepts.domain)
+        labels = check_labels(y, len(points), self.positive)
+        self._named(y, labels)
+        positives, negatives = count_labels(points, labels, self.concepts.domain)
         count = int(positives.sum() + negatives.sum())
         return self.concepts.mistakes(positives, negatives), count
 

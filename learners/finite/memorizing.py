@@ -10,7 +10,7 @@ Neither can happen to a learner that is private: what is private generalizes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from learners.checks import check_count, check_labels
 from learners.noise_arrays import below_array
 from learners.randomness import open_source
-from learners.sklearn_support import WithParameters, keyword_parameters
+from learners.sklearn_support import BinaryClassifier, keyword_parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class MemorizedLabels:
 
 
 @keyword_parameters()
-class MemorizingLearner(WithParameters):
+class MemorizingLearner(BinaryClassifier):
     """Learns its examples by heart; not private.
 
     Parameters
@@ -85,12 +85,13 @@ class MemorizingLearner(WithParameters):
         if len(where) and not (where.min() >= 0 and where.max() < points):
             raise ValueError(f"a point of X is outside 0..{points - 1}")
         labels = below_array(open_source(told.seed), 2, points) == 1
-        labels[where.astype(np.int64)] = check_labels(y, len(where))
+        given = check_labels(y, len(where), self.positive)
+        self._named(y, given)
+        labels[where.astype(np.int64)] = given
         self.release_ = MemorizedLabels(type(self).__name__, tuple(labels.tolist()))
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Labels 0/1, int64 of shape (n,), of points 0..N-1, shape (n,)."""
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Labels as the examples had, shape (n,), of points 0..N-1, shape (n,)."""
         self._require_fitted()
-        labels: NDArray[np.int64] = self.release_.predict(X)
-        return labels
+        return self._as_came(self.release_.predict(X))

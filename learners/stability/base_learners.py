@@ -51,7 +51,7 @@ from numpy.typing import ArrayLike, NDArray
 from learners.checks import accuracy, check_count, check_examples, check_points
 from learners.noise_arrays import below_array
 from learners.randomness import SeededRandom
-from learners.sklearn_support import WithParameters, keyword_parameters
+from learners.sklearn_support import BinaryClassifier, keyword_parameters
 from learners.stability.label_private import random_rows
 
 #: How a descent goes through its examples; see the module.
@@ -119,7 +119,7 @@ class DescentRelease:
 
 
 @keyword_parameters()
-class GradientDescentClassifier(WithParameters):
+class GradientDescentClassifier(BinaryClassifier):
     """Logistic regression on lifted coordinates by SGD; not private by itself.
 
     Parameters
@@ -156,7 +156,8 @@ class GradientDescentClassifier(WithParameters):
             If an example or a parameter is out of range, or there is no example.
         """
         told = self._fresh()
-        points, labels = check_examples(X, y, told.grid)
+        points, labels = check_examples(X, y, told.grid, positive=told.positive)
+        self._named(y, labels)
         if not 0 < told.rate <= LARGEST_STEP:
             raise ValueError(f"rate must lie in (0, {LARGEST_STEP:g}], got {told.rate}")
         if len(points) == 0:
@@ -188,13 +189,16 @@ class GradientDescentClassifier(WithParameters):
         positive = 1.0 / (1.0 + np.exp(-np.clip(signed, -700, 700)))
         return np.stack([1 - positive, positive], axis=1)
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Labels 0/1, int64 of shape (n,)."""
-        return (self.predict_proba(X)[:, 1] > 0.5).astype(np.int64)
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Labels as the examples had, shape (n,)."""
+        return self._as_came(self._zeros_and_ones(X))
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:
         """Share of the examples that are labelled right, 0..1."""
-        return accuracy(self.predict(X), y)
+        return accuracy(self._zeros_and_ones(X), y, positive=self.positive)
+
+    def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
+        return (self.predict_proba(X)[:, 1] > 0.5).astype(np.int64)
 
 
 def _visits(order: Order, n: int, steps: int, coins: int) -> NDArray[np.int64]:
