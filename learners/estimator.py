@@ -29,10 +29,11 @@ from learners.releases import Lattice, Release, release_of
 from learners.scores import Role
 from learners.selection import Watch
 from learners.sklearn_support import (
-    BinaryClassifier,
+    WithParameters,
     check_column_names,
     classifier_tags,
     column_names,
+    keyword_parameters,
 )
 from learners.support import Support
 
@@ -76,11 +77,13 @@ class Run:
     begin: Callable[[GridCounts, Watch | None], Stream]
 
 
-class Estimator(BinaryClassifier, ABC):
+@keyword_parameters()
+class Estimator(WithParameters, ABC):
     """fit, predict and score of a learner that is a stream of step records.
 
-    Examples may come as rows or as their counts: the same release under the same seed, as it asks
-    only how many of each label lie on each grid point; where chunks vote rows have their own coins.
+    Every learner has a parameter `grid`.  Examples may come as rows or as their counts: the same
+    release under the same seed, as it asks only how many of each label lie on each grid point;
+    where chunks vote rows have their own coins.
 
     Attributes
     ----------
@@ -90,16 +93,17 @@ class Estimator(BinaryClassifier, ABC):
         Where the grid lies, as `bounds` said.
     feature_names_in_ : ndarray of object, shape (2,)
         Column names of the examples; only where they came as a data frame.
+    labels_ : ndarray, shape (2,)
+        What the examples call the 0 and the 1 of the release.  For the curator, as `classes_` is:
+        a release never has them.
     """
 
     #: Columns of X.
     dimensions: ClassVar[int] = 2
 
     role: ClassVar[Role]
-    grid: int
-    release_: Release
-    bounds_: Bounds | None
-    feature_names_in_: NDArray[np.object_]
+
+    positive: Any = None
 
     @abstractmethod
     def _planned(self) -> Run:
@@ -132,14 +136,14 @@ class Estimator(BinaryClassifier, ABC):
         record is asked for.
         """
         told, points, labels = self._begin(X, y)
-        return self._start(told, GridCounts.of_examples(points, labels, told.grid), watch)
+        return self._start(told, GridCounts.of_examples(points, labels, told._side()), watch)
 
     def steps_counts(
         self, counts: GridCounts | ArrayLike, *, watch: Watch | None = None
     ) -> Iterator[StepRecord]:
         """As :meth:`steps`, of counted examples; parameters and errors as in :meth:`fit_counts`."""
         told = self._fresh()
-        return self._start(told, GridCounts.of(counts, told.grid, self.dimensions), watch)
+        return self._start(told, GridCounts.of(counts, told._side(), self.dimensions), watch)
 
     def fit(self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None) -> Self:
         """Run all steps.
@@ -242,17 +246,21 @@ class Estimator(BinaryClassifier, ABC):
         """
         told = self._fresh()
         points, labels = check_examples(
-            X, y, told.grid, self.dimensions, told._bounds(), told.positive
+            X, y, told._side(), self.dimensions, told._bounds(), told.positive
         )
         self._named(y, labels)
         names = column_names(X)
         if names is not None:
-            self.feature_names_in_ = names
+            self.feature_names_in_: NDArray[np.object_] = names
         return told, points, labels
 
     def _bounds(self) -> Bounds | None:
         box: Box | None = getattr(self, "bounds", None)
         return None if box is None else checked_bounds(box)
+
+    def _side(self) -> int:
+        side: int = vars(self)["grid"]
+        return side
 
     def _start(self, told: Self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
         """The records of a run on a sample that has been checked; checks the parameters now."""
@@ -267,8 +275,8 @@ class Estimator(BinaryClassifier, ABC):
             if record.step == record.steps:
                 common = type(self).__name__, stream.lattice, stream.parameters, spent
                 self._take(told)
-                self.bounds_ = told._bounds()
-                self.release_ = release_of(common, self.role, released, stream.support)
+                self.bounds_: Bounds | None = told._bounds()
+                self.release_: Release = release_of(common, self.role, released, stream.support)
             yield record
 
     def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import types
 from decimal import Decimal
-from functools import cache
 from numbers import Number, Real
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -82,7 +81,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.timedelta64)
 
 
-@cache
 def kinds(cls: type[Any]) -> dict[str, Any]:
     """Types that a class and its parents declare, by name."""
     return get_type_hints(cls)

@@ -185,6 +185,14 @@ class WithParameters:
         return f"{type(self).__name__}({shown})"
 
     @property
+    def classes_(self) -> NDArray[Any]:
+        """The two labels, sorted: 0 and 1 unless the examples have others."""
+        self._require_fitted()
+        pair = self._spelled()
+        # labels of several types have no order
+        return pair if pair.dtype.kind == "O" and len({*map(type, pair)}) > 1 else np.sort(pair)
+
+    @property
     def privacy_(self) -> PrivacySpent | None:
         """What the run spent and by which account; None for a learner that is not private."""
         self._require_fitted()
@@ -212,6 +220,18 @@ class WithParameters:
         vars(self).update((name, value) for name, value in vars(told).items() if name[-1] == "_")
         return self
 
+    def _named(self, y: ArrayLike, ones: NDArray[np.bool_]) -> None:
+        """Remember how checked labels were spelled, the one that says 0 and the one that says 1."""
+        positive = getattr(self, "positive", None)
+        self.labels_: NDArray[Any] = spelled(np.asarray(y), ones, positive)
+
+    def _spelled(self) -> NDArray[Any]:
+        return getattr(self, "labels_", np.array([0, 1], dtype=np.int64))
+
+    def _as_came(self, predicted: NDArray[np.int64]) -> NDArray[Any]:
+        """Labels 0 and 1 as the examples spell them."""
+        return self._spelled()[predicted]
+
     def _require_fitted(self) -> None:
         """Raise unless a run is complete."""
         if "release_" not in self.__dict__:
@@ -222,39 +242,6 @@ class WithParameters:
     def __sklearn_is_fitted__(self) -> bool:
         """What scikit-learn's check_is_fitted asks."""
         return "release_" in self.__dict__
-
-
-@keyword_parameters()
-class BinaryClassifier(WithParameters):
-    """Two labels, which come back as they came.
-
-    Attributes
-    ----------
-    labels_ : ndarray, shape (2,)
-        What the examples call the 0 and the 1 of the release, of the dtype of their labels.  For
-        the curator: a release never has them.
-    """
-
-    positive: Any = None
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The two labels, sorted: 0 and 1 unless the examples have others."""
-        self._require_fitted()
-        pair = self._spelled()
-        # labels of several types have no order
-        return pair if pair.dtype.kind == "O" and len({*map(type, pair)}) > 1 else np.sort(pair)
-
-    def _named(self, y: ArrayLike, ones: NDArray[np.bool_]) -> None:
-        """Remember how checked labels were spelled."""
-        self.labels_: NDArray[Any] = spelled(np.asarray(y), ones, self.positive)
-
-    def _spelled(self) -> NDArray[Any]:
-        return getattr(self, "labels_", np.array([0, 1], dtype=np.int64))
-
-    def _as_came(self, predicted: NDArray[np.int64]) -> NDArray[Any]:
-        """Labels 0 and 1 as the examples spell them."""
-        return self._spelled()[predicted]
 
 
 def classifier_tags(random: bool) -> Any:

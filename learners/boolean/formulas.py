@@ -27,10 +27,11 @@ from learners.checks import accuracy, check_labels
 from learners.records import Diagnostics
 from learners.scores import Role
 from learners.sklearn_support import (
-    BinaryClassifier,
+    WithParameters,
     check_column_names,
     classifier_tags,
     column_names,
+    keyword_parameters,
 )
 
 
@@ -119,7 +120,8 @@ class FormulaRelease:
         return columns
 
 
-class BooleanLearner(BinaryClassifier, ABC):
+@keyword_parameters()
+class BooleanLearner(WithParameters, ABC):
     """fit, predict, score and parameters of a learner of Boolean formulas.
 
     Attributes
@@ -131,8 +133,8 @@ class BooleanLearner(BinaryClassifier, ABC):
     """
 
     role: ClassVar[Role]
-    release_: FormulaRelease
-    feature_names_in_: NDArray[np.object_]
+
+    positive: Any = None
 
     @abstractmethod
     def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
@@ -196,7 +198,7 @@ class BooleanLearner(BinaryClassifier, ABC):
         self._named(y, labels)
         names = column_names(X)
         if names is not None:
-            self.feature_names_in_ = names
+            self.feature_names_in_: NDArray[np.object_] = names
         return columns, labels
 
     def _keep(
@@ -208,7 +210,7 @@ class BooleanLearner(BinaryClassifier, ABC):
     ) -> None:
         """Set the release of a complete run."""
         released = tuple(steps)
-        self.release_ = FormulaRelease(
+        self.release_: FormulaRelease = FormulaRelease(
             learner=type(self).__name__,
             role=self.role,
             d=d,

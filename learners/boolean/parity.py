@@ -45,7 +45,7 @@ from learners.checks import accuracy, check_count, check_labels, check_open_unit
 from learners.exponential_mechanism import exponential_index
 from learners.noise_arrays import below_array
 from learners.randomness import RandomSource, bernoulli, open_source, words
-from learners.sklearn_support import BinaryClassifier, keyword_parameters
+from learners.sklearn_support import WithParameters, keyword_parameters
 
 Constants = Literal["tight", "source"]
 
@@ -234,9 +234,9 @@ class BlockDiagnostics:
     failed: bool
 
 
-class _Parity(BinaryClassifier):
-    release_: ParityRelease
-    diagnostics_: tuple[BlockDiagnostics, ...]
+@keyword_parameters()
+class _Parity(WithParameters):
+    positive: Any = None
 
     def predict(self, X: ArrayLike | PackedBits) -> NDArray[Any]:
         """<r, x> mod 2 as the examples were labelled, shape (n,), of 0/1 vectors, shape (n, d).
@@ -254,7 +254,8 @@ class _Parity(BinaryClassifier):
 
     def _zeros_and_ones(self, X: ArrayLike | PackedBits) -> NDArray[np.int64]:
         self._require_fitted()
-        return self.release_.predict(check_bits(X))
+        release: ParityRelease = self.release_
+        return release.predict(check_bits(X))
 
     def _examples(
         self, X: ArrayLike | PackedBits, y: ArrayLike
@@ -265,6 +266,7 @@ class _Parity(BinaryClassifier):
         return rows, labels
 
 
+@keyword_parameters()
 class ParityLearner(_Parity):
     """A consistent parity by Gaussian elimination; not private.
 

@@ -53,7 +53,7 @@ from learners.checks import accuracy, check_labels, check_open_unit
 from learners.exponential_mechanism import exponential_index, private_rate
 from learners.noise_arrays import below_array
 from learners.randomness import below, open_source
-from learners.sklearn_support import BinaryClassifier, keyword_parameters
+from learners.sklearn_support import WithParameters, keyword_parameters
 
 #: Denominator of the probabilities: coins are exact.
 COIN = 1 << 48
@@ -168,7 +168,7 @@ class AmplifiedDiagnostics:
 
 
 @keyword_parameters()
-class AmplifiedLearner(BinaryClassifier):
+class AmplifiedLearner(WithParameters):
     """Several runs of a private learner on parts of the sample, and a private choice among them.
 
     Parameters
@@ -210,6 +210,7 @@ class AmplifiedLearner(BinaryClassifier):
     failure: float = 0.5
     test_share: float = 0.25
     seed: int | None = None
+    positive: Any = None
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from examples.

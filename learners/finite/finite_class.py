@@ -42,7 +42,7 @@ from learners.checks import accuracy, check_count, check_labels
 from learners.finite.empirical_risk import Choice, ErmRelease, Mechanism, choose_least
 from learners.finite.vc import as_class
 from learners.randomness import open_source
-from learners.sklearn_support import BinaryClassifier, keyword_parameters
+from learners.sklearn_support import WithParameters, keyword_parameters
 
 
 class ConceptClass(Protocol):
@@ -266,8 +266,9 @@ class FiniteClassDiagnostics:
 
 
 @keyword_parameters()
-class _FiniteClass(BinaryClassifier):
+class _FiniteClass(WithParameters):
     concepts: ConceptClass
+    positive: Any = None
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Labels as the examples had, shape (n,), of points 0..domain-1, shape (n,) or (n, 1).

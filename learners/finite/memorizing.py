@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from learners.checks import check_count, check_labels
 from learners.noise_arrays import below_array
 from learners.randomness import open_source
-from learners.sklearn_support import BinaryClassifier, keyword_parameters
+from learners.sklearn_support import WithParameters, keyword_parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class MemorizedLabels:
 
 
 @keyword_parameters()
-class MemorizingLearner(BinaryClassifier):
+class MemorizingLearner(WithParameters):
     """Learns its examples by heart; not private.
 
     Parameters
@@ -68,6 +68,7 @@ class MemorizingLearner(BinaryClassifier):
 
     points: int = 1000
     seed: int | None = None
+    positive: Any = None
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take down the labels of points X (n,); the last label of a point that has several.

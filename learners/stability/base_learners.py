@@ -51,7 +51,7 @@ from numpy.typing import ArrayLike, NDArray
 from learners.checks import accuracy, check_count, check_examples, check_points
 from learners.noise_arrays import below_array
 from learners.randomness import SeededRandom
-from learners.sklearn_support import BinaryClassifier, keyword_parameters
+from learners.sklearn_support import WithParameters, keyword_parameters
 from learners.stability.label_private import random_rows
 
 #: How a descent goes through its examples; see the module.
@@ -119,7 +119,7 @@ class DescentRelease:
 
 
 @keyword_parameters()
-class GradientDescentClassifier(BinaryClassifier):
+class GradientDescentClassifier(WithParameters):
     """Logistic regression on lifted coordinates by SGD; not private by itself.
 
     Parameters
@@ -146,6 +146,7 @@ class GradientDescentClassifier(BinaryClassifier):
     rate: float = 1.0
     order: Order = "replacement"
     coins: int = 0
+    positive: Any = None
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take the steps of the descent.

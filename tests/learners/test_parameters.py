@@ -19,7 +19,6 @@ from learners.finite.experts import MultiplicativeWeights, PrivateExperts
 from learners.finite.finite_class import ThresholdClass
 from learners.parameters import kinds, read
 from learners.registry import BY_ID, LEARNERS
-from learners.sklearn_support import BinaryClassifier
 from learners.stability.base_learners import GradientDescentClassifier, MajorityCells
 from learners.stability.classifiers import StableQueryClassifier, StableSoftClassifier
 from learners.stability.label_private import LabelPrivateLearner
@@ -161,7 +160,7 @@ def test_learners_on_chunks_read_numbers_too(kind: Any) -> None:
     )
     assert first.privacy == second.privacy
     json.dumps(second.parameters)
-    with pytest.raises(ValueError, match="^halts must be a whole number, got True"):
+    with pytest.raises(ValueError, match=r"^halts must be a whole number, got True"):
         kind(base=SHORT["base"], halts=True).fit(PLANE, PLANE[:, 0] // 5)
 
 
@@ -174,13 +173,13 @@ def test_other_learners_read_numbers_too() -> None:
     assert type(model.fit(PLANE[:, 0], PLANE[:, 0] // 5).privacy_.epsilon) is float
     game = PrivateExperts(experts=np.int64(2), rounds=np.int64(3), epsilon=np.float32(2), seed=1)
     assert type(game.run([[0, 1]] * 3).privacy.epsilon) is float
-    with pytest.raises(ValueError, match="^rate must be a finite number, got True"):
+    with pytest.raises(ValueError, match=r"^rate must be a finite number, got True"):
         MultiplicativeWeights(experts=2, rate=True)
 
 
 @pytest.mark.parametrize(
     "declared",
-    [one for one in LEARNERS if issubclass(one.load(), BinaryClassifier)],
+    [one for one in LEARNERS if "positive" in inspect.signature(one.load()).parameters],
     ids=lambda one: one.id,
 )
 def test_every_learner_of_two_labels_gives_them_back(declared: Learner) -> None:
