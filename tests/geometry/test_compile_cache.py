@@ -173,7 +173,7 @@ def test_learners_run_with_a_damaged_cache(tmp_path):
     environment["PYTHONPATH"] = str(ROOT)
     assert load(environment, LOOP) == "2"
     files = [*tmp_path.rglob("*.nb[ic]")]
-    assert len(files) > 2
+    assert files
     for file in files:
         file.write_bytes(file.read_bytes()[:-40])
     assert load(environment, LOOP) == "2"
