@@ -40,11 +40,12 @@ from learners.exponential_mechanism import exponential_index
 from learners.fewest_mistakes import MOST_WIDE, fewest_in_tile, scaled
 from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
+from learners.registry import MOST_TILES
 from learners.selection import SelectionProgress, Watch
 from learners.side_by_side import side_by_side
 
 #: Most tiles along a side.
-MOST_PER_SIDE = 128
+MOST_PER_SIDE = MOST_TILES
 
 #: Tiles a side for 1000 examples at eta = 1.
 _TILES = 2.6
@@ -71,9 +72,9 @@ _TILE_WRONG = 5.0
 #: What bends cost is so large a share of the examples, where all labels are right, or less.
 _BENDS = 0.03
 
-#: Pieces of two edges miss at most so large a share of examples that are labelled right, where tiles
-#: are few, and else this number over the root of examples times rate; pieces of one edge miss twice
-#: as many (figures: docs/decisions/0034-how-many-labels-are-wrong.md).
+#: Pieces of two edges miss at most so large a share of examples that are labelled right, where
+#: tiles are few, and else this number over the root of examples times rate; pieces of one edge miss
+#: twice as many (figures: docs/decisions/0034-how-many-labels-are-wrong.md).
 _MOST_MISSED, _MISSED = 0.11, 8.0
 
 #: How rarely the noise alone makes right labels look wrong.
@@ -120,9 +121,7 @@ def wrong_share(mistakes: int, count: int, d: int) -> float:
     return min(max(0.0, found), _MOST_WRONG)
 
 
-def looks_wrong(
-    mistakes: int, count: int, d: int, *, eta: float, edges: int, scale: float
-) -> bool:
+def looks_wrong(mistakes: int, count: int, d: int, *, eta: float, edges: int, scale: float) -> bool:
     """Whether more mistakes are left than rightly labelled outlines leave, by released numbers.
 
     Of labels that are all right it is said with probability 0.05 at most, that of the noise, as far
