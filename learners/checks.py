@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.grid import Bounds, GridMap
-from geometry.places import coordinates, has_geometry
+from geometry.places import coordinates, has_geometry, unmasked
 from learners.labels import as_numbers
 from learners.parameters import real, whole
 from learners.sklearn_support import refuse_sparse
+
+Computed = TypeVar("Computed", bound=Callable[..., Any])
+
+
+def within_floats(compute: Computed) -> Computed:
+    """Decorator of what is computed of numbers that people give: beyond all floats is an error.
+
+    Raises
+    ------
+    ValueError
+        Where a float overflows or a divisor vanishes: a number is larger or smaller than anybody's.
+    """
+
+    @wraps(compute)
+    def computed(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return compute(*args, **kwargs)
+        except (OverflowError, ZeroDivisionError):
+            raise ValueError(
+                "one of these numbers is so large, or so near to 0 or 1, that the answer is beyond "
+                "what can be computed: take less extreme ones"
+            ) from None
+
+    return cast(Computed, computed)
 
 
 def accuracy(
@@ -76,7 +102,7 @@ def check_points(
     refuse_sparse(X)
     if bounds is None and has_geometry(X):
         raise ValueError("points of geopandas need bounds=(west, south, east, north), public ones")
-    points = _as_numbers(np.asarray(X) if bounds is None else coordinates(X, bounds))
+    points = _as_numbers(unmasked(X) if bounds is None else coordinates(X, bounds))
     if points.ndim != 2:
         raise ValueError(
             f"X must have shape (n, {dimensions}), not {points.ndim} dimension(s): "
@@ -121,7 +147,7 @@ def check_labels(y: ArrayLike, n: int, positive: Any = None) -> NDArray[np.bool_
     """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    labels = np.asarray(y)
+    labels = unmasked(y)
     _refuse_complex(labels, "y")
     if labels.shape != (n,):
         raise ValueError(f"y must have shape (n,), one label for each example; {_told(labels, n)}")
@@ -162,7 +188,7 @@ def check_examples(
     """
     refuse_sparse(X)
     # the labels first: what is wrong with them is told even of points that cannot be used
-    plain: Any = X if has_geometry(X) else np.asarray(X)
+    plain: Any = X if has_geometry(X) else unmasked(X)
     labels = check_labels(y, len(plain) if plain.ndim else 0, positive)
     return check_points(plain if bounds is None else X, d, dimensions, bounds), labels
 

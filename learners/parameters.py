@@ -68,6 +68,12 @@ def real(name: str, value: Any) -> float:
     raise ValueError(f"{name} must be a finite number, got {shown(value)}")
 
 
+def log_over(number: float, share: float) -> float:
+    """ln(number / share) of positive numbers, also where the quotient is beyond all floats."""
+    quotient = number / share
+    return math.log(quotient) if quotient < math.inf else math.log(number) - math.log(share)
+
+
 def shown(value: object) -> str:
     """A value in one line, not too long."""
     text = " ".join(repr(value).split())

@@ -39,6 +39,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.places import unmasked
 from learners.accounting import Charge, Neighbours, PrivacySpent, pure_budget, pure_spent
 from learners.boolean.gf2 import PackedBits, solve, word_count
 from learners.checks import accuracy, check_count, check_labels, check_open_unit
@@ -408,7 +409,7 @@ def check_bits(X: ArrayLike | PackedBits) -> PackedBits:
     """
     if isinstance(X, PackedBits):
         return X
-    array = np.asarray(X)
+    array = unmasked(X)
     if array.ndim != 2 or array.shape[1] < 1:
         raise ValueError("X must have shape (n, d) with d >= 1: reshape your data")
     if array.dtype != np.bool_:

@@ -47,6 +47,7 @@ from learners.checks import check_count, check_open_unit
 from learners.cover_account import run_rate
 from learners.exponential_mechanism import exponential_index
 from learners.noise_arrays import discrete_laplace_array
+from learners.parameters import log_over
 from learners.randomness import open_source
 from learners.scores import Role
 from learners.set_cover import default_steps
@@ -93,7 +94,7 @@ def strawman_budget(
     check_budget(epsilon, delta)
     inner = inner_budget(epsilon, delta, neighbours)
     scale = noise_scale(inner[0], check_count("the number of variables", d))
-    margin = math.ceil(float(scale) * math.log(2 * d / beta))
+    margin = math.ceil(float(scale) * log_over(2 * d, beta))
     eta = run_rate(*inner, steps)
     charges = (Charge("noisy counts", float(1 / scale), d), Charge("selections", eta, steps))
     spent = PrivacySpent(epsilon, delta, neighbours, "optimal", charges, private)

@@ -48,6 +48,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.places import unmasked
 from learners.accounting import Neighbours, pure_budget
 from learners.checks import accuracy, check_labels, check_open_unit
 from learners.exponential_mechanism import exponential_index, private_rate
@@ -233,7 +234,7 @@ class AmplifiedLearner(WithParameters):
         plan = plan_amplification(
             given["epsilon"], told.beta, given["neighbours"], told.failure, told.test_share
         )
-        rows = np.asarray(X)
+        rows = unmasked(X)
         labels = check_labels(y, len(rows), self.positive)
         self._named(y, labels)
         source = open_source(told.seed)

@@ -28,6 +28,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.places import unmasked
 from learners.accounting import (
     Charge,
     Neighbours,
@@ -169,7 +170,7 @@ class _LeastLoss(WithParameters):
 
     def _sums(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], int, int]:
         """Of every hypothesis over the sample; the bound of one loss; the number of examples."""
-        rows, targets = np.asarray(X), np.asarray(y)
+        rows, targets = unmasked(X), unmasked(y)
         if rows.ndim == 0 or targets.ndim == 0 or len(rows) != len(targets):
             raise ValueError("X and y must hold the same examples: as many rows of each")
         name = "bound" if self.levels is None else "levels"
@@ -203,7 +204,7 @@ class _LeastLoss(WithParameters):
 
     def _whole(self, losses: ArrayLike, bound: int, at: int) -> NDArray[np.int64]:
         """Losses of a batch as whole numbers 0..bound; `at` is its first row."""
-        values = np.asarray(losses)
+        values = unmasked(losses)
         if values.ndim != 2 or values.shape[1] == 0 or values.dtype.kind not in "iufb":
             raise ValueError(
                 f"losses must be numbers of shape (n, hypotheses), not {values.dtype} in "

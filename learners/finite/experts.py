@@ -38,6 +38,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.places import unmasked
 from learners.accounting import (
     AccountName,
     Charge,
@@ -122,7 +123,7 @@ def check_losses(losses: ArrayLike, experts: int, bound: int) -> NDArray[np.int6
     ValueError
         If they are not N whole numbers in 0..bound.
     """
-    values = np.asarray(losses)
+    values = unmasked(losses)
     if values.shape != (experts,) or values.dtype.kind not in "iufb":
         raise ValueError(f"losses of a round must be {experts} numbers, got {values.shape}")
     wrong = ~((values >= 0) & (values <= bound) & (values == np.floor(values)))
@@ -315,7 +316,7 @@ class PrivateExperts:
 
     def run(self, losses: ArrayLike) -> ExpertsRelease:
         """Play all rounds with these losses, shape (T, N), none of them seen before its choice."""
-        table = np.asarray(losses)
+        table = unmasked(losses)
         if table.ndim != 2 or len(table) != self._rounds:
             raise ValueError(f"losses must have shape (T, N), T = {self._rounds}: {table.shape}")
         for row in table:

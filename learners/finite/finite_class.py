@@ -37,6 +37,7 @@ from typing import Any, Literal, Protocol, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.places import unmasked
 from learners.accounting import Neighbours
 from learners.checks import accuracy, check_count, check_labels
 from learners.finite.empirical_risk import Choice, ErmRelease, Mechanism, choose_least
@@ -225,7 +226,7 @@ def check_domain_points(X: ArrayLike, domain: int) -> NDArray[np.int64]:
         If the shape is another, or a point is no whole number in 0..domain-1; the message names
         the first such row.
     """
-    points = np.asarray(X)
+    points = unmasked(X)
     if points.ndim == 2 and points.shape[1] == 1:
         points = points[:, 0]
     if points.ndim != 1:

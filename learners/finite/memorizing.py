@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.places import unmasked
 from learners.checks import check_count, check_labels
 from learners.noise_arrays import below_array
 from learners.randomness import open_source
@@ -80,7 +81,7 @@ class MemorizingLearner(WithParameters):
         """
         told = self._fresh()
         points = check_count("points", told.points)
-        where = np.asarray(X)
+        where = unmasked(X)
         if where.ndim != 1 or (len(where) and where.dtype.kind not in "iu"):
             raise ValueError(f"X must be whole numbers of shape (n,), got {where.dtype}")
         if len(where) and not (where.min() >= 0 and where.max() < points):

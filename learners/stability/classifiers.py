@@ -28,6 +28,7 @@ from typing import Any, Generic, NoReturn, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.places import unmasked
 from learners.accounting import PrivacySpent, Relation
 from learners.checks import check_count
 from learners.randomness import RandomSource, open_source
@@ -168,7 +169,7 @@ class ChunkClassifier(WithParameters, Generic[Queries]):
 
 def asked_points(X: ArrayLike, left: int) -> NDArray[Any]:
     """Points to be asked about, refused if fewer queries are left."""
-    points = np.asarray(X)
+    points = unmasked(X)
     if len(points) > left:
         raise ValueError(f"{len(points)} points are too many: {left} queries are left")
     return points

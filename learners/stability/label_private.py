@@ -31,6 +31,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.places import unmasked
 from learners.accounting import PrivacySpent, Relation
 from learners.checks import check_count
 from learners.randomness import RandomSource, below, open_source
@@ -132,7 +133,7 @@ class LabelPrivateLearner(WithParameters):
             most = check_count("queries", told.queries)
             points, labels, asked = split_sample(points, labels, most, source)
         else:
-            asked = np.asarray(public)
+            asked = unmasked(public)
         if not 1 <= len(asked) <= check_count("queries", told.queries):
             raise ValueError(
                 f"public must hold 1 to {told.queries} points (queries), got {len(asked)}"
