@@ -31,9 +31,10 @@ _OPTIONS: dict[str, Any] = {
     "no_cfunc_wrapper": True,
 }
 _templates: Any = templates
+_cache: Any = FunctionCache
 
 
-class _MendedCache(FunctionCache):  # type: ignore[misc]
+class _MendedCache(_cache):  # type: ignore[misc]
     """What numba keeps of a function; what cannot be read is thrown away, and is no error."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -87,7 +88,7 @@ def cached_inner(function: _F) -> _F:
 
 
 def _inner(function: _F, options: dict[str, Any]) -> _F:
-    loop = njit(**options)(function)
+    loop: Any = njit(**options)(function)
     # numba holds it by a weak reference only
     vars(function)["loop"] = loop
     _templates.infer_global(function, types.Dispatcher(loop))

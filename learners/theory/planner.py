@@ -278,7 +278,7 @@ class _Run:
             setting.epsilon, setting.delta, steps, third, setting.neighbours, private=True
         )
         budget = by_account(budget, setting.account)
-        loss = (math.log(setting.pieces) + math.log(steps / third)) / budget.eta
+        loss = (math.log(setting.pieces) + log_over(steps, third)) / budget.eta
         return cls(setting, alpha, steps, budget.eta, budget.spent.account, budget.margin, loss)
 
     def training_error(self, examples: int) -> float:
