@@ -60,15 +60,14 @@ class _MendedCache(_cache):  # type: ignore[misc]
                 file.unlink()
 
 
-def njit(**options: Any) -> Callable[[_F], _F]:
+def njit(**options: Any) -> Callable[[Any], Any]:
     """:func:`numba.njit`; with `cache=True` a cache whose damaged files are made anew."""
 
-    def compiled(function: _F) -> _F:
+    def compiled(function: Any) -> Any:
         loop = numba.njit(**options)(function)
         if options.get("cache"):
             loop._cache = _MendedCache(function)
-        made: _F = loop
-        return made
+        return loop
 
     return compiled
 

@@ -193,3 +193,29 @@ def test_every_learner_of_two_labels_gives_them_back(declared: Learner) -> None:
     assert np.array_equal(words.predict(X) == "low", model.predict(X) == 1)
     if declared.id != "memorizing":
         assert words.score(X, np.where(ones, "low", "high")) == model.score(X, ones)
+
+
+@every
+@pytest.mark.parametrize("which", ["points", "labels"])
+def test_rows_that_are_masked_are_refused_and_not_counted(declared: Learner, which: str) -> None:
+    model = made(declared)
+    X, y = (np.asarray(one) for one in sample(model, declared))
+    mask = np.zeros(X.shape if which == "points" else y.shape, dtype=bool)
+    mask[5] = True
+    given = [np.ma.array(X, mask=mask), y] if which == "points" else [X, np.ma.array(y, mask=mask)]
+    with pytest.raises(ValueError, match="row 5 is masked: leave such rows out"):
+        model.fit(*given)
+    assert not hasattr(model, "release_")
+    # a masked array without a masked row is an array
+    release = made(declared).fit(np.ma.array(X), np.ma.array(y)).release_
+    assert release == model.fit(X, y).release_
+
+
+def test_counts_and_new_points_that_are_masked_are_refused() -> None:
+    model = geodp.QuadtreeLearner(grid=8, seed=1)
+    counts = np.ma.masked_less(np.ones((2, 9, 9), dtype=int), 2)
+    with pytest.raises(ValueError, match="masked"):
+        model.fit_counts(counts)
+    model.fit(PLANE, PLANE[:, 0] // 5)
+    with pytest.raises(ValueError, match="row 1 is masked"):
+        model.predict(np.ma.array([[1, 2], [3, 4]], mask=[[0, 0], [0, 1]]))

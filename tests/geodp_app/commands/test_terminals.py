@@ -96,7 +96,6 @@ def test_theorems_at_extreme_numbers(capsys: pytest.CaptureFixture[str], theorem
     given = {"k": 3, "d": 8, "size": 100, "vc": 3, "experts": 5, "queries": 100, "halts": 3}
     given |= {"stable": 1}
     needs = {name: value for name, value in given.items() if name in theorem.needs}  # type: ignore[attr-defined]
-    huge = [{name: 10**400} for name in needs if name in ("d", "size", "vc", "experts")]
-    for extreme in [*EXTREMES, *huge]:
+    for extreme in EXTREMES:
         options = [one for pair in (needs | extreme).items() for one in (f"--{pair[0]}", pair[1])]
         check(capsys, ["plan", "--theorem", theorem.name, *options])  # type: ignore[attr-defined]
