@@ -15,7 +15,7 @@ data frames and GeoDataFrames, and fitted they draw themselves as learned shapes
 
 >>> model = geodp.PolygonUnionLearner(bounds=(6, 36, 19, 48), grid=64, seed=1)
 >>> model.fit([[12.5, 41.9], [7.0, 47.0]] * 500, ["yes", "no"] * 500).predict([[12.4, 42.0]])
-array([1])
+array(['yes'], dtype='<U3')
 
 Whatever is not needed is not loaded: numba, shapely, pandas, Qt.
 """
@@ -23,6 +23,7 @@ Whatever is not needed is not loaded: numba, shapely, pandas, Qt.
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from geodp_app.document.learned_shape import LearnedShape as LearnedShape
     from geodp_app.errors import InputError as InputError
     from geodp_app.runs.comparison_table import Comparison as Comparison
+    from geometry.geojson import GeoJSONError as GeoJSONError
     from learners import (
         BallUnionLearner as BallUnionLearner,
         ConjunctionLearner as ConjunctionLearner,
@@ -75,15 +77,20 @@ if TYPE_CHECKING:
         ThresholdLearner as ThresholdLearner,
     )
     from learners.estimator import Estimator
-    from learners.sklearn_support import PrivacyWarning as PrivacyWarning
+    from learners.sklearn_support import (
+        NotFittedError as NotFittedError,
+        PrivacyWarning as PrivacyWarning,
+    )
 
 #: Where other names come from, when they are first asked for.
 _HOMES = {
     "Comparison": "geodp_app.runs.comparison_table",
     "Examples": "geodp_app.document.examples",
     "Frame": "geodp_app.document.examples",
+    "GeoJSONError": "geometry.geojson",
     "InputError": "geodp_app.errors",
     "LearnedShape": "geodp_app.document.learned_shape",
+    "NotFittedError": "learners.sklearn_support",
     "PrivacyWarning": "learners.sklearn_support",
 }
 
@@ -120,14 +127,24 @@ def __dir__() -> list[str]:
 
 @contextmanager
 def _of_parameters() -> Iterator[None]:
-    """What is wrong with input is told by parameters where the command line has options."""
+    """What is wrong with input is told by parameters where the command line has options.
+
+    What can be wrong with it is an InputError, or one of the errors of this module.
+    """
     from geodp_app.errors import InputError
+    from geometry.geojson import GeoJSONError
 
     try:
         yield
     except InputError as error:
         told = re.sub(r"--([a-z-]+)", lambda option: option[1].replace("-", "_"), str(error))
         raise InputError(told) from None
+    except ValueError as error:
+        from learners.sklearn_support import NotFittedError
+
+        if isinstance(error, BoundsError | GeoJSONError | NotFittedError):
+            raise
+        raise InputError(str(error)) from None
 
 
 @_of_parameters()
@@ -181,10 +198,18 @@ def read_points(
     """
     from dataclasses import replace
 
+    from geodp_app.errors import InputError
     from geodp_app.files.data_frames import is_data_frame, open_frame
     from geodp_app.files.points import Told, read_opened, read_points as read
     from geometry.grid import checked_bounds
+    from learners.parameters import whole
 
+    if not is_data_frame(source) and not isinstance(source, str | os.PathLike):
+        raise InputError(
+            f"points are read from a file or a data frame, not from {type(source).__name__}; "
+            "arrays are for a learner's fit(X, y)"
+        )
+    grid = None if grid is None else whole("grid", grid, 1)
     box = None if bounds is None else checked_bounds(bounds, crs)
     known = None if crs is None or box is None else box.crs
     told = Told(grid, box, dict(columns or {}), known, layer, out_of_bounds, id)
@@ -193,6 +218,7 @@ def read_points(
     return replace(read(source, told).examples, source=os.path.join(os.getcwd(), source))
 
 
+@_of_parameters()
 def sample(
     target: str | os.PathLike[str],
     n: int,
@@ -220,25 +246,55 @@ def sample(
 
     Raises
     ------
-    InputError, GeoJSONError, ValueError, OSError
-        If the target cannot be used, or a number is out of range.
+    InputError, GeoJSONError, BoundsError, OSError
+        If the target cannot be used or is not there, or a number is out of range.
     """
     import assets
     from geodp_app.document.sampling import draw_examples, open_generator, place_target
+    from geodp_app.errors import InputError
     from geometry.geojson import read_geojson
     from geometry.grid import checked_bounds
+    from learners.parameters import real, whole
 
+    n, grid, noise = whole("n", n), whole("grid", grid, 1), real("noise", noise)
+    seed = None if seed is None else whole("seed", seed, 0)
     if n < 0 or not 0 <= noise <= 1:
-        raise ValueError(f"n must be at least 0 and noise within 0..1, got {n} and {noise}")
+        raise InputError(f"n must be at least 0 and noise within 0..1, got {n} and {noise}")
     known = isinstance(target, str) and target in assets.examples()
+    if not known and not os.path.exists(target):
+        raise InputError(
+            f"{os.fspath(target)}: there is no such file, and no such example: "
+            f"{', '.join(assets.examples())}"
+        )
     file = read_geojson(assets.example_path(str(target)) if known else target)
     shape, frame = place_target(file, grid, None if bounds is None else checked_bounds(bounds))
     rng = open_generator(seed)
     return draw_examples(shape, n, frame, distribution=distribution, noise=noise, rng=rng)
 
 
+def _read(
+    examples: Examples | str | os.PathLike[str] | Any, reading: Mapping[str, Any]
+) -> Examples:
+    """Examples, read where they are a file or a data frame."""
+    from geodp_app.document.examples import Examples
+    from geodp_app.errors import InputError
+
+    if not isinstance(examples, Examples):
+        return read_points(examples, **reading)
+    if reading:
+        raise InputError(f"examples that are read already take no {', '.join(reading)}")
+    return examples
+
+
+def _of_reading(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Those parameters that are :func:`read_points`'s."""
+    taken = inspect.signature(read_points).parameters
+    return {name: value for name, value in parameters.items() if name in taken}
+
+
+@_of_parameters()
 def learn(
-    examples: Examples,
+    examples: Examples | str | os.PathLike[str] | Any,
     learner: str = "tiles",
     *,
     ledger: str | os.PathLike[str] | None = None,
@@ -248,14 +304,16 @@ def learn(
 
     Parameters
     ----------
-    examples : Examples
+    examples : Examples, path-like or data frame
+        A file or a data frame is read by :func:`read_points`, with those of its parameters that are
+        given: bounds, grid, crs, columns, layer, out_of_bounds, id.
     learner : str
         Any that `geodp learn` takes: "tiles", "cover", "convex", "histogram", ...
     ledger : path-like, optional
         Where the run is entered before it draws (`geodp ledger` begins one); by default the file
         geodp.ledger beside the one that the examples were read from, if it is there.
     **parameters
-        Of the learner: epsilon, delta, k, seed, ...
+        Of the learner: epsilon, delta, k, seed, ...; or of :func:`read_points`.
 
     Returns
     -------
@@ -278,6 +336,8 @@ def learn(
     if learner not in known:
         raise InputError(unknown_learner(learner, known))
     declared = BY_ID[learner]
+    reading = _of_reading(parameters)
+    parameters = {name: value for name, value in parameters.items() if name not in reading}
     strange = [name for name in parameters if declared.parameter(name) is None]
     if strange:
         names = ", ".join(each.name for each in declared.parameters)
@@ -285,6 +345,7 @@ def learn(
     given = {each.name: each.default for each in declared.parameters} | parameters
     if declared.counts and "k" not in parameters and given["k"] != "auto":
         raise InputError(f"{learner} needs k: {declared.counts}")
+    examples = _read(examples, reading)
     with recording_for(examples, ledger) as recording:
         try:
             model = declared.build(grid=examples.frame.d, **given)
@@ -300,16 +361,17 @@ def learn(
 
 @_of_parameters()
 def compare(
-    examples: Examples,
+    examples: Examples | str | os.PathLike[str] | Any,
     names: Sequence[str] | None = None,
     *,
-    test: Examples | None = None,
+    test: Examples | str | os.PathLike[str] | Any | None = None,
     holdout: float = 0.2,
     epsilon: float = 1.0,
     delta: float = 1e-6,
     k: int | None = None,
     seed: int | None = None,
     ledger: str | os.PathLike[str] | None = None,
+    **reading: Any,
 ) -> Comparison:
     """Run learners on the same examples and test them on others, as `geodp compare` does.
 
@@ -318,10 +380,11 @@ def compare(
 
     Parameters
     ----------
-    examples : Examples
+    examples : Examples, path-like or data frame
+        As :func:`learn` takes them.
     names : sequence of str, optional
         Any that `geodp compare` takes; by default tiles, histogram and quadtree.
-    test : Examples, optional
+    test : Examples, path-like or data frame, optional
         In the same frame; else each example is held out with probability `holdout`.
     holdout, epsilon, delta : float
     k : int, optional
@@ -329,6 +392,8 @@ def compare(
     seed : int, optional
     ledger : path-like, optional
         As in :func:`learn`: all of them are entered before the first draws.
+    **reading
+        Of :func:`read_points`, for files and data frames.
 
     Returns
     -------
@@ -341,21 +406,33 @@ def compare(
         If a name or a value is wrong, there is nothing to test on, or the ledger does not allow
         the runs.
     """
+    from geodp_app.document.examples import Examples
     from geodp_app.errors import InputError
     from geodp_app.files.recording import recording_for
     from geodp_app.runs.comparison import DEFAULT, KINDS, compare as run, hold_out, make_contender
     from geodp_app.runs.comparison_table import Comparison
+    from learners.parameters import real, whole
     from learners.registry import unknown_learner
 
-    names = DEFAULT if names is None else names
+    seed = None if seed is None else whole("seed", seed)
+    names = DEFAULT if names is None else [names] if isinstance(names, str) else names
+    if not names:
+        raise InputError("there is no learner to compare: name one, such as tiles")
     for name in names:
         if name not in KINDS:
             raise InputError(unknown_learner(name, KINDS))
     settings: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "k": k, "seed": seed}
     contenders = [make_contender(name, **settings) for name in names]
-    tested = test
-    if tested is None:
-        examples, tested = hold_out(examples, holdout, seed)
+    share = real("holdout", holdout)
+    if not 0 < share < 1:
+        raise InputError(f"holdout must lie strictly between 0 and 1, got {holdout}")
+    if strange := [name for name in reading if name not in _of_reading(reading)]:
+        raise InputError(f"compare takes no {', '.join(strange)}")
+    examples = _read(examples, reading)
+    if test is None:
+        examples, tested = hold_out(examples, share, seed)
+    else:
+        tested = _read(test, {} if isinstance(test, Examples) else reading)
     with recording_for(examples, ledger) as recording:
 
         def enter(plans: Sequence[Any]) -> None:
@@ -368,6 +445,7 @@ def compare(
     return Comparison(rows)
 
 
+@_of_parameters()
 def save(shape: LearnedShape | Estimator, path: str | os.PathLike[str]) -> None:
     """Write a learned shape, or what a fitted learner has learned, with its exact hypothesis.
 
@@ -386,23 +464,32 @@ def save(shape: LearnedShape | Estimator, path: str | os.PathLike[str]) -> None:
         If it cannot be written; a file that was there is then unchanged.
     """
     from geodp_app.document.learned_shape import LearnedShape
+    from geodp_app.errors import InputError
     from geodp_app.files.learned_file import write_shape
     from geodp_app.files.writing import check_ending
 
+    if not isinstance(shape, LearnedShape) and not hasattr(shape, "placed"):
+        raise InputError(
+            f"a learned shape or a fitted learner is saved, not {type(shape).__name__}"
+        )
     check_ending(path, "a shape")
     write_shape(path, shape if isinstance(shape, LearnedShape) else LearnedShape.of(shape))
 
 
+@_of_parameters()
 def load(path: str | os.PathLike[str]) -> LearnedShape:
     """A learned shape from its file: GeoJSON, GeoPackage or GeoParquet.
 
     Raises
     ------
     InputError
-        If it is damaged, or holds no hypothesis.
+        If it is not there or damaged, or holds no hypothesis.
     GeoJSONError, OSError
         If it cannot be read.
     """
+    from geodp_app.errors import InputError
     from geodp_app.files.learned_file import load_shape
 
+    if not os.path.exists(path):
+        raise InputError(f"{os.fspath(path)}: there is no such file")
     return load_shape(path)

@@ -31,6 +31,7 @@ from geodp_app.commands.arguments import Parser, RawHelp, join_negative_values
 from geodp_app.errors import InputError, PictureError, printable
 from geodp_app.files.layers import data_alone
 from geodp_app.files.writing import advice
+from geodp_app.formatting import for_any_terminal
 from geodp_app.version import __version__
 from geodp_app.views.offscreen import has_display
 from geometry.geojson import GeoJSONError
@@ -80,6 +81,7 @@ def build_parser() -> Parser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code.  Arguments are without the program's name."""
+    for_any_terminal(sys.stdout, sys.stderr)
     arguments = join_negative_values(sys.argv[1:] if argv is None else argv)
     try:
         options = build_parser().parse_args(arguments or _default())

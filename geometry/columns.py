@@ -29,11 +29,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from geometry.grid_counts import GridCounts
-from geometry.inner_loops import inner
+from geometry.inner_loops import inner, njit
 
 #: Largest d whose columns hold a single abscissa.
 _MOST_NARROW = 2048

@@ -20,11 +20,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from geometry.columns import HEAD, Counts, count_span, fill_line, unpack
-from geometry.inner_loops import inner
+from geometry.inner_loops import inner, njit
 
 #: Labels of examples.  As Python's integers numba would compile a function for each of them.
 NEGATIVE, POSITIVE = np.int64(0), np.int64(1)

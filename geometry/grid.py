@@ -49,8 +49,11 @@ class Bounds:
     crs: str = field(default=LONLAT, kw_only=True)
 
     def __post_init__(self) -> None:
+        for name in ("west", "south", "east", "north"):
+            if isinstance(value := getattr(self, name), np.generic):
+                object.__setattr__(self, name, value.item())
         values = self.as_tuple()
-        if not all(np.isfinite(v) for v in values):
+        if not all(_real(v) and np.isfinite(v) for v in values):
             raise BoundsError(f"bounds {values} must be finite numbers")
         if self.crs != LONLAT:
             self._check_other_system()

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.places import unmasked
+
 #: Most examples in all: their number times 16, the parts of a mix of two scores
 #: (:mod:`learners.envelope.factorised_boxes`), stays exact in doubles, sums and differences
 #: included.
@@ -123,7 +125,7 @@ class GridCounts:
         if isinstance(counts, GridCounts):
             given = counts
         else:
-            array = np.asarray(counts)
+            array = unmasked(counts)
             if array.ndim < 3:
                 return cls.of_entries(array, d, dimensions)
             given = cls.of_array(array, dimensions)
@@ -174,7 +176,7 @@ class GridCounts:
         ValueError
             If the shape is another, or a count is negative, no whole number or too large.
         """
-        array = np.asarray(counts)
+        array = unmasked(counts)
         if array.ndim != dimensions + 1 or len(array) != 2 or len(set(array.shape[1:])) != 1:
             raise ValueError(f"counts must have shape {_shape(dimensions)}, not {array.shape}")
         if array.shape[1] < 2:

@@ -1,4 +1,8 @@
-"""Functions that only compiled loops call.
+"""How loops are compiled: with a cache that mends itself, and functions that only loops call.
+
+Numba reads what it kept of a function as it is: a file that was cut short, by a full disk or a
+machine that went off, would be an error in every later run.  :func:`njit` throws such files away
+and compiles anew.
 
 Numba gives each function that it compiles a wrapper for calls from Python and a place in its cache.
 A function that is only ever part of other loops needs neither, and from an empty cache they are a
@@ -8,9 +12,13 @@ good part of the time.  Called from Python such a function runs as Python.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeVar
 
-from numba import njit, types
+import numba
+from numba import types
+from numba.core.caching import FunctionCache
 from numba.core.typing import templates
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -23,6 +31,45 @@ _OPTIONS: dict[str, Any] = {
     "no_cfunc_wrapper": True,
 }
 _templates: Any = templates
+_cache: Any = FunctionCache
+
+
+class _MendedCache(_cache):  # type: ignore[misc]
+    """What numba keeps of a function; what cannot be read is thrown away, and is no error."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # unpickling says by any of them that a file is damaged
+            self._throw_away()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception:
+            self._throw_away()
+            # where nothing can be written the loop is compiled by every run
+            with suppress(Exception):
+                super().save_overload(sig, data)
+
+    def _throw_away(self) -> None:
+        folder = Path(self.cache_path)
+        for file in folder.glob(f"{self._impl.filename_base}.*nb[ic]"):
+            with suppress(OSError):
+                file.unlink()
+
+
+def njit(**options: Any) -> Callable[[Any], Any]:
+    """:func:`numba.njit`; with `cache=True` a cache whose damaged files are made anew."""
+
+    def compiled(function: Any) -> Any:
+        loop = numba.njit(**options)(function)
+        if options.get("cache"):
+            loop._cache = _MendedCache(function)
+        return loop
+
+    return compiled
 
 
 def inner(function: _F) -> _F:
@@ -40,7 +87,7 @@ def cached_inner(function: _F) -> _F:
 
 
 def _inner(function: _F, options: dict[str, Any]) -> _F:
-    loop = njit(**options)(function)
+    loop: Any = njit(**options)(function)
     # numba holds it by a weak reference only
     vars(function)["loop"] = loop
     _templates.infer_global(function, types.Dispatcher(loop))

@@ -17,6 +17,22 @@ from geometry.crs import CrsError, settled_crs
 from geometry.grid import Bounds
 
 
+def unmasked(values: Any) -> NDArray[Any]:
+    """Values as an array; of a masked array only if nothing is masked.
+
+    Raises
+    ------
+    ValueError
+        With the first row that is masked: what lies under a mask is not to be counted.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        mask = np.ma.getmaskarray(values)
+        if mask.any():
+            row = int(np.argwhere(mask)[0, 0]) if mask.ndim else 0
+            raise ValueError(f"row {row} is masked: leave such rows out, X[~mask] and y[~mask]")
+    return np.asarray(values)
+
+
 def has_geometry(X: object) -> bool:
     """Whether something is a GeoDataFrame or a GeoSeries of geopandas."""
     return hasattr(X, "geometry") and hasattr(X, "crs")
@@ -46,7 +62,7 @@ def coordinates(X: Any, bounds: Bounds) -> NDArray[Any]:
     """
     if not has_geometry(X):
         _refuse_swapped(X)
-        return np.asarray(X)
+        return unmasked(X)
     shapes = np.asarray(X.geometry.array, dtype=object)
     for row, what in odd_shapes(shapes).items():
         raise ValueError(f"row {row}: {what}, where a point was expected")

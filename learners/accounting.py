@@ -365,7 +365,11 @@ def after_arithmetic(epsilon: float, delta: float, steps: int) -> tuple[float, f
     slack = steps * ARITHMETIC
     left = epsilon - 2 * slack
     if left <= 0:
-        raise ValueError(f"epsilon = {epsilon:.6g} is too small to pay for {steps} selections")
+        draws = "one selection" if steps == 1 else f"{steps:,} selections"
+        raise ValueError(
+            f"epsilon is too small to pay for {draws}: by rounding alone they cost more than the "
+            "part of it that is theirs; choose a larger one"
+        )
     return left, delta * math.exp(-slack)
 
 
@@ -436,7 +440,11 @@ def noise_scale(epsilon_noise: float, steps: int) -> Fraction:
     # a short fraction keeps the sampler's integers small; rounding the share down is safe
     short = Fraction(int(share * 10**9), 10**9)
     if short <= 0:
-        raise ValueError(f"epsilon = {epsilon_noise} is too small for {steps} noisy counts")
+        counts = "a noisy count" if steps == 1 else f"{steps:,} noisy counts"
+        raise ValueError(
+            f"epsilon is too small for {counts}: the part of it that is theirs makes a noise of a "
+            "billion examples and more; choose a larger one"
+        )
     return 1 / short
 
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from geometry.counting import NEGATIVE, NO_LINE, POSITIVE, count_piece, forget_lines, line_row
-from geometry.inner_loops import inner
+from geometry.inner_loops import inner, njit
 
 #: Key of a box that is none.
 _NO_KEY = np.int64(-1)

@@ -2,44 +2,72 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geometry.grid import Bounds, GridMap
-from geometry.places import coordinates, has_geometry
+from geometry.places import coordinates, has_geometry, unmasked
 from learners.labels import as_numbers
+from learners.parameters import real, whole
 from learners.sklearn_support import refuse_sparse
+
+Computed = TypeVar("Computed", bound=Callable[..., Any])
+
+
+def within_floats(compute: Computed) -> Computed:
+    """Decorator of what is computed of numbers that people give: beyond all floats is an error.
+
+    Raises
+    ------
+    ValueError
+        Where a float overflows or a divisor vanishes: a number is larger or smaller than anybody's.
+    """
+
+    @wraps(compute)
+    def computed(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return compute(*args, **kwargs)
+        except (OverflowError, ZeroDivisionError):
+            raise ValueError(
+                "one of these numbers is so large, or so near to 0 or 1, that the answer is beyond "
+                "what can be computed: take less extreme ones"
+            ) from None
+
+    return cast(Computed, computed)
 
 
 def accuracy(
-    predicted: NDArray[np.int64], y: ArrayLike, sample_weight: ArrayLike | None = None
+    predicted: NDArray[np.int64],
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    positive: Any = None,
 ) -> float:
-    """Share of the examples that are labelled right, 0..1, each counted by its weight.
+    """Share of the examples that are predicted right as 0 or 1, each counted by its weight.
 
     Raises
     ------
     ValueError
         As :func:`check_labels`.
     """
-    right = predicted == check_labels(y, len(predicted))
+    right = predicted == check_labels(y, len(predicted), positive)
     return float(
         np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight))
     )
 
 
 def check_count(name: str, value: int) -> int:
-    """A whole number of at least 1.
+    """A whole number of at least 1, as an int.
 
     Raises
     ------
     ValueError
         Otherwise.
     """
-    if isinstance(value, bool) or int(value) != value or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
-    return int(value)
+    return whole(name, value, 1)
 
 
 def check_open_unit(**values: float) -> None:
@@ -51,7 +79,7 @@ def check_open_unit(**values: float) -> None:
         With the name of the first such value.
     """
     for name, value in values.items():
-        if not 0 < value < 1:
+        if not 0 < real(name, value) < 1:
             raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
 
 
@@ -74,7 +102,7 @@ def check_points(
     refuse_sparse(X)
     if bounds is None and has_geometry(X):
         raise ValueError("points of geopandas need bounds=(west, south, east, north), public ones")
-    points = _as_numbers(np.asarray(X) if bounds is None else coordinates(X, bounds))
+    points = _as_numbers(unmasked(X) if bounds is None else coordinates(X, bounds))
     if points.ndim != 2:
         raise ValueError(
             f"X must have shape (n, {dimensions}), not {points.ndim} dimension(s): "
@@ -106,11 +134,11 @@ def check_points(
     return np.ascontiguousarray(points, dtype=np.int64)
 
 
-def check_labels(y: ArrayLike, n: int) -> NDArray[np.bool_]:
+def check_labels(y: ArrayLike, n: int, positive: Any = None) -> NDArray[np.bool_]:
     """Labels of n examples, bool of shape (n,).
 
-    They are 1 and 0, True and False, 1 and -1, or words such as yes and no
-    (:mod:`learners.labels`).
+    They are 1 and 0, True and False, 1 and -1, or words such as yes and no; or with `positive`
+    that label and another one (:mod:`learners.labels`).
 
     Raises
     ------
@@ -119,17 +147,18 @@ def check_labels(y: ArrayLike, n: int) -> NDArray[np.bool_]:
     """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    labels = np.asarray(y)
+    labels = unmasked(y)
     _refuse_complex(labels, "y")
     if labels.shape != (n,):
         raise ValueError(f"y must have shape (n,), one label for each example; {_told(labels, n)}")
-    given, labels = labels, as_numbers(labels)
+    given, labels = labels, as_numbers(labels, positive)
     wrong = np.asarray(~((labels == 0) | (labels == 1)))
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         fraction = given.dtype.kind == "f" and given[row] != np.floor(given[row])
         why = "a continuous target" if fraction else "Only binary classification is supported."
-        raise ValueError(f"row {row}: label {given[row]!r} is neither 0 nor 1: {why}")
+        hint = "" if positive is not None or fraction else " positive= names the label that is 1."
+        raise ValueError(f"row {row}: label {given[row]!r} is neither 0 nor 1: {why}{hint}")
     return labels.astype(np.bool_)
 
 
@@ -141,7 +170,12 @@ def _told(labels: NDArray[Any], n: int) -> str:
 
 
 def check_examples(
-    X: ArrayLike, y: ArrayLike, d: int, dimensions: int = 2, bounds: Bounds | None = None
+    X: ArrayLike,
+    y: ArrayLike,
+    d: int,
+    dimensions: int = 2,
+    bounds: Bounds | None = None,
+    positive: Any = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Labelled grid points: int64 (n, dimensions) and bool (n,).
 
@@ -154,8 +188,8 @@ def check_examples(
     """
     refuse_sparse(X)
     # the labels first: what is wrong with them is told even of points that cannot be used
-    plain: Any = X if has_geometry(X) else np.asarray(X)
-    labels = check_labels(y, len(plain) if plain.ndim else 0)
+    plain: Any = X if has_geometry(X) else unmasked(X)
+    labels = check_labels(y, len(plain) if plain.ndim else 0, positive)
     return check_points(plain if bounds is None else X, d, dimensions, bounds), labels
 
 

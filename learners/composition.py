@@ -42,6 +42,10 @@ def optimal_delta(epsilon0: float, count: int, epsilon: float) -> float:
     return min(1.0, float(terms.sum()) * (1 + _ROUNDING))
 
 
+#: exp of more may be no double.
+_VANISHING = 700.0
+
+
 @lru_cache(maxsize=256)
 def largest_epsilon0(epsilon: float, delta: float, count: int) -> float:
     """An epsilon0 just below the largest with which `count` mechanisms are (epsilon, delta)-DP.
@@ -62,6 +66,8 @@ def largest_epsilon0(epsilon: float, delta: float, count: int) -> float:
 
 def advanced_epsilon(epsilon0: float, count: int, delta: float) -> float:
     """Epsilon of `count` epsilon0-DP mechanisms at delta by advanced composition."""
+    if epsilon0 > _VANISHING:
+        return math.inf  # beyond all doubles, or nearly so
     spread = math.sqrt(2 * count * math.log(1 / delta)) * epsilon0
     return spread + count * epsilon0 * math.expm1(epsilon0)
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from operator import index
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -34,6 +33,7 @@ from learners.sklearn_support import (
     check_column_names,
     classifier_tags,
     column_names,
+    keyword_parameters,
 )
 from learners.support import Support
 
@@ -77,11 +77,13 @@ class Run:
     begin: Callable[[GridCounts, Watch | None], Stream]
 
 
+@keyword_parameters()
 class Estimator(WithParameters, ABC):
     """fit, predict and score of a learner that is a stream of step records.
 
-    Examples may come as rows or as their counts: the same release under the same seed, as it asks
-    only how many of each label lie on each grid point; where chunks vote rows have their own coins.
+    Every learner has a parameter `grid`.  Examples may come as rows or as their counts: the same
+    release under the same seed, as it asks only how many of each label lie on each grid point;
+    where chunks vote rows have their own coins.
 
     Attributes
     ----------
@@ -91,20 +93,24 @@ class Estimator(WithParameters, ABC):
         Where the grid lies, as `bounds` said.
     feature_names_in_ : ndarray of object, shape (2,)
         Column names of the examples; only where they came as a data frame.
+    labels_ : ndarray, shape (2,)
+        What the examples call the 0 and the 1 of the release.  For the curator, as `classes_` is:
+        a release never has them.
     """
 
     #: Columns of X.
     dimensions: ClassVar[int] = 2
 
     role: ClassVar[Role]
-    grid: int
-    release_: Release
-    bounds_: Bounds | None
-    feature_names_in_: NDArray[np.object_]
+
+    positive: Any = None
 
     @abstractmethod
     def _planned(self) -> Run:
-        """The run that the parameters ask for; raises as :meth:`plan`."""
+        """The run that the parameters ask for; raises as :meth:`plan`.
+
+        Called of a learner whose parameters are Python's own (:meth:`settled`).
+        """
 
     def plan(self, run: str | None = None) -> PrivacySpent | None:
         """What a run with these parameters will spend, by public numbers alone.
@@ -124,7 +130,7 @@ class Estimator(WithParameters, ABC):
         ValueError
             If a parameter is out of range.
         """
-        spent = self._planned().spent
+        spent = self.settled()._planned().spent
         spent = None if spent is None else spent.of_run(run)
         self.__dict__["_next_run"] = None if spent is None else spent.run
         return spent
@@ -137,14 +143,15 @@ class Estimator(WithParameters, ABC):
         Parameters and errors as in :meth:`fit`.  Checks happen at the call, before the first
         record is asked for.
         """
-        return self._start(GridCounts.of_examples(*self._begin(X, y), self.grid), watch)
+        told, points, labels = self._begin(X, y)
+        return self._start(told, GridCounts.of_examples(points, labels, told._side()), watch)
 
     def steps_counts(
         self, counts: GridCounts | ArrayLike, *, watch: Watch | None = None
     ) -> Iterator[StepRecord]:
         """As :meth:`steps`, of counted examples; parameters and errors as in :meth:`fit_counts`."""
-        self._forget()
-        return self._start(GridCounts.of(counts, self._side(), self.dimensions), watch)
+        told = self._fresh()
+        return self._start(told, GridCounts.of(counts, told._side(), self.dimensions), watch)
 
     def fit(self, X: ArrayLike, y: ArrayLike, *, watch: Watch | None = None) -> Self:
         """Run all steps.
@@ -155,8 +162,8 @@ class Estimator(WithParameters, ABC):
             Grid coordinates (x, y), whole numbers in 0..grid; with `bounds` coordinates in their
             system, longitude and latitude by default, or points of geopandas in any system.
         y : array, shape (n,)
-            Labels: 0 or 1, False or True, -1 or 1, or words such as no and yes.  Predictions are 0
-            and 1 all the same.
+            Labels: 0 or 1, False or True, -1 or 1, words such as no and yes; or with `positive`
+            that label and another one.  Predictions come back as they came.
         watch : callable, optional
             Called now and then with a SelectionProgress; may raise Cancelled.
 
@@ -194,8 +201,11 @@ class Estimator(WithParameters, ABC):
             pass
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Labels 0/1, int64 of shape (n,), of points as :meth:`fit` takes them; exact.
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Labels, shape (n,), of points as :meth:`fit` takes them; exact.
+
+        They are those of the examples, 0 and 1 after :meth:`fit_counts`; `release_.predict` gives 0
+        and 1 always.
 
         Raises
         ------
@@ -204,13 +214,12 @@ class Estimator(WithParameters, ABC):
         NotFittedError
             If no run is complete.
         """
-        release = self._fitted()
-        return release.predict(self._check_points(X, release))
+        return self._as_came(self._zeros_and_ones(X))
 
-    def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[np.int64]]:
+    def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
         """Labels after the first step, the second, and so on."""
         release = self._fitted()
-        return release.staged_predict(self._check_points(X, release))
+        return map(self._as_came, release.staged_predict(self._check_points(X, release)))
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy on labelled points: private, if these are.
@@ -219,17 +228,11 @@ class Estimator(WithParameters, ABC):
         ----------
         X : array or data frame, shape (n, 2), or GeoDataFrame
         y : array, shape (n,)
-            Labels 0 or 1.
+            Labels as :meth:`fit` takes them.
         sample_weight : array of float, shape (n,), optional
             What each point counts; by default all the same.
         """
-        return accuracy(self.predict(X), y, sample_weight)
-
-    @property
-    def classes_(self) -> NDArray[np.int64]:
-        """Labels, always [0, 1]: to take them from the examples would publish something."""
-        self._require_fitted()
-        return np.array([0, 1], dtype=np.int64)
+        return accuracy(self._zeros_and_ones(X), y, sample_weight, self.positive)
 
     @property
     def n_features_in_(self) -> int:
@@ -242,49 +245,60 @@ class Estimator(WithParameters, ABC):
         """The learned region, valid shapely geometry in grid units."""
         return self._fitted().shape()
 
-    def _begin(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Forget the last run, and check the examples of the next; as :func:`check_examples`."""
-        self._forget()
-        points, labels = check_examples(X, y, self._side(), self.dimensions, self._bounds())
+    def _begin(
+        self, X: ArrayLike, y: ArrayLike
+    ) -> tuple[Self, NDArray[np.int64], NDArray[np.bool_]]:
+        """Forget the last run, and check what the next is told and its examples.
+
+        The learner of that run, then as :func:`check_examples`.
+        """
+        told = self._fresh()
+        points, labels = check_examples(
+            X, y, told._side(), self.dimensions, told._bounds(), told.positive
+        )
+        self._named(y, labels)
         names = column_names(X)
         if names is not None:
-            self.feature_names_in_ = names
-        return points, labels
+            self.feature_names_in_: NDArray[np.object_] = names
+        return told, points, labels
 
     def _bounds(self) -> Bounds | None:
         box: Box | None = getattr(self, "bounds", None)
         return None if box is None else checked_bounds(box)
 
     def _side(self) -> int:
-        try:
-            return index(self.grid)
-        except TypeError:
-            raise ValueError(f"grid must be a whole number, got {self.grid!r}") from None
+        side: int = vars(self)["grid"]
+        return side
 
-    def _start(self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
+    def _start(self, told: Self, counts: GridCounts, watch: Watch | None) -> Iterator[StepRecord]:
         """The records of a run on a sample that has been checked; checks the parameters now."""
-        run = self._planned()
-        return self._keep(run.begin(counts, watch), self._named(run.spent))
+        run = told._planned()
+        return self._keep(told, run.begin(counts, watch), self._of_run(run.spent))
 
-    def _named(self, spent: PrivacySpent | None) -> PrivacySpent | None:
+    def _of_run(self, spent: PrivacySpent | None) -> PrivacySpent | None:
         """The statement of the run that begins, by the name that was promised or a new one."""
         name = self.__dict__.pop("_next_run", None)  # two runs never have one name
         return None if spent is None else spent.of_run(name)
 
-    def _keep(self, stream: Stream, spent: PrivacySpent | None) -> Iterator[StepRecord]:
-        """Pass the records on, and keep the release once the run is complete."""
+    def _keep(self, told: Self, stream: Stream, spent: PrivacySpent | None) -> Iterator[StepRecord]:
+        """Pass the records on, and keep what was learned once the run is complete."""
         released = []
         for record in stream.records:
             released.append(record.release)
             if record.step == record.steps:
                 common = type(self).__name__, stream.lattice, stream.parameters, spent
-                self.bounds_ = self._bounds()
-                self.release_ = release_of(common, self.role, released, stream.support)
+                self._take(told)
+                self.bounds_: Bounds | None = told._bounds()
+                self.release_: Release = release_of(common, self.role, released, stream.support)
             yield record
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the name of the next run, which is not a copy's."""
         return {key: value for key, value in self.__dict__.items() if key != "_next_run"}
+
+    def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
+        release = self._fitted()
+        return release.predict(self._check_points(X, release))
 
     def _check_points(self, X: ArrayLike, release: Release) -> NDArray[np.int64]:
         check_column_names(X, getattr(self, "feature_names_in_", None))

@@ -43,6 +43,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from learners.parameters import log_over
 from learners.randomness import RandomSource, below
 
 #: Bits of the uniform number that are revealed at first; doubled whenever they do not decide.
@@ -159,7 +160,7 @@ def utility_loss(log_candidates: float, rate: float | Fraction, beta: float) -> 
         raise ValueError(f"beta must lie strictly between 0 and 1, got {beta}")
     if not log_candidates >= 0:
         raise ValueError(f"log_candidates must be at least 0, got {log_candidates}")
-    return (log_candidates + math.log(1 / beta)) / float(check_rate(rate))
+    return (log_candidates + log_over(1, beta)) / float(check_rate(rate))
 
 
 def check_rate(rate: float | Fraction) -> Fraction:

@@ -43,10 +43,9 @@ O(m + SIDE).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from geometry.inner_loops import inner
+from geometry.inner_loops import inner, njit
 
 #: Bins along a side of a tile, and apexes along a side; powers of two.
 SIDE, APEXES = 64, 32

@@ -1,7 +1,8 @@
-"""What labels say: 1 and 0 by any of the words that people have for them.
+"""What labels say: 1 and 0 by any of the words that people have for them, or by one that is named.
 
 A word means the same in every sample, whatever other words are there, so that what an example
-becomes depends on that example alone.
+becomes depends on that example alone.  Only how labels were spelled is taken from the sample, for
+the curator: predictions come back as the labels came, and a release holds 0 and 1.
 """
 
 from __future__ import annotations
@@ -42,18 +43,22 @@ def meant(word: str) -> bool | None:
     return _MEANT.get(normal(word))
 
 
-def as_numbers(labels: NDArray[Any]) -> NDArray[Any]:
+def as_numbers(labels: NDArray[Any], positive: Any = None) -> NDArray[Any]:
     """Labels as numbers 1 and 0 where they are words, or -1 and 1; others stay as they are.
 
     Parameters
     ----------
     labels : ndarray, shape (n,)
+    positive : label, optional
+        The one that says inside: then all others say outside.
 
     Returns
     -------
     ndarray, shape (n,)
         What says neither is left for the caller to refuse: words as NaN, numbers as they are.
     """
+    if positive is not None:
+        return _named(labels, positive)
     if labels.dtype.kind in "OUST":
         found = {word: meant(str(word)) for word in set(labels.tolist())}
         values = [float("nan") if found[word] is None else found[word] for word in labels.tolist()]
@@ -61,3 +66,75 @@ def as_numbers(labels: NDArray[Any]) -> NDArray[Any]:
     if labels.dtype.kind in "if":
         return np.where(labels == -1, 0, labels)
     return labels
+
+
+def _named(labels: NDArray[Any], positive: Any) -> NDArray[Any]:
+    """1 for the label that is named, 0 for the others, NaN for what is no label."""
+    if labels.dtype.kind in "OUST":
+        named = normal(str(positive))
+        words = labels.tolist()
+        found = {word: normal(str(word)) == named for word in set(words)}
+        # None and NaN are no labels: a NaN is not equal to itself
+        none = {word for word in found if word is None or word != word}
+        return np.array([float("nan") if w in none else found[w] for w in words], dtype=np.float64)
+    ones = (labels == positive).astype(np.float64)
+    return np.where(np.isnan(labels), np.nan, ones) if labels.dtype.kind == "f" else ones
+
+
+def spelled(labels: NDArray[Any], ones: NDArray[np.bool_], positive: Any = None) -> NDArray[Any]:
+    """How a sample spells 0 and 1.  Private: it tells which labels are there.
+
+    Of a sample of one class the other is the opposite of that: "no" of "yes", 0 of 1; of a word
+    without one "not" and the word.
+
+    Parameters
+    ----------
+    labels : ndarray, shape (n,)
+        As they came.
+    ones : ndarray of bool, shape (n,)
+        What they say.
+    positive : label, optional
+        As in :func:`as_numbers`.
+
+    Returns
+    -------
+    ndarray, shape (2,)
+        The label that says 0 and the one that says 1, of the labels' own dtype; 0 and 1 of a
+        sample without examples.
+
+    Raises
+    ------
+    ValueError
+        If several labels stand beside the one that is named.
+    """
+    if not len(labels):
+        return np.array([0, 1], dtype=np.int64)
+    zero, one = (labels[ones == side][:1].tolist() for side in (False, True))
+    if positive is not None and zero:
+        others = labels[~ones]
+        strange = others[others != zero[0]]
+        if len(strange):
+            raise ValueError(
+                f"besides {positive!r} there are the labels {zero[0]!r} and "
+                f"{strange.tolist()[0]!r}: Only binary classification is supported."
+            )
+    if positive is not None and not one:
+        one = [positive]
+    pair = [*(zero or [_opposite(*one)]), *(one or [_opposite(*zero)])]
+    if labels.dtype.kind in "US":
+        return np.array(pair)
+    return np.array(pair, dtype=labels.dtype)
+
+
+def _opposite(label: Any) -> Any:
+    """The label that a sample of this one alone does not have."""
+    if isinstance(label, bool):
+        return not label
+    if not isinstance(label, str):
+        return {0: 1, -1: 1}.get(label, 0)
+    other = next(
+        (pair[1 - pair.index(normal(label))] for pair in OPPOSITES if normal(label) in pair), None
+    )
+    if other is None:
+        return f"not {label}"
+    return other.upper() if label.isupper() else other.title() if label.istitle() else other

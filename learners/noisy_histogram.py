@@ -319,12 +319,10 @@ class NoisyHistogramLearner(Estimator):
         self, n: int, budget: HistogramBudget, source: RandomSource
     ) -> tuple[int, tuple[tuple[str, int | bool], ...]]:
         """Cells along a side, and the public parameters of the run."""
-        smooth = bool(self.smooth)
+        smooth = self.smooth
         if budget.count_scale is None:
-            per_side, most = (
-                check_count("cells", self.cells or 0),
-                min(MOST_PER_SIDE, self.grid + 1),
-            )
+            most = min(MOST_PER_SIDE, self.grid + 1)
+            per_side = check_count("cells", self.cells or 0)
             if per_side > most:
                 raise ValueError(f"cells must be at most {most} along a side, got {per_side}")
             return per_side, (("cells", per_side), ("smooth", smooth))

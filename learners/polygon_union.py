@@ -117,8 +117,6 @@ class PolygonUnionLearner(Estimator):
     seed: int | None = None
 
     def _planned(self) -> Run:
-        if self.finish not in ("sharpen", "none"):
-            raise ValueError(f"unknown finish {self.finish!r}: use 'sharpen' or 'none'")
         if self.k is None:
             return tile_run(self, self.support, tidy=True)
         if self.support is not None:

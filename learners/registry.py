@@ -16,6 +16,9 @@ from learners.scores import Role
 #: So many take ten minutes and more, and their counts at epsilon = 1 are off by half a million.
 MOST_STEPS = 100_000
 
+#: More tiles a side are never chosen, and are refused: each takes its time, however few examples.
+MOST_TILES = 128
+
 # -- parameters that learners share --------------------------------------------------------
 
 EPSILON = Parameter(
@@ -83,7 +86,7 @@ BETA = Parameter(
 TILES = Parameter(
     "tiles", "whole number", "Tiles a side",
     "Into how many tiles a side of the square is divided.",
-    unset="chosen by a noisy number of examples", low=1,
+    unset="chosen by a noisy number of examples", low=1, high=MOST_TILES,
 )  # fmt: skip
 EDGES = Parameter(
     "edges", "whole number", "Edges",

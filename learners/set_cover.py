@@ -45,6 +45,7 @@ from learners.accounting import (
 )
 from learners.cover_account import run_rate
 from learners.noise import discrete_laplace
+from learners.parameters import log_over
 from learners.randomness import RandomSource
 from learners.records import StepDiagnostics, StepRecord, StepRelease, inside_piece
 from learners.scores import Role, Score, mistakes_score, set_cover_score
@@ -106,7 +107,7 @@ def default_steps(k: Pieces, *, sharpened: bool = False) -> int:
 
 def theorem_steps(k: int, alpha: float) -> int:
     """KMMS's number of steps, ceil(2k ln(2/alpha))."""
-    return math.ceil(2 * k * math.log(2 / alpha))
+    return math.ceil(2 * k * log_over(2, alpha))
 
 
 #: In a cover that will be sharpened, the examples that a step has still to cover weigh no more
@@ -180,7 +181,7 @@ def plan_budget(
     charges: tuple[Charge, ...] = (selections,)
     if scale is not None:
         charges = Charge("noisy counts", epsilon_noise / steps, steps), selections
-        margin = math.ceil(float(scale) * math.log(steps / beta))
+        margin = math.ceil(float(scale) * log_over(steps, beta))
     spent = PrivacySpent(epsilon, delta, neighbours, "optimal", charges, private)
     return Budget(steps, scale, margin, eta, spent)
 

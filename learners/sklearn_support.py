@@ -15,7 +15,8 @@ run of a search spends its epsilon, and the scores by which it chooses are not n
 public or simulated data; a search over parameters of a private learner is warned of
 (:class:`PrivacyWarning`).
 
-Labels are 0 and 1, so `classes_` does not depend on the examples.
+A release holds labels 0 and 1.  Predictions come back as the labels of the examples came, "no" and
+"yes" or -1 and 1, and `classes_` holds these: it is the curator's, as the fitted learner is.
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeVar, dataclass_transform
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from geometry.places import has_geometry
 from learners.accounting import PrivacySpent
+from learners.labels import spelled
+from learners.parameters import kinds, read
 
 Class = TypeVar("Class")
 
@@ -105,6 +108,8 @@ def keyword_parameters(
             order = [name for name in order if name not in new]
             place = order.index(before) + 1
             order[place:place] = new
+        # of all classifiers, so told last
+        order.sort(key=lambda name: name == "positive")
         # a dataclass has the inherited fields first; by keyword all orders are the same
         init: Any = made.__init__
         stated = inspect.signature(init)
@@ -148,11 +153,25 @@ class WithParameters:
             self._tried = True
         return self
 
+    def settled(self) -> Self:
+        """The same learner with parameters as :func:`learners.parameters.read` reads them.
+
+        A run is planned and made by these, and states them; what was given stays as it is.
+
+        Raises
+        ------
+        ValueError
+            If a value is of another kind than is declared.
+        """
+        declared = kinds(type(self))
+        given = self.get_params()
+        return type(self)(**{name: read(name, declared[name], given[name]) for name in given})
+
     def __sklearn_clone__(self) -> Self:
         """What scikit-learn's `clone` makes: the same learner, not fitted.
 
         It knows that it is a clone.  Searches over parameters fit clones whose parameters they have
-        set: that is how :meth:`_forget` tells them from other runs.
+        set: that is how :meth:`_fresh` tells them from other runs.
         """
         from sklearn.base import clone
 
@@ -166,21 +185,52 @@ class WithParameters:
         return f"{type(self).__name__}({shown})"
 
     @property
+    def classes_(self) -> NDArray[Any]:
+        """The two labels, sorted: 0 and 1 unless the examples have others."""
+        self._require_fitted()
+        pair = self._spelled()
+        # labels of several types have no order
+        return pair if pair.dtype.kind == "O" and len({*map(type, pair)}) > 1 else np.sort(pair)
+
+    @property
     def privacy_(self) -> PrivacySpent | None:
         """What the run spent and by which account; None for a learner that is not private."""
         self._require_fitted()
         spent: PrivacySpent | None = self.release_.privacy
         return spent
 
-    def _forget(self) -> None:
+    def _fresh(self) -> Self:
         """Forget the last run: one that fails or is cancelled leaves nothing behind.
 
         A run begins so; one that is private and of a search over parameters is warned of.
+
+        Returns
+        -------
+        learner
+            That of the run, its parameters read: :meth:`settled`.
         """
         if self.__dict__.get("_tried") and getattr(self, "seed", 0) is None:
             warnings.warn(_OF_A_SEARCH, PrivacyWarning, stacklevel=4)
         for name in [name for name in self.__dict__ if name.endswith("_")]:
             del self.__dict__[name]
+        return self.settled()
+
+    def _take(self, told: Self) -> Self:
+        """Take over what the learner of a run has learned."""
+        vars(self).update((name, value) for name, value in vars(told).items() if name[-1] == "_")
+        return self
+
+    def _named(self, y: ArrayLike, ones: NDArray[np.bool_]) -> None:
+        """Remember how checked labels were spelled, the one that says 0 and the one that says 1."""
+        positive = getattr(self, "positive", None)
+        self.labels_: NDArray[Any] = spelled(np.asarray(y), ones, positive)
+
+    def _spelled(self) -> NDArray[Any]:
+        return getattr(self, "labels_", np.array([0, 1], dtype=np.int64))
+
+    def _as_came(self, predicted: NDArray[np.int64]) -> NDArray[Any]:
+        """Labels 0 and 1 as the examples spell them."""
+        return self._spelled()[predicted]
 
     def _require_fitted(self) -> None:
         """Raise unless a run is complete."""

@@ -158,10 +158,6 @@ class ThresholdLearner(Estimator):
 
         def begin(counts: GridCounts, watch: Watch | None) -> Stream:
             lattice = HalfplaneLattice(self.grid)
-            if self.direction is not None and self.direction not in _SHEETS:
-                raise ValueError(
-                    f"unknown direction {self.direction!r}: use {', '.join(_SHEETS)} or None"
-                )
             record = self._record(counts, lattice, rate, open_source(self.seed), watch)
             return Stream(record, lattice, (("direction", self.direction),))
 

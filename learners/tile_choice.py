@@ -40,11 +40,12 @@ from learners.exponential_mechanism import exponential_index
 from learners.fewest_mistakes import MOST_WIDE, fewest_in_tile, scaled
 from learners.noise import discrete_laplace
 from learners.randomness import RandomSource
+from learners.registry import MOST_TILES
 from learners.selection import SelectionProgress, Watch
 from learners.side_by_side import side_by_side
 
 #: Most tiles along a side.
-MOST_PER_SIDE = 128
+MOST_PER_SIDE = MOST_TILES
 
 #: Tiles a side for 1000 examples at eta = 1.
 _TILES = 2.6
@@ -70,6 +71,14 @@ _TILE_WRONG = 5.0
 
 #: What bends cost is so large a share of the examples, where all labels are right, or less.
 _BENDS = 0.03
+
+#: Pieces of two edges miss at most so large a share of examples that are labelled right, where
+#: tiles are few, and else this number over the root of examples times rate; pieces of one edge miss
+#: twice as many (figures: docs/decisions/0034-how-many-labels-are-wrong.md).
+_MOST_MISSED, _MISSED = 0.11, 8.0
+
+#: How rarely the noise alone makes right labels look wrong.
+_BY_NOISE = 0.05
 
 #: No larger share of labels is taken to be wrong: more than that may be a shape of many parts.
 _MOST_WRONG = 1 / 3
@@ -110,6 +119,30 @@ def wrong_share(mistakes: int, count: int, d: int) -> float:
     """
     found = mistakes / (_share_scored(count, d) * count) - _BENDS
     return min(max(0.0, found), _MOST_WRONG)
+
+
+def looks_wrong(mistakes: int, count: int, d: int, *, eta: float, edges: int, scale: float) -> bool:
+    """Whether more mistakes are left than rightly labelled outlines leave, by released numbers.
+
+    Of labels that are all right it is said with probability 0.05 at most, that of the noise, as far
+    as the outlines go that were tried.
+
+    Parameters
+    ----------
+    mistakes, scale : int, float
+        Of :func:`noisy_mistakes`, with noise of that scale.
+    count : int
+        A noisy number of examples, above 0.
+    d : int
+        Side of the grid.
+    eta : float
+        Nats per mistake of the choice and the pieces' draws together.
+    edges : int
+        Most edges of a piece.
+    """
+    missed = min(_MOST_MISSED, _MISSED / math.sqrt(count * min(eta, 1.0))) * (3 - edges)
+    noise = scale * math.log(1 / (2 * _BY_NOISE))
+    return mistakes - noise > missed * _share_scored(count, d) * count
 
 
 def label_rate(wrong: float) -> float:

@@ -18,6 +18,7 @@ from learners.specks import largest_speck
 from learners.support import noisy_support
 from learners.tidying import nat_side, tidied
 from learners.tile_choice import (
+    MOST_PER_SIDE,
     choice_rate,
     choose_per_side,
     noisy_mistakes,
@@ -81,6 +82,8 @@ def tile_run(told: PlaneParameters, support: float | None = None, *, tidy: bool 
         eta = budget.eta
         supported = None
         per_side = 0 if told.tiles is None else check_count("tiles", told.tiles)
+        if per_side > MOST_PER_SIDE:
+            raise ValueError(f"tiles must be at most {MOST_PER_SIDE} along a side, got {per_side}")
         if budget.scale is None:
             count = usual_count(per_side, eta)
         else:

@@ -110,12 +110,15 @@ def run(options: argparse.Namespace) -> None:
         check_folder(options.output)
     recording = recording_of(options.ledger, [options.points], head=options.head)
     examples, test = _read(options)
+
+    from geodp_app.runs.practice import tell_long_run, warn_of_budget
+
     spenders = [contender.kind for contender in contenders if contender.kind.private]
     if spenders:
         used = any(kind.needs_delta for kind in spenders)
-        from geodp_app.runs.practice import warn_of_budget
-
         warn_of_budget(options.epsilon, options.delta, used=used, quiet=options.quiet)
+    for contender in contenders:
+        tell_long_run(dict(contender.parameters), quiet=options.quiet)
 
     from geodp_app.commands.learn import warn_of_one_class
     from geodp_app.files.learned_file import place_note

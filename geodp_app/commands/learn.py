@@ -136,6 +136,9 @@ def run(options: argparse.Namespace) -> None:
         mask.region(sample.frame)  # refuses one that lies elsewhere, before epsilon is spent
     _warn_of_budget(learner, parameters, quiet=options.quiet)
 
+    from geodp_app.runs.practice import tell_long_run
+
+    tell_long_run(parameters, quiet=options.quiet)
     # the learners compile their loops: not worth waiting for on a mistyped option
     from geodp_app.commands.running import fit_learner
     from geodp_app.files.learned_file import place_note, write_learned

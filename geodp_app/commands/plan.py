@@ -91,6 +91,15 @@ def add_parser(verbs: argparse._SubParsersAction[arguments.Parser]) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Work out what is proved and what such runs reached, and print it."""
+    from learners.checks import within_floats
+
+    try:
+        within_floats(_plan)(options)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+def _plan(options: argparse.Namespace) -> None:
     if options.theorems:
         _list_theorems(options.json)
         return

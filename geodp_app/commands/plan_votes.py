@@ -29,9 +29,9 @@ def plan_votes(options: argparse.Namespace) -> None:
             options.epsilon, options.delta, queries=queries, halts=halts,
             neighbours=options.neighbours,
         )  # fmt: skip
+        chunks = default_chunks(budget, None)
     except ValueError as error:
         raise InputError(str(error)) from None
-    chunks = default_chunks(budget, None)
     if options.json:
         asked = {name: getattr(options, name) for name in _ASKED} | {"proved": False}
         print(json.dumps({**asked, "queries": queries, "halts": halts, "chunks": chunks}))

@@ -83,9 +83,24 @@ def parts_text(release: Release) -> str:
 
 
 def wrong_labels_text(release: Release) -> str | None:
-    """About how many labels are wrong, as a run by tiles saw it; None if it saw none."""
-    share = dict(release.parameters).get("wrong_labels") if release.privacy else None
-    if not share:
+    """About how many labels are wrong, as a run by tiles saw it.
+
+    None where right labels of an outline with many bends would look as wrong.
+    """
+    if not isinstance(release, TilesRelease) or release.privacy is None:
+        return None
+    public = dict(release.parameters)
+    asked = release.privacy.charge("noisy number of mistakes")
+    drawn = release.privacy.charge("selections")
+    share = public.get("wrong_labels")
+    if not share or asked is None or drawn is None:
+        return None
+    # it brings compiled loops along
+    from learners.tile_choice import looks_wrong
+
+    mistakes, count, d = public["noisy_mistakes"], public["noisy_count"], release.d
+    noise = {"eta": drawn.each, "scale": 1 / asked.each}
+    if not looks_wrong(mistakes, count, d, edges=public["edges"], **noise):
         return None
     told = f"about {100 * share:.0f} % of the labels look wrong, by a count with noise"
     return f"{told}, or belong to parts too small to see"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from geodp_app.formatting import SPACE
@@ -50,13 +50,45 @@ def budget_warning(epsilon: float, delta: float, *, used: bool = True, n: int | 
         )
     if delta >= MOST_DELTA and not used:
         told.append(f"delta = {delta:g} would be far too large, but this learner needs none")
-    elif used and (delta >= MOST_DELTA or (n is not None and delta * n >= 1)):
+    elif used and (delta >= MOST_DELTA or (n is not None and n >= 1 / delta)):
         told.append(
             f"delta = {delta:g} protects hardly anybody: publishing one report in "
             f"{round(1 / delta):,} outright would satisfy it; choose far less than one over the "
             "number of people"
         )
     return "; ".join(told)
+
+
+#: So many draws, one after the other, take minutes however few examples there are.
+_MANY = 1_000
+
+
+def long_run(parameters: Mapping[str, Any]) -> str:
+    """What to know of a run that takes long, in one line, by public numbers; empty of others.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Of the learner, by name.
+    """
+    tiles, k, steps, alpha = (parameters.get(name) for name in ("tiles", "k", "n_steps", "alpha"))
+    if isinstance(tiles, int):
+        draws, what = tiles**2, f"{tiles} tiles a side are {tiles**2:,} tiles, learned"
+    elif isinstance(k, int):
+        sharpened = parameters.get("finish") == "sharpen"
+        pieces = steps or (2 * k * math.log(2 / alpha) if alpha else k * (2 if sharpened else 3))
+        # three edges of each triangle are drawn again
+        draws = math.ceil(pieces) * (4 if sharpened else 1)
+        what = f"k = {k} and its number of steps ask for about {draws:,} draws,"
+    else:
+        return ""
+    return "" if draws < _MANY else f"{what} one after the other: minutes, however few the examples"
+
+
+def tell_long_run(parameters: Mapping[str, Any], *, quiet: bool) -> None:
+    """Write that line, if there is one, to stderr."""
+    if (text := long_run(parameters)) and not quiet:
+        sys.stderr.write(f"geodp: {text}\n")
 
 
 def warn_of_budget(

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from geodp_app.document.work import RunSettings, Work
 from geodp_app.formatting import SPACE, amount
-from geodp_app.runs.practice import budget_warning, error_sentence
+from geodp_app.runs.practice import budget_warning, error_sentence, long_run
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import inner_budget
 from learners.theory.planner import LearnerName, Setting, drawn_alone, error_guaranteed
@@ -42,6 +42,8 @@ def verdict(work: Work) -> Verdict:
         told = _verdict(work, n)
     except ValueError as error:
         told = Verdict("", f"These settings cannot run: {error}.")
+    if text := long_run(run.parameters()):
+        told = replace(told, practice=f"{told.practice} {text[0].upper()}{text[1:]}.")
     if not run.declared.private:
         return told
     # delta can be chosen where it is needed only

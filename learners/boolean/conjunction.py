@@ -165,8 +165,9 @@ def private_literal_steps(
 
 
 def _private_cover(
-    told: ConjunctionLearner | DisjunctionLearner, X: ArrayLike | Any, y: ArrayLike
+    learner: ConjunctionLearner | DisjunctionLearner, X: ArrayLike | Any, y: ArrayLike
 ) -> Iterator[LiteralStep]:
+    told = learner._fresh()
     k = check_count("k", told.k)
     if told.n_steps is not None:
         n_steps = check_count("the number of steps", told.n_steps)
@@ -180,12 +181,12 @@ def _private_cover(
     budget = cover_budget(
         told.epsilon, told.delta, n_steps, told.beta, told.neighbours, source.private, told.account
     )
-    columns, labels = told._examples(X, y)
+    columns, labels = learner._examples(X, y)
     stream = private_literal_steps(
         columns, labels, role=told.role, k=k, budget=budget, source=source
     )
     parameters = (("k", k), ("steps", n_steps), ("beta", told.beta))
-    return told._publish(stream, columns.d, parameters, budget.spent)
+    return learner._publish(stream, columns.d, parameters, budget.spent)
 
 
 @keyword_parameters()

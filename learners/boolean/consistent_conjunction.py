@@ -105,15 +105,16 @@ class GreedyDisjunctionLearner(BooleanLearner):
 
 
 def _greedy_cover(
-    told: GreedyConjunctionLearner | GreedyDisjunctionLearner, X: ArrayLike | Any, y: ArrayLike
+    learner: GreedyConjunctionLearner | GreedyDisjunctionLearner, X: ArrayLike | Any, y: ArrayLike
 ) -> Iterator[LiteralStep]:
+    told = learner._fresh()
     limit = None
     if told.n_steps is not None:
         limit = check_count("the number of steps", told.n_steps)
-    columns, labels = told._examples(X, y)
+    columns, labels = learner._examples(X, y)
     parameters = () if limit is None else (("steps", limit),)
     records = _greedy_steps(columns, labels, told.role, limit)
-    return told._publish(records, columns.d, parameters, None)
+    return learner._publish(records, columns.d, parameters, None)
 
 
 def _greedy_steps(
@@ -179,17 +180,18 @@ class ConsistentDisjunctionLearner(BooleanLearner):
 
 
 def _eliminate(
-    told: ConsistentConjunctionLearner | ConsistentDisjunctionLearner,
+    learner: ConsistentConjunctionLearner | ConsistentDisjunctionLearner,
     X: ArrayLike | Any,
     y: ArrayLike,
 ) -> Iterator[LiteralStep]:
-    columns, labels = told._examples(X, y)
+    told = learner._fresh()
+    columns, labels = learner._examples(X, y)
     d = columns.d
     kept = np.flatnonzero(LiteralCover(columns, labels, told.role).lost()[: 2 * d] == 0)
     order = kept[np.argsort(kept % d, kind="stable")].tolist()
     literals = [candidate_literal(told.role, candidate, d) for candidate in order]
     kept_ones = [one for one in literals if one is not None and not (told.monotone and one.negated)]
-    told._keep([LiteralRelease(one, None) for one in kept_ones], d, _stated(told.monotone), None)
+    learner._keep([LiteralRelease(one, None) for one in kept_ones], d, _stated(told.monotone), None)
     return iter(())
 
 
@@ -310,12 +312,13 @@ class PrivateConsistentDisjunctionLearner(BooleanLearner):
 
 
 def _draw_formula(
-    told: PrivateConsistentConjunctionLearner | PrivateConsistentDisjunctionLearner,
+    learner: PrivateConsistentConjunctionLearner | PrivateConsistentDisjunctionLearner,
     X: ArrayLike | Any,
     y: ArrayLike,
 ) -> Iterator[LiteralStep]:
+    told = learner._fresh()
     rate = consistency_rate(told.epsilon, told.neighbours)
-    columns, labels = told._examples(X, y)
+    columns, labels = learner._examples(X, y)
     d = columns.d
     base, most = ("2^d", MOST_MONOTONE) if told.monotone else ("3^d", MOST_VARIABLES)
     if d > most:
@@ -332,5 +335,5 @@ def _draw_formula(
     selection = Charge("selections", float(rate))
     spent = pure_spent(told.epsilon, told.neighbours, source.private, selection)
     released = [LiteralRelease(one, None) for one in literals_of(drawn, d, dual, only)]
-    told._keep(released, d, _stated(told.monotone), spent)
+    learner._keep(released, d, _stated(told.monotone), spent)
     return iter(())

@@ -31,6 +31,7 @@ from learners.sklearn_support import (
     check_column_names,
     classifier_tags,
     column_names,
+    keyword_parameters,
 )
 
 
@@ -119,6 +120,7 @@ class FormulaRelease:
         return columns
 
 
+@keyword_parameters()
 class BooleanLearner(WithParameters, ABC):
     """fit, predict, score and parameters of a learner of Boolean formulas.
 
@@ -131,8 +133,8 @@ class BooleanLearner(WithParameters, ABC):
     """
 
     role: ClassVar[Role]
-    release_: FormulaRelease
-    feature_names_in_: NDArray[np.object_]
+
+    positive: Any = None
 
     @abstractmethod
     def _run(self, X: ArrayLike | Any, y: ArrayLike) -> Iterator[LiteralStep]:
@@ -146,7 +148,7 @@ class BooleanLearner(WithParameters, ABC):
         X : array, data frame or scipy sparse matrix, shape (n, d)
             Zeros and ones.  The number of columns is public.
         y : array, shape (n,)
-            Labels 0 or 1.
+            Labels as :meth:`learners.estimator.Estimator.fit` takes them.
 
         Raises
         ------
@@ -157,8 +159,8 @@ class BooleanLearner(WithParameters, ABC):
             pass
         return self
 
-    def predict(self, X: ArrayLike | Any) -> NDArray[np.int64]:
-        """Labels 0/1, int64 of shape (n,), of examples, shape (n, d), dense or sparse.
+    def predict(self, X: ArrayLike | Any) -> NDArray[Any]:
+        """Labels as the examples had, shape (n,), of examples, shape (n, d), dense or sparse.
 
         Raises
         ------
@@ -167,39 +169,36 @@ class BooleanLearner(WithParameters, ABC):
         NotFittedError
             If no run is complete.
         """
-        release = self._fitted()
-        check_column_names(X, getattr(self, "feature_names_in_", None))
-        return release.predict(X)
+        return self._as_came(self._zeros_and_ones(X))
 
-    def staged_predict(self, X: ArrayLike | Any) -> Iterator[NDArray[np.int64]]:
+    def staged_predict(self, X: ArrayLike | Any) -> Iterator[NDArray[Any]]:
         """Labels after the first step, the second, and so on."""
-        return self._fitted().staged_predict(X)
+        return map(self._as_came, self._fitted().staged_predict(X))
 
     def score(
         self, X: ArrayLike | Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
         """Accuracy on labelled examples, each counted by its weight."""
-        return accuracy(self.predict(X), y, sample_weight)
-
-    @property
-    def classes_(self) -> NDArray[np.int64]:
-        """Labels, always [0, 1]: to take them from the examples would publish something."""
-        self._fitted()
-        return np.array([0, 1], dtype=np.int64)
+        return accuracy(self._zeros_and_ones(X), y, sample_weight, self.positive)
 
     @property
     def n_features_in_(self) -> int:
         """Number of variables, d."""
         return self._fitted().d
 
+    def _zeros_and_ones(self, X: ArrayLike | Any) -> NDArray[np.int64]:
+        release = self._fitted()
+        check_column_names(X, getattr(self, "feature_names_in_", None))
+        return release.predict(X)
+
     def _examples(self, X: ArrayLike | Any, y: ArrayLike) -> tuple[Columns, NDArray[np.bool_]]:
-        """Forget the last run, and check the examples of the next."""
-        self._forget()
+        """Check the examples of a run."""
         columns = read_columns(X)
-        labels = check_labels(y, columns.n)
+        labels = check_labels(y, columns.n, self.positive)
+        self._named(y, labels)
         names = column_names(X)
         if names is not None:
-            self.feature_names_in_ = names
+            self.feature_names_in_: NDArray[np.object_] = names
         return columns, labels
 
     def _keep(
@@ -211,7 +210,7 @@ class BooleanLearner(WithParameters, ABC):
     ) -> None:
         """Set the release of a complete run."""
         released = tuple(steps)
-        self.release_ = FormulaRelease(
+        self.release_: FormulaRelease = FormulaRelease(
             learner=type(self).__name__,
             role=self.role,
             d=d,

@@ -26,6 +26,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.places import unmasked
 from learners.scores import Role
 
 #: Rows whose sum of ones fits into a byte.
@@ -124,7 +125,7 @@ def read_columns(X: ArrayLike | Any) -> Columns:
     """
     if is_sparse(X):
         return SparseColumns(_clean(X))
-    values = np.asarray(X)
+    values = unmasked(X)
     _check_shape(values.shape)
     if values.dtype.kind == "O":
         values = values.astype(np.float64)

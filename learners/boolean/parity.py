@@ -39,6 +39,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.places import unmasked
 from learners.accounting import Charge, Neighbours, PrivacySpent, pure_budget, pure_spent
 from learners.boolean.gf2 import PackedBits, solve, word_count
 from learners.checks import accuracy, check_count, check_labels, check_open_unit
@@ -234,33 +235,39 @@ class BlockDiagnostics:
     failed: bool
 
 
+@keyword_parameters()
 class _Parity(WithParameters):
-    release_: ParityRelease
-    diagnostics_: tuple[BlockDiagnostics, ...]
+    positive: Any = None
 
-    def predict(self, X: ArrayLike | PackedBits) -> NDArray[np.int64]:
-        """<r, x> mod 2, int64 of shape (n,), of 0/1 vectors, shape (n, d).
+    def predict(self, X: ArrayLike | PackedBits) -> NDArray[Any]:
+        """<r, x> mod 2 as the examples were labelled, shape (n,), of 0/1 vectors, shape (n, d).
 
         Raises
         ------
         ValueError
             If the run ended with ⊥ or without a consistent parity, or X has another shape.
         """
-        self._require_fitted()
-        return self.release_.predict(check_bits(X))
+        return self._as_came(self._zeros_and_ones(X))
 
     def score(self, X: ArrayLike | PackedBits, y: ArrayLike) -> float:
         """Share of the examples that are labelled right, 0..1."""
-        return accuracy(self.predict(X), y)
+        return accuracy(self._zeros_and_ones(X), y, positive=self.positive)
+
+    def _zeros_and_ones(self, X: ArrayLike | PackedBits) -> NDArray[np.int64]:
+        self._require_fitted()
+        release: ParityRelease = self.release_
+        return release.predict(check_bits(X))
 
     def _examples(
         self, X: ArrayLike | PackedBits, y: ArrayLike
     ) -> tuple[PackedBits, NDArray[np.bool_]]:
-        self._forget()
         rows = check_bits(X)
-        return rows, check_labels(y, len(rows))
+        labels = check_labels(y, len(rows), self.positive)
+        self._named(y, labels)
+        return rows, labels
 
 
+@keyword_parameters()
 class ParityLearner(_Parity):
     """A consistent parity by Gaussian elimination; not private.
 
@@ -292,6 +299,7 @@ class ParityLearner(_Parity):
         ValueError
             If anything is neither 0 nor 1, or d is 0.
         """
+        self._fresh()
         rows, labels = self._examples(X, y)
         echelon = solve(rows, labels)
         parity = None
@@ -338,22 +346,23 @@ class PrivateParityLearner(_Parity):
 
     def fit(self, X: ArrayLike | PackedBits, y: ArrayLike) -> Self:
         """Learn privately; parameters and errors as in :class:`ParityLearner`."""
+        told = self._fresh()
         rows, labels = self._examples(X, y)
-        source = open_source(self.seed)
+        source = open_source(told.seed)
         plan = plan_parity(
-            self.epsilon,
-            self.neighbours,
-            self.beta,
-            self.constants,
-            self.test_share,
+            told.epsilon,
+            told.neighbours,
+            told.beta,
+            told.constants,
+            told.test_share,
             source.private,
         )
         found, self.diagnostics_ = private_parity(rows, labels, plan, source)
         parameters = (
-            ("beta", self.beta),
+            ("beta", told.beta),
             ("blocks", plan.blocks),
-            ("constants", self.constants),
-            ("test_share", float(self.test_share)),
+            ("constants", told.constants),
+            ("test_share", told.test_share),
         )
         parity = None if found is None else _as_tuple(found, rows.d)
         name = type(self).__name__
@@ -400,7 +409,7 @@ def check_bits(X: ArrayLike | PackedBits) -> PackedBits:
     """
     if isinstance(X, PackedBits):
         return X
-    array = np.asarray(X)
+    array = unmasked(X)
     if array.ndim != 2 or array.shape[1] < 1:
         raise ValueError("X must have shape (n, d) with d >= 1: reshape your data")
     if array.dtype != np.bool_:

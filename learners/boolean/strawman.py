@@ -47,6 +47,7 @@ from learners.checks import check_count, check_open_unit
 from learners.cover_account import run_rate
 from learners.exponential_mechanism import exponential_index
 from learners.noise_arrays import discrete_laplace_array
+from learners.parameters import log_over
 from learners.randomness import open_source
 from learners.scores import Role
 from learners.set_cover import default_steps
@@ -93,7 +94,7 @@ def strawman_budget(
     check_budget(epsilon, delta)
     inner = inner_budget(epsilon, delta, neighbours)
     scale = noise_scale(inner[0], check_count("the number of variables", d))
-    margin = math.ceil(float(scale) * math.log(2 * d / beta))
+    margin = math.ceil(float(scale) * log_over(2 * d, beta))
     eta = run_rate(*inner, steps)
     charges = (Charge("noisy literals", float(1 / scale), d), Charge("selections", eta, steps))
     spent = PrivacySpent(epsilon, delta, neighbours, "optimal", charges, private)
@@ -101,15 +102,18 @@ def strawman_budget(
 
 
 def _run_strawman(
-    told: StrawmanConjunctionLearner | StrawmanDisjunctionLearner, X: ArrayLike | Any, y: ArrayLike
+    learner: StrawmanConjunctionLearner | StrawmanDisjunctionLearner,
+    X: ArrayLike | Any,
+    y: ArrayLike,
 ) -> Iterator[LiteralStep]:
+    told = learner._fresh()
     k = check_count("k", told.k)
     steps = default_steps(k)
     if told.n_steps is not None:
         steps = check_count("the number of steps", told.n_steps)
     check_open_unit(beta=told.beta)
     source = open_source(told.seed)
-    columns, labels = told._examples(X, y)
+    columns, labels = learner._examples(X, y)
     budget = strawman_budget(
         told.epsilon, told.delta, columns.d, steps, told.beta, told.neighbours, source.private
     )
@@ -128,7 +132,7 @@ def _run_strawman(
             yield LiteralStep(step, steps, LiteralRelease(literal, None), diagnostics)
 
     parameters = (("k", k), ("steps", steps), ("beta", told.beta))
-    return told._publish(records(), columns.d, parameters, budget.spent)
+    return learner._publish(records(), columns.d, parameters, budget.spent)
 
 
 @keyword_parameters()

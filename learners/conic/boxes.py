@@ -23,10 +23,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from geometry.inner_loops import inner
+from geometry.inner_loops import inner, njit
 from learners.envelope.chunks import exponential, uniform_below
 from learners.envelope.partition import draw_box, put_mass
 from learners.envelope.shared_points import examples_of, greatest_score

@@ -20,12 +20,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from geometry.columns import count_columns
 from geometry.grid_counts import GridCounts
 from geometry.halfplane import HalfplaneLattice
+from geometry.inner_loops import njit
 from learners.envelope.boxes import NO_SHEET
 from learners.envelope.target import make_target
 from learners.envelope.trials import exact_value

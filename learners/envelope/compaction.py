@@ -17,9 +17,8 @@ Nothing is counted here; a compaction takes O(boxes), 6 sides each, and a sort.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from geometry.inner_loops import inner
+from geometry.inner_loops import inner, njit
 from learners.envelope.boxes import (
     NEGATIVES,
     POSITIVES,

@@ -14,8 +14,8 @@ between two calls (:mod:`learners.envelope.compaction`).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from geometry.inner_loops import njit
 from learners.envelope.chunks import exponential
 from learners.envelope.factorised_moves import (
     FACTOR_SPLIT_TIME,

@@ -31,10 +31,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from geometry.halfplane import HalfplaneLattice
-from geometry.inner_loops import inner
+from geometry.inner_loops import inner, njit
 
 #: Cells of the readings that stand for the lines above the square, past its side, and below it.
 #: Neither touches a rectangle of lines that meet the square, so they are never merged.

@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from geometry.columns import Counts
 from geometry.counting import count_piece, forget_lines
 from geometry.halfplane import HalfplaneLattice
-from geometry.inner_loops import inner
+from geometry.inner_loops import inner, njit
 from learners.envelope.boxes import (
     NEGATIVES,
     POSITIVES,

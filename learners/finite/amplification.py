@@ -48,6 +48,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.places import unmasked
 from learners.accounting import Neighbours, pure_budget
 from learners.checks import accuracy, check_labels, check_open_unit
 from learners.exponential_mechanism import exponential_index, private_rate
@@ -210,6 +211,7 @@ class AmplifiedLearner(WithParameters):
     failure: float = 0.5
     test_share: float = 0.25
     seed: int | None = None
+    positive: Any = None
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from examples.
@@ -227,18 +229,19 @@ class AmplifiedLearner(WithParameters):
             If an example or a parameter is out of range, the learner is not private, or it has a
             seed of its own.
         """
-        self._forget()
-        given = self._given()
+        told = self._fresh()
+        given = told._given()
         plan = plan_amplification(
-            given["epsilon"], self.beta, given["neighbours"], self.failure, self.test_share
+            given["epsilon"], told.beta, given["neighbours"], told.failure, told.test_share
         )
-        rows = np.asarray(X)
-        labels = check_labels(y, len(rows))
-        source = open_source(self.seed)
+        rows = unmasked(X)
+        labels = check_labels(y, len(rows), self.positive)
+        self._named(y, labels)
+        source = open_source(told.seed)
         run_of = below_array(source, COIN, len(rows)) // plan.used
         models = []
         for number in range(plan.runs):
-            seed = None if self.seed is None else below(source, 1 << 63)
+            seed = None if told.seed is None else below(source, 1 << 63)
             model = type(self.learner)(**{**given, "seed": seed})
             models.append(model.fit(rows[run_of == number], labels[run_of == number]))
         test, truth = rows[run_of >= plan.runs], labels[run_of >= plan.runs]
@@ -256,12 +259,16 @@ class AmplifiedLearner(WithParameters):
         self.release_ = replace(
             released,
             learner=type(self).__name__,
-            parameters=(*own, ("tested", self.test_share), *released.parameters),
+            parameters=(*own, ("tested", told.test_share), *released.parameters),
         )
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Labels 0/1, int64 of shape (n,), by the chosen run's hypothesis; errors are its own."""
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Labels as the examples had, shape (n,), by the chosen run's hypothesis; errors are its
+        own."""
+        return self._as_came(self._zeros_and_ones(X))
+
+    def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
         self._require_fitted()
         # what a private learner predicts is a function of its release
         asked = type(self.learner)(**self.learner.get_params())
@@ -270,11 +277,13 @@ class AmplifiedLearner(WithParameters):
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:
         """Share of the examples that are labelled right, 0..1."""
-        return accuracy(self.predict(X), y)
+        return accuracy(self._zeros_and_ones(X), y, positive=self.positive)
 
     def _given(self) -> dict[str, Any]:
         """Parameters of the learner, checked as far as they matter here."""
-        given: dict[str, Any] = self.learner.get_params()
+        settled = getattr(self.learner, "settled", lambda: self.learner)
+        # its runs are told 0 and 1
+        given: dict[str, Any] = settled().get_params() | {"positive": None}
         missing = {"epsilon", "neighbours", "seed"} - set(given)
         if missing:
             name = type(self.learner).__name__

@@ -28,6 +28,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.places import unmasked
 from learners.accounting import (
     Charge,
     Neighbours,
@@ -170,8 +171,7 @@ class _LeastLoss(WithParameters):
 
     def _sums(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], int, int]:
         """Of every hypothesis over the sample; the bound of one loss; the number of examples."""
-        self._forget()
-        rows, targets = np.asarray(X), np.asarray(y)
+        rows, targets = unmasked(X), unmasked(y)
         if rows.ndim == 0 or targets.ndim == 0 or len(rows) != len(targets):
             raise ValueError("X and y must hold the same examples: as many rows of each")
         name = "bound" if self.levels is None else "levels"
@@ -205,7 +205,7 @@ class _LeastLoss(WithParameters):
 
     def _whole(self, losses: ArrayLike, bound: int, at: int) -> NDArray[np.int64]:
         """Losses of a batch as whole numbers 0..bound; `at` is its first row."""
-        values = np.asarray(losses)
+        values = unmasked(losses)
         if values.ndim != 2 or values.shape[1] == 0 or values.dtype.kind not in "iufb":
             raise ValueError(
                 f"losses must be numbers of shape (n, hypotheses), not {values.dtype} in "
@@ -249,8 +249,9 @@ class EmpiricalRiskMinimizer(_LeastLoss):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Choose a hypothesis; parameters and errors as in :class:`PrivateERM`."""
-        sums, bound, n = self._sums(X, y)
-        return self._learned(Choice(int(np.argmin(sums))), sums, bound, n)
+        told = self._fresh()
+        sums, bound, n = told._sums(X, y)
+        return self._take(told._learned(Choice(int(np.argmin(sums))), sums, bound, n))
 
 
 @keyword_parameters(after={"losses": ["epsilon"]})
@@ -310,7 +311,8 @@ class PrivateERM(_LeastLoss):
         ValueError
             If X and y differ in length, or a loss or a parameter is out of range.
         """
-        sums, bound, n = self._sums(X, y)
-        source = open_source(self.seed)
-        choice = choose_least(sums, bound, self.epsilon, source, self.neighbours, self.mechanism)
-        return self._learned(choice, sums, bound, n, ("mechanism", self.mechanism))
+        told = self._fresh()
+        sums, bound, n = told._sums(X, y)
+        source = open_source(told.seed)
+        choice = choose_least(sums, bound, told.epsilon, source, told.neighbours, told.mechanism)
+        return self._take(told._learned(choice, sums, bound, n, ("mechanism", told.mechanism)))

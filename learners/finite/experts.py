@@ -38,6 +38,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.places import unmasked
 from learners.accounting import (
     AccountName,
     Charge,
@@ -50,6 +51,7 @@ from learners.accounting import (
 from learners.checks import check_count
 from learners.cover_account import GIVEN_UP
 from learners.exponential_mechanism import exponential_index
+from learners.parameters import real, whole
 from learners.randomness import open_source
 
 
@@ -89,10 +91,10 @@ class MultiplicativeWeights:
     """
 
     def __init__(self, *, experts: int, rate: float, bound: int = 1) -> None:
-        if not (math.isfinite(rate) and rate > 0):
+        self.rate = real("rate", rate)
+        if self.rate <= 0:
             raise ValueError(f"rate must be a positive number, got {rate}")
         self.experts = check_count("experts", experts)
-        self.rate = rate
         self.bound = check_count("bound", bound)
         self.cumulative = np.zeros(self.experts, dtype=np.int64)
 
@@ -121,7 +123,7 @@ def check_losses(losses: ArrayLike, experts: int, bound: int) -> NDArray[np.int6
     ValueError
         If they are not N whole numbers in 0..bound.
     """
-    values = np.asarray(losses)
+    values = unmasked(losses)
     if values.shape != (experts,) or values.dtype.kind not in "iufb":
         raise ValueError(f"losses of a round must be {experts} numbers, got {values.shape}")
     wrong = ~((values >= 0) & (values <= bound) & (values == np.floor(values)))
@@ -269,9 +271,11 @@ class PrivateExperts:
         neighbours: Neighbours = "add-remove",
         seed: int | None = None,
     ) -> None:
-        self._source = open_source(seed)
-        self.plan = plan_experts(experts, rounds, epsilon, delta, neighbours, self._source.private)
-        self._rounds = rounds
+        self._source = open_source(None if seed is None else whole("seed", seed))
+        self._rounds = check_count("rounds", rounds)
+        budget = real("epsilon", epsilon), real("delta", delta)
+        private = self._source.private
+        self.plan = plan_experts(experts, self._rounds, *budget, neighbours, private)
         self._weights = MultiplicativeWeights(experts=experts, rate=self.plan.rate, bound=bound)
         # per unit of the whole losses, exactly
         self._rate = Fraction(self.plan.rate) / self._weights.bound
@@ -312,7 +316,7 @@ class PrivateExperts:
 
     def run(self, losses: ArrayLike) -> ExpertsRelease:
         """Play all rounds with these losses, shape (T, N), none of them seen before its choice."""
-        table = np.asarray(losses)
+        table = unmasked(losses)
         if table.ndim != 2 or len(table) != self._rounds:
             raise ValueError(f"losses must have shape (T, N), T = {self._rounds}: {table.shape}")
         for row in table:

@@ -37,6 +37,7 @@ from typing import Any, Literal, Protocol, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.places import unmasked
 from learners.accounting import Neighbours
 from learners.checks import accuracy, check_count, check_labels
 from learners.finite.empirical_risk import Choice, ErmRelease, Mechanism, choose_least
@@ -225,7 +226,7 @@ def check_domain_points(X: ArrayLike, domain: int) -> NDArray[np.int64]:
         If the shape is another, or a point is no whole number in 0..domain-1; the message names
         the first such row.
     """
-    points = np.asarray(X)
+    points = unmasked(X)
     if points.ndim == 2 and points.shape[1] == 1:
         points = points[:, 0]
     if points.ndim != 1:
@@ -241,11 +242,9 @@ def check_domain_points(X: ArrayLike, domain: int) -> NDArray[np.int64]:
 
 
 def count_labels(
-    X: ArrayLike, y: ArrayLike, domain: int
+    points: NDArray[np.int64], labels: NDArray[np.bool_], domain: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positive and negative examples at each point, int64 of shape (domain,); checks both."""
-    points = check_domain_points(X, domain)
-    labels = check_labels(y, len(points))
+    """Positive and negative examples at each point, int64 of shape (domain,)."""
     positives = np.bincount(points[labels], minlength=domain)
     negatives = np.bincount(points[~labels], minlength=domain)
     return positives, negatives
@@ -270,27 +269,33 @@ class FiniteClassDiagnostics:
 @keyword_parameters()
 class _FiniteClass(WithParameters):
     concepts: ConceptClass
+    positive: Any = None
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Labels 0/1, int64 of shape (n,), of points 0..domain-1, shape (n,) or (n, 1).
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Labels as the examples had, shape (n,), of points 0..domain-1, shape (n,) or (n, 1).
 
         Raises
         ------
         ValueError
             If a point is not of the domain.
         """
+        return self._as_came(self._zeros_and_ones(X))
+
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Share of the examples that are labelled right, 0..1."""
+        return accuracy(self._zeros_and_ones(X), y, positive=self.positive)
+
+    def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
         self._require_fitted()
         points = check_domain_points(X, self.concepts.domain)
         return self.concepts.predict(self.release_.index, points).astype(np.int64)
 
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Share of the examples that are labelled right, 0..1."""
-        return accuracy(self.predict(X), y)
-
     def _mistakes(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], int]:
         """Of every concept; and the number of examples."""
-        self._forget()
-        positives, negatives = count_labels(X, y, self.concepts.domain)
+        points = check_domain_points(X, self.concepts.domain)
+        labels = check_labels(y, len(points), self.positive)
+        self._named(y, labels)
+        positives, negatives = count_labels(points, labels, self.concepts.domain)
         count = int(positives.sum() + negatives.sum())
         return self.concepts.mistakes(positives, negatives), count
 
@@ -343,6 +348,7 @@ class FiniteClassLearner(_FiniteClass):
         ValueError
             If an example is out of range.
         """
+        self._fresh()
         mistakes, examples = self._mistakes(X, y)
         return self._learned(Choice(int(np.argmin(mistakes))), mistakes, examples)
 
@@ -387,7 +393,8 @@ class PrivateFiniteClassLearner(_FiniteClass):
 
         The sample may be empty: whether it is is private too.
         """
+        told = self._fresh()
         mistakes, examples = self._mistakes(X, y)
-        source = open_source(self.seed)
-        choice = choose_least(mistakes, 1, self.epsilon, source, self.neighbours, self.mechanism)
-        return self._learned(choice, mistakes, examples, ("mechanism", self.mechanism))
+        source = open_source(told.seed)
+        choice = choose_least(mistakes, 1, told.epsilon, source, told.neighbours, told.mechanism)
+        return self._learned(choice, mistakes, examples, ("mechanism", told.mechanism))

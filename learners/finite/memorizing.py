@@ -10,11 +10,12 @@ Neither can happen to a learner that is private: what is private generalizes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.places import unmasked
 from learners.checks import check_count, check_labels
 from learners.noise_arrays import below_array
 from learners.randomness import open_source
@@ -68,6 +69,7 @@ class MemorizingLearner(WithParameters):
 
     points: int = 1000
     seed: int | None = None
+    positive: Any = None
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take down the labels of points X (n,); the last label of a point that has several.
@@ -77,20 +79,21 @@ class MemorizingLearner(WithParameters):
         ValueError
             If a point or a label is out of range.
         """
-        self._forget()
-        points = check_count("points", self.points)
-        where = np.asarray(X)
+        told = self._fresh()
+        points = check_count("points", told.points)
+        where = unmasked(X)
         if where.ndim != 1 or (len(where) and where.dtype.kind not in "iu"):
             raise ValueError(f"X must be whole numbers of shape (n,), got {where.dtype}")
         if len(where) and not (where.min() >= 0 and where.max() < points):
             raise ValueError(f"a point of X is outside 0..{points - 1}")
-        labels = below_array(open_source(self.seed), 2, points) == 1
-        labels[where.astype(np.int64)] = check_labels(y, len(where))
+        labels = below_array(open_source(told.seed), 2, points) == 1
+        given = check_labels(y, len(where), self.positive)
+        self._named(y, given)
+        labels[where.astype(np.int64)] = given
         self.release_ = MemorizedLabels(type(self).__name__, tuple(labels.tolist()))
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Labels 0/1, int64 of shape (n,), of points 0..N-1, shape (n,)."""
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Labels as the examples had, shape (n,), of points 0..N-1, shape (n,)."""
         self._require_fitted()
-        labels: NDArray[np.int64] = self.release_.predict(X)
-        return labels
+        return self._as_came(self.release_.predict(X))

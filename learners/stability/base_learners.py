@@ -146,6 +146,7 @@ class GradientDescentClassifier(WithParameters):
     rate: float = 1.0
     order: Order = "replacement"
     coins: int = 0
+    positive: Any = None
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take the steps of the descent.
@@ -155,22 +156,23 @@ class GradientDescentClassifier(WithParameters):
         ValueError
             If an example or a parameter is out of range, or there is no example.
         """
-        self._forget()
-        points, labels = check_examples(X, y, self.grid)
-        if not 0 < self.rate <= LARGEST_STEP:
-            raise ValueError(f"rate must lie in (0, {LARGEST_STEP:g}], got {self.rate}")
+        told = self._fresh()
+        points, labels = check_examples(X, y, told.grid, positive=told.positive)
+        self._named(y, labels)
+        if not 0 < told.rate <= LARGEST_STEP:
+            raise ValueError(f"rate must lie in (0, {LARGEST_STEP:g}], got {told.rate}")
         if len(points) == 0:
             raise ValueError("there is no example to learn from")
-        lifted = lift(points, self.grid) * np.where(labels, 1.0, -1.0)[:, None]
-        count = check_count("steps", self.steps)
-        chosen = _visits(self.order, len(lifted), count, self.coins)
+        lifted = lift(points, told.grid) * np.where(labels, 1.0, -1.0)[:, None]
+        count = check_count("steps", told.steps)
+        chosen = _visits(told.order, len(lifted), count, told.coins)
         weights = np.zeros(lifted.shape[1])
         for example in lifted[chosen]:
-            weights += self.rate / (1.0 + np.exp(min(weights @ example, 700.0))) * example
-        parameters: tuple[tuple[str, Any], ...] = (("steps", count), ("rate", self.rate))
-        if self.order != "replacement":
-            parameters += (("order", self.order),)
-        parameters += (("coins", self.coins),)
+            weights += told.rate / (1.0 + np.exp(min(weights @ example, 700.0))) * example
+        parameters: tuple[tuple[str, Any], ...] = (("steps", count), ("rate", told.rate))
+        if told.order != "replacement":
+            parameters += (("order", told.order),)
+        parameters += (("coins", told.coins),)
         learned = tuple(weights.tolist())
         self.release_: DescentRelease = DescentRelease(type(self).__name__, parameters, learned)
         return self
@@ -183,17 +185,21 @@ class GradientDescentClassifier(WithParameters):
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities of labels 0 and 1, float of shape (n, 2)."""
-        signed = lift(check_points(X, self.grid), self.grid) @ self.weights_
+        grid = self.settled().grid
+        signed = lift(check_points(X, grid), grid) @ self.weights_
         positive = 1.0 / (1.0 + np.exp(-np.clip(signed, -700, 700)))
         return np.stack([1 - positive, positive], axis=1)
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Labels 0/1, int64 of shape (n,)."""
-        return (self.predict_proba(X)[:, 1] > 0.5).astype(np.int64)
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Labels as the examples had, shape (n,)."""
+        return self._as_came(self._zeros_and_ones(X))
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:
         """Share of the examples that are labelled right, 0..1."""
-        return accuracy(self.predict(X), y)
+        return accuracy(self._zeros_and_ones(X), y, positive=self.positive)
+
+    def _zeros_and_ones(self, X: ArrayLike) -> NDArray[np.int64]:
+        return (self.predict_proba(X)[:, 1] > 0.5).astype(np.int64)
 
 
 def _visits(order: Order, n: int, steps: int, coins: int) -> NDArray[np.int64]:

@@ -28,6 +28,7 @@ from typing import Any, Generic, NoReturn, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.places import unmasked
 from learners.accounting import PrivacySpent, Relation
 from learners.checks import check_count
 from learners.randomness import RandomSource, open_source
@@ -168,7 +169,7 @@ class ChunkClassifier(WithParameters, Generic[Queries]):
 
 def asked_points(X: ArrayLike, left: int) -> NDArray[Any]:
     """Points to be asked about, refused if fewer queries are left."""
-    points = np.asarray(X)
+    points = unmasked(X)
     if len(points) > left:
         raise ValueError(f"{len(points)} points are too many: {left} queries are left")
     return points
@@ -256,17 +257,17 @@ class StableQueryClassifier(ChunkClassifier[StableQueries]):
         ValueError
             If X and y differ in length, a label is no class, or a parameter is out of range.
         """
-        self._forget()
-        check_base(self.base)
-        classes = check_classes(self.classes)
+        told = self._fresh()
+        check_base(told.base)
+        classes = check_classes(told.classes)
         points, labels = same_examples(X, y)
         _refuse_labels(~np.isin(labels, classes), labels, f"among the classes {classes}")
         sample = points, labels.astype(np.int64)
-        source = open_source(self.seed)
-        budget = plan_for(self, plan_sparse_vector, source.private)
+        source = open_source(told.seed)
+        budget = plan_for(told, plan_sparse_vector, source.private)
         parameters = (("queries", budget.queries), ("halts", budget.halts))
-        self._train(sample, classes, StableQueries, budget, parameters, source)
-        return self
+        told._train(sample, classes, StableQueries, budget, parameters, source)
+        return self._take(told)
 
     def steps(self, X: ArrayLike) -> Iterator[QueryRecord]:
         """Answer queries, one record each; the budget is that of all calls together.
@@ -285,7 +286,7 @@ class StableQueryClassifier(ChunkClassifier[StableQueries]):
         """
         points = asked_points(X, self.queries_left_)
         private = self.private_models_
-        with open_mapper(self.workers) as mapper:
+        with open_mapper(self.settled().workers) as mapper:
             counts = private.models.votes(points, mapper)
         return answer_votes(private.queries, counts, private.models)
 
@@ -356,17 +357,17 @@ class StableSoftClassifier(ChunkClassifier[SoftQueries]):
         ValueError
             If X and y differ in length, a label is out of range, or a parameter is.
         """
-        self._forget()
-        check_base(self.base)
-        check_width(self.width)
+        told = self._fresh()
+        check_base(told.base)
+        check_width(told.width)
         points, labels = same_examples(X, y)
         _refuse_labels(~((labels >= 0) & (labels <= 1)), labels, "in [0, 1]")
-        source = open_source(self.seed)
-        budget = plan_for(self, plan_soft_queries, source.private)
+        source = open_source(told.seed)
+        budget = plan_for(told, plan_soft_queries, source.private)
         # the plan is for two tests a query
         parameters = (("queries", budget.queries // 2), ("failures", budget.halts))
-        self._train((points, labels), np.array([0, 1]), SoftQueries, budget, parameters, source)
-        return self
+        told._train((points, labels), np.array([0, 1]), SoftQueries, budget, parameters, source)
+        return self._take(told)
 
     def steps(self, X: ArrayLike, widths: ArrayLike | None = None) -> Iterator[SoftRecord]:
         """Answer queries, one record each; the budget is that of all calls together.
@@ -386,13 +387,13 @@ class StableSoftClassifier(ChunkClassifier[SoftQueries]):
             Before :meth:`fit`.
         """
         points = asked_points(X, self.queries_left_)
-        each = np.full(len(points), self.width) if widths is None else np.asarray(widths)
+        each = np.full(len(points), self.settled().width) if widths is None else np.asarray(widths)
         if each.shape != (len(points),):
             raise ValueError(f"widths must have shape ({len(points)},), got {each.shape}")
         for width in each.tolist():
             check_width(width)
         private = self.private_models_
-        with open_mapper(self.workers) as mapper:
+        with open_mapper(self.settled().workers) as mapper:
             predictions = soft_predictions(private.models.models, points, mapper)
         queries = private.queries
         return (queries.ask(predictions[:, i], width) for i, width in enumerate(each.tolist()))

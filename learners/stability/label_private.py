@@ -26,11 +26,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.places import unmasked
 from learners.accounting import PrivacySpent, Relation
 from learners.checks import check_count
 from learners.randomness import RandomSource, below, open_source
@@ -121,29 +122,27 @@ class LabelPrivateLearner(WithParameters):
         ValueError
             If a shape, a label or a parameter is wrong.
         """
-        self._forget()
-        final = self.base if self.final is None else self.final
+        told = self._fresh()
+        final = told.base if told.final is None else told.final
         check_base(final)
-        classes = check_classes(self.classes)
-        if self.unanswered not in get_args(Unanswered):
-            raise ValueError(f"unanswered must be 'coin' or 'omit', got {self.unanswered!r}")
-        source = open_source(self.seed)
+        classes = check_classes(told.classes)
+        source = open_source(told.seed)
         points, labels = same_examples(X, y)
-        neighbours = self._relation(public is not None)
+        neighbours = told._relation(public is not None)
         if public is None:
-            most = check_count("queries", self.queries)
+            most = check_count("queries", told.queries)
             points, labels, asked = split_sample(points, labels, most, source)
         else:
-            asked = np.asarray(public)
-        if not 1 <= len(asked) <= check_count("queries", self.queries):
+            asked = unmasked(public)
+        if not 1 <= len(asked) <= check_count("queries", told.queries):
             raise ValueError(
-                f"public must hold 1 to {self.queries} points (queries), got {len(asked)}"
+                f"public must hold 1 to {told.queries} points (queries), got {len(asked)}"
             )
-        queries = self._classifier(neighbours).fit(points, labels)
+        queries = told._classifier(neighbours).fit(points, labels)
         answers = tuple(record.release for record in queries.steps(asked))
-        kept, targets = known_labels(answers, self.unanswered, classes, source)
+        kept, targets = known_labels(answers, told.unanswered, classes, source)
         model = train_final(final, asked[kept], targets, classes[0])
-        parameters = (*queries.release_.parameters, ("unanswered", self.unanswered))
+        parameters = (*queries.release_.parameters, ("unanswered", told.unanswered))
         self.release_: LabelPrivateRelease = LabelPrivateRelease(
             type(self).__name__, parameters, answers, model, queries.release_.privacy
         )

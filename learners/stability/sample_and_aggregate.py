@@ -47,6 +47,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geometry.places import unmasked
 from learners.noise_arrays import below_array
 from learners.randomness import RandomSource
 from learners.selection import Cancelled, SelectionProgress
@@ -201,7 +202,7 @@ def same_examples(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any
     ValueError
         If they are not as many; the message does not tell how many.
     """
-    points, labels = np.asarray(X), np.asarray(y)
+    points, labels = unmasked(X), unmasked(y)
     if points.ndim == 0 or labels.ndim != 1 or len(points) != len(labels):
         raise ValueError(
             "X and y must hold the same examples: a row of X and a label, shape (n,), for each"

@@ -275,10 +275,10 @@ class StabilityLearner(Estimator):
         points labelled when the first record is asked for.
         """
         # each row has a coin: counts, which have another order, are voted on alike, not equally
-        points, labels = self._begin(X, y)
-        budget = plan_for(self, plan_sparse_vector, self.seed is None)
-        stream = self._vote(budget, points, labels, watch)
-        return self._keep(stream, self._named(budget.spent))
+        told, points, labels = self._begin(X, y)
+        budget = plan_for(told, plan_sparse_vector, told.seed is None)
+        stream = told._vote(budget, points, labels, watch)
+        return self._keep(told, stream, self._of_run(budget.spent))
 
     def _vote(
         self,
@@ -289,8 +289,6 @@ class StabilityLearner(Estimator):
     ) -> Stream:
         k = check_count("k", self.k)
         lattice = HalfplaneLattice(self.grid)
-        if self.unanswered not in get_args(Unanswered):
-            raise ValueError(f"unanswered must be 'omit' or 'coin', got {self.unanswered!r}")
         choice = self._point_choice()
         check_count("workers", self.workers)
         base = self.base
@@ -335,8 +333,6 @@ class StabilityLearner(Estimator):
                     f"out points = {self.points!r}"
                 )
             return "sample"
-        if self.points not in (None, *get_args(PointChoice)):
-            raise ValueError(f"points must be 'refined' or 'random', got {self.points!r}")
         return self.points or "refined"
 
     def _label(
@@ -422,7 +418,7 @@ class StabilityLearner(Estimator):
             Before the run has ended.
         """
         self._require_fitted()
-        points = check_points(X, self.grid, bounds=self.bounds_)
+        points = check_points(X, self.release_.d, bounds=self.bounds_)
         private = self.__dict__.get("private_models_")
         if private is None:
             raise ValueError("nothing was kept for questions: set kept to 1 or more")

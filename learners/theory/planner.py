@@ -55,9 +55,10 @@ from typing import Any, Literal
 
 from geometry.halfplane import FINE_D, HalfplaneLattice
 from learners.accounting import AccountName, Neighbours, check_budget
-from learners.checks import check_open_unit
+from learners.checks import check_open_unit, within_floats
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
 from learners.other_accounts import AccountChoice, by_account
+from learners.parameters import log_over
 from learners.set_cover import plan_budget, theorem_steps
 
 LearnerName = Literal["cover", "convex-cover"]
@@ -176,6 +177,7 @@ class Plan:
         }
 
 
+@within_floats
 def examples_needed(setting: Setting, alpha: float) -> Plan:
     """The least n that guarantees error at most alpha on new points.
 
@@ -191,6 +193,7 @@ def examples_needed(setting: Setting, alpha: float) -> Plan:
     return run.plan(alpha, least_count(lambda n: run.error(n) <= alpha))
 
 
+@within_floats
 def error_guaranteed(setting: Setting, examples: int) -> Plan:
     """The least alpha, within 1 part in 1000, that n examples guarantee; void from 1/2 up.
 
@@ -233,6 +236,7 @@ def lattice_note(lattice: HalfplaneLattice) -> str | None:
     )
 
 
+@within_floats
 def drawn_alone(setting: Setting) -> dict[str, Any]:
     """What the theorem "private-finite" is asked with about one triangle drawn by its mistakes.
 
@@ -274,7 +278,7 @@ class _Run:
             setting.epsilon, setting.delta, steps, third, setting.neighbours, private=True
         )
         budget = by_account(budget, setting.account)
-        loss = (math.log(setting.pieces) + math.log(steps / third)) / budget.eta
+        loss = (math.log(setting.pieces) + log_over(steps, third)) / budget.eta
         return cls(setting, alpha, steps, budget.eta, budget.spent.account, budget.margin, loss)
 
     def training_error(self, examples: int) -> float:
@@ -287,7 +291,7 @@ class _Run:
         e, n = self.training_error(examples), examples
         edges = self.steps * _EDGES[self.setting.learner]
         dichotomies = edges * math.log((2 * n) ** 2 - 2 * n + 2)
-        a = (dichotomies + math.log(12 / self.setting.beta)) / n
+        a = (dichotomies + log_over(12, self.setting.beta)) / n
         return min(1.0, e + 2 * math.sqrt(e * a) + 4 * a)
 
     def plan(self, alpha: float | None, examples: int | None) -> Plan:

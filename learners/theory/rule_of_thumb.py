@@ -25,6 +25,7 @@ from typing import Literal
 
 from geometry.halfplane import Measure
 from learners.accounting import LEAST_DELTA, Neighbours, check_budget, inner_budget
+from learners.checks import within_floats
 from learners.theory.practice_table import EPSILONS, RANGES
 
 #: Kinds of runs: by tiles on shapes of few edges, and on outlines with many bends; convex polygons
@@ -120,6 +121,7 @@ def kinds_of(settings: Settings) -> tuple[Kind, ...]:
     raise NotMeasuredError(f"covers were measured with {named}")
 
 
+@within_floats
 def expected_error(kind: Kind, settings: Settings, examples: int) -> ErrorRange | None:
     """Errors that runs of a kind reach with so many examples; None where it is hopeless.
 
@@ -142,6 +144,7 @@ def expected_error(kind: Kind, settings: Settings, examples: int) -> ErrorRange 
     return _range(kind, epsilon, examples)
 
 
+@within_floats
 def examples_for(kind: Kind, settings: Settings, error: float) -> ExamplesRange:
     """Examples from which on the ends of the range of a kind reach an error, in (0, 1).
 

@@ -23,7 +23,7 @@ from typing import Any
 from geometry.halfplane import HalfplaneLattice
 from learners.accounting import inner_budget
 from learners.boolean import conjunction_bounds, parity
-from learners.checks import check_open_unit
+from learners.checks import check_open_unit, within_floats
 from learners.finite import experts, sample_sizes, vc
 from learners.finite.amplification import plan_amplification
 from learners.finite.sample_sizes import MAX_EXAMPLES, least_count
@@ -545,6 +545,7 @@ def find_theorem(name: str) -> Theorem:
     raise ValueError(f"unknown theorem {name!r}: use one of {known}")
 
 
+@within_floats
 def examples_for(
     theorem: Theorem, alpha: float, beta: float, parameters: Mapping[str, Any]
 ) -> int | None:
@@ -566,6 +567,7 @@ def examples_for(
     return theorem.examples(**_asked(theorem, alpha, beta, parameters))
 
 
+@within_floats
 def settings_for(
     theorem: Theorem, alpha: float, beta: float, parameters: Mapping[str, Any]
 ) -> dict[str, int]:
@@ -589,6 +591,7 @@ def _asked(
     return {"alpha": alpha, "beta": beta, **needed}
 
 
+@within_floats
 def alpha_for(theorem: Theorem, n: int, beta: float, parameters: Mapping[str, Any]) -> float | None:
     """The least alpha, within 1 part in 1000, that n suffice for; None if no alpha below 1/2 is.
 

@@ -13,6 +13,7 @@ import pytest
 
 from geometry import compile_cache
 from geometry.compile_cache import ensure_cache
+from geometry.inner_loops import njit
 from learners.envelope import core
 from learners.polygon_union import PolygonUnionLearner
 
@@ -133,3 +134,60 @@ def test_a_first_run_on_few_examples_compiles_no_factorised_boxes(tmp_path):
     assert "learners.envelope.core.run" not in compiled
     unneeded = ("cell_weights", "factorised_boxes", "uncertain")
     assert not [name for name in compiled if any(each in name for each in unneeded)]
+
+
+def calls(function):
+    """What a new process would: the result, and how often the cache had it and had it not."""
+    loop = njit(cache=True)(function)
+    result = loop(21)
+    return result, sum(loop.stats.cache_hits.values()), sum(loop.stats.cache_misses.values())
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("kept", [0.0, 0.02, 0.5, 0.99, None])
+def test_a_damaged_file_of_the_cache_is_thrown_away_and_made_anew(
+    monkeypatch, tmp_path, ending, kept
+):
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    assert calls(_double) == (42, 0, 1)
+    assert calls(_double) == (42, 1, 0)
+    (file,) = tmp_path.rglob(f"*.{ending}")
+    whole = file.read_bytes()
+    file.write_bytes(b"no pickle" if kept is None else whole[: int(kept * len(whole))])
+    assert calls(_double) == (42, 0, 1)
+    # and the next run has it from the cache again
+    assert calls(_double) == (42, 1, 0)
+
+
+#: What the learners' own loops say of their cache.
+LOOP = """
+import numpy as np
+from learners.boolean import gf2
+rows = np.array([[1, 0, 1], [0, 1, 1]], dtype=bool)
+print(gf2.solve(gf2.PackedBits.of(rows), np.array([True, False])).rank, end="")
+"""
+
+
+def test_learners_run_with_a_damaged_cache(tmp_path):
+    environment = dict(os.environ) | {"NUMBA_CACHE_DIR": str(tmp_path), "TMPDIR": str(tmp_path)}
+    environment["PYTHONPATH"] = str(ROOT)
+    assert load(environment, LOOP) == "2"
+    files = [*tmp_path.rglob("*.nb[ic]")]
+    assert files
+    for file in files:
+        file.write_bytes(file.read_bytes()[:-40])
+    assert load(environment, LOOP) == "2"
+
+
+def test_a_cache_that_cannot_be_written_to_is_no_failure(monkeypatch, tmp_path):
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile.save", full)
+    assert njit(cache=True)(_double)(21) == 42
+
+
+def _double(x):
+    return 2 * x

@@ -20,7 +20,7 @@ from learners.registry import BY_ID, LEARNERS, offered, unknown_learner
 #: Parameters that no field can hold: grid and bounds are the sample's; others are Python objects,
 #: or settings that nobody but a developer changes.
 _UNDECLARED = {"self", "grid", "bounds", "base", "points", "unanswered", "constants", "workers"}
-_UNDECLARED |= {"losses", "concepts", "loss_weight", "max_boxes", "args", "kwargs"}
+_UNDECLARED |= {"losses", "concepts", "loss_weight", "max_boxes", "positive", "args", "kwargs"}
 
 
 #: Pieces of bodies in space.

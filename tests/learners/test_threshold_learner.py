@@ -212,7 +212,10 @@ def test_a_cancelled_run_leaves_nothing_behind_and_empty_samples_are_learned() -
     [
         ({"epsilon": 0.0}, "epsilon must be"),
         ({"delta": 1.0}, "delta must"),
-        ({"direction": "up"}, "unknown direction 'up': use right, left, above, below or None"),
+        (
+            {"direction": "up"},
+            "direction must be 'right', 'left', 'above', 'below' or None, got 'up'",
+        ),
         ({"neighbours": "all"}, "neighbours must be"),
         ({"grid": 0}, "grid"),
     ],

@@ -128,8 +128,66 @@ def test_what_cannot_be_read_is_told(examples: Examples) -> None:
         geodp.read_points(frame, bounds=(0, 0, 2))
     with pytest.raises(geodp.BoundsError, match="have their own"):
         geodp.read_points(frame, bounds=BOXES["degrees"], crs="EPSG:32633")
-    with pytest.raises(ValueError, match="noise within"):
+    with pytest.raises(geodp.InputError, match="noise within"):
         geodp.sample("L", 10, noise=2)
+
+
+def test_whatever_is_wrong_can_be_caught_from_the_one_import(
+    examples: Examples, tmp_path: Path
+) -> None:
+    frame = pandas.DataFrame({"x": [1], "y": [2], "label": [1]})
+    (tmp_path / "no.geojson").write_text('{"type": "Feature"}')
+    wrong = [
+        (lambda: geodp.sample("atlantis", 5), "atlantis: there is no such file, and no .*: flood"),
+        (lambda: geodp.sample("L", 2.5), "n must be a whole number, got 2.5"),
+        (lambda: geodp.sample("L", 5, grid="a"), "grid must be a whole number"),
+        (lambda: geodp.sample("L", 5, distribution="odd"), "unknown distribution 'odd'"),
+        (lambda: geodp.read_points([[1, 2]]), "a file or a data frame, not from list; arrays"),
+        (lambda: geodp.read_points(frame, grid=True), "grid must be a whole number"),
+        (lambda: geodp.learn(np.zeros((3, 2))), "a file or a data frame, not from ndarray"),
+        (lambda: geodp.learn(examples, grid=8), "read already take no grid"),
+        (lambda: geodp.learn(frame, "tiles", grid=8, levels=3), "tiles takes no levels"),
+        (lambda: geodp.learn(examples, epsilon="1"), "tiles: epsilon must be a finite number"),
+        (lambda: geodp.compare(examples, []), "there is no learner to compare"),
+        (lambda: geodp.compare(examples, holdout=1), "holdout must lie strictly between 0 and 1"),
+        (lambda: geodp.compare(frame, grid=8, tiles=2), "compare takes no tiles"),
+        (lambda: geodp.load(tmp_path / "none.geojson"), "there is no such file"),
+        (lambda: geodp.save(3, tmp_path / "a.geojson"), "is saved, not int"),
+    ]
+    for call, message in wrong:
+        with pytest.raises(geodp.InputError, match=message):
+            call()
+    with pytest.raises(geodp.GeoJSONError):
+        geodp.sample(tmp_path / "no.geojson", 5)
+    with pytest.raises(geodp.NotFittedError):
+        geodp.save(geodp.QuadtreeLearner(), tmp_path / "a.geojson")
+    with pytest.raises(geodp.BoundsError, match="must be finite numbers"):
+        geodp.Bounds(1, 2, 3, "4")
+
+
+@pytest.mark.parametrize("placed", [False, True])
+def test_data_frames_and_files_are_learned_from_as_they_are_read(
+    examples: Examples, placed: bool, tmp_path: Path
+) -> None:
+    lonlat = own(examples, BOXES["degrees"])
+    frame = pandas.DataFrame({"lon": lonlat[:, 0], "lat": lonlat[:, 1], "label": examples.labels})
+    if placed:
+        points = geopandas.points_from_xy(*lonlat.T)
+        frame = geopandas.GeoDataFrame({"label": examples.labels}, geometry=points, crs=4326)
+    expected = geodp.learn(examples, "quadtree", seed=1)
+    learned = geodp.learn(frame, "quadtree", bounds=BOX, grid=np.int64(GRID), seed=1)
+    assert (learned.release, learned.frame) == (expected.release, expected.frame)
+    (tmp_path / "p.csv").write_text(format_examples(examples))
+    assert geodp.learn(tmp_path / "p.csv", "quadtree", seed=1).release == expected.release
+    rows = geodp.compare(frame, "quadtree", bounds=BOX, grid=GRID, test=examples, seed=1)
+    assert [row.release for row in rows] == [expected.release]
+
+
+def test_bounds_of_numpys_numbers_are_written_as_pythons(tmp_path: Path) -> None:
+    box = geodp.Bounds(*np.array([6, 36, 19, 48], dtype=np.float32))
+    examples = geodp.sample("L", np.int64(200), grid=np.uint8(16), bounds=box, seed=np.int8(1))
+    geodp.save(geodp.learn(examples, "quadtree", seed=1), tmp_path / "a.geojson")
+    assert geodp.load(tmp_path / "a.geojson").frame.bounds == box
 
 
 def test_a_release_names_the_persons_whose_rows_were_read() -> None:

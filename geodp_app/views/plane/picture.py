@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -82,7 +83,16 @@ def render_svg(picture: Picture) -> bytes:
         _Drawing(painter, picture).draw()
     finally:
         painter.end()
-    return bytes(buffer.data().data())
+    return readable_xml(bytes(buffer.data().data()))
+
+
+#: UTF-8 of characters that no XML may hold: control characters, U+FFFE and U+FFFF.
+_NO_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
+
+
+def readable_xml(text: bytes) -> bytes:
+    """A document with a mark for each character that would make it none, as titles may hold."""
+    return _NO_XML.sub("\ufffd".encode(), text)
 
 
 class _Drawing:

@@ -236,7 +236,7 @@ class SpentCard(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._release = False
-        self.words = dressed(sentences(""), name="Runs on this sample")
+        self.words = dressed(sentences(""), name="Runs so far")
         self.rule = sentences("note", _RULE)
         column = card_column(self, QLabel("Runs so far"), private=True, spacing=4)
         fill(column, self.words, self.rule)

@@ -10,6 +10,7 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QWidget
 
 from geodp_app.errors import PictureError
+from geodp_app.views.plane.picture import readable_xml
 from geometry.files import atomic_write
 
 #: Pixels of a PNG for each one on the screen.
@@ -68,4 +69,4 @@ def _svg_bytes(widget: QWidget, title: str) -> bytes:
     painter = QPainter(generator)
     widget.render(painter, QPoint())
     painter.end()
-    return bytes(buffer.data().data())
+    return readable_xml(bytes(buffer.data().data()))

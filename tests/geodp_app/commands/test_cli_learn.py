@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -312,6 +313,42 @@ def test_a_budget_too_small_to_run_is_one_line(write, tmp_path, capsys):
     assert "too small" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("learner", ["tiles", "cover", "quadtree", "histogram", "discs"])
+def test_it_is_said_of_the_epsilon_that_was_given(write, tmp_path, capsys, learner):
+    points = write("p.csv", "x,y,label\n1,2,1\n")
+    k = ["--k", "2"] if learner in ("cover", "discs") else []
+    argv = ["learn", str(points), "-o", str(tmp_path / "l.geojson"), "--learner", learner, *k]
+    assert main([*argv, "--epsilon", "1e-11"]) == 2
+    line = capsys.readouterr().err
+    assert re.search(
+        r"epsilon is too small (for|to pay for) (a|one|\d+) .*choose a larger one", line
+    )
+    assert "e-" not in line
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["--tiles", 60], "60 tiles a side are 3,600 tiles, learned one after the other: minutes"),
+        (["--learner", "cover", "--k", 1000], "k = 1000 .* about 8,000 draws, one after the other"),
+        (["--learner", "discs", "--k", 400], "k = 400 .* about 1,200 draws"),
+    ],
+)
+def test_of_a_run_that_takes_minutes_it_is_said_before(
+    write, tmp_path, capsys, monkeypatch, argv, told
+):
+    points = write("p.csv", "x,y,label\n1,2,1\n")
+
+    def begun(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "fit_learner", begun)
+    with contextlib.suppress(KeyboardInterrupt):
+        main(["learn", str(points), "-o", str(tmp_path / "l.geojson"), *map(str, argv)])
+    line = next(line for line in capsys.readouterr().err.splitlines() if "after" in line)
+    assert re.match(rf"geodp: {told}", line)
+
+
 # -- by tiles ----------------------------------------------------------------------------------
 
 
@@ -422,7 +459,7 @@ SENSELESS = [
         ["--learner", "cover", "--k", 2, "--steps", 3, "--alpha", 0.1],
         "--steps and --alpha both choose",
     ),
-    (["--tiles", 0], "--tiles: must be at least 1"),
+    (["--tiles", 0], "--tiles: must lie between 1 and 128, not 0"),
     (["--k", 3], "--k means nothing to tiles: with k pieces it is --learner cover --k K"),
     (
         ["--learner", "convex", "--k", 3],
@@ -442,7 +479,7 @@ SENSELESS = [
         ["--learner", "cover", "--k", 1000, "--alpha", 1e-99],
         "--alpha 1e-99 with --k 1000 asks for 457,299 steps",
     ),
-    (["--tiles", 300], "a grid of size 256 has no 300 tiles along a side"),
+    (["--tiles", 1000], "--tiles: must lie between 1 and 128, not 1000"),
 ]
 
 

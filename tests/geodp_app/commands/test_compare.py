@@ -175,7 +175,7 @@ def test_k_brings_the_learners_that_need_it(points):
         (["--epsilon", "0"], "--epsilon: must be above 0"),
         (
             ["--epsilon", "1e-12", "--learners", "tiles"],
-            "tiles: epsilon = 9.751e-13 is too small to pay",
+            "tiles: epsilon is too small to pay for one selection",
         ),
         (["--test", "none.csv"], "none.csv: cannot be read: No such file"),
     ],

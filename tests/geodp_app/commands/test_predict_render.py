@@ -125,3 +125,16 @@ def test_polygons_of_another_program_are_drawn_on_their_own_box(
     assert run("render", shape, "-o", out, "--quiet") == 0
     assert run("render", shape, "-o", tmp_path / "p.gif") == 2
     assert run("render", folder / "q.csv", "-o", out) == 2
+
+
+@pytest.mark.parametrize("title", ["a\x01b", "tab\tand\x1f<&>", "\ufffe\x00", "\udcff"])
+def test_a_picture_is_readable_whatever_its_title_holds(
+    folder: Path, tmp_path: Path, title: str
+) -> None:
+    drawn = tmp_path / "l.svg"
+    shape = tmp_path / f"{title[:1] if title[0] != chr(0xDCFF) else 'x'}\x02.geojson"
+    shape.write_bytes((folder / "l.geojson").read_bytes())
+    for argv in (("--title", title), ()):
+        assert run("render", shape, "-o", drawn, *argv, "--quiet") == 0
+        found = ElementTree.fromstring(drawn.read_text(encoding="utf-8"))
+        assert found.find("{http://www.w3.org/2000/svg}title") is not None

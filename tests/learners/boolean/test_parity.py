@@ -299,7 +299,7 @@ def test_what_is_published() -> None:
         ({"epsilon": 0.0}, "epsilon must be a positive number"),
         ({"beta": 1.0}, "beta must lie strictly"),
         ({"test_share": 1.0}, "test_share must lie"),
-        ({"constants": "loose"}, "unknown constants"),
+        ({"constants": "loose"}, "constants must be 'tight' or 'source'"),
         ({"neighbours": "friends"}, "neighbours must be"),
         ({"epsilon": 1e-14}, "too small"),
     ],

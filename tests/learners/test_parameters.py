@@ -1,0 +1,221 @@
+"""Numbers as NumPy, fractions and decimals give them are Python's own once a run is planned; what
+is no number is named, and nothing is drawn."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+
+import geodp
+from learners.declaration import Learner
+from learners.finite.amplification import AmplifiedLearner
+from learners.finite.experts import MultiplicativeWeights, PrivateExperts
+from learners.finite.finite_class import ThresholdClass
+from learners.parameters import kinds, read
+from learners.registry import BY_ID, LEARNERS
+from learners.stability.base_learners import GradientDescentClassifier, MajorityCells
+from learners.stability.classifiers import StableQueryClassifier, StableSoftClassifier
+from learners.stability.label_private import LabelPrivateLearner
+
+PLANE = np.array([[x, y] for x in range(9) for y in range(9)] * 4)
+SPACE = np.indices((3, 3, 3)).reshape(3, -1).T.repeat(4, axis=0)
+#: What makes runs short, and what has no default.
+SHORT: dict[str, Any] = {
+    "grid": 8, "k": 1, "n_steps": 1, "levels": 4, "reach": 1, "centres": 3, "seed": 1,
+    "max_boxes": 64, "chunks": 100, "queries": 9, "base": MajorityCells(grid=8, cells=2),
+    "concepts": ThresholdClass(8), "points": 9,
+    "losses": lambda X, y: np.stack([y == 0, y == 1], axis=1),
+}  # fmt: skip
+
+
+def made(declared: Learner, **changes: Any) -> Any:
+    known = inspect.signature(declared.load()).parameters
+    given = {name: value for name, value in SHORT.items() if name in known}
+    given |= {"grid": 2} if declared.piece in ("halfspace", "simplex", "ball") else {}
+    if declared.id == "stability":
+        given["points"] = None
+    if declared.id in ("tiles", "convex"):
+        del given["k"], given["n_steps"]
+    if declared.id == "empirical-risk":
+        given["levels"] = None
+    given |= {name: value for name, value in changes.items() if name in known}
+    return declared.build(**given)
+
+
+def sample(model: Any, declared: Learner) -> tuple[Any, Any]:
+    if declared.piece in ("halfspace", "simplex", "ball"):
+        return SPACE, SPACE.sum(axis=1) <= 3
+    if declared.piece == "literal" or "parity" in declared.id or "consistent" in declared.id:
+        return PLANE % 2, PLANE[:, 0] % 2
+    if declared.piece == "concept":
+        return PLANE[:, 0], (PLANE[:, 0] >= 4).astype(np.int64)
+    return PLANE, PLANE.sum(axis=1) <= 7
+
+
+def numbers(model: Any) -> dict[str, Any]:
+    """The parameters that are numbers, by name."""
+    declared = kinds(type(model))
+    found = {name: value for name, value in model.get_params().items() if value is not None}
+    return {
+        name: value
+        for name, value in found.items()
+        if any(one in (int, float) for one in (declared[name], *get_args(declared[name])))
+    }
+
+
+every = pytest.mark.parametrize("declared", LEARNERS, ids=lambda one: one.id)
+
+
+@every
+def test_numbers_of_numpy_give_the_release_of_pythons_own(declared: Learner) -> None:
+    model = made(declared)
+    X, y = sample(model, declared)
+    theirs = {
+        name: np.int64(value) if isinstance(value, int) else np.float64(value)
+        for name, value in numbers(model).items()
+    }
+    other = made(declared, **theirs)
+    release = model.fit(X, y).release_
+    assert other.fit(X, y).release_ == release
+    parameters = getattr(release, "parameters", ())
+    json.dumps(parameters)  # refuses what is NumPy's own
+    assert all(other.get_params()[name] is value for name, value in theirs.items())
+
+
+@every
+@pytest.mark.parametrize(
+    "value", [True, np.True_, float("nan"), np.float32("inf"), "3", 1j, np.array(3), np.array([3]),
+              np.timedelta64(3, "s"), [3], Decimal("nan")], ids=repr,
+)  # fmt: skip
+def test_what_is_no_number_is_named_in_one_line(declared: Learner, value: Any) -> None:
+    model = made(declared)
+    X, y = sample(model, declared)
+    for name in numbers(model):
+        wrong = made(declared, **{name: value})
+        with pytest.raises(ValueError, match=rf"^{name} must be .*got ") as caught:
+            wrong.fit(X, y)
+        assert "\n" not in str(caught.value)
+        assert not hasattr(wrong, "release_")
+
+
+@pytest.mark.parametrize(
+    ("value", "own"),
+    [
+        (np.float32(0.1), 0.10000000149011612), (np.float16(2), 2.0), (2, 2.0), (np.uint8(3), 3.0),
+        (Fraction(1, 3), 1 / 3), (Decimal("0.1"), 0.1), (np.longdouble(1.5), 1.5),
+    ],
+)  # fmt: skip
+def test_any_number_is_an_epsilon_that_can_be_stated(value: Any, own: float) -> None:
+    # a bisection that asked 1e-13 of a float32 did not end
+    for declared in (BY_ID["cover"], BY_ID["tiles"], BY_ID["quadtree"], BY_ID["conjunction"]):
+        model = made(declared, epsilon=value, seed=None)
+        X, y = sample(model, declared)
+        spent = model.fit(X, y).privacy_
+        assert (type(spent.epsilon), spent.epsilon) == (float, own)
+    examples = geodp.sample("L", 200, grid=16, seed=1)
+    learned = geodp.learn(examples, "quadtree", epsilon=value)
+    assert learned.statement.startswith(f"({own:g}, 0)-differentially private")
+
+
+@pytest.mark.parametrize(
+    "value", [64, 64.0, np.int8(64), np.uint64(64), np.float32(64), Fraction(64), Decimal(64)]
+)
+def test_a_whole_number_is_one_whatever_its_type(value: Any) -> None:
+    assert type(read("grid", int, value)) is int
+    assert read("grid", int, value) == 64
+    assert type(read("epsilon", float, value)) is float
+
+
+def test_a_search_over_ranges_of_numpy() -> None:
+    pytest.importorskip("sklearn")
+    from sklearn.model_selection import GridSearchCV
+
+    grid = {"epsilon": np.logspace(-3, 1, 2, dtype=np.float32), "grid": np.arange(8, 17, 8)}
+    search = GridSearchCV(geodp.QuadtreeLearner(seed=1), grid, cv=2)
+    search.fit(PLANE, PLANE.sum(axis=1) <= 7)
+    assert search.best_estimator_.release_.privacy.epsilon == 10.0
+
+
+def test_choices_and_auto_of_an_array_are_those_that_are_declared() -> None:
+    model = made(BY_ID["cover"], k=np.array(["auto"])[0], measure=np.array(["paper"])[0]).settled()
+    assert (type(model.k), type(model.measure)) == (str, str)
+    with pytest.raises(ValueError, match="measure must be 'chord' or 'paper', got 'round'"):
+        made(BY_ID["cover"], measure="round").plan()
+
+
+@pytest.mark.parametrize("kind", [StableQueryClassifier, StableSoftClassifier, LabelPrivateLearner])
+def test_learners_on_chunks_read_numbers_too(kind: Any) -> None:
+    own = {"queries": 4, "halts": 2, "chunks": 9, "epsilon": 8.0, "delta": 1e-5, "seed": 1}
+    theirs = {name: np.asarray(value)[()] for name, value in own.items()}
+    more = {"public": PLANE[:4]} if kind is LabelPrivateLearner else {}
+    first, second = (
+        kind(base=SHORT["base"], **given).fit(PLANE, PLANE[:, 0] // 5, **more).release_
+        for given in (own, theirs)
+    )
+    assert first.privacy == second.privacy
+    json.dumps(second.parameters)
+    with pytest.raises(ValueError, match=r"^halts must be a whole number, got True"):
+        kind(base=SHORT["base"], halts=True).fit(PLANE, PLANE[:, 0] // 5)
+
+
+def test_other_learners_read_numbers_too() -> None:
+    descent = GradientDescentClassifier(grid=np.int64(8), steps=np.int64(9), rate=np.float32(1))
+    release = descent.fit(PLANE, PLANE[:, 0] // 5).release_
+    json.dumps(release.parameters)
+    one = made(BY_ID["private-finite-class"], epsilon=np.float32(1), seed=None)
+    model = AmplifiedLearner(learner=one, beta=np.float32(0.25), seed=np.int64(1))
+    assert type(model.fit(PLANE[:, 0], PLANE[:, 0] // 5).privacy_.epsilon) is float
+    game = PrivateExperts(experts=np.int64(2), rounds=np.int64(3), epsilon=np.float32(2), seed=1)
+    assert type(game.run([[0, 1]] * 3).privacy.epsilon) is float
+    with pytest.raises(ValueError, match=r"^rate must be a finite number, got True"):
+        MultiplicativeWeights(experts=2, rate=True)
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [one for one in LEARNERS if "positive" in inspect.signature(one.load()).parameters],
+    ids=lambda one: one.id,
+)
+def test_every_learner_of_two_labels_gives_them_back(declared: Learner) -> None:
+    model = made(declared)
+    X, y = sample(model, declared)
+    ones = np.asarray(y) == 1
+    plain = model.fit(X, ones).release_
+    words = made(declared, positive="low").fit(X, np.where(ones, "low", "high"))
+    assert words.release_ == plain
+    assert words.classes_.tolist() == ["high", "low"]
+    assert np.array_equal(words.predict(X) == "low", model.predict(X) == 1)
+    if declared.id != "memorizing":
+        assert words.score(X, np.where(ones, "low", "high")) == model.score(X, ones)
+
+
+@every
+@pytest.mark.parametrize("which", ["points", "labels"])
+def test_rows_that_are_masked_are_refused_and_not_counted(declared: Learner, which: str) -> None:
+    model = made(declared)
+    X, y = (np.asarray(one) for one in sample(model, declared))
+    mask = np.zeros(X.shape if which == "points" else y.shape, dtype=bool)
+    mask[5] = True
+    given = [np.ma.array(X, mask=mask), y] if which == "points" else [X, np.ma.array(y, mask=mask)]
+    with pytest.raises(ValueError, match="row 5 is masked: leave such rows out"):
+        model.fit(*given)
+    assert not hasattr(model, "release_")
+    # a masked array without a masked row is an array
+    release = made(declared).fit(np.ma.array(X), np.ma.array(y)).release_
+    assert release == model.fit(X, y).release_
+
+
+def test_counts_and_new_points_that_are_masked_are_refused() -> None:
+    model = geodp.QuadtreeLearner(grid=8, seed=1)
+    counts = np.ma.masked_less(np.ones((2, 9, 9), dtype=int), 2)
+    with pytest.raises(ValueError, match="masked"):
+        model.fit_counts(counts)
+    model.fit(PLANE, PLANE[:, 0] // 5)
+    with pytest.raises(ValueError, match="row 1 is masked"):
+        model.predict(np.ma.array([[1, 2], [3, 4]], mask=[[0, 0], [0, 1]]))
