@@ -9,16 +9,18 @@ without another.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp_app.document.examples import Examples, Frame
-from geodp_app.files.csv_table import number_fault
-from geodp_app.files.import_file import Block, ImportFile
+from geodp_app.errors import InputError
+from geodp_app.files.csv_table import Batch, Column, as_cells, number_fault
+from geodp_app.files.import_file import ImportFile
+from geodp_app.files.persons import names_of
 from geometry.grid import GridMap
 from learners.labels import OPPOSITES, meant, normal
 
@@ -73,8 +75,84 @@ class Columns:
         return None not in places and len(set(places)) == 3
 
 
-def guess_columns(names: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> tuple[Columns, Kind]:
-    """The columns that names speak for, and the kind of coordinates.
+#: What the three columns are called, by the kind of coordinates.
+ROLES: dict[Kind, tuple[str, str, str]] = {
+    "grid": ("x", "y", "label"),
+    "degrees": ("lon", "lat", "label"),
+}
+
+
+def choose_columns(
+    names: Sequence[str],
+    wanted: Mapping[str, str],
+    *,
+    placed: bool = False,
+    loose: bool = False,
+    on_grid: bool = False,
+    metres: bool = False,
+    labelled: bool = True,
+) -> tuple[Columns, Kind]:
+    """The columns that are told, and beside them those that names speak for; never the rows.
+
+    All roads ask here: files, data frames, tables.
+
+    Parameters
+    ----------
+    names : sequence of str
+    wanted : mapping
+        Names of columns by what they stand for: x, y, lon, lat, label.
+    placed : bool
+        Whether the first two columns are the places of a column of geometries.
+    loose : bool
+        Whether that column is one among others, beside which there may be coordinates.
+    on_grid : bool
+        Whether geometries are in grid units.
+    metres : bool
+        Whether a system of coordinates is stated: what is not called longitude is then in it.
+    labelled : bool
+        Whether a label is needed.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or two could be meant; what to do is told, no file is named.
+    """
+    plain = [_plain(name) for name in names]
+    told = {role: place_of(name, names, placed=placed) for role, name in wanted.items()}
+    for role, place in told.items():
+        same = [other for other in told if told[other] == place]
+        if len(same) > 1 and role == same[0]:
+            both = " and ".join(same)
+            raise InputError(f"--columns: {both} are one column, {cut(names[place])}: name two")
+    pair, kind = _axes(names, plain, told, placed=placed, loose=loose, on_grid=on_grid)
+    if pair is not None and metres and kind == "degrees" and pair != (0, 1) * placed:
+        # point_x is an easting as well as a longitude
+        called = bool({"lon", "lat"} & set(told)) or plain[pair[0]].startswith(("lon", "lng"))
+        kind = "degrees" if called else "grid"
+    first, second = pair or tuple(told.get(role) for role in ROLES[kind][:2])
+    label = told.get("label")
+    if label is None and labelled:
+        taken = tuple(place for place in (first, second) if place is not None)
+        label = _guess_label(names, plain, (*taken, *range(2 * placed)), placed=pair is not None)
+    found = (first, second, *((label,) if labelled else ()))
+    lacking = [role for role, place in zip(ROLES[kind], found, strict=False) if place is None]
+    if lacking:
+        ask = ",".join(f"{role}=NAME" for role in lacking)
+        raise InputError(
+            f"missing column {', '.join(lacking)}: it has {_shown(names)}; name yours: "
+            f"--columns {ask}"
+        )
+    return Columns(*found), kind
+
+
+def guess_columns(
+    names: Sequence[str],
+    rows: Sequence[Sequence[str]] = (),
+    *,
+    placed: bool = False,
+    loose: bool = False,
+) -> tuple[Columns, Kind]:
+    """The columns that names speak for, and the kind of coordinates; None where two could be meant.
 
     Parameters
     ----------
@@ -82,29 +160,128 @@ def guess_columns(names: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> t
     rows : sequence of sequence of str
         The first rows.  Where no name says label, it is the only column that is left, or the only
         one that holds words such as yes and no.
+    placed, loose : bool
+        As in :func:`choose_columns`.
     """
     plain = [_plain(name) for name in names]
+    try:
+        pair, kind = _axes(names, plain, {}, placed=placed, loose=loose)
+    except InputError:
+        pair, kind = None, "degrees"
+    taken = (*(pair or ()), *range(2 * placed))
+    try:
+        label = _guess_label(names, plain, taken, rows, placed=pair is not None)
+    except InputError:
+        label = None
+    return Columns(*(pair or (None, None)), label), kind if pair else "degrees"
+
+
+def place_of(wanted: str, names: Sequence[str], *, placed: bool = False) -> int:
+    """Where the column is that is meant: by its name as it stands, else by the only one that
+    differs in letters' case and outer spaces.
+
+    Raises
+    ------
+    InputError
+        If there is none, or several.
+    """
+    alike = [i for i, name in enumerate(names) if name.strip().lower() == wanted.strip().lower()]
+    exact = [i for i in alike if names[i] == wanted]
+    found = exact or alike
+    own = [i for i in found if i >= 2 * placed]  # before those that come of geometries
+    found = own or found
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InputError(_twice(names, found))
+    raise InputError(f"missing column {cut(wanted)}: it has {_shown(names)}")
+
+
+def _axes(
+    names: Sequence[str],
+    plain: Sequence[str],
+    told: Mapping[str, int],
+    *,
+    placed: bool,
+    loose: bool,
+    on_grid: bool = False,
+) -> tuple[tuple[int, int] | None, Kind]:
+    """The two columns of coordinates, and their kind."""
+    asked: Kind | None = None
+    if {"x", "y", "lon", "lat"} & set(told):
+        asked = "grid" if {"x", "y"} & set(told) else "degrees"
+    if placed and not loose and asked is None:
+        return (0, 1), "grid" if on_grid else "degrees"
+    pairs: dict[tuple[int, int], Kind] = {}
     for first, second, kind in _AXES:
-        if first in plain and second in plain:
-            places = plain.index(first), plain.index(second)
-            return Columns(*places, _guess_label(plain, places, rows)), kind
-    return Columns(label=_guess_label(plain, (), rows)), "degrees"
+        if asked not in (None, kind):
+            continue
+        both = []
+        for role, name in zip(ROLES[kind][:2], (first, second), strict=True):
+            found = [i for i, other in enumerate(plain) if other == name and i >= 2 * placed]
+            both.append([told[role]] if role in told else found)
+        if all(both):
+            for found in both:
+                if len(found) > 1:
+                    raise InputError(_twice(names, found))
+            pairs.setdefault((both[0][0], both[1][0]), kind)
+    if placed and "grid" in pairs.values() and asked is None:
+        pairs[0, 1] = "degrees"
+    degrees = [pair for pair, kind in pairs.items() if kind == "degrees"]
+    unclear = len(degrees) > 1 or (len(pairs) > 1 and not degrees)
+    if unclear or any(plain[a] == "x" and len(pairs) > 1 for a, _ in pairs):
+        choices = [
+            ",".join(f"{role}={names[i]}" for role, i in zip(ROLES[kind], pair, strict=False))
+            for pair, kind in pairs.items()
+        ]
+        raise InputError(
+            f"several columns are places: {_shown(names)}; choose: --columns "
+            f"{cut(' or --columns '.join(choices), 200)}"
+        )
+    if degrees or pairs:
+        pair = degrees[0] if degrees else next(iter(pairs))
+        return pair, pairs[pair]
+    if placed and asked is None:
+        return (0, 1), "degrees"
+    lonely: Kind = "degrees" if {"lon", "lng", "lat", "longitude"} & set(plain) else "grid"
+    return None, asked or lonely
 
 
 def _guess_label(
-    plain: Sequence[str], taken: Sequence[int], rows: Sequence[Sequence[str]]
+    names: Sequence[str],
+    plain: Sequence[str],
+    taken: Sequence[int],
+    rows: Sequence[Sequence[str]] = (),
+    *,
+    placed: bool,
 ) -> int | None:
     places = {name for first, second, _ in _AXES for name in (first, second)} - set(_LABELS)
     out = places | _OTHERS
     left = [i for i in range(len(plain)) if i not in taken and plain[i] not in out]
     for name in _LABELS:
         found = [i for i in left if plain[i] == name]
+        if len(found) > 1:
+            raise InputError(_twice(names, found))
         if found:
             return found[0]
-    if taken and len(left) == 1:
+    if placed and len(left) == 1:
         return left[0]
     speaking = [i for i in left if _all_labels([row[i] for row in rows if len(row) == len(plain)])]
     return speaking[0] if len(speaking) == 1 else None
+
+
+def _twice(names: Sequence[str], places: Sequence[int]) -> str:
+    alike = " and ".join(repr(cut(names[i])) for i in places)
+    return f"columns {alike} have one name: rename one, or choose with --columns"
+
+
+def _shown(names: Sequence[str]) -> str:
+    return repr(cut(",".join(names)))
+
+
+def cut(name: str, most: int = 60) -> str:
+    """A name of whatever length, for a message."""
+    return name if len(name) <= most else name[: most - 3] + "..."
 
 
 def _all_labels(cells: Sequence[str]) -> bool:
@@ -127,15 +304,6 @@ def guess_labels(found: Sequence[str]) -> tuple[str | None, str | None]:
             return pair
     whole = [pair for pair in OPPOSITES if set(pair) <= set(found)]
     return whole[0] if len(whole) == 1 else (None, None)
-
-
-def same_name(name: str, names: Sequence[str]) -> str | None:
-    """A column by its name as it stands, or the only one that differs in letters' case and outer
-    spaces."""
-    if name in names:
-        return name
-    alike = [other for other in names if other.strip().lower() == name.strip().lower()]
-    return alike[0] if len(alike) == 1 else None
 
 
 def unlabelled(rows: ReadRows) -> ReadRows:
@@ -198,6 +366,12 @@ class ReadRows:
         Where rows end in the file.
     faults : dict of int to (str, str)
         Column and reason of the first rows that cannot be read.
+    systems : ndarray of int64, shape (n,) or (0,)
+        What a geometry states of its own system: a code of EPSG, or 0.
+    persons : tuple of str, shape (n,) or (0,)
+        Whose each row is, if that was read.
+    nobody : (int, str) or None
+        The first row that names no single person, from 0, and why.
     """
 
     names: tuple[str, str, str]
@@ -207,6 +381,9 @@ class ReadRows:
     shown: tuple[str, ...]
     lines: NDArray[np.int64]
     faults: dict[int, tuple[str, str]]
+    systems: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    persons: tuple[str, ...] = ()
+    nobody: tuple[int, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +457,7 @@ def read_rows(
     columns: Columns,
     stop: Callable[[], bool] = lambda: False,
     tell: Callable[[float], None] = lambda share: None,
+    person: int | None = None,
 ) -> ReadRows | None:
     """Read the chosen columns of all rows.
 
@@ -292,6 +470,8 @@ def read_rows(
         Whether to give up, asked every few milliseconds; the result is then None.
     tell : callable
         Takes the share that has been read, 0..1.
+    person : int, optional
+        The column that tells whose a row is.
 
     Raises
     ------
@@ -303,26 +483,30 @@ def read_rows(
     # without a label the first column is read twice, and never looked at
     label = columns.first if columns.label is None else columns.label
     places = (columns.first, columns.second, label)
-    reader = _Reader(file, places)
-    for block in file.blocks(places):
+    reader = _Reader(file, places, labelled=columns.label is not None)
+    for batch in file.batches(places if person is None else (*places, person)):
         if stop():
             return None
-        reader.add(block)
-        tell(block.share)
+        reader.add(batch)
+        tell(batch.share)
     return reader.result()
 
 
 class _Reader:
-    """Blocks of rows become arrays."""
+    """Batches of columns become arrays."""
 
-    def __init__(self, file: ImportFile, places: tuple[int, int, int]) -> None:
-        self._width = len(file.columns)
-        self._decimal_comma = file.decimal_comma
+    def __init__(self, file: ImportFile, places: tuple[int, int, int], *, labelled: bool) -> None:
+        self._width = len(file.columns) - 2 * file.placed
+        self._comma, self._labelled = file.decimal_comma, labelled
+        self._placed = [file.placed and place < 2 for place in places[:2]]
         first, second, label = (file.columns[place] for place in places)
         self._names = (first, second, label)
         self._numbers: list[NDArray[np.float64]] = []
         self._codes: list[NDArray[np.int32]] = []
         self._lines: list[NDArray[np.int64]] = []
+        self._systems: list[NDArray[np.int64]] = []
+        self._persons: list[str] = []
+        self._nobody: tuple[int, str] | None = None
         self._known: dict[str, int] = {}  # by text as it stands
         self._labels: dict[str, int] = {}
         self._shown: list[str] = []
@@ -330,48 +514,69 @@ class _Reader:
         self._told = Counter[int]()
         self._before = 0
 
-    def add(self, block: Block) -> None:
+    def add(self, batch: Batch) -> None:
         """Add the next rows of the file."""
-        *axes, labels = block.cells
-        for i, length in block.wrong.items():
+        first, second, labels, *persons = batch.columns
+        for i, length in batch.wrong.items():
             self._tell(i, -1, f"has {length} fields, the header has {self._width}")
-        numbers = np.empty((len(labels), 2))
-        for axis, texts in enumerate(axes):
-            if self._decimal_comma:
-                texts = [text.replace(",", ".", 1) for text in texts]
-            numbers[:, axis] = self._column(texts, axis)
-        codes = [self._code(text) for text in labels]
-        for i, code in enumerate(codes):
-            if code == _EMPTY:
-                self._tell(i, 2, "is empty")
+        numbers = np.empty((batch.n, 2))
+        for axis, column in enumerate((first, second)):
+            placed = self._placed[axis]
+            numbers[:, axis] = column if placed else self._column(column, axis)
+        if any(self._placed):  # a geometry that is no point is told by the first coordinate's name
+            for i, fault in batch.faults.items():
+                self._tell(i, 0, fault)
+            if batch.systems is not None:
+                self._systems.append(batch.systems)
+        codes = self._coded(labels) if self._labelled else np.zeros(batch.n, dtype=np.int32)
+        for i in np.flatnonzero(codes == _EMPTY).tolist():
+            self._tell(i, 2, "is empty")
+        for column in persons:
+            names, faults = names_of(column)
+            self._persons += names
+            for i, fault in faults.items():
+                if self._nobody is None and i not in batch.wrong:
+                    self._nobody = self._before + i, fault
         self._numbers.append(numbers)
-        self._codes.append(np.array(codes, dtype=np.int32))
-        self._lines.append(np.array(block.lines, dtype=np.int64))
-        self._before += len(labels)
+        self._codes.append(codes)
+        self._lines.append(np.array(batch.lines, dtype=np.int64))
+        self._before += batch.n
 
     def result(self) -> ReadRows:
         """What was made of all rows that were added."""
+        none = np.empty(0, dtype=np.int64)
         return ReadRows(
             self._names,
             np.concatenate([np.empty((0, 2)), *self._numbers]),
             np.concatenate([np.empty(0, dtype=np.int32), *self._codes]),
             tuple(self._labels),
             tuple(self._shown),
-            np.concatenate([np.empty(0, dtype=np.int64), *self._lines]),
+            np.concatenate([none, *self._lines]),
             self._faults,
+            np.concatenate([none, *self._systems]),
+            tuple(self._persons),
+            self._nobody,
         )
 
-    def _column(self, texts: list[str], axis: int) -> NDArray[np.float64]:
+    def _column(self, values: Column, axis: int) -> NDArray[np.float64]:
         """Numbers, the quick way if all are plainly numbers."""
+        if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
+            numbers: NDArray[np.float64] = values.astype(np.float64)
+            for i in np.flatnonzero(~np.isfinite(numbers)).tolist():
+                self._tell(i, axis, number_fault(as_cells(values[i : i + 1])[0]))
+            return numbers
+        texts = as_cells(values)
         whole = "".join(texts)
+        if self._comma and "," in whole:
+            texts = [text.replace(",", ".", 1) for text in texts]
         if whole.isascii() and "_" not in whole:  # float() takes more than numbers of a file
             try:
-                values = np.array(texts, dtype=np.float64)
+                found = np.array(texts, dtype=np.float64)
             except ValueError:
                 pass
             else:
-                if np.isfinite(values).all():
-                    return values
+                if np.isfinite(found).all():
+                    return found
         return np.array([self._number(i, text, axis) for i, text in enumerate(texts)])
 
     def _number(self, i: int, text: str, axis: int) -> float:
@@ -381,11 +586,20 @@ class _Reader:
         self._tell(i, axis, fault)
         return float("nan")
 
+    def _coded(self, values: Column) -> NDArray[np.int32]:
+        """Codes of labels; numbers are looked at once for each different one."""
+        if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+            different, each = np.unique(values, return_inverse=True)
+            codes = np.array([self._code(text) for text in as_cells(different)], dtype=np.int32)
+            return codes[each]
+        known = self._known
+        return np.array(
+            [known[text] if text in known else self._code(text) for text in as_cells(values)],
+            dtype=np.int32,
+        )
+
     def _code(self, text: str) -> int:
-        known = self._known.get(text)
-        if known is not None:
-            return known
-        label = normal(text)
+        label = normal(text.replace(",", ".") if self._comma and _has_comma(text) else text)
         if not label:
             return _EMPTY
         if label not in self._labels:
@@ -402,12 +616,16 @@ class _Reader:
         """Keep a fault of a row, or with place -1 of all of it.
 
         As many of each place, which come row by row: so none is missing of the first rows that do
-        not fit, although a block is read column by column.
+        not fit, although a batch is read column by column.
         """
         if self._told[place] < MOST_TOLD:
             self._told[place] += 1
             column = self._names[place] if place >= 0 else ""
             self._faults.setdefault(self._before + i, (column, reason))
+
+
+def _has_comma(text: str) -> bool:
+    return not number_fault(text.replace(",", ".", 1))
 
 
 def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:

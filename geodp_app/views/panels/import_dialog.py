@@ -25,8 +25,7 @@ from PySide6.QtWidgets import (
 from geodp_app.document.examples import Frame
 from geodp_app.document.work import Work
 from geodp_app.errors import InputError
-from geodp_app.files.csv_table import DEGREE_COLUMNS, GRID_COLUMNS
-from geodp_app.files.examples_csv import member_frame
+from geodp_app.files.csv_table import DEGREE_COLUMNS, GRID_COLUMNS, member_frame
 from geodp_app.files.import_file import PREVIEW, ImportFile, open_import
 from geodp_app.files.import_rows import CheckedRows, Meaning, ReadRows, check_rows, read_rows
 from geodp_app.files.importing import work_with

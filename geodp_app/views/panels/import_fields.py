@@ -88,7 +88,9 @@ class ImportChoices(QGroupBox):
 
     def show_file(self, file: ImportFile) -> None:
         """The columns of a file, with those chosen that names speak for."""
-        columns, kind = guess_columns(file.columns, file.preview)
+        columns, kind = guess_columns(
+            file.columns, file.preview, placed=file.placed, loose=file.loose
+        )
         if file.placed and file.member.get("frame") == "grid":
             kind = "grid"
         places = (columns.first, columns.second, columns.label)

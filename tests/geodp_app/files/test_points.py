@@ -60,13 +60,13 @@ def test_every_dialect_of_the_same_two_points(write: Write, text: str) -> None:
 
 def test_what_was_guessed_is_told_and_what_was_named_is_not(write: Write) -> None:
     path = write("p.csv", "a,longitude,latitude,b\n1,15.1,45.2,0\n")
-    with pytest.raises(InputError, match=r"missing column label: the file has .*--columns label="):
+    with pytest.raises(InputError, match=r"missing column label: it has .*--columns label="):
         read_points(path, DEGREES)
     found = read_points(path, Told(grid=10, bounds=BOX, columns={"label": "A"}))
     assert found.guessed == f"{path}: read by its column names: lon=longitude, lat=latitude"
     named = {"lon": "longitude", "lat": "latitude", "label": "b"}
     assert not read_points(path, Told(grid=10, bounds=BOX, columns=named)).guessed
-    with pytest.raises(InputError, match="missing column c: the file has 'a,longitude"):
+    with pytest.raises(InputError, match="missing column c: it has 'a,longitude"):
         read_points(path, Told(bounds=BOX, columns={"label": "c"}))
 
 
