@@ -10,6 +10,9 @@ from typing import Any
 from geometry.geojson import MAX_BYTES, features
 from geometry.geojson_rings import GeoJSONError, short
 
+#: Endings of text sequences, which may hold no object at all.
+SEQUENCES = (".geojsonl", ".geojsons", ".ndjson", ".jsonl")
+
 #: Most properties that are told apart: a file may give each feature others.
 MAX_PROPERTIES = 100
 
@@ -62,7 +65,7 @@ def read_points(name: str, data: bytes, max_bytes: int = MAX_BYTES) -> PointsFil
     try:
         if len(data) > max_bytes:
             raise GeoJSONError(f"larger than {max_bytes:,} bytes")
-        documents = _objects(data)
+        documents = _objects(data, sequence=name.lower().endswith(SEQUENCES))
         geometries: list[Any] = []
         rows: list[Mapping[str, Any]] = []
         properties: dict[str, None] = {}
@@ -88,18 +91,20 @@ def read_points(name: str, data: bytes, max_bytes: int = MAX_BYTES) -> PointsFil
     return PointsFile(tuple(properties)[:MAX_PROPERTIES], geometries, rows, member, crs)
 
 
-def _objects(data: bytes) -> list[dict[str, Any]]:
+def _objects(data: bytes, *, sequence: bool) -> list[dict[str, Any]]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise GeoJSONError(f"not UTF-8 text (byte {error.start})") from None
     try:
-        found = [] if not text.strip() else [json.loads(text)]
+        if sequence and not text.strip():
+            return []
+        found = [json.loads(text)]
     except ValueError as whole:  # JSONDecodeError, or an integer of thousands of digits
         lines = [line.strip(f"{RECORD} \t\r") for line in text.split("\n")]
         lines = [line for line in lines if line]
         try:
-            json.loads(lines[0])
+            json.loads(lines[0] if lines else "")
         except ValueError:
             raise GeoJSONError(f"not JSON: {whole}") from None
         found = []

@@ -18,17 +18,18 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from geodp_app.errors import InputError
-from geodp_app.files.csv_table import GEOMETRY, MAX_BYTES, Batch, Column, as_cells, open_csv
+from geodp_app.files import csv_table
+from geodp_app.files.csv_table import GEOMETRY, Batch, Column, as_cells, open_csv
 from geodp_app.files.layers import AXES, BATCH, LAYER_ENDINGS, PARQUET, open_layer, open_parquet
 from geometry.geojson import MAX_BYTES as MAX_MAP
-from geometry.geojson_points import RECORD, PointsFile, read_points
+from geometry.geojson_points import RECORD, SEQUENCES, PointsFile, read_points
 from geometry.geojson_rings import GeoJSONError
 from geometry.places import read_places
 
 #: Endings of files of rows as text.
 TEXT_ENDINGS = frozenset({".csv", ".tsv", ".txt"})
 #: Endings of files of GeoJSON, of one object or of one on each line.
-MAP_ENDINGS = frozenset({".geojson", ".json", ".geojsonl", ".geojsons", ".ndjson", ".jsonl"})
+MAP_ENDINGS = frozenset({".geojson", ".json", *SEQUENCES})
 #: Rows that are shown before anything is chosen.
 PREVIEW = 3
 
@@ -36,8 +37,9 @@ PREVIEW = 3
 class Reader(Protocol):
     """The rows of a format, in order, each as often as they are asked for."""
 
-    def batches(self, places: Sequence[int]) -> Iterator[Batch]:
-        """The columns at these places; :data:`GEOMETRY` is the column of geometries."""
+    def batches(self, places: Sequence[int], *, numbers: bool = False) -> Iterator[Batch]:
+        """The columns at these places; :data:`GEOMETRY` is the column of geometries.  With
+        `numbers` a text that is a number may come as such."""
         ...
 
 
@@ -92,7 +94,7 @@ class ImportFile:
             for i, row in enumerate(zip(*texts, strict=True)):
                 yield [*row], batch.lines[i] if len(batch.lines) else None, batch.share
 
-    def batches(self, places: Sequence[int]) -> Iterator[Batch]:
+    def batches(self, places: Sequence[int], *, numbers: bool = False) -> Iterator[Batch]:
         """The columns at these places, of all rows in order.
 
         Raises
@@ -103,7 +105,7 @@ class ImportFile:
         own = [place - 2 if self.placed else place for place in places]
         own = [GEOMETRY if place < 0 else place for place in own]
         asked = list(dict.fromkeys(own))
-        for batch in self.reader.batches(asked):
+        for batch in self.reader.batches(asked, numbers=numbers):
             found: dict[int, Column] = dict(zip(asked, batch.columns, strict=True))
             if GEOMETRY in found:
                 points = read_places(found[GEOMETRY])
@@ -122,7 +124,7 @@ class _FeatureRows:
 
     points: PointsFile
 
-    def batches(self, places: Sequence[int]) -> Iterator[Batch]:
+    def batches(self, places: Sequence[int], *, numbers: bool = False) -> Iterator[Batch]:
         names, rows = self.points.properties, self.points.rows
         for start in range(0, len(rows), BATCH):
             some = rows[start : start + BATCH]
@@ -161,7 +163,8 @@ def open_import(path: str | os.PathLike[str], layer: str | None = None) -> Impor
         placed, loose = table.geometry is not None, table.geometry in table.names
         columns = (*AXES, *table.names) if placed else table.names
         return make(name, columns, table, placed=placed, crs=table.crs, loose=loose)
-    whole = _whole(name, MAX_MAP if kind == "map" else MAX_BYTES) if data is None else data
+    most = MAX_MAP if kind == "map" else csv_table.MAX_BYTES
+    whole = _whole(name, most) if data is None else data
     if kind == "map":
         return _open_points(name, whole)
     head, rows = open_csv(name, whole)
@@ -179,7 +182,7 @@ def _look(name: str) -> tuple[str, bytes | None]:
     if os.path.isdir(name) and ending in LAYER_ENDINGS:
         return "layer", None
     once = name == "-" or _is_pipe(name)
-    data = _whole(name, MAX_BYTES) if once else None
+    data = _whole(name, csv_table.MAX_BYTES) if once else None
     start = _whole(name, 4096, whole=False) if data is None else data[:4096]
     if start.startswith(PARQUET):
         return "parquet", data

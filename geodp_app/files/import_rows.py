@@ -484,7 +484,8 @@ def read_rows(
     label = columns.first if columns.label is None else columns.label
     places = (columns.first, columns.second, label)
     reader = _Reader(file, places, labelled=columns.label is not None)
-    for batch in file.batches(places if person is None else (*places, person)):
+    places = places if person is None else (*places, person)
+    for batch in file.batches(places, numbers=person is None):
         if stop():
             return None
         reader.add(batch)

@@ -58,7 +58,7 @@ class ArrayRows:
     n: int
     geometries: Column | None = None
 
-    def batches(self, places: Sequence[int]) -> Iterator[Batch]:
+    def batches(self, places: Sequence[int], *, numbers: bool = False) -> Iterator[Batch]:
         """The columns at these places, of all rows in order."""
         found = [self.geometries if place == GEOMETRY else self.columns[place] for place in places]
         for start in range(0, self.n, BATCH):
@@ -107,7 +107,7 @@ class ParquetRows:
     geometry: str | None
     crs: str | None
 
-    def batches(self, places: Sequence[int]) -> Iterator[Batch]:
+    def batches(self, places: Sequence[int], *, numbers: bool = False) -> Iterator[Batch]:
         """The columns at these places, of all rows in order."""
         named = [self.geometry if place == GEOMETRY else self.names[place] for place in places]
         with (
