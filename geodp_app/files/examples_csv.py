@@ -16,8 +16,8 @@ from typing import Any
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
 from geodp_app.files.csv_table import DEGREE_COLUMNS, GRID_COLUMNS, MARK
+from geodp_app.files.import_columns import cut
 from geodp_app.files.import_file import open_import
-from geodp_app.files.import_rows import cut
 from geodp_app.files.points import Told, read_opened
 from geometry.grid import Bounds
 

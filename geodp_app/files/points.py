@@ -19,20 +19,15 @@ from numpy.typing import NDArray
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError, printable
 from geodp_app.files.csv_table import settle_frame
+from geodp_app.files.import_columns import ROLES, Columns, Kind, choose_columns, cut, place_of
 from geodp_app.files.import_file import ImportFile, open_import
 from geodp_app.files.import_rows import (
-    ROLES,
-    Columns,
-    Kind,
     Meaning,
     Misfit,
     OutOfBounds,
     ReadRows,
     as_zero_or_one,
     check_rows,
-    choose_columns,
-    cut,
-    place_of,
     read_rows,
     unlabelled,
 )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
-from geodp_app.files.import_rows import choose_columns, place_of
+from geodp_app.files.import_columns import choose_columns, place_of
 from geodp_app.tables.source import TableSource
 
 

@@ -13,15 +13,14 @@ from assets import example_path, land_path
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import read_examples
+from geodp_app.files.import_columns import Columns, guess_columns
 from geodp_app.files.import_file import open_import
 from geodp_app.files.import_rows import (
     MOST_LABELS,
     MOST_TOLD,
     CheckedRows,
-    Columns,
     Meaning,
     check_rows,
-    guess_columns,
     guess_labels,
     normal,
     read_rows,

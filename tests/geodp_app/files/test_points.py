@@ -260,8 +260,9 @@ def test_a_person_more_is_at_most_one_example_more(write: Write) -> None:
 
 
 def test_labels_keep_what_says_neither(write: Write) -> None:
+    from geodp_app.files.import_columns import Columns
     from geodp_app.files.import_file import open_import
-    from geodp_app.files.import_rows import Columns, Meaning
+    from geodp_app.files.import_rows import Meaning
 
     path = write("p.csv", "x,y,label\n1,1,yes\n2,2,maybe\n3,3,No\n4,4,0\n")
     rows = read_rows(open_import(path), Columns(0, 1, 2))
