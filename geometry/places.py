@@ -90,6 +90,7 @@ class Places:
     systems: NDArray[np.int64]
 
 
+_EMPTY = "is an empty point, without coordinates"
 _SRID = re.compile(r"\s*SRID=(\d{1,9});", re.IGNORECASE)
 _HEX = re.compile(r"\s*(?:0[01](?:[0-9a-f]{2})+)\s*", re.IGNORECASE)
 
@@ -136,13 +137,14 @@ def read_places(values: Sequence[Any] | NDArray[Any]) -> Places:
                 faults[i] = f"{_cut(values[i])!r} is not a point"
     own = shapely.get_srid(shapes)
     systems = np.where((systems == 0) & (own > 0), own, systems)
-    faults |= odd_shapes(shapes)
+    odd = odd_shapes(shapes)
+    shapes[list(odd)] = None
+    for i in np.flatnonzero(shapely.is_missing(shapes)).tolist():
+        faults.setdefault(i, odd.get(i, "is empty"))
     points = single_points(shapes)
     xy = np.column_stack([shapely.get_x(points), shapely.get_y(points)]).astype(np.float64)
-    for i in np.flatnonzero(np.isnan(xy).any(axis=1)).tolist():
-        if i not in faults:
-            none = shapes[i] is None
-            faults[i] = "is empty" if none else "is an empty point, of no coordinates"
+    for i in np.flatnonzero(~np.isfinite(xy).all(axis=1)).tolist():
+        faults.setdefault(i, "is a point whose coordinates are not finite")
     return Places(xy, faults, systems)
 
 
@@ -158,7 +160,7 @@ def _point_of(value: dict[str, Any], i: int, faults: dict[int, str]) -> Any:
         faults[i] = _odd(kind, several) if isinstance(kind, str) else f"{short(value)} is no point"
         return None
     if not isinstance(at, list) or len(at) < 2 or None in at[:2]:
-        faults[i] = "is an empty point, of no coordinates"
+        faults[i] = _EMPTY
         return None
     for number in at[:2]:
         if isinstance(number, bool) or not isinstance(number, int | float):
@@ -176,13 +178,14 @@ def _point_of(value: dict[str, Any], i: int, faults: dict[int, str]) -> Any:
 
 def odd_shapes(shapes: NDArray[Any]) -> dict[int, str]:
     """What those are that are neither missing nor one point."""
-    kinds = shapely.get_type_id(shapes)
-    parts = shapely.get_num_geometries(shapes)
-    wrong = (kinds > 0) & ~((kinds == 4) & (parts == 1))
-    return {
-        int(i): _odd(shapes[i].geom_type, f" of {parts[i]} points" if kinds[i] == 4 else "")
-        for i in np.flatnonzero(wrong)
-    }
+    kinds, parts = shapely.get_type_id(shapes), shapely.get_num_geometries(shapes)
+    alone = (kinds == 0) | ((kinds == 4) & (parts == 1))
+    empty = alone & shapely.is_empty(shapes)
+    odd = {int(i): _EMPTY for i in np.flatnonzero(empty)}
+    for i in np.flatnonzero((kinds >= 0) & ~alone).tolist():
+        several = f" of {parts[i]} points" if kinds[i] == 4 else ""
+        odd[i] = _odd(shapes[i].geom_type, several)
+    return dict(sorted(odd.items()))
 
 
 def _odd(kind: str, several: str) -> str:

@@ -101,6 +101,8 @@ class ReadRows:
         Column and reason of the first rows that cannot be read.
     systems : ndarray of int64, shape (n,) or (0,)
         What a geometry states of its own system: a code of EPSG, or 0.
+    of_geometry : bool
+        Whether the coordinates are those of geometries, which are in the system of the file.
     persons : tuple of str, shape (n,) or (0,)
         Whose each row is, if that was read.
     nobody : (int, str) or None
@@ -115,6 +117,7 @@ class ReadRows:
     lines: NDArray[np.int64]
     faults: dict[int, tuple[str, str]]
     systems: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    of_geometry: bool = False
     persons: tuple[str, ...] = ()
     nobody: tuple[int, str] | None = None
 
@@ -288,6 +291,7 @@ class _Reader:
             np.concatenate([none, *self._lines]),
             self._faults,
             np.concatenate([none, *self._systems]),
+            all(self._placed),
             tuple(self._persons),
             self._nobody,
         )

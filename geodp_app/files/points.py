@@ -93,6 +93,8 @@ class PointsRead:
     places : ndarray of float, shape (n, 2), or None
         Where the examples were before they were rounded to the grid, in the system of the bounds or
         in grid units; None if that was not kept.
+    file : ImportFile or None
+        What was read: some files can be opened only once.
     """
 
     examples: Examples
@@ -100,6 +102,7 @@ class PointsRead:
     beyond: int = 0
     rows: NDArray[np.int64] | None = None
     places: NDArray[np.float64] | None = None
+    file: ImportFile | None = None
 
 
 def read_points(
@@ -148,7 +151,7 @@ def read_opened(file: ImportFile, told: Told, fallback: Frame | None = None) -> 
         assert frame.bounds is not None
         # longitude and latitude are called so, and what has other names is as the bounds are
         wanted = frame.bounds.crs
-        named = kind == "degrees" and not (file.placed and columns.first == 0)
+        named = kind == "degrees" and not rows.of_geometry
         moved = in_system(file, rows, wanted, LONLAT if named else told.crs or LONLAT)
         if moved.numbers is not rows.numbers:
             rows = replace(moved, numbers=frame.bounds.held(moved.numbers))
@@ -168,7 +171,7 @@ def read_opened(file: ImportFile, told: Told, fallback: Frame | None = None) -> 
         examples = Examples(points, labels, examples.frame, column)
         fitting = fitting[kept]
     guessed = _guessed(file, kind, columns, told)
-    return PointsRead(examples, guessed, checked.beyond, fitting, rows.numbers[fitting])
+    return PointsRead(examples, guessed, checked.beyond, fitting, rows.numbers[fitting], file)
 
 
 def _columns(file: ImportFile, told: Told) -> tuple[Columns, Kind]:
@@ -210,14 +213,14 @@ def in_system(file: ImportFile, rows: ReadRows, wanted: str, unstated: str = LON
         If a system is unknown.
     """
     try:
-        own = unstated if file.crs is None else settled_crs(file.crs)
+        stated = file.crs if rows.of_geometry else None
+        own = unstated if stated is None else settled_crs(stated)
         numbers = reproject(rows.numbers, own, wanted)
         for code in np.unique(rows.systems[rows.systems > 0]).tolist():
             # each is where it says that it is, whatever other rows say
             some = rows.systems == code
-            stated = settled_crs(f"EPSG:{code}")
             numbers = numbers.copy()
-            numbers[some] = reproject(rows.numbers[some], stated, wanted)
+            numbers[some] = reproject(rows.numbers[some], settled_crs(f"EPSG:{code}"), wanted)
         return replace(rows, numbers=numbers)
     except CrsError as error:
         raise InputError(f"{file.name}: {error}") from None

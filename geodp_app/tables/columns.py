@@ -173,7 +173,7 @@ def _reason(place: int, fault: Fault, columns: TableColumns, frame: Frame) -> st
     if fault == Fault.EMPTY:
         return "is empty or not a number in some row"
     if fault == Fault.BROKEN:
-        return "is not an integer in some row"
+        return "is not an integer in some row (degrees need --columns lon=NAME,lat=NAME, --bounds)"
     if columns.on_grid or frame.bounds is None:
         return f"is off the grid 0..{frame.d} in some row (set its size with --grid)"
     box = frame.bounds.as_tuple()

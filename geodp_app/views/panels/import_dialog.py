@@ -241,7 +241,7 @@ class ImportDialog(QDialog):
             def read(stop: Callable[[], bool]) -> ReadRows | None:
                 rows = read_rows(file, columns, stop, tell)
                 # bounds are typed in degrees here
-                return rows if rows is None or file.crs is None else in_system(file, rows, LONLAT)
+                return rows if rows is None else in_system(file, rows, LONLAT)
 
             self._submit("read", read)
         else:

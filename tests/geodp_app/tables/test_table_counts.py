@@ -258,7 +258,7 @@ SECRET = 987654.25
     [
         ("x", SECRET, "column x: is off the grid 0..8 in some row (set its size with --grid)"),
         ("x", -1.0, "column x: is off the grid"),
-        ("y", 4.25, "column y: is not an integer in some row"),
+        ("y", 4.25, "column y: is not an integer in some row (degrees need --columns"),
         ("y", float("nan"), "column y: is off the grid"),
         ("y", float("inf"), "column y: is off the grid"),
         ("x", None, "column x: is empty or not a number in some row"),
