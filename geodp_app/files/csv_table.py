@@ -23,8 +23,6 @@ from geometry.grid import Bounds, BoundsError
 from geometry.halfplane import MAX_D
 
 MARK = "# geodp "
-GRID_COLUMNS = ("x", "y", "label")
-DEGREE_COLUMNS = ("lon", "lat", "label")
 _NUMBER = re.compile(
     # one way to match a run of digits: two would take quadratic time to fail
     r"\s*[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)\s*",
@@ -38,7 +36,7 @@ MAX_BYTES = 512 * 2**20
 GEOMETRY = -1
 
 #: Names of columns that hold points as text, without capitals.
-GEOMETRIES = ("wkt", "geom", "geometry", "the_geom", "wkt_geom")
+GEOMETRIES = ("wkt", "geom", "geometry", "the_geom", "wkt_geom", "wkb", "wkb_geometry")
 
 #: Rows that are taken apart at a time: so few that the collector of garbage has nothing to do.
 _ROWS_AT_ONCE = 500

@@ -15,8 +15,8 @@ from typing import Any
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
-from geodp_app.files.csv_table import DEGREE_COLUMNS, GRID_COLUMNS, MARK
-from geodp_app.files.import_columns import cut
+from geodp_app.files.csv_table import MARK
+from geodp_app.files.import_columns import ROLES, cut, is_plain
 from geodp_app.files.import_file import open_import
 from geodp_app.files.points import Told, read_opened
 from geometry.grid import Bounds
@@ -30,7 +30,7 @@ def format_examples(examples: Examples) -> str:
     member: dict[str, Any] = {"grid": examples.frame.d}
     if examples.frame.bounds is not None:
         member["bounds"] = examples.frame.bounds.to_json()
-    parts = [f"{MARK}{json.dumps(member)}\n{','.join(GRID_COLUMNS)}\n"]
+    parts = [f"{MARK}{json.dumps(member)}\n{','.join(ROLES['grid'])}\n"]
     for start in range(0, len(examples.labels), _ROWS_AT_ONCE):
         some = slice(start, start + _ROWS_AT_ONCE)
         (xs, ys), labels = examples.points[some].T.tolist(), examples.labels[some].tolist()
@@ -67,16 +67,9 @@ def read_examples(
         a sample of no examples: it is the neighbour of every sample of one.
     """
     file = open_import(path)
-    names = [name.lower() for name in file.columns]
-    forms = [form for form in (GRID_COLUMNS, DEGREE_COLUMNS) if set(form) <= set(names)]
-    if not forms or file.placed or file.decimal_comma:
+    if file.placed or file.decimal_comma or not is_plain(file.columns):
         raise InputError(
-            f"{file.name}: missing column {_missing(names)}: the header must name x,y,label or "
+            f"{file.name}: missing column x, y or label: the header must name x,y,label or "
             f"lon,lat,label, not {cut(','.join(file.columns))!r}"
         )
     return read_opened(file, Told(grid, bounds, words=False), fallback).examples
-
-
-def _missing(names: list[str]) -> str:
-    wanted = DEGREE_COLUMNS if {"lon", "lat"} & set(names) else GRID_COLUMNS
-    return ", ".join(name for name in wanted if name not in names) or "names with commas between"

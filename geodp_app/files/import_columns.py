@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from geodp_app.errors import InputError
+from geodp_app.files.csv_table import GEOMETRIES
 from learners.labels import OPPOSITES, normal
 
 Kind = Literal["grid", "degrees"]
@@ -31,7 +32,7 @@ _AXES: tuple[tuple[str, str, Kind], ...] = (
 _LABELS = ("label", "labels", "class", "inside", "target", "positive", "y")
 #: Names of what is no label, beside coordinates: numbers and times of reports, places as text.
 _OTHERS = frozenset({"id", "fid", "objectid", "ogcfid", "gmlid", "person", "user", "time",
-                     "timestamp", "date", "wkt", "geom", "geometry", "thegeom"})  # fmt: skip
+                     "timestamp", "date"})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +121,16 @@ def choose_columns(
     if label is None and labelled:
         taken = tuple(place for place in (first, second) if place is not None)
         label = _guess_label(names, plain, (*taken, *range(2 * placed)), placed=pair is not None)
-    found = (first, second, *((label,) if labelled else ()))
-    lacking = [role for role, place in zip(ROLES[kind], found, strict=False) if place is None]
+    roles = ROLES[kind][: 3 if labelled else 2]
+    found = dict(zip(roles, (first, second, label), strict=False))
+    lacking = [role for role in roles if found[role] is None]
     if lacking:
         ask = ",".join(f"{role}=NAME" for role in lacking)
         raise InputError(
             f"missing column {', '.join(lacking)}: it has {_shown(names)}; name yours: "
             f"--columns {ask}"
         )
-    return Columns(*found), kind
+    return Columns(first, second, label if labelled else None), kind
 
 
 def guess_columns(
@@ -159,7 +161,14 @@ def guess_columns(
         label = _guess_label(names, plain, taken, rows, placed=pair is not None)
     except InputError:
         label = None
-    return Columns(*(pair or (None, None)), label), kind if pair else "degrees"
+    first, second = pair or (None, None)
+    return Columns(first, second, label), kind if pair else "degrees"
+
+
+def is_plain(names: Sequence[str]) -> bool:
+    """Whether columns are called as the program calls them: x,y,label or lon,lat,label."""
+    plain = {name.lower() for name in names}
+    return any(plain >= set(roles) for roles in ROLES.values())
 
 
 def place_of(wanted: str, names: Sequence[str], *, placed: bool = False) -> int:
@@ -242,7 +251,7 @@ def _guess_label(
     placed: bool,
 ) -> int | None:
     places = {name for first, second, _ in _AXES for name in (first, second)} - set(_LABELS)
-    out = places | _OTHERS
+    out = places | _OTHERS | {_plain(name) for name in GEOMETRIES}
     left = [i for i in range(len(plain)) if i not in taken and plain[i] not in out]
     for name in _LABELS:
         found = [i for i in left if plain[i] == name]

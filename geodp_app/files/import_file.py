@@ -19,8 +19,8 @@ from typing import Any, Protocol
 
 from geodp_app.errors import InputError
 from geodp_app.files import csv_table
-from geodp_app.files.csv_table import GEOMETRY, Batch, Column, as_cells, open_csv
-from geodp_app.files.layers import AXES, BATCH, LAYER_ENDINGS, PARQUET, open_layer, open_parquet
+from geodp_app.files.csv_table import BATCH, GEOMETRY, Batch, Column, as_cells, open_csv
+from geodp_app.files.layers import AXES, LAYER_ENDINGS, PARQUET, open_layer, open_parquet
 from geometry.geojson import MAX_BYTES as MAX_MAP
 from geometry.geojson_points import RECORD, SEQUENCES, PointsFile, read_points
 from geometry.geojson_rings import GeoJSONError
@@ -197,17 +197,6 @@ def _is_pipe(name: str) -> bool:
     except (OSError, ValueError):  # told when it is opened
         return False
     return stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or stat.S_ISCHR(kind)
-
-
-def is_map_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is JSON by its first bytes, else by its suffix.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read.
-    """
-    return _is_map(os.fspath(path), _whole(os.fspath(path), 4096, whole=False))
 
 
 def _is_map(name: str, start: bytes) -> bool:

@@ -220,8 +220,8 @@ def read_rows(
     label = columns.first if columns.label is None else columns.label
     places = (columns.first, columns.second, label)
     reader = _Reader(file, places, labelled=columns.label is not None)
-    places = places if person is None else (*places, person)
-    for batch in file.batches(places, numbers=person is None):
+    asked = places if person is None else (*places, person)
+    for batch in file.batches(asked, numbers=person is None):
         if stop():
             return None
         reader.add(batch)

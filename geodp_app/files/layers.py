@@ -109,15 +109,15 @@ class ParquetRows:
 
     def batches(self, places: Sequence[int], *, numbers: bool = False) -> Iterator[Batch]:
         """The columns at these places, of all rows in order."""
-        named = [self.geometry if place == GEOMETRY else self.names[place] for place in places]
+        named = [str(self.geometry) if at == GEOMETRY else self.names[at] for at in places]
         with (
             reading(self.name, "cannot be read as Parquet"),
             _parquet(self.name, self.data) as file,
         ):
             n, done = file.metadata.num_rows, 0
-            for batch in file.iter_batches(BATCH, columns=[name for name in named if name]):
+            for batch in file.iter_batches(BATCH, columns=named):
                 done += batch.num_rows
-                columns = [_values(batch.column(name)) for name in named if name]
+                columns = [_values(batch.column(name)) for name in named]
                 yield Batch(columns, batch.num_rows, min(1.0, done / max(1, n)))
 
 
@@ -168,7 +168,7 @@ def data_alone() -> Iterator[None]:
 
 
 @contextmanager
-def _plain_path(name: str) -> Iterator[str]:
+def plain_path(name: str) -> Iterator[str]:
     """A path that no library takes for an address, a connection or a part of an archive."""
     path = os.path.abspath(name)
     if not re.search(r"[!;?*\[\]]|://", path):
@@ -203,7 +203,7 @@ def open_layer(name: str, layer: str | None = None, data: bytes | None = None) -
         import pyogrio
     except ImportError as error:
         raise InputError(missing_library(name, "pyogrio", error)) from None
-    with reading(name), _plain_path(name) as path:
+    with reading(name), plain_path(name) as path:
         source = path if data is None else data
         layers = pyogrio.list_layers(source)
         chosen = _choose(name, [(str(each), kind) for each, kind in layers], layer)

@@ -151,7 +151,8 @@ def _open_table(source: TableSource, head: CsvHead, engine: _Engine) -> Iterator
 
 
 def _open_duckdb(source: TableSource, spill: str) -> Any:
-    of_file = {"database": source.place, "read_only": True} if source.kind == "duckdb" else {}
+    path = os.path.abspath(source.place)  # what has a colon in it is no address
+    of_file = {"database": path, "read_only": True} if source.kind == "duckdb" else {}
     connection = load_ibis().duckdb.connect(
         **of_file, memory_limit=ENGINE_MEMORY, temp_directory=spill, preserve_insertion_order=False
     )

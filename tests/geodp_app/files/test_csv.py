@@ -7,10 +7,14 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
 from geodp_app.files.examples_csv import format_examples, read_examples
+from geodp_app.files.import_columns import guess_columns
+from geodp_app.files.import_file import open_import
+from geodp_app.files.import_rows import read_rows
 from geometry.grid import Bounds, GridMap
 
 BOX = Bounds(13.0, 42.0, 20.0, 47.0)
@@ -167,9 +171,9 @@ def test_degrees_outside_the_public_bounds_are_refused(write, row, reason):
         ("", "the file is empty"),
         (" \n\n", "the file is empty"),
         ("# only a comment\n", "has no header"),
-        ("x,y\n3,4\n", "missing column label"),
-        ("a,b,c\n3,4,1\n", "missing column x, y, label"),
-        ("lon,label\n3,4\n", "missing column lat"),
+        ("x,y\n3,4\n", "missing column x, y or label"),
+        ("a,b,c\n3,4,1\n", "missing column x, y or label"),
+        ("lon,label\n3,4\n", "missing column x, y or label"),
         ("3,4,1\n", "line 1 holds numbers; put a line above it"),
         ("x,x,y,label\n1,1,2,1\n", "columns 'x' and 'x' have one name"),
         ("lon,lat,label\n3,4,1\n", "need public bounds"),
@@ -190,6 +194,25 @@ def test_a_bad_file_is_named(write, content, reason):
         read_examples(path)
     assert str(caught.value).startswith(f"{path}: ")
     assert reason in str(caught.value)
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.text(" 0123456789.,+-eE_naif\t#x", max_size=9), max_size=8),
+    st.sampled_from(["x,y,label", "label,x,y,note"]),
+)
+def test_numbers_are_read_at_once_as_they_are_row_by_row(tmp_path_factory, lines, header):
+    path = tmp_path_factory.mktemp("rows") / "p.csv"
+    path.write_text("\n".join([header, *lines, "1,2,1", "1,2,1,0"]))
+    file = open_import(path)
+    columns, _ = guess_columns(file.columns)
+    fast = read_rows(file, columns)
+    slow = read_rows(file, columns, person=0)  # cells as they stand are asked for, too
+    assert np.array_equal(fast.numbers, slow.numbers, equal_nan=True)
+    assert np.array_equal(fast.lines, slow.lines)
+    labels = [np.array([*rows.labels, "", ""])[rows.codes] for rows in (fast, slow)]
+    assert labels[0].tolist() == labels[1].tolist()
+    assert fast.faults == slow.faults
 
 
 def test_two_frames_at_odds_are_refused(write):
