@@ -105,6 +105,9 @@ def choose_columns(
         If a column is missing, or two could be meant; what to do is told, no file is named.
     """
     plain = [_plain(name) for name in names]
+    strange = set(wanted) - {role for roles in ROLES.values() for role in roles}
+    if strange or ({"x", "y"} & set(wanted) and {"lon", "lat"} & set(wanted)):
+        raise InputError("--columns: names are those of x,y or lon,lat, and of label")
     told = {role: place_of(name, names, placed=placed) for role, name in wanted.items()}
     for role, place in told.items():
         same = [other for other in told if told[other] == place]
@@ -220,8 +223,16 @@ def _axes(
                 if len(found) > 1:
                     raise InputError(_twice(names, found))
             pairs.setdefault((both[0][0], both[1][0]), kind)
-    if placed and "grid" in pairs.values() and asked is None:
-        pairs[0, 1] = "degrees"
+    if asked is None and "grid" in pairs.values():
+        if placed:
+            pairs[0, 1] = "degrees"
+        elif found := [i for i, name in enumerate(plain) if name in _GEOMETRIES]:
+            pair = next(iter(pairs))
+            ours = ",".join(f"{role}={names[i]}" for role, i in zip("xy", pair, strict=True))
+            raise InputError(
+                f"several columns are places: {_shown(names)}: read without {names[found[0]]} by "
+                f"--columns {cut(ours, 200)}"
+            )
     degrees = [pair for pair, kind in pairs.items() if kind == "degrees"]
     unclear = len(degrees) > 1 or (len(pairs) > 1 and not degrees)
     if unclear or any(plain[a] == "x" and len(pairs) > 1 for a, _ in pairs):
@@ -251,7 +262,7 @@ def _guess_label(
     placed: bool,
 ) -> int | None:
     places = {name for first, second, _ in _AXES for name in (first, second)} - set(_LABELS)
-    out = places | _OTHERS | {_plain(name) for name in GEOMETRIES}
+    out = places | _OTHERS | _GEOMETRIES
     left = [i for i in range(len(plain)) if i not in taken and plain[i] not in out]
     for name in _LABELS:
         found = [i for i in left if plain[i] == name]
@@ -286,3 +297,7 @@ def _all_labels(cells: Sequence[str]) -> bool:
 
 def _plain(name: str) -> str:
     return "".join(c for c in name.casefold() if c.isalnum())
+
+
+#: Names of columns of geometries, without signs and capitals.
+_GEOMETRIES = frozenset(_plain(name) for name in GEOMETRIES)

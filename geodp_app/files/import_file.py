@@ -21,6 +21,7 @@ from geodp_app.errors import InputError
 from geodp_app.files import csv_table
 from geodp_app.files.csv_table import BATCH, GEOMETRY, Batch, Column, as_cells, open_csv
 from geodp_app.files.layers import AXES, LAYER_ENDINGS, PARQUET, open_layer, open_parquet
+from geometry.crs import LONLAT
 from geometry.geojson import MAX_BYTES as MAX_MAP
 from geometry.geojson_points import RECORD, SEQUENCES, PointsFile, read_points
 from geometry.geojson_rings import GeoJSONError
@@ -156,8 +157,10 @@ def open_import(path: str | os.PathLike[str], layer: str | None = None) -> Impor
     if layer is not None and kind != "layer":
         raise InputError(f"{name}: has no layers: leave --layer out")
     if kind == "layer":
-        of_layer = open_layer(name, layer, data)
-        return make(name, (*AXES, *of_layer.names), of_layer.rows, placed=True, crs=of_layer.crs)
+        found = open_layer(name, layer, data)
+        placed = found.rows.geometries is not None
+        columns = (*AXES, *found.names) if placed else found.names
+        return make(name, columns, found.rows, placed=placed, crs=found.crs)
     if kind == "parquet":
         table = open_parquet(name, data)
         placed, loose = table.geometry is not None, table.geometry in table.names
@@ -230,7 +233,7 @@ def _open_points(name: str, data: bytes) -> ImportFile:
     on_grid = points.member.get("frame") == "grid"
     empty = not points.rows
     columns = (*(("x", "y") if on_grid else AXES), *(("label",) if empty else points.properties))
-    member, crs = dict(points.member), None if on_grid else points.crs or "OGC:CRS84"
+    member, crs = dict(points.member), None if on_grid else points.crs or LONLAT
     rows = _FeatureRows(points)
     return make(name, columns, rows, member=member, placed=True, crs=crs, headless=empty)
 

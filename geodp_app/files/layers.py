@@ -208,9 +208,8 @@ def open_layer(name: str, layer: str | None = None, data: bytes | None = None) -
         layers = pyogrio.list_layers(source)
         chosen = _choose(name, [(str(each), kind) for each, kind in layers], layer)
         meta, _, wkb, fields = pyogrio.raw.read(source, layer=chosen, force_2d=True)
-    n = len(fields[0]) if wkb is None and fields else 0 if wkb is None else len(wkb)
-    places = [None] * n if wkb is None else wkb
-    return Layer(tuple(map(str, meta["fields"])), ArrayRows(fields, n, places), meta["crs"])
+    n = len(wkb) if wkb is not None else len(fields[0]) if fields else 0
+    return Layer(tuple(map(str, meta["fields"])), ArrayRows(fields, n, wkb), meta["crs"])
 
 
 def _choose(name: str, layers: list[tuple[str, str | None]], wanted: str | None) -> str:

@@ -64,6 +64,8 @@ def names_of(values: Sequence[Any] | NDArray[Any]) -> tuple[list[str], dict[int,
     if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
         return [str(value) for value in values.tolist()], {}
     bits = None
+    if isinstance(values, np.ndarray) and values.dtype.kind in "Mm":
+        values = values.astype(str)  # of no time: NaT
     if isinstance(values, np.ndarray):
         bits = 8 * values.dtype.itemsize if values.dtype.kind == "f" else None
         values = values.astype(float).tolist() if bits else values.tolist()

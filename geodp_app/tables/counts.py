@@ -97,7 +97,7 @@ def read_counts(
     source.files()
     heads = csv_heads(source) if source.kind == "csv" else [CsvHead(0, {})]
     head = heads[0]
-    if head.lines and person is not None:
+    if head.lines > head.stated and person is not None:
         # the engine would cut a#1 and a#2 at the sign, and take two persons for one
         raise InputError(
             f"{source.name}: begins with comment lines, which do not go with --id: remove them "

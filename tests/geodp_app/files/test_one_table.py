@@ -320,7 +320,7 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
         "several columns are places",
     ),
     "WKT beside x and y": (
-        "file",
+        "text",
         'wkt,x,y,label\n"POINT (-95 35)",1,2,1\n',
         "several columns are places",
     ),
@@ -367,6 +367,37 @@ def test_no_road_reads_what_another_refuses(
     assert reason in told
     assert told.count("\n") == 1
     assert not out.exists()
+
+
+def test_of_features_the_row_that_is_no_point_is_named(tmp_path: Path) -> None:
+    odd = {
+        "is empty": None,
+        "is an empty point": shapely.Point(),
+        "is a Polygon, where a point": shapely.box(-95, 33, -94, 34),
+        "is a MultiPoint of 2 points": shapely.MultiPoint([(-95, 33), (-94, 34)]),
+    }
+    for reason, shape in odd.items():
+        frame = geopandas.GeoDataFrame({"wet": LABELS}, geometry=[POINTS[0], shape], crs=4326)
+        for ending in ("gpkg", "geojson", "parquet"):
+            path = tmp_path / f"p.{ending}"
+            frame.to_parquet(path) if ending == "parquet" else frame.to_file(path)
+            for road in FILES:
+                with pytest.raises(
+                    InputError, match="is empty|is an empty" if "empty" in reason else reason
+                ):
+                    road(path)
+        with pytest.raises(InputError, match=f"row 2, column longitude: {reason}"):
+            geodp.read_points(frame, bounds=BOX, grid=GRID)
+
+
+def test_a_feature_s_own_coordinates_stay_its_own(tmp_path: Path) -> None:
+    more = {"longitude": [1, 2], "latitude": [3, 4], "x": [5, 6], "y": [7, 8], "label": LABELS}
+    frame = geopandas.GeoDataFrame(more, geometry=POINTS, crs=4326)
+    frame.to_crs(32614).to_file(tmp_path / "p.gpkg")
+    assert [road(tmp_path / "p.gpkg") for road in (*FILES, by_frame)] == [RIGHT] * 4
+    wide = Told(GRID, Bounds(0, 0, 10, 10), {"lon": "longitude", "lat": "latitude"})
+    found = read_points(tmp_path / "p.gpkg", wide).examples  # in degrees, as they are called
+    assert found.points.tolist() == [[GRID // 10, 3 * GRID // 10], [2 * GRID // 10, 4 * GRID // 10]]
 
 
 def test_one_column_is_not_two(tmp_path: Path) -> None:
