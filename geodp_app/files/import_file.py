@@ -202,6 +202,17 @@ def _is_pipe(name: str) -> bool:
     return stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or stat.S_ISCHR(kind)
 
 
+def is_map_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is JSON by its first bytes, else by its suffix.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    return _is_map(os.fspath(path), _whole(os.fspath(path), 4096, whole=False))
+
+
 def _is_map(name: str, start: bytes) -> bool:
     plain = start.removeprefix(b"\xef\xbb\xbf").lstrip(RECORD.encode() + b" \t\r\n")
     return plain.startswith(b"{") or Path(name).suffix.lower() in MAP_ENDINGS
