@@ -1,4 +1,5 @@
-"""Which column of a table is what: told, or guessed from the names of all, never from its rows.
+"""Which column of a table is what: told, or guessed from the names of all, never from its rows
+(docs/privacy.md, lemma T0).
 
 Files, data frames and tables in an engine ask here.  A guess is a first offer to the person before
 the window's dialog; a command takes it and says so, or refuses where two columns could be meant.
