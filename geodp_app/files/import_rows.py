@@ -327,7 +327,11 @@ class _Reader:
     def _coded(self, values: Column) -> NDArray[np.int32]:
         """Codes of labels; numbers are looked at once for each different one."""
         if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
-            different, each = np.unique(values, return_inverse=True)
+            if values.dtype.kind == "i" and len(values) and abs(values).max() <= 1:
+                different = np.flatnonzero(np.bincount(values + 1)) - 1  # without sorting
+                each = np.searchsorted(different, values)
+            else:
+                different, each = np.unique(values, return_inverse=True)
             codes = np.array([self._code(text) for text in as_cells(different)], dtype=np.int32)
             return codes[each]
         known = self._known

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError, printable
-from geodp_app.files.csv_table import settle_frame
 from geodp_app.files.import_columns import ROLES, Columns, Kind, choose_columns, cut, place_of
 from geodp_app.files.import_file import ImportFile, open_import
 from geodp_app.files.import_rows import (
@@ -32,6 +31,7 @@ from geodp_app.files.import_rows import (
     unlabelled,
 )
 from geodp_app.files.persons import one_each
+from geodp_app.files.stated_frame import settle_frame
 from geometry.crs import LONLAT, CrsError, reproject, settled_crs
 from geometry.grid import Bounds
 

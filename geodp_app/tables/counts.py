@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from geodp_app.document.examples import Frame
 from geodp_app.errors import InputError
-from geodp_app.files.csv_table import settle_frame
+from geodp_app.files.stated_frame import settle_frame
 from geodp_app.progress import ProgressBar
 from geodp_app.tables.columns import TableColumns, find_columns, refuse_faults
 from geodp_app.tables.query import abilities, count_expression, load_ibis
@@ -159,6 +159,8 @@ def _open_duckdb(source: TableSource, spill: str) -> Any:
     # without it there is no progress to ask for
     connection.raw_sql("SET enable_progress_bar = true")
     connection.raw_sql("SET enable_progress_bar_print = false")
+    if not source.remote:  # nothing is fetched for files that are here
+        connection.raw_sql("SET autoinstall_known_extensions = false")
     # it trusts the least and greatest values that files state, which leave NaN out
     connection.raw_sql("SET disabled_optimizers = 'statistics_propagation'")
     return connection
@@ -181,10 +183,10 @@ def _duckdb_table(source: TableSource, connection: Any, head: CsvHead) -> Any:
 
 
 def _paths(source: TableSource) -> str | list[str]:
-    """The files, each by its whole path, in which no sign has another meaning."""
+    """The files, each by a path in which no sign has another meaning."""
     if source.remote:
         return source.place
-    return [glob.escape(os.path.abspath(path)) for path in source.files()]
+    return [glob.escape(os.path.join(os.curdir, path)) for path in source.files()]
 
 
 def _parquet_columns(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tracemalloc
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from geodp_app.document.examples import Examples, Frame
 from geodp_app.errors import InputError
+from geodp_app.files import csv_table
 from geodp_app.files.examples_csv import format_examples, read_examples
 from geodp_app.files.import_columns import guess_columns
 from geodp_app.files.import_file import open_import
@@ -198,15 +200,25 @@ def test_a_bad_file_is_named(write, content, reason):
 
 @settings(max_examples=200)
 @given(
-    st.lists(st.text(" 0123456789.,+-eE_naif\t#x", max_size=9), max_size=8),
+    st.lists(
+        st.one_of(
+            st.text(" 0123456789.,+-eE_naif\t#x", max_size=9),
+            st.tuples(*[st.floats(0, 9) | st.integers(0, 9)] * 3).map(
+                lambda r: ",".join(map(str, r))
+            ),
+        ),
+        max_size=8,
+    ),
     st.sampled_from(["x,y,label", "label,x,y,note"]),
+    st.sampled_from([0, csv_table.LARGE]),
 )
-def test_numbers_are_read_at_once_as_they_are_row_by_row(tmp_path_factory, lines, header):
+def test_numbers_are_read_at_once_as_they_are_row_by_row(tmp_path_factory, lines, header, large):
     path = tmp_path_factory.mktemp("rows") / "p.csv"
     path.write_text("\n".join([header, *lines, "1,2,1", "1,2,1,0"]))
     file = open_import(path)
     columns, _ = guess_columns(file.columns)
-    fast = read_rows(file, columns)
+    with mock.patch.object(csv_table, "LARGE", large):  # by Arrow, or by NumPy
+        fast = read_rows(file, columns)
     slow = read_rows(file, columns, person=0)  # cells as they stand are asked for, too
     assert np.array_equal(fast.numbers, slow.numbers, equal_nan=True)
     assert np.array_equal(fast.lines, slow.lines)
