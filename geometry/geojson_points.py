@@ -99,23 +99,37 @@ def _objects(data: bytes, *, sequence: bool) -> list[dict[str, Any]]:
     try:
         if sequence and not text.strip():
             return []
-        found = [json.loads(text)]
+        found = [_json(text)]
     except ValueError as whole:  # JSONDecodeError, or an integer of thousands of digits
         lines = [line.strip(f"{RECORD} \t\r") for line in text.split("\n")]
         lines = [line for line in lines if line]
         try:
-            json.loads(lines[0] if lines else "")
+            _json(lines[0] if lines else "")
         except ValueError:
             raise GeoJSONError(f"not JSON: {whole}") from None
         found = []
         for i, line in enumerate(lines, 1):
             try:
-                found.append(json.loads(line))
+                found.append(_json(line))
             except ValueError as error:
                 raise GeoJSONError(f"object {i} is not JSON: {error}") from None
     for each in found:
         if not isinstance(each, dict):
             raise GeoJSONError(f"must be a JSON object, not {short(each)}")
+    return found
+
+
+def _json(text: str) -> Any:
+    return json.loads(text, object_pairs_hook=_members)
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, unless it names a member twice: of two the last would count."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise GeoJSONError(f"an object names its member {short(twice)} twice")
     return found
 
 

@@ -400,6 +400,24 @@ def test_a_feature_s_own_coordinates_stay_its_own(tmp_path: Path) -> None:
     assert found.points.tolist() == [[GRID // 10, 3 * GRID // 10], [2 * GRID // 10, 4 * GRID // 10]]
 
 
+def test_no_format_has_a_column_twice(tmp_path: Path) -> None:
+    columns = [pa.array(values) for values in (X, Y, LABELS, LABELS[::-1])]
+    table = pa.table(columns, names=["lon", "lat", "label", "label"])
+    parquet.write_table(table, tmp_path / "p.parquet")
+    feature = '{"type":"Feature","geometry":{"type":"Point","coordinates":[-95,35]},"properties":'
+    (tmp_path / "p.geojson").write_text(feature + '{"label":1,"label":0}}')
+    for road in TEXT:
+        with pytest.raises(InputError):
+            road(tmp_path / "p.parquet")
+    for road in FILES:
+        with pytest.raises(InputError, match="names its member 'label' twice"):
+            road(tmp_path / "p.geojson")
+    frame = pandas.DataFrame(dict(zip("abcd", columns, strict=True)))
+    frame.columns = pandas.Index(["lon", "lat", "label", "Label"])
+    with pytest.raises(InputError, match="'label' and 'Label' have one name"):
+        geodp.read_points(frame, bounds=BOX)
+
+
 def test_one_column_is_not_two(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text("x,y,label\n1,2,1\n")
     for read in (
