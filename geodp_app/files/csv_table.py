@@ -172,9 +172,9 @@ class CsvRows:
             found = read(piece, width, wanted, between)
         except ValueError:
             return None
-        if len(found) != n or not np.isfinite(found).all():
+        if len(found) != n or not (abs(found) < 2**53).all():
             return None
-        whole = (found == np.rint(found)).all(axis=0) & (abs(found) < 2**53).all(axis=0)
+        whole = (found == np.rint(found)).all(axis=0)
         columns: list[Column] = [
             found[:, i].astype(np.int64) if whole[i] else found[:, i] for i in range(len(wanted))
         ]

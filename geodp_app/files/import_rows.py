@@ -341,7 +341,7 @@ class _Reader:
         )
 
     def _code(self, text: str) -> int:
-        label = normal(text.replace(",", ".") if self._comma and _has_comma(text) else text)
+        label = _one_form(text.replace(",", ".", 1) if self._comma and "," in text else text)
         if not label:
             return _EMPTY
         if label not in self._labels:
@@ -366,8 +366,12 @@ class _Reader:
             self._faults.setdefault(self._before + i, (column, reason))
 
 
-def _has_comma(text: str) -> bool:
-    return not number_fault(text.replace(",", ".", 1))
+def _one_form(text: str) -> str:
+    """A label by which equal numbers are one, however they are written: 2, 2.0 and 2e0."""
+    label = normal(text)
+    if not number_fault(label) and abs(value := float(label)) < 2**53:
+        return str(int(value)) if value.is_integer() else repr(value)
+    return label
 
 
 def check_rows(rows: ReadRows, meaning: Meaning) -> CheckedRows:

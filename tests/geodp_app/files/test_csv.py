@@ -16,7 +16,7 @@ from geodp_app.files import csv_table
 from geodp_app.files.examples_csv import format_examples, read_examples
 from geodp_app.files.import_columns import guess_columns
 from geodp_app.files.import_file import open_import
-from geodp_app.files.import_rows import read_rows
+from geodp_app.files.import_rows import Meaning, check_rows, read_rows
 from geometry.grid import Bounds, GridMap
 
 BOX = Bounds(13.0, 42.0, 20.0, 47.0)
@@ -225,6 +225,15 @@ def test_numbers_are_read_at_once_as_they_are_row_by_row(tmp_path_factory, lines
     labels = [np.array([*rows.labels, "", ""])[rows.codes] for rows in (fast, slow)]
     assert labels[0].tolist() == labels[1].tolist()
     assert fast.faults == slow.faults
+
+
+def test_equal_numbers_are_one_label_whatever_other_rows_hold(write):
+    """Of a label that is chosen by hand, too: what a row becomes depends on that row alone."""
+    for others in ("", "5,6,2.5\n", "5,6,wet\n", '5,6,"2"\n', "5,6\n"):
+        file = open_import(write("p.csv", "x,y,label\n1,2,2\n3,4,2.0\n" + others))
+        rows = read_rows(file, guess_columns(file.columns)[0])
+        checked = check_rows(rows, Meaning("grid", Frame(8), "2", None))
+        assert checked.fits[:2].all()
 
 
 def test_two_frames_at_odds_are_refused(write):
