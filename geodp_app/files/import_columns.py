@@ -52,11 +52,6 @@ class Columns:
     label: int | None = None
 
     @property
-    def placed(self) -> bool:
-        """Whether two different columns of coordinates are chosen."""
-        return None not in (self.first, self.second) and self.first != self.second
-
-    @property
     def complete(self) -> bool:
         """Whether three different columns are chosen."""
         places = (self.first, self.second, self.label)

@@ -136,7 +136,9 @@ def read_opened(file: ImportFile, told: Told, fallback: Frame | None = None) -> 
     name = file.name
     try:
         columns, kind = _columns(file, told)
-        person = None if told.person is None else place_of_person(file, told.person)
+        person = 2 if told.person is not None and file.headless else None
+        if told.person is not None and person is None:
+            person = place_of(told.person, file.columns, placed=file.placed)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     on_grid = kind == "grid" and told.crs is None
@@ -188,11 +190,6 @@ def _columns(file: ImportFile, told: Told) -> tuple[Columns, Kind]:
         metres=told.crs is not None,
         labelled=told.labelled,
     )
-
-
-def place_of_person(file: ImportFile, wanted: str) -> int:
-    """The column that tells whose a row is; errors as :func:`place_of`."""
-    return 2 if file.headless else place_of(wanted, file.columns, placed=file.placed)
 
 
 def in_system(file: ImportFile, rows: ReadRows, wanted: str, unstated: str = LONLAT) -> ReadRows:

@@ -77,6 +77,12 @@ class TableSource:
             relative = self.kind == "duckdb" and os.path.exists(self.place.lstrip("/"))
             hint = f"; for the one in this folder: duckdb:{self.place.lstrip('/')}"
             raise InputError(f"{self.place}: there is no such file{hint if relative else ''}")
+        for name in names:
+            if not os.path.isfile(name):
+                raise InputError(
+                    f"{name}: is no file, such as a pipe, which can be read only once: give it as "
+                    "POINTS instead of --table, or write it to a file"
+                )
         if self.kind == "duckdb":
             self._check_duckdb()
         return [Path(name) for name in names]

@@ -274,6 +274,13 @@ def test_a_pipe_is_read_whole_and_once(tmp_path: Path, form: str) -> None:
     assert done.stdout.decode().strip() == str(sorted(CELLS))
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_pipe_is_no_table_as_an_engine_reads_it_more_than_once(tmp_path: Path, kind: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match=r"is no file, such as a pipe.* give it as POINTS"):
+        read_counts(table_source(f"{kind}:{tmp_path}/pipe"))
+
+
 def empty(path: Path) -> None:
     none = geopandas.GeoDataFrame({"label": LABELS}, geometry=POINTS, crs=4326)[:0]
     if path.suffix == ".csv":
