@@ -213,8 +213,10 @@ def in_system(file: ImportFile, rows: ReadRows, wanted: str, unstated: str = LON
         stated = file.crs if rows.of_geometry else None
         own = unstated if stated is None else settled_crs(stated)
         numbers = reproject(rows.numbers, own, wanted)
-        for code in np.unique(rows.systems[rows.systems > 0]).tolist():
-            # each is where it says that it is, whatever other rows say
+        # each is where it says that it is, whatever other rows say; what a file states holds for
+        # all, as geometries that were moved may keep the number of their old system
+        codes = np.unique(rows.systems[rows.systems > 0]).tolist() if stated is None else []
+        for code in codes:
             some = rows.systems == code
             numbers = numbers.copy()
             numbers[some] = reproject(rows.numbers[some], settled_crs(f"EPSG:{code}"), wanted)

@@ -397,6 +397,16 @@ def test_of_features_the_row_that_is_no_point_is_named(tmp_path: Path) -> None:
             geodp.read_points(frame, bounds=BOX, grid=GRID)
 
 
+def test_what_a_frame_states_holds_for_geometries_that_keep_an_old_number(tmp_path: Path) -> None:
+    numbered = shapely.set_srid(POINTS, 4326)
+    moved = geopandas.GeoDataFrame({"label": LABELS}, geometry=numbered, crs=4326).to_crs(32614)
+    moved = moved.set_geometry(shapely.set_srid(moved.geometry.array, 4326), crs=32614)
+    bare = geopandas.GeoDataFrame({"label": LABELS}, geometry=numbered)
+    for frame in (moved, bare):
+        found = geodp.read_points(frame, bounds=BOX, grid=GRID)
+        assert cells(found.points, found.labels) == RIGHT
+
+
 def test_a_feature_s_own_coordinates_stay_its_own(tmp_path: Path) -> None:
     more = {"longitude": [1, 2], "latitude": [3, 4], "x": [5, 6], "y": [7, 8], "label": LABELS}
     frame = geopandas.GeoDataFrame(more, geometry=POINTS, crs=4326)
