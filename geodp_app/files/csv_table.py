@@ -196,6 +196,7 @@ class CsvRows:
         given = chain.from_iterable(map(io.StringIO, chunks()))
         reader = csv.reader(given, delimiter=self.head.delimiter)
         lines: list[int] = []
+        most = _ROWS_AT_ONCE  # at first: somebody may want to see no more than that
         batch = Batch([[] for _ in wanted], 0, 0.0)
         try:
             ended = False
@@ -207,10 +208,10 @@ class CsvRows:
                         rows.append(row)
                         lines.append(before + reader.line_num)
                 self._add(batch, rows, wanted, width)
-                if batch.n >= BATCH or (ended and batch.n):
+                if batch.n >= most or (ended and batch.n):
                     batch.lines, batch.share = lines, reader.line_num / size
                     yield batch
-                    lines, batch = [], Batch([[] for _ in wanted], 0, 0.0)
+                    lines, batch, most = [], Batch([[] for _ in wanted], 0, 0.0), BATCH
         except csv.Error as error:
             line = before + reader.line_num
             raise InputError(f"{self.name}: line {line}: {error}") from None

@@ -12,7 +12,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
@@ -67,6 +67,8 @@ class ImportFile:
         Whether the file is empty and of a format that names its columns in its rows.
     loose : bool
         Whether geometries are one column among others, beside which there may be coordinates.
+    preview : tuple of tuple of str
+        Cells of the first rows.
     """
 
     name: str
@@ -78,11 +80,7 @@ class ImportFile:
     decimal_comma: bool = False
     headless: bool = False
     loose: bool = False
-
-    @property
-    def preview(self) -> tuple[tuple[str, ...], ...]:
-        """Cells of the first rows."""
-        return tuple(tuple(row) for row, _, _ in islice(self.rows, PREVIEW))
+    preview: tuple[tuple[str, ...], ...] = ()
 
     @property
     def rows(self) -> Iterator[tuple[list[str], int | None, float]]:
@@ -263,4 +261,5 @@ def make(
 ) -> ImportFile:
     """A file whose columns all have names."""
     named = tuple(column or f"column {i}" for i, column in enumerate(columns, 1))
-    return ImportFile(name, named, reader, dict(member or {}), placed, crs, comma, headless, loose)
+    file = ImportFile(name, named, reader, dict(member or {}), placed, crs, comma, headless, loose)
+    return replace(file, preview=tuple(tuple(row) for row, _, _ in islice(file.rows, PREVIEW)))
